@@ -148,6 +148,16 @@ class Found(Event):
     set_aside: bool = False  # it tells what was set aside: a window shows that itself, as it is by then
 
 
+def inform(title: str, advice: str = "", *, step: int = 0, fix: Mapping[str, JsonValue] | None = None) -> Found:
+    """What is good to know; ``fix`` are settings that go with ``advice``."""
+    return Found(level="info", title=title, advice=advice, step=step, fix=fix or {})
+
+
+def warn(title: str, advice: str = "", *, step: int = 0, fix: Mapping[str, JsonValue] | None = None) -> Found:
+    """What is doubtful or went wrong; ``fix`` are settings that mend it."""
+    return Found(level="warning", title=title, advice=advice, step=step, fix=fix or {})
+
+
 @dataclass(frozen=True, kw_only=True)
 class Completed(Event):
     """The run did everything it was told, or stopped early on its own rule (``reason``)."""

@@ -8,9 +8,8 @@ from training.config.sections.data.dataset_section import PartsSection
 from training.data.batching.batches import Data
 from training.data.duplicates import find_duplicates
 from training.data.source import ReportProgress
-from training.doctor.findings import warn
 from training.errors import pluralize
-from training.events import Found
+from training.events import Found, warn
 
 _SHOWN = 3
 _MANY = 0.01

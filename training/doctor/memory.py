@@ -9,13 +9,13 @@ import psutil
 import torch
 
 from training.data import MicroBatches
-from training.doctor.findings import ok, warn
+from training.doctor.findings import ok
 from training.engine.device import describe_device
 from training.engine.recovery.memory import count_saved_bytes, format_settings, propose_smaller_batches
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import format_bytes
-from training.events import Found
+from training.events import Found, warn
 from training.system.host_memory import forget_peak, host_memory, peak_resident
 
 TIGHT_SHARE = 0.9  # of a GPU; what the driver and other programs need on top is not ours to know

@@ -9,9 +9,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from training.config.describe import describe
 from training.config.sections.user_file import UserFile
-from training.doctor.findings import warn
 from training.engine.session import Session
-from training.events import Found
+from training.events import Found, warn
 from training.models import make_model
 from training.system.untrusted import escape_unprintable
 

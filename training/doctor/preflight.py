@@ -15,7 +15,7 @@ from training.config.rules.inactive_settings import list_inactive_on_purpose
 from training.config.sections.data.images import SegmentationDataset
 from training.data.prepared import PreparedData
 from training.doctor.duplicates import duplicate_findings
-from training.doctor.findings import ok, warn
+from training.doctor.findings import ok
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.doctor.network import norm_findings, own_network_findings
 from training.doctor.unmeasurable import unmeasurable
@@ -27,7 +27,7 @@ from training.engine.runs.outcome import describe_error, explain
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import ConfigError, TrainingError, format_bytes, pluralize
-from training.events import Found
+from training.events import Found, warn
 from training.facts import DataFacts
 from training.system.untrusted import escape_unprintable
 

@@ -6,8 +6,7 @@ import math
 
 from torch import Tensor
 
-from training.doctor.findings import warn
-from training.events import Found
+from training.events import Found, warn
 from training.facts import DataFacts
 from training.system.untrusted import escape_unprintable
 

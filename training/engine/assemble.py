@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import torch
@@ -27,7 +28,6 @@ from training.engine.session import Session
 from training.engine.step import choose_clip
 from training.engine.teacher import make_teacher
 from training.errors import InputError
-from training.facts import DataFacts
 from training.models import fit_to_samples, make_model
 from training.models.activation_checkpointing import checkpoint_activations
 from training.models.bf16_conv import refuse_long_strides
@@ -62,88 +62,74 @@ def assemble(
     device = choose_device(config.precision.device)
     apply_backends(config.precision, config.deterministic)
     numerics = Numerics(config.precision, device)
-    data = (kept.prepare if kept else prepare)(config, device, report_progress)
-    try:
-        return _build(config, device, numerics, data, report_progress, auto, loads, code)
-    except BaseException:
-        data.close()
-        raise
-
-
-def _build(
-    config: RunConfig,
-    device: torch.device,
-    numerics: Numerics,
-    data: Data,
-    report_progress: ReportProgress,
-    auto: AutoSettings,
-    loads: bool,
-    code: Path | None,
-) -> Session:
-    give_back_memory()  # files that were unpacked, before the steps take the holes they left
-    report_progress("building the model", None)
-    objective = make_objective(config.objective, data.facts, device)
-    _refuse_unmeasured(config, objective)
-    model = make_model(config.model, data.facts, objective.outputs, config.seed, code, not loads)
-    precision, batch_size = config.precision, config.loop.batch_size
-    threads = auto.threads or choose_threads(precision.threads, model, data.facts, batch_size)
-    torch.set_num_threads(threads)
-    beginning = None if loads else load_pretrained(model, config.model, data.facts, objective.outputs, report_progress)
-    _normalize(data, beginning, auto)
-    teacher = make_teacher(config, data.facts, data.normalization, device)
-    if teacher is not None:
-        data.complete = teacher.complete
-        data.report = data.report.model_copy(update={"teacher": teacher.record()})
-    if not loads:
-        fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
-    if data.facts.layout == "image":
-        wanted = wants_channels_last(precision.channels_last, model, data.facts, batch_size, device.type)
-        data.channels_last = wanted if auto.channels_last is None else auto.channels_last
-        if data.channels_last:
-            model = model.to(memory_format=torch.channels_last)
-    model = model.to(device).train()
-    if precision.activation_checkpointing:
-        checkpoint_activations(model)
-    if data.plan.batch_size == 1:
-        refuse_single_samples(model, data.facts)
-    if device.type == "cpu" and precision.compute == "bf16":
-        refuse_long_strides(model, data.facts)
-    torch.manual_seed(config.seed)  # dropout's stream; initial weights, order and augmentation have their own
-    total_steps = config.loop.epochs * data.steps_per_epoch
-    if config.loop.max_steps is not None:
-        total_steps = min(total_steps, config.loop.max_steps)
-    depth = stages(model)
-    freezing = make_freezing(
-        model, config.optimizer, depth
-    )  # before the optimizer, which leaves out what will never be trained
-    optimizer = make_optimizer(model, config.optimizer, device, stages=depth)
-    session = Session(
-        config=config,
-        device=device,
-        numerics=numerics,
-        data=data,
-        model=model,
-        answer=_answer(config, model, data.facts, objective.outputs),
-        parameters=[parameter for parameter in model.parameters() if parameter.requires_grad],
-        objective=objective,
-        optimizer=optimizer,
-        clip=choose_clip(config.loop),
-        guard=make_guard(optimizer, device, model.buffers()),
-        schedule=make_run_schedule(config, total_steps),
-        ema=_average(config, model, total_steps, data.steps_per_epoch),
-        total_steps=total_steps,
-        freezing=freezing,
-        beginning=beginning,
-    )
-    session.cut_batches()
-    session.make_ready()
-    if session.runs_user_code:
-        set_user_seed(config.seed, "training", 0)
-    return session
-
-
-def _answer(config: RunConfig, model: nn.Module, facts: DataFacts, outputs: int) -> nn.Module:
-    return CheckedModel(model, config.model, facts, outputs) if isinstance(config.model, UserFile) else model
+    with ExitStack() as on_error:
+        data = (kept.prepare if kept else prepare)(config, device, report_progress)
+        on_error.callback(data.close)
+        give_back_memory()  # files that were unpacked, before the steps take the holes they left
+        report_progress("building the model", None)
+        objective = make_objective(config.objective, data.facts, device)
+        _refuse_unmeasured(config, objective)
+        model = make_model(config.model, data.facts, objective.outputs, config.seed, code, not loads)
+        precision, batch_size = config.precision, config.loop.batch_size
+        threads = auto.threads or choose_threads(precision.threads, model, data.facts, batch_size)
+        torch.set_num_threads(threads)
+        beginning = (
+            None if loads else load_pretrained(model, config.model, data.facts, objective.outputs, report_progress)
+        )
+        _normalize(data, beginning, auto)
+        teacher = make_teacher(config, data.facts, data.normalization, device)
+        if teacher is not None:
+            data.complete = teacher.complete
+            data.report = data.report.model_copy(update={"teacher": teacher.record()})
+        if not loads:
+            fit_to_samples(model, config.model, data.training_samples)  # on the threads of the steps: sums round alike
+        if data.facts.layout == "image":
+            wanted = wants_channels_last(precision.channels_last, model, data.facts, batch_size, device.type)
+            data.channels_last = wanted if auto.channels_last is None else auto.channels_last
+            if data.channels_last:
+                model = model.to(memory_format=torch.channels_last)
+        model = model.to(device).train()
+        if precision.activation_checkpointing:
+            checkpoint_activations(model)
+        if data.plan.batch_size == 1:
+            refuse_single_samples(model, data.facts)
+        if device.type == "cpu" and precision.compute == "bf16":
+            refuse_long_strides(model, data.facts)
+        torch.manual_seed(config.seed)  # dropout's stream; initial weights, order and augmentation have their own
+        total_steps = config.loop.epochs * data.steps_per_epoch
+        if config.loop.max_steps is not None:
+            total_steps = min(total_steps, config.loop.max_steps)
+        answer: nn.Module = model
+        if isinstance(config.model, UserFile):
+            answer = CheckedModel(model, config.model, data.facts, objective.outputs)
+        depth = stages(model)
+        # Before the optimizer, which leaves out what will never be trained.
+        freezing = make_freezing(model, config.optimizer, depth)
+        optimizer = make_optimizer(model, config.optimizer, device, stages=depth)
+        session = Session(
+            config=config,
+            device=device,
+            numerics=numerics,
+            data=data,
+            model=model,
+            answer=answer,
+            parameters=[parameter for parameter in model.parameters() if parameter.requires_grad],
+            objective=objective,
+            optimizer=optimizer,
+            clip=choose_clip(config.loop),
+            guard=make_guard(optimizer, device, model.buffers()),
+            schedule=make_run_schedule(config, total_steps),
+            ema=_average(config, model, total_steps, data.steps_per_epoch),
+            total_steps=total_steps,
+            freezing=freezing,
+            beginning=beginning,
+        )
+        session.cut_batches()
+        session.make_ready()
+        if session.runs_user_code:
+            set_user_seed(config.seed, "training", 0)
+        on_error.pop_all()
+        return session
 
 
 def _refuse_unmeasured(config: RunConfig, objective: Objective) -> None:

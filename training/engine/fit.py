@@ -15,7 +15,7 @@ from training.engine.session import Session
 from training.engine.step import train_step
 from training.engine.step_logger import StepLogger
 from training.engine.validation import Validation
-from training.events import Found
+from training.events import warn
 
 POLL_SECONDS = 0.1
 
@@ -66,7 +66,7 @@ class Loop:
                 session.end_epoch()
             self.saver.after_step(control, improved=self.validation.after_step(control))
             for notice in session.data.take_notices():
-                self.writer.emit(Found(level="warning", title=notice.title, advice=notice.advice, step=progress.step))
+                self.writer.emit(warn(notice.title, notice.advice, step=progress.step))
             self.requests.handle()
             if control.stop:
                 self.step_logger.flush()  # here, where a row of skips that this brings to light can be undone

@@ -22,7 +22,7 @@ from training.engine.device import describe_device
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
-from training.events import Found, Profiled
+from training.events import Profiled, warn
 from training.runs.step_profile import COMPUTING, OUTSIDE_TITLES, PART_TITLES, Profile, write_profile
 from training.runs.storage import storage_error
 
@@ -182,6 +182,6 @@ class Profiler:
         except OSError as error:  # the run itself does not need it
             fault = storage_error(error, self._writer.folder.profile_file)
             title = f"The profile could not be written: {fault.message}"
-            self._writer.emit(Found(level="warning", title=title, step=record.last_step))
+            self._writer.emit(warn(title, step=record.last_step))
             return
         self._writer.emit(Profiled(step=record.last_step, steps=record.steps))

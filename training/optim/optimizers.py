@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -14,14 +15,9 @@ from training import catalog
 from training.config.sections.optimizer import (
     Adafactor,
     Adagrad,
-    Adam,
     AdamSection,
-    AdamW,
     Muon,
-    NAdam,
     OptimizerSection,
-    RAdam,
-    RMSprop,
     Sgd,
 )
 from training.core.step import set_momentum
@@ -86,43 +82,41 @@ def _has_fused(groups: list[dict[str, Any]], device: torch.device) -> bool:
     )
 
 
-def make_adamw(groups: ParamsT, config: AdamW, device: torch.device, fused: bool) -> torch.optim.Optimizer:
-    """``torch.optim.AdamW``."""
-    return torch.optim.AdamW(groups, **_adam_settings(config, device, fused))
-
-
-def make_adam(groups: ParamsT, config: Adam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
-    """``torch.optim.Adam``."""
-    return torch.optim.Adam(groups, **_adam_settings(config, device, fused))
-
-
-def _adam_settings(config: AdamSection, device: torch.device, fused: bool) -> dict[str, Any]:
+def _make_adam(
+    kind: type[torch.optim.Optimizer], groups: ParamsT, config: AdamSection, device: torch.device, fused: bool
+) -> torch.optim.Optimizer:
     # Off the CPU the foreach form must keep its step counts on the device, or undoing a step would have to wait.
-    capturable = not fused and device.type != "cpu"
-    return _take(config, "lr betas eps weight_decay amsgrad") | _form(fused) | {"capturable": capturable}
+    settings: dict[str, Any] = {"capturable": not fused and device.type != "cpu"}
+    return kind(groups, **_take(config, "lr betas eps weight_decay amsgrad"), **_form(fused), **settings)
+
+
+make_adamw = partial(_make_adam, torch.optim.AdamW)
+make_adam = partial(_make_adam, torch.optim.Adam)
+
+
+def _make_foreach(
+    kind: type[torch.optim.Optimizer],
+    names: str,
+    groups: ParamsT,
+    config: OptimizerSection,
+    device: torch.device,
+    fused: bool,
+) -> torch.optim.Optimizer:
+    """Of a ``kind`` that has no fused form; on CUDA and XPU it keeps its step counts where the weights are."""
+    settings: dict[str, Any] = {"capturable": device.type in ("cuda", "xpu"), "foreach": True}
+    return kind(groups, **_take(config, names), **settings)
+
+
+make_nadam = partial(
+    _make_foreach, torch.optim.NAdam, "lr betas eps weight_decay decoupled_weight_decay momentum_decay"
+)
+make_radam = partial(_make_foreach, torch.optim.RAdam, "lr betas eps weight_decay decoupled_weight_decay")
+make_rmsprop = partial(_make_foreach, torch.optim.RMSprop, "lr alpha eps weight_decay momentum centered")
 
 
 def make_sgd(groups: ParamsT, config: Sgd, device: torch.device, fused: bool) -> torch.optim.Optimizer:
     """``torch.optim.SGD``."""
     return torch.optim.SGD(groups, **_take(config, "lr momentum nesterov weight_decay"), **_form(fused))
-
-
-def make_nadam(groups: ParamsT, config: NAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
-    """``torch.optim.NAdam``."""
-    settings = _take(config, "lr betas eps weight_decay decoupled_weight_decay momentum_decay")
-    return torch.optim.NAdam(groups, **settings, capturable=_captures(device), foreach=True)
-
-
-def make_radam(groups: ParamsT, config: RAdam, device: torch.device, fused: bool) -> torch.optim.Optimizer:
-    """``torch.optim.RAdam``."""
-    settings = _take(config, "lr betas eps weight_decay decoupled_weight_decay")
-    return torch.optim.RAdam(groups, **settings, capturable=_captures(device), foreach=True)
-
-
-def make_rmsprop(groups: ParamsT, config: RMSprop, device: torch.device, fused: bool) -> torch.optim.Optimizer:
-    """``torch.optim.RMSprop``."""
-    settings = _take(config, "lr alpha eps weight_decay momentum centered")
-    return torch.optim.RMSprop(groups, **settings, capturable=_captures(device), foreach=True)
 
 
 def make_adagrad(groups: ParamsT, config: Adagrad, device: torch.device, fused: bool) -> torch.optim.Optimizer:
@@ -158,12 +152,7 @@ def _take(config: OptimizerSection, names: str) -> dict[str, Any]:
     return {name: getattr(config, name) for name in names.split()}
 
 
-def _captures(device: torch.device) -> bool:
-    """Whether torch's own class can keep its step counts on ``device``, where the weights are; on the CPU it need not."""
-    return device.type in ("cuda", "xpu")
-
-
-def _form(fused: bool) -> dict[str, bool]:
+def _form(fused: bool) -> dict[str, Any]:
     return {"fused": True} if fused else {"foreach": True}
 
 

@@ -55,8 +55,8 @@ class StepGraph:
             {key: value for key, value in group.items() if key not in ("params", "lr", "lr_scale", "momentum", "name")}
             for group in session.optimizer.param_groups
         ]
-        self._weights = [parameter for group in self._groups for parameter in group]
-        self._names = [names[id(parameter)] for parameter in self._weights]
+        self.weights = [parameter for group in self._groups for parameter in group]
+        self._names = [names[id(parameter)] for parameter in self.weights]
         self._buffers = [name for name, _ in session.model.named_buffers()]
         self._map_places = _map_places(session.model)
         self._ema = session.ema if isinstance(session.ema, EMA) else None  # SWA is due too rarely to be part of it
@@ -71,22 +71,11 @@ class StepGraph:
         if (scaler := session.numerics.scaler).is_enabled():
             self._interval = scaler.get_growth_interval()
             self._growth, self._backoff = scaler.get_growth_factor(), scaler.get_backoff_factor()
-        self.gradients = [] if self.is_whole else [torch.zeros_like(weight) for weight in self._weights]
-
-    @property
-    def weights(self) -> list[torch.nn.Parameter]:
-        """What is updated, in the order of ``gradients``, the sums of a window's micro-batches."""
-        return self._weights
-
-    @property
-    def is_whole(self) -> bool:
+        self.is_whole = self._functional is not None
         """Whether the graph is the whole step (``compute_step``), or ends with the gradients (``compute_micro_batch``)."""
-        return self._functional is not None
-
-    @property
-    def averages(self) -> bool:
+        self.averages = self._ema is not None and self.is_whole
         """Whether the average of the weights, if there is one, is part of the graph."""
-        return self._ema is not None and self.is_whole
+        self.gradients = [] if self.is_whole else [torch.zeros_like(weight) for weight in self.weights]
 
     def collect_tensors(self) -> StepTensors:
         """The session's tensors as they are now: to be asked again when others were loaded in their place."""
@@ -105,7 +94,7 @@ class StepGraph:
             weights=[weights[name] for name in self._names],
             fixed={name: weight for name, weight in weights.items() if name not in set(self._names)},
             buffers=[buffers[name] for name in self._buffers],
-            states=[_only_tensors(state[parameter]) for parameter in self._weights],
+            states=[_only_tensors(state[parameter]) for parameter in self.weights],
             averaged=[shadow[name] for name in self._averaged],
             updates=ema.count if ema is not None else None,
             scale=scale,

@@ -22,7 +22,7 @@ from training.data import MicroBatches
 from training.engine.device import choose_device, describe_device, ran_out_of_memory
 from training.engine.session import Session
 from training.errors import TrainingError, format_bytes
-from training.events import Event, Found
+from training.events import Event, warn
 from training.system.host_memory import host_memory
 from training.system.process import give_back_memory
 
@@ -95,11 +95,10 @@ class OutOfMemory:
         session = self._session
         now, step = session.data.plan, session.progress.step
         self._emit(
-            Found(
-                level="warning",
-                title=f"Memory ran out in step {step + 1:,} with batches of {before:,}; the run goes on with batches of "
+            warn(
+                f"Memory ran out in step {step + 1:,} with batches of {before:,}; the run goes on with batches of "
                 f"{now.batch_size:,}, {now.accumulation:,} of them to a step.",
-                advice=f"The samples of each step stay the same{_mention_batch_norm(session.model)}. A run that begins with "
+                f"The samples of each step stay the same{_mention_batch_norm(session.model)}. A run that begins with "
                 f"{format_settings(fix)} is spared the attempt.",
                 step=step,
                 fix=fix,
@@ -125,10 +124,9 @@ class OutOfMemory:
             session.progress.evaluate_in_smaller_batches(smaller)
             session.cut_batches()
             self._emit(
-                Found(
-                    level="warning",
-                    title=f"Memory ran out with validation batches of {size:,}; from here on they are of {smaller:,}.",
-                    advice="The metrics stay the same up to rounding.",
+                warn(
+                    f"Memory ran out with validation batches of {size:,}; from here on they are of {smaller:,}.",
+                    "The metrics stay the same up to rounding.",
                     step=session.progress.step,
                     fix=out_of_memory.fix,
                 )

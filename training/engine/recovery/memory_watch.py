@@ -15,7 +15,7 @@ import psutil
 from training.engine.recovery.memory import count_saved_bytes, format_settings, propose_smaller_batches
 from training.engine.session import Session
 from training.errors import LOST_PICTURES, format_bytes
-from training.events import Found
+from training.events import Found, inform, warn
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.series import FLUSH_ROW, read_series
@@ -62,8 +62,8 @@ class MemoryWatch:
         self._looks.append(Look(now, host.available, self._process.memory_info().rss))
         while now - self._looks[0].time > TREND_SECONDS:
             self._looks.popleft()
-        for name, warn in (("saving", self._saving), ("low", self._low), ("shrinking", self._shrinking)):
-            if name not in self._told and (found := warn(host)):
+        for name, check in (("saving", self._saving), ("low", self._low), ("shrinking", self._shrinking)):
+            if name not in self._told and (found := check(host)):
                 self._told.add(name)
                 return [found]
         return []
@@ -107,10 +107,9 @@ class MemoryWatch:
     def _warning(self, title: str) -> Found:
         fix = self._fix()
         settings = f" with {format_settings(fix)}" if fix else ""
-        return Found(
-            level="warning",
-            title=title,
-            advice=f"Close other programs, or stop the run, which keeps everything, and resume it{settings}.",
+        return warn(
+            title,
+            f"Close other programs, or stop the run, which keeps everything, and resume it{settings}.",
             step=self._session.progress.step,
             fix=fix,
         )
@@ -147,19 +146,17 @@ def explain_vanished(folder: RunFolder, history: History, session: Session) -> F
     if held < NEARLY_FULL * total and not warned:
         if session.data.source.reading != "cache" or session.data.report.batches.mode != "streamed":
             return None
-        return Found(
-            level="info",
-            title=f"{title}.",
-            advice=f"Where the system spoke of a bus error, it was probably a file of the {LOST_PICTURES}",
+        return inform(
+            f"{title}.",
+            f"Where the system spoke of a bus error, it was probably a file of the {LOST_PICTURES}",
             step=session.progress.step,
             fix={"loader.cache": "off"},
         )
     when = time.strftime("%H:%M:%S", time.localtime(float(rows["time"][-1])))
-    return Found(
-        level="warning",
-        title=f"{title}; at its last look, at {when}, memory was nearly full: it held {format_bytes(held)}, of "
+    return warn(
+        f"{title}; at its last look, at {when}, memory was nearly full: it held {format_bytes(held)}, of "
         f"{format_bytes(total)} in all.",
-        advice="The system ends programs when memory runs out. "
+        "The system ends programs when memory runs out. "
         + (
             warned[-1].advice if warned else "Close other programs, or stop the run and resume it with smaller batches."
         ),

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from training.engine.recovery.replay import explain, instead_of_fp16, lower_rate, sample_names
 from training.engine.session import Session
 from training.errors import TrainingError, pluralize
-from training.events import Event, Found, StepSkipped
+from training.events import Event, StepSkipped, inform, warn
 
 MOST_EVENTS = 1000
 MOST_SAMPLES = 1_000_000
@@ -67,10 +67,8 @@ class NonFiniteLog:
         self._samples += len(samples)
         if self._events > MOST_EVENTS or self._samples > MOST_SAMPLES:
             self._emit(
-                Found(
-                    level="info",
-                    title=f"From step {skip.step:,} on, skipped steps are counted but not listed any more.",
-                    step=skip.step,
+                inform(
+                    f"From step {skip.step:,} on, skipped steps are counted but not listed any more.", step=skip.step
                 )
             )
             return
@@ -110,4 +108,4 @@ class NonFiniteLog:
         if progress.skipped == progress.step:
             title = f"Nothing was learned: no gradient was finite, so the run's {pluralize(count, 'step')} left the weights alone."
             advice = "Begin with other weights, look for broken samples, or use fp32 or bf16 in the place of fp16."
-        self._emit(Found(level="warning", title=title, advice=advice, step=progress.step))
+        self._emit(warn(title, advice, step=progress.step))

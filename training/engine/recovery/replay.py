@@ -16,7 +16,7 @@ from training.checkpoints.snapshot import tensors_in
 from training.config import RunConfig
 from training.engine.session import Session
 from training.errors import pluralize
-from training.events import Found
+from training.events import Found, warn
 from training.models.own.user_rng import preserve_rng
 from training.optim.fast_clip import gradient_norm
 
@@ -53,10 +53,9 @@ def explain(session: Session, step: int, epoch: int, window: int) -> Found:
             cause = _search(session, epoch, window)
     except Exception as error:
         logger.exception("Step %d could not be computed again", step)
-        return Found(
-            level="warning",
-            title=f"Step {step:,} was skipped: its gradient was not finite.",
-            advice=f"Computing it again to find the cause failed ({error}). {_general_advice(session)}",
+        return warn(
+            f"Step {step:,} was skipped: its gradient was not finite.",
+            f"Computing it again to find the cause failed ({error}). {_general_advice(session)}",
             step=step,
         )
     return _describe(session, step, cause)
@@ -228,7 +227,7 @@ def _describe(session: Session, step: int, cause: Cause) -> Found:
             "Computed again with the weights of now, which have moved on since, the same samples give a finite one. "
         )
         advice += _general_advice(session)
-    return Found(level="warning", title=f"Step {step:,} was skipped: {reason}.", advice=advice, step=step, fix=fix)
+    return warn(f"Step {step:,} was skipped: {reason}.", advice, step=step, fix=fix)
 
 
 def _names(session: Session, samples: tuple[int, ...]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from pydantic import JsonValue
@@ -23,7 +23,7 @@ from training.engine.runs.environment import earlier_environment
 from training.engine.session import Session
 from training.environment import Environment
 from training.errors import CheckpointError, InputError, TrainingError
-from training.events import EpochEnded, Event, Found, Validated
+from training.events import EpochEnded, Event, Found, Validated, inform, warn
 from training.optim.optimizers import load_optimizer
 from training.runs.folder import RunFolder
 from training.runs.records.forms import Manifest
@@ -43,21 +43,6 @@ _NO_SETTINGS = ("params", "fused", "foreach", "capturable")
 _MISFITS = (KeyError, IndexError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
 
 
-class Restore(Protocol):
-    """Puts a session where a checkpoint stood."""
-
-    @property
-    def checkpoint(self) -> Path | None:
-        """The checkpoint's folder; None when there is none to go on from."""
-
-    @property
-    def findings(self) -> list[Found]:
-        """What to tell when the attempt begins, known after ``apply``."""
-
-    def apply(self, folder: RunFolder, session: Session) -> None:
-        """Change ``session``; raises CheckpointError when the checkpoint does not fit."""
-
-
 @dataclass
 class Resume:
     """The same run goes on: every number, to the bit where the machine allows it."""
@@ -66,9 +51,8 @@ class Resume:
     manifest: Manifest
     refused: list[str]  # newer checkpoints that are damaged
     findings: list[Found] = field(default_factory=list)
-    places: Mapping[str, JsonValue] = field(
-        default_factory=dict
-    )  # said about this machine, kept once it has proved right
+    places: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Said about this machine, kept once it has proved right."""
     beyond: Beyond | None = None  # to be set aside once nothing stands in the way any more
 
     def apply(self, folder: RunFolder, session: Session) -> None:
@@ -77,22 +61,12 @@ class Resume:
             raise CheckpointError(
                 f"{self.checkpoint}: was trained on other data than there is now; put the old files back, or branch."
             )
-        load_weights(self.checkpoint, session.model)
-        state = load_state(self.checkpoint)
-        if session.ema is not None:
-            _load_average(self.checkpoint, session, state)
-        session.load_training_state(state)
+        state = take_over(self.checkpoint, session)
         _move_generator(state, earlier_environment(folder, session.progress.step), session.device)
         remember(folder, self.places)
-        for sentence in self.refused:
-            self.findings.append(
-                Found(
-                    level="warning",
-                    title=f"A newer checkpoint is damaged, so the run goes on from step {session.progress.step}.",
-                    advice=sentence,
-                    step=session.progress.step,
-                )
-            )
+        step = session.progress.step
+        title = f"A newer checkpoint is damaged, so the run goes on from step {step}."
+        self.findings.extend(warn(title, sentence, step=step) for sentence in self.refused)
 
 
 def refuse_other_settings(folder: RunFolder, before: RunConfig, now: RunConfig) -> None:
@@ -138,7 +112,11 @@ class Branch:
         if sheet.continues:
             session.progress = _continue_progress(state["progress"])
             self._settle_rate(before, session)
-            self._refuse_past_end(session)
+            if session.progress.step >= session.total_steps:  # the sheet knows whole epochs only
+                raise InputError(
+                    f"{self.checkpoint}: lies at step {session.progress.step}, but with the new settings the run ends after step "
+                    f"{session.total_steps}; raise loop.epochs or loop.max_steps, or choose an earlier checkpoint."
+                )
             self._copy_series(folder, session.progress.step)
         if "random numbers" in sheet.parts:
             session.load_random_state(state["rng"])
@@ -156,9 +134,8 @@ class Branch:
         if factor == 1.0:
             return
         self.findings.append(
-            Found(
-                level="info",
-                title=f"Roll backs had lowered the parent's learning rate to {factor:.3g} of the schedule's; the branch "
+            inform(
+                f"Roll backs had lowered the parent's learning rate to {factor:.3g} of the schedule's; the branch "
                 + ("goes on with that." if kept else "goes by its own settings."),
                 step=progress.step,
             )
@@ -182,24 +159,15 @@ class Branch:
         advice = [f"Changed: {'; '.join(map(str, sheet.changed))}."] if sheet.changed else []
         advice.append(f"Not restored: {'; '.join(sheet.ignored)}.")
         advice += [f"Note: {'; '.join(sheet.notes)}."] if sheet.notes else []
-        self.findings.append(Found(level="info", title=text, advice=" ".join(advice), step=step))
+        self.findings.append(inform(text, " ".join(advice), step=step))
         if sheet.continues != announced.continues:
             self.findings.append(
-                Found(
-                    level="warning",
-                    title="The data is not what the settings made expect, so the branch begins at step 0.",
-                    advice="Its content differs from what the checkpoint was trained on. Stop, and branch with the old "
+                warn(
+                    "The data is not what the settings made expect, so the branch begins at step 0.",
+                    "Its content differs from what the checkpoint was trained on. Stop, and branch with the old "
                     "data, to go on where the checkpoint stands.",
                     step=step,
                 )
-            )
-
-    def _refuse_past_end(self, session: Session) -> None:
-        """The sheet knows whole epochs only; the last steps of the run may be done all the same."""
-        if session.progress.step >= session.total_steps:
-            raise InputError(
-                f"{self.checkpoint}: lies at step {session.progress.step}, but with the new settings the run ends after "
-                f"step {session.total_steps}; raise loop.epochs or loop.max_steps, or choose an earlier checkpoint."
             )
 
     def _copy_series(self, folder: RunFolder, steps: int) -> None:
@@ -244,6 +212,11 @@ class FromStart:
         remember(folder, self.places)
 
 
+Restore = Resume | Branch | FromStart
+"""How a session comes to stand where a checkpoint stood, if any. ``findings`` are what to tell when the attempt begins, known
+after ``apply``, which raises CheckpointError when the checkpoint does not fit."""
+
+
 def _fits(saved: StateDict, optimizer: torch.optim.Optimizer) -> bool:
     """Whether ``saved`` has the very entries that ``optimizer`` works with (other groups or AMSGrad need others)."""
 
@@ -270,12 +243,13 @@ def _continue_progress(saved: dict[str, Any]) -> Progress:
     )
 
 
-def take_over(checkpoint: Path, session: Session) -> None:
-    """Put ``session`` where ``checkpoint`` stood, to the bit; raises CheckpointError when it does not fit."""
+def take_over(checkpoint: Path, session: Session) -> TrainingState:
+    """Put ``session`` where ``checkpoint`` stood, to the bit; raises CheckpointError when it does not fit. Returns its state."""
     load_weights(checkpoint, session.model)
     state = load_state(checkpoint)
     _load_average(checkpoint, session, state)
     session.load_training_state(state)
+    return state
 
 
 def _load_average(checkpoint: Path, session: Session, state: TrainingState) -> None:

@@ -13,7 +13,7 @@ from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.step_logger import StepLogger
 from training.errors import CheckpointError
-from training.events import Found
+from training.events import warn
 from training.runs.records.history import read_history
 from training.runs.records.manifest import checkpoint_folders, checkpoint_name, verify
 from training.runs.storage import explain_disk_errors
@@ -74,11 +74,10 @@ class RollBack:
         attempt = len(read_history(self._writer.folder.events_file).attempts) + 1
         self._writer.announce(session, attempt, checkpoint, (change,))
         self._writer.emit(
-            Found(
-                level="warning",
-                title=f"Went back from step {row.step:,} to step {progress.step:,}, because the gradient was not finite in "
+            warn(
+                f"Went back from step {row.step:,} to step {progress.step:,}, because the gradient was not finite in "
                 f"{skips:,} steps in a row.",
-                advice=f"From here on the learning rate is {progress.rate_factor:.3g} of what the schedule says. This was "
+                f"From here on the learning rate is {progress.rate_factor:.3g} of what the schedule says. This was "
                 f"roll back {count} of at most {MOST_ROLL_BACKS}.",
                 step=progress.step,
                 fix=row.fix,

@@ -40,7 +40,7 @@ from training.engine.session import Session
 from training.engine.step_logger import StepLogger
 from training.engine.validation import Validation
 from training.errors import InputError, TrainingError, pluralize
-from training.events import Completed, DataPrepared, Event, Found, PhaseChanged, Stopped
+from training.events import Completed, DataPrepared, Event, PhaseChanged, Stopped, inform, warn
 from training.models.own.user_file import keep_code
 from training.runs.folder import RunFolder, delete_run
 from training.runs.records.environment import read_environment
@@ -190,11 +190,7 @@ def _report_left_out(writer: RunWriter, report: DataReport) -> None:
     more = report.skipped_total - len(shown)
     rest = f"; and {more:,} more, all listed in data.json in the run folder." if more else "."
     writer.emit(
-        Found(
-            level="warning",
-            title=f"Left out: {pluralize(report.skipped_total, 'file')} that cannot be trained on.",
-            advice="; ".join(shown) + rest,
-        )
+        warn(f"Left out: {pluralize(report.skipped_total, 'file')} that cannot be trained on.", "; ".join(shown) + rest)
     )
 
 
@@ -287,7 +283,7 @@ def _announce(writer: RunWriter, session: Session, restore: Restore | None) -> N
     if lost is not None:
         writer.emit(lost)
     if (beginning := session.beginning) is not None:  # with weights that are not fresh
-        writer.emit(Found(level="info", title=beginning.sentence, advice=beginning.advice))
+        writer.emit(inform(beginning.sentence, beginning.advice))
     for finding in restore.findings if restore else []:
         writer.emit(finding)
     if isinstance(restore, Branch):

@@ -25,7 +25,7 @@ from training.engine.compile.compiler import compiler_facts
 from training.engine.device import AutoSettings, describe_device
 from training.engine.session import Session
 from training.environment import Environment, SourceState
-from training.events import Found
+from training.events import Found, inform, warn
 from training.optim.optimizers import implementation
 from training.runs.folder import RunFolder
 from training.runs.records.environment import read_environment
@@ -265,10 +265,10 @@ def compare(before: Environment, now: Environment, step: int) -> list[Found]:
         title = "The run goes on, but not to the bit as it would have where it was: what it computes on differs."
         also = f" Also: {'; '.join(telling)}." if telling else ""
         advice = f"{'; '.join(breaking)}.{also} The results stay as good; only their last digits are others."
-        found.append(Found(level="warning", title=title, advice=advice, step=step))
+        found.append(warn(title, advice, step=step))
     elif telling:
         title = "The run goes on in another environment; what decides its bits is the same."
-        found.append(Found(level="info", title=title, advice=f"{'; '.join(telling)}.", step=step))
+        found.append(inform(title, f"{'; '.join(telling)}.", step=step))
     threads, cores = now.threads or 1, now.cores or 1
     if threads > cores:
         title = f"The run keeps its {threads} threads, though this machine has {cores} cores."
@@ -277,7 +277,7 @@ def compare(before: Environment, now: Environment, step: int) -> list[Found]:
             "faster; the last digits then differ."
         )
         fix = {"precision.threads": cores}
-        found.append(Found(level="info", title=title, advice=advice, step=step, fix=fix))
+        found.append(inform(title, advice, step=step, fix=fix))
     return found
 
 

@@ -18,7 +18,7 @@ from training.engine.recovery.restore import Branch, FromStart, Resume, refuse_b
 from training.engine.runs.attempt import run_attempt
 from training.engine.runs.hooks import Hooks
 from training.errors import CheckpointError, ConfigError, InputError
-from training.events import Found
+from training.events import Found, inform, warn
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.records.forms import Manifest, Parent, StatusRecord
 from training.runs.records.manifest import read_sealed, verify
@@ -159,7 +159,7 @@ def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> StatusRecord:
     choose_device(intent.wanted.precision.device)
     new = create_run(beside, intent.wanted, parent=Parent(run=folder.id))
     title = f"The run {folder.id} had no checkpoint yet, so this is a new run from the beginning."
-    found = Found(level="info", title=title, advice=f"Changed: {'; '.join(map(str, intent.changed))}.")
+    found = inform(title, f"Changed: {'; '.join(map(str, intent.changed))}.")
     return run_attempt(new, intent.wanted, hooks, restore=FromStart([found], ended=folder), new=True)
 
 
@@ -204,7 +204,7 @@ def _on_this_machine(config: RunConfig) -> tuple[RunConfig, list[Found]]:
         return config, []
     precision = config.precision.model_copy(update={"device": name})
     advice = "To wait for such a device, stop and resume where there is one; to stay here, resume with --set "
-    found = Found(level="warning", title=sentence, advice=f"{advice}precision.device={name}.")
+    found = warn(sentence, f"{advice}precision.device={name}.")
     return config.model_copy(update={"precision": precision}), [found]
 
 
