@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import ModuleType
@@ -22,7 +22,7 @@ from training.errors import InputError, TrainingError, format_bytes
 from training.export.bundle import SAMPLES, ExportBundle
 from training.export.check_eval import has_same_evaluation
 from training.export.listings.data_listing import data_name
-from training.export.listings.listing import describe_run
+from training.export.listings.listing import render_script
 from training.export.listings.optimizer_listing import has_same_freezing
 from training.export.listings.prepared_tensors import is_prepared, read_size, refuse_large
 from training.export.listings.rows_listing import has_same_rows
@@ -31,7 +31,7 @@ from training.export.listings.weights_listing import has_same_beginning, has_sam
 from training.export.literals import prose
 from training.export.own_network import write_own_module
 from training.export.place import make_parents, remove_made
-from training.export.source import SecondFile, import_source, module_beside, render_source
+from training.export.source import SecondFile, import_source, module_beside
 from training.models import make_model
 from training.models.networks.stages import stages
 from training.optim import parameter_groups
@@ -70,7 +70,7 @@ def export_script(
         size = f" ({format_bytes(bundle.prepared.size)})"
         tell(f"The samples go beside the script, into {data}{size}.")
     beside = render_beside(bundle, out.name)
-    text = render(bundle, out.name, beside)
+    text = render_script(bundle, out.name, beside)
     for file in beside:
         _refuse_to_overwrite(out.with_name(f"{file.module}.py"))
         files[out.with_name(f"{file.module}.py")] = _as_writer(file.text.encode())
@@ -131,11 +131,6 @@ def _is_ours(out: Path) -> bool:
         return _MARK.encode() in read_bytes(out, MEGABYTE)[:8000]
     except UnfitFile:  # a pipe or a device, or larger than any script
         return False
-
-
-def render(bundle: ExportBundle, file: str, beside: Sequence[SecondFile] = ()) -> str:
-    """The script's text; ``file`` is the name it will have."""
-    return render_source("script.jinja", beside, **vars(describe_run(bundle, file, beside)))
 
 
 def render_beside(bundle: ExportBundle, file: str) -> list[SecondFile]:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO, Literal, NamedTuple, Self
+from typing import Any, BinaryIO, Literal, NamedTuple, Self, TypedDict
 from zipfile import BadZipFile
 
 import numpy as np, onnxruntime, polars as pl, timm, torch, torchvision

@@ -22,6 +22,7 @@ from tests.training.tiny import tiny, tiny_images
 from training.errors import InputError, TrainingError
 from training.export import export_checkpoint, script
 from training.export.bundle import load_bundle
+from training.export.listings.listing import render_script
 from training.runs.folder import RunFolder
 from training.runs.records.evaluation import read_evaluation
 from training.runs.records.manifest import read_manifest
@@ -383,7 +384,7 @@ def test_every_schedule(choice: tuple[str, ...], train: Train, tmp_path: Path) -
 def test_script_that_would_train_otherwise_is_not_written(
     part: str, old: str, new: str, spiral: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = script.render(load_bundle(spiral), "train.py")
+    right = render_script(load_bundle(spiral), "train.py")
     assert old in right
     monkeypatch.setattr(script, "render", lambda *_: right.replace(old, new))
     with pytest.raises(TrainingError, match=f"The script's {part} would differ"):

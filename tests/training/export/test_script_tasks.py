@@ -18,6 +18,7 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.errors import InputError, TrainingError
 from training.export import export_checkpoint, script
 from training.export.bundle import load_bundle
+from training.export.listings.listing import render_script
 from training.runs.records.manifest import read_manifest
 
 WORDS = "It was a dark and stormy night; the rain fell in torrents, except at occasional intervals. "
@@ -148,7 +149,7 @@ def test_every_metric_is_the_runs(task: str, table: Path, train: Train) -> None:
     for name in {"loss", *bundle.config.objective.metrics} - {"top5_accuracy"}:
         checkpoints = bundle.config.checkpoints.model_copy(update={"monitor": f"val/{name}"})
         bundle = replace(bundle, config=bundle.config.model_copy(update={"checkpoints": checkpoints}))
-        text = script.render(bundle, "train.py")
+        text = render_script(bundle, "train.py")
         script.prove_script(bundle, text)
         assert f"improved = val_{'loss' if name == 'loss' else 'score'} " in text
         wrong = text.replace(".isnan()].mean().item()", ".isnan()].mean().item() + 1e-9")

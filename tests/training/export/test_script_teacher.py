@@ -19,6 +19,7 @@ from training.config import consent
 from training.errors import InputError, TrainingError
 from training.export import export_checkpoint, script
 from training.export.bundle import load_bundle
+from training.export.listings.listing import render_script
 
 OWN = '''"""A teacher of one's own."""
 
@@ -103,7 +104,7 @@ def test_script_that_would_learn_otherwise_is_not_written(taught: Path, train: T
     checkpoint = train(tiny(*SHORT, f"objective.teacher={taught}"))
     bundle = load_bundle(checkpoint)
     (teacher,) = script.render_beside(bundle, "train.py")
-    right = script.render(bundle, "train.py", [teacher])
+    right = render_script(bundle, "train.py", [teacher])
     script.prove_script(bundle, right, [teacher])
     for old, new, part in (
         ("/ their_std", "* their_std", "teacher"),

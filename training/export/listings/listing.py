@@ -14,24 +14,20 @@ from training.config.sections.schedule import OneCycle, WarmupStableDecay
 from training.config.sections.user_file import UserFile
 from training.errors import InputError
 from training.export.bundle import ExportBundle
-from training.export.listings.augmentation_listing import Augmentation, describe_augmentation
-from training.export.listings.data_listing import Data, describe_data
+from training.export.listings.augmentation_listing import describe_augmentation
+from training.export.listings.data_listing import describe_data
 from training.export.listings.optimizer_listing import (
-    Averaging,
-    OptimizerListing,
     describe_averaging,
     describe_freezing,
     describe_optimizer,
     write_clipping,
 )
-from training.export.listings.task_listing import Task, describe_task
-from training.export.listings.teacher_listing import TeacherListing, describe_teacher
-from training.export.listings.weights_listing import KnownWeights, describe_weights
+from training.export.listings.task_listing import describe_task
+from training.export.listings.teacher_listing import describe_teacher
+from training.export.listings.weights_listing import describe_weights
 from training.export.literals import Setting, code, prose, setting
-from training.export.network_listing import Network, TrainingTraits, describe_network, examine_training
-from training.export.source import SecondFile, name_source
-from training.facts import DataFacts
-from training.objectives import Objective
+from training.export.network_listing import describe_network, examine_training
+from training.export.source import SecondFile, name_source, render_source
 from training.schedules import describe as describe_schedule
 from training.schedules.formulas import ANNEALS, DECAY_SHAPES
 
@@ -53,6 +49,7 @@ _AUTOCAST = {
     "bf16": "partial(torch.autocast, device.type, torch.bfloat16)",
     "fp16": "partial(torch.autocast, device.type, torch.float16)",
 }
+_DEVICE = '"cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"'
 _SECTIONS = {
     "settings": ["settings"],
     "core: randomness is a function of seed, purpose, epoch and sample, so a resume needs no state of it": ["core"],
@@ -63,56 +60,21 @@ _SECTIONS = {
     "training": ["main"],
 }
 """The titles and templates of a script's sections, in their order."""
-CONTIGUOUS = ".clone(memory_format=torch.contiguous_format)"
-"""Not contiguous(), which leaves images of one channel as they are: channels last for a convolution."""
 _WIDTH = 118
 
 
-@dataclass(frozen=True)
-class Listing:
-    """Everything that the templates ask for, beside the configuration, the facts of its data and its objective."""
-
-    config: RunConfig
-    facts: DataFacts
-    objective: Objective
-    network: Network | None
-    """None where it is a person's file, which lies beside the script."""
-    traits: TrainingTraits
-    data: Data
-    augmentation: Augmentation | None
-    weights: KnownWeights | None
-    teacher: TeacherListing | None
-    freezing: list[Setting]
-    task: Task
-    optimizer: OptimizerListing
-    schedule: Schedule
-    averaging: Averaging | None
-    loop: Loop
-    name: str
-    source: str
-    packages: str
-    file: str
-    files_beside: str
-    """The files that have to lie beside the script, as a sentence."""
-    exactness: str
-    description: str
-    out: str
-    settings: str
-    sections: dict[str, list[str]]
-
-
-def describe_run(bundle: ExportBundle, file: str, beside: Sequence[SecondFile]) -> Listing:
-    """List the run; ``beside`` are the files that the script imports from. Raises InputError when the dataset's folder would
-    be needed and is gone, and where no template says what the run does."""
+def render_script(bundle: ExportBundle, file: str, beside: Sequence[SecondFile] = ()) -> str:
+    """The script's text; ``file`` is the name it will have, ``beside`` are the files that it imports from. Raises InputError
+    when the dataset's folder would be needed and is gone, and where no template says what the run does."""
     config = bundle.config
     if config.loop.after_skips == "roll_back":
         raise InputError(
             "loop.after_skips: a script cannot go back after skipped steps yet; export safetensors, torch-export or onnx instead."
         )
     network = None if isinstance(config.model, UserFile) else describe_network(bundle)
-    data, augmentation, weights = describe_data(bundle, file), describe_augmentation(config), describe_weights(bundle)
-    task, teacher, traits = describe_task(bundle), describe_teacher(bundle, file), examine_training(bundle)
-    freezing, optimizer, schedule = describe_freezing(bundle), describe_optimizer(bundle), _describe_schedule(bundle)
+    data, weights, teacher = describe_data(bundle, file), describe_weights(bundle), describe_teacher(bundle, file)
+    task, schedule = describe_task(bundle), _describe_schedule(bundle)
+    freezing, optimizer = describe_freezing(bundle), describe_optimizer(bundle)
     slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
     known = weights.known if weights else ""
     text = " ".join([*(network.making if network else []), known, *(other.text for other in beside)])
@@ -129,14 +91,17 @@ def describe_run(bundle: ExportBundle, file: str, beside: Sequence[SecondFile]) 
         *[*task.settings, *(teacher.settings if teacher else [])],
         *_end_settings(bundle),
     ]
-    return Listing(
+    return render_source(
+        "script.jinja",
+        beside,
         config=config,
         facts=bundle.facts,
         objective=bundle.objective,
         network=network,
-        traits=traits,
+        traits=examine_training(bundle),
         data=data,
-        augmentation=augmentation,
+        missing=bundle.normalization.missing,
+        augmentation=describe_augmentation(config),
         weights=weights,
         teacher=teacher,
         freezing=freezing,
@@ -144,13 +109,14 @@ def describe_run(bundle: ExportBundle, file: str, beside: Sequence[SecondFile]) 
         optimizer=optimizer,
         schedule=schedule,
         averaging=describe_averaging(bundle),
-        loop=_describe_loop(bundle, task, augmentation, traits.channels_last),
+        autocast=_AUTOCAST.get(config.precision.compute, "nullcontext"),
+        clip=write_clipping(config.loop.clip_norm, config.loop.clip_value),
+        device=_DEVICE if config.precision.device == "auto" else code(config.precision.device),
         name=prose(config.name),
         source=name_source(bundle.checkpoint),
         packages=" and ".join(packages),
         file=prose(file),
-        files_beside=f"\nBeside it have to lie: {', '.join(files)}." if files else "",
-        exactness=_exactness(config),
+        files=", ".join(files),
         description=code(f"Train {config.name}."),
         out=code(f"{slug}-run"),
         settings="\n".join(line for each in settings for line in _lines(*each)),
@@ -158,22 +124,14 @@ def describe_run(bundle: ExportBundle, file: str, beside: Sequence[SecondFile]) 
     )
 
 
-def _exactness(config: RunConfig) -> str:
-    compiled = config.precision.compile != "off" or config.precision.cuda_graphs != "off"
-    return "up to rounding (steps were compiled there)" if compiled else "to the last bit"
-
-
 @dataclass(frozen=True)
 class Schedule:
-    """The function ``learning_rate`` and its call. ``rises``: its warm-up is a branch of its own."""
+    """The function ``learning_rate``. ``rises``: its warm-up is a branch of its own."""
 
     warmup: bool
     rises: bool
     rate: str
-    momentum: str
-    uses_length: bool
     words: str
-    arguments: str
 
 
 def _describe_schedule(bundle: ExportBundle) -> Schedule:
@@ -189,95 +147,8 @@ def _describe_schedule(bundle: ExportBundle) -> Schedule:
     held = config.kind == "plateau"
     if held and warmup:
         rate = "LR * linear_warmup(step, WARMUP_STEPS, WARMUP_START_FACTOR) * factor"
-    length = "total_steps" in rate
-    return Schedule(
-        warmup=warmup,
-        rises=warmup and not held,
-        rate=rate,
-        momentum=rate.replace("step,", 'progress["step"],', 1).replace("RATES", "MOMENTA"),
-        uses_length=length,
-        words="\n    ".join(textwrap.wrap(describe_schedule(config, bundle.config.optimizer.lr), _WIDTH - 10)),
-        arguments=", ".join(['progress["step"]', *["total_steps"] * length, *["plateau.factor"] * held]),
-    )
-
-
-@dataclass(frozen=True)
-class Loop:
-    """What ``main`` does with a batch, and around the steps."""
-
-    given: str
-    """The parameters of ``training_batch``."""
-    inputs: str
-    """What makes inputs of samples."""
-    channels_first: str
-    batch: str
-    order: str
-    progress: str
-    gain: str
-    validation_due: str
-    save_due: str
-    autocast: str
-    clip: str
-    to_device: str
-    device: str
-    backends: list[str]
-
-
-def _describe_loop(bundle: ExportBundle, task: Task, augmentation: Augmentation | None, channels_last: bool) -> Loop:
-    config, facts, monitored = bundle.config, bundle.facts, task.monitored
-    loop = config.loop
-    teacher = bundle.teacher is not None
-    mixed = augmentation is not None and bool(augmentation.mixed)
-    passed = f"{'teacher, ' * teacher}samples, {task.truth}{', train' * mixed}, batch, epoch"
-    balanced = config.loader.sampling == "balanced"
-    drawn = "[draw_balanced(classes[train].cpu(), SEED, epoch)]" * balanced
-    contiguous = CONTIGUOUS * (not channels_last)
-    inputs = "normalize(samples, scale_and_shift(MEAN, STD))" + ".nan_to_num(nan=0.0)" * bundle.normalization.missing
-    if facts.layout == "tokens":
-        inputs = "samples.long()"
-    if facts.layout == "image":
-        inputs = f"normalize(samples, scale_and_shift(MEAN, STD, 255.0)).permute(0, 3, 1, 2){contiguous}"
-    worst = "-math.inf" if config.maximize else "math.inf"
-    counted = f', "counted": {worst}, "stale": 0' if loop.early_stopping_patience else ""
-    averages = ', "averages": 0' if loop.ema_decay is not None or loop.swa_start is not None else ""
-    due = "epoch_ended or finished" + " or step % VALIDATE_EVERY_STEPS == 0" * bool(loop.validate_every_steps)
-    return Loop(
-        given=f"{'teacher: nn.Module, ' * teacher}samples: Tensor, {task.truth}: Tensor{', train: Tensor' * mixed}",
-        inputs=inputs,
-        channels_first=f"pixels.permute(0, 3, 1, 2){contiguous}",
-        batch=f"training_batch({passed})" if augmentation else "batch_of(batch)",
-        order=f"train{drawn}[permutation(SEED, epoch, len(train))]",
-        progress=f'{{"step": 0, "skipped": 0, "best": {worst}{counted}{averages}}}',
-        gain=f'{monitored} - progress["counted"]' if config.maximize else f'progress["counted"] - {monitored}',
-        validation_due=due,
-        save_due="step % SAVE_EVERY_STEPS == 0" if config.checkpoints.every_steps else "epoch_ended",
-        autocast=_AUTOCAST.get(config.precision.compute, "nullcontext"),
-        clip=write_clipping(loop.clip_norm, loop.clip_value),
-        to_device=".to(memory_format=torch.channels_last)" * channels_last + ".to(device).train()",
-        device=_device(config.precision.device),
-        backends=_backends(config.precision.compute, config.deterministic),
-    )
-
-
-def _device(name: str) -> str:
-    if name != "auto":
-        return code(name)
-    return '"cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"'
-
-
-def _backends(compute: str, deterministic: bool) -> list[str]:
-    lines = ["torch.set_num_threads(THREADS)  # another number sums in another order"]
-    if compute == "tf32":
-        lines.append('torch.set_float32_matmul_precision("high")  # tf32 on NVIDIA cards')
-    else:
-        lines.append("torch.backends.cudnn.allow_tf32 = False  # on by default, for convolutions")
-    if deterministic:
-        lines += [
-            'os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")',
-            "torch.backends.cudnn.deterministic = True",
-            "torch.use_deterministic_algorithms(True)",
-        ]
-    return lines
+    lines = textwrap.wrap(describe_schedule(config, bundle.config.optimizer.lr), _WIDTH - 10)
+    return Schedule(warmup, warmup and not held, rate, "\n    ".join(lines))
 
 
 def _loop_settings(bundle: ExportBundle) -> Iterator[Setting]:

@@ -1,13 +1,23 @@
 """Read samples as the training data was read, and a model's scores: needs NumPy, and Pillow for images."""
 
+import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image, ImageOps
 
+from training.export.usage.facts import Feature, ModelFacts
 
-def read_image(facts: dict[str, Any], path: str) -> Any:
+
+def load_facts() -> ModelFacts:
+    """What model.json says."""
+    facts: ModelFacts = json.loads(Path(__file__).with_name("model.json").read_text(encoding="utf-8"))
+    return facts
+
+
+def read_image(facts: ModelFacts, path: str) -> Any:
     """uint8 (1, channels, height, width): upright, on white, scaled and center-cropped to the model's size."""
     channels, height, width = facts["input"]["shape"]
     with Image.open(path) as file:
@@ -20,7 +30,7 @@ def read_image(facts: dict[str, Any], path: str) -> Any:
     return pixels.reshape(height, width, channels).transpose(2, 0, 1)[np.newaxis]
 
 
-def read_rows(facts: dict[str, Any], rows: Iterable[Mapping[str, Any]]) -> Any:
+def read_rows(facts: ModelFacts, rows: Iterable[Mapping[str, str | float | None]]) -> Any:
     """float32 (n, features) of rows that give each column's value by its name, None where it is not known. A number that is
     not known becomes NaN, a category that training did not see 0: the model takes both. A feature that marks gaps follows by
     itself. Raises KeyError for a row without one of the columns, ValueError for text where a number belongs."""
@@ -28,7 +38,7 @@ def read_rows(facts: dict[str, Any], rows: Iterable[Mapping[str, Any]]) -> Any:
     return np.array([[read_cell(feature, row) for feature in features] for row in rows], np.float32)
 
 
-def read_cell(feature: dict[str, Any], row: Mapping[str, Any]) -> float:
+def read_cell(feature: Feature, row: Mapping[str, str | float | None]) -> float:
     """One feature of a row, as ``read_rows`` says."""
     name = feature["marks"] or feature["name"]
     if name not in row:
@@ -39,7 +49,7 @@ def read_cell(feature: dict[str, Any], row: Mapping[str, Any]) -> float:
         return float(missing)
     if feature["categories"] is None:
         try:
-            return float("nan") if missing else float(given)
+            return float("nan" if given is None or missing else given)
         except (TypeError, ValueError):
             raise ValueError(f"{name!r} is {given!r}, which is no number; give None where it is not known") from None
     # As the training data's texts: stripped; true and false in small letters; a whole number without its point.
@@ -50,7 +60,7 @@ def read_cell(feature: dict[str, Any], row: Mapping[str, Any]) -> float:
     return float(1 + feature["categories"].index(text) if (text := str(given).strip()) in feature["categories"] else 0)
 
 
-def answers(facts: dict[str, Any], scores: Any) -> list[Any]:
+def answers(facts: ModelFacts, scores: Any) -> list[Any]:
     """What the scores of some samples say, one entry for each sample, by ``facts["output"]["kind"]``:
 
     "class": the likeliest class and its probability. "labels": the probability of each label, by its name;

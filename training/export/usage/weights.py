@@ -1,6 +1,5 @@
 """Use exported weights without Trainwright."""
 
-import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +9,8 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from training.export.usage.samples import answers
+from training.export.usage.facts import ModelFacts
+from training.export.usage.samples import answers, load_facts
 
 
 def make_model() -> nn.Module:
@@ -18,13 +18,12 @@ def make_model() -> nn.Module:
     raise NotImplementedError
 
 
-def load_model() -> tuple[nn.Module, dict[str, Any]]:
+def load_model() -> tuple[nn.Module, ModelFacts]:
     """The model in evaluation mode, and the facts in model.json."""
-    folder = Path(__file__).parent
-    facts = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    facts = load_facts()
     model = make_model()
     state = model.state_dict()  # with the version marks that some networks look for
-    state.update(load_file(folder / facts["file"]["name"]))
+    state.update(load_file(Path(__file__).with_name(facts["file"]["name"])))
     model.load_state_dict(state)
     return model.eval(), facts
 
@@ -37,7 +36,7 @@ def load_code(name: str) -> Any:
     return module
 
 
-def normalize_samples(facts: dict[str, Any], samples: torch.Tensor) -> torch.Tensor:
+def normalize_samples(facts: ModelFacts, samples: torch.Tensor) -> torch.Tensor:
     """What the model takes, from samples (n, *shape) as the data holds them: uint8 pixels, float32 values (NaN where one is
     missing) or whole numbers of tokens."""
     step = facts["input"]["normalisation"]
@@ -52,13 +51,13 @@ def normalize_samples(facts: dict[str, Any], samples: torch.Tensor) -> torch.Ten
 
 
 @torch.inference_mode()
-def logits(model: nn.Module, facts: dict[str, Any], samples: Any) -> torch.Tensor:
+def logits(model: nn.Module, facts: ModelFacts, samples: Any) -> torch.Tensor:
     """The model's scores of samples (n, *shape), a tensor or array in the dtype that ``facts["input"]`` names."""
     scores: torch.Tensor = model(normalize_samples(facts, torch.as_tensor(samples)))
     spread = facts["output"]["spread"]  # values were learned with zero mean and unit std
     return scores if spread is None else scores * torch.tensor(spread["std"]) + torch.tensor(spread["mean"])
 
 
-def predict(model: nn.Module, facts: dict[str, Any], samples: Any) -> list[Any]:
+def predict(model: nn.Module, facts: ModelFacts, samples: Any) -> list[Any]:
     """What the model says of each sample, in the form of ``answers``."""
     return answers(facts, logits(model, facts, samples).numpy())
