@@ -111,7 +111,7 @@ def _describe_input(bundle: ExportBundle, done_by: Literal["caller", "model"]) -
     facts, stats = bundle.facts, bundle.normalization
     make = partial(Input, layout=facts.layout, shape=facts.shape, axes=("batch", *_AXES[facts.layout]))
     if facts.layout == "tokens":
-        make = partial(make, dtype="int64", meaning="numbers of tokens in classes", normalization=None)
+        make = partial(make, dtype="int64", meaning="numbers of tokens in classes", normalisation=None)
         return make(tokenizer=TOKENIZER) if facts.vocabulary else make()
     formula = "(value - mean) / std, for each feature" + "; 0 where a value is missing (NaN)" * stats.missing
     is_image = facts.layout == "image"
@@ -123,7 +123,7 @@ def _describe_input(bundle: ExportBundle, done_by: Literal["caller", "model"]) -
         std=stats.std,
         missing=stats.missing,
     )
-    make = partial(make, normalization=normalization)
+    make = partial(make, normalisation=normalization)
     if not is_image:
         return make(dtype="float32", features=_describe_features(bundle))
     channels, height, width = facts.shape

@@ -77,7 +77,7 @@ class Input(_Record):
     color_order: str = ""
     resizing: Resizing | None = None
     features: tuple[Feature, ...] = ()
-    normalization: InputNormalization | None
+    normalisation: InputNormalization | None  # so spelled in the files of all versions
     tokenizer: str = ""
 
 
