@@ -44,7 +44,7 @@ class UserFile(StartingWeights):
         consent="path",
     )
     arguments: dict[str, Argument] = setting(
-        {}, "build() arguments", "What build(...) is called with, besides what the data fills in."
+        {}, "Arguments of build()", "What build(...) is called with, besides what the data fills in."
     )
 
     @classmethod
