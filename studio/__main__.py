@@ -65,7 +65,7 @@ def _open_window(config: str | None, start: bool) -> int:
     no_display = preflight.no_display_reason(os.environ)
     if no_display:
         return _without_window(no_display, config, start)
-    problem = preflight.library_problem(preflight.chosen_platform(os.environ), install=True)
+    problem = preflight.library_problem(preflight.choose_platform(os.environ), install=True)
     if problem:
         preflight.tell(problem)
         return 1

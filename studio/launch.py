@@ -51,7 +51,7 @@ class Application(QObject):
         self.crashes = CrashReporter(CrashReports(crashes, self.logs.path), self)
         self.crashes.install()
         self.faults = NativeFaults(crashes)
-        self.crashes.keep_native(self.faults.left_behind())
+        self.crashes.keep_native(self.faults.collect())
         self.settings = settings
         chosen = settings.get()
         choice = EngineChoice(chosen.engine_python, chosen.engine_in_process)

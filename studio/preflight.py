@@ -76,7 +76,7 @@ WINDOWS_RUNTIME_PAGE = "https://aka.ms/vs/17/release/vc_redist.x64.exe"
 
 def no_display_reason(environ: Mapping[str, str], x_server_answers: Callable[[str], bool] | None = None) -> str | None:
     """One sentence when no window can be shown here, None when one can (as far as can be told without Qt)."""
-    if sys.platform != "linux" or (environ.get("QT_QPA_PLATFORM") and chosen_platform(environ) == "offscreen"):
+    if sys.platform != "linux" or (environ.get("QT_QPA_PLATFORM") and choose_platform(environ) == "offscreen"):
         return None
     display, wayland = environ.get("DISPLAY"), environ.get("WAYLAND_DISPLAY")
     if not display and not wayland:
@@ -90,7 +90,7 @@ def no_display_reason(environ: Mapping[str, str], x_server_answers: Callable[[st
     return f"There is no display here: nothing answers at {named}."
 
 
-def chosen_platform(environ: Mapping[str, str]) -> Platform:
+def choose_platform(environ: Mapping[str, str]) -> Platform:
     """Which Qt platform plugin will be used; `offscreen` stands for every one that needs neither X nor Wayland."""
     asked = environ.get("QT_QPA_PLATFORM", "").split(";")[0].split(":")[0]
     if asked:
@@ -281,7 +281,7 @@ def report(environ: Mapping[str, str], load: Loader = ctypes.CDLL) -> int:
     """Print whether a window can open here, and what to do if not. Returns 0 when it can, else 1."""
     import platform
 
-    wanted = chosen_platform(environ)
+    wanted = choose_platform(environ)
     print(f"Python {platform.python_version()} on {platform.platform()}")
     display = no_display_reason(environ)
     libraries = library_problem(wanted, load=load)
@@ -302,7 +302,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     if not options.install:
         return report({**os.environ, "QT_QPA_PLATFORM": "offscreen"} if options.offscreen else os.environ)
-    problem = library_problem("offscreen" if options.offscreen else chosen_platform(os.environ), install=True)
+    problem = library_problem("offscreen" if options.offscreen else choose_platform(os.environ), install=True)
     if problem:
         tell(problem)
     return 1 if problem else 0

@@ -41,9 +41,7 @@ def delete_run(context: AppContext, parent: QWidget, folder: RunFolder) -> bool:
             context.notifier.notify("This run is being trained. Stop it first.", "warning")
             return False
         context.live.detach()
-    context.library.delete(
-        folder, failed=lambda error: context.notifier.notify(str(error), "danger", title="Not deleted")
-    )
+    context.library.delete(folder, lambda error: context.notifier.notify(str(error), "danger", title="Not deleted"))
     return True
 
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from studio.theme import font, theme
-from studio.widgets import wrapped_tooltip
+from studio.widgets import wrap_tooltip
 
 _SIDE = 352.0  # pixels of the square at most
 _LARGEST_CELL = 40.0
@@ -63,7 +63,7 @@ class ConfusionMatrix(QWidget):
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             words = self.words_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), wrapped_tooltip(words) if words else "", self)
+            QToolTip.showText(event.globalPos(), wrap_tooltip(words) if words else "", self)
             return True
         return super().event(event)
 

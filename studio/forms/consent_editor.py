@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
@@ -112,7 +113,7 @@ class ConsentEditor(Editor):
     def value(self) -> Any:
         return self._digest
 
-    def follow(self, values: Mapping[str, Any]) -> None:
+    def follow(self, values: Mapping[str, JsonValue]) -> None:
         text = values.get(self._of)
         named = Path(text) if isinstance(text, str) and text else None
         self._code = _code(named) if named else None

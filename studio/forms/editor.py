@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
@@ -67,7 +68,7 @@ class Editor(QWidget):
     def suggest_several(self, several: bool) -> None:
         """Offer several columns rather than one; for settings that mostly name one."""
 
-    def follow(self, values: Mapping[str, Any]) -> None:
+    def follow(self, values: Mapping[str, JsonValue]) -> None:
         """Look at the section's other settings; for editors that depend on one of them."""
 
     def _show(self, value: Any) -> None:

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSizePolicy, QTool
 from studio.forms.editor import EDITOR_WIDTH
 from studio.forms.editors import make_editor
 from studio.forms.fix_link import FixLink
-from studio.forms.messages import allowed_range, format_value, problem_sentence
+from studio.forms.messages import describe_range, format_value, problem_sentence
 from studio.state.drafts.setting_specs import default_value, join_path
 from studio.theme import SPACING, icon
-from studio.widgets import Hint, label, wrapped_tooltip
+from studio.widgets import Hint, label, wrap_tooltip
 from training.config.field_spec import FieldSpec
 from training.config.rules.inactive_settings import Inactive
 from training.errors import Problem
@@ -61,8 +61,8 @@ class FieldRow(QWidget):
         self.title = label(spec.title, "field", wrap=True)
         self.title.setFixedWidth(label_width)
         self.title.setBuddy(self.editor)
-        self._explanation = " ".join(part for part in (spec.help, allowed_range(spec)) if part)
-        self.title.setToolTip(wrapped_tooltip("\n".join(filter(None, (self._explanation, self.path)))))
+        self._explanation = " ".join(part for part in (spec.help, describe_range(spec)) if part)
+        self.title.setToolTip(wrap_tooltip("\n".join(filter(None, (self._explanation, self.path)))))
         self._dot = ResetDot(spec.title, format_value(default_value(spec), spec))
         self._hint = Hint(self._explanation)
         self._hint.setAccessibleName(f"Explanation of {spec.title}")
@@ -135,7 +135,7 @@ class FieldRow(QWidget):
         usable = bool(self.sentence) or not self._idle.why
         for part in (self.title, self.editor, self._dot):
             part.setEnabled(usable)
-        self.editor.setToolTip("" if usable else wrapped_tooltip(self._idle.why))
+        self.editor.setToolTip("" if usable else wrap_tooltip(self._idle.why))
         told = (self.sentence, self._idle.why, self._explanation)
         self.editor.describe(self.spec.title, " ".join(part for part in told if part))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QPushButton
 
@@ -26,18 +26,18 @@ class FixLink(QPushButton):
         set_property(self, "fix", True)
         self.setAutoDefault(False)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._fix: Mapping[str, Any] = {}
+        self._fix: Mapping[str, JsonValue] = {}
         self.clicked.connect(lambda: self.fix_asked.emit(dict(self._fix)))
         self.hide()
 
-    def set_fix(self, fix: Mapping[str, Any]) -> None:
+    def set_fix(self, fix: Mapping[str, JsonValue]) -> None:
         """Offer these settings; empty: nothing."""
         self._fix = fix
         self.setText(in_words(fix) if fix else "")
         self.setVisible(bool(fix))
 
 
-def in_words(fix: Mapping[str, Any]) -> str:
+def in_words(fix: Mapping[str, JsonValue]) -> str:
     """``Use Segmentation and U-Net``; ``Set Gradient clipping (norm) to 1``"""
     chosen = {path.removesuffix(".kind"): str(value) for path, value in fix.items() if path.endswith(".kind")}
     parts = []

@@ -145,7 +145,7 @@ def format_value(value: Any, spec: FieldSpec) -> str:
     return format_number(value) if isinstance(value, int | float) else str(value)
 
 
-def allowed_range(spec: FieldSpec) -> str:
+def describe_range(spec: FieldSpec) -> str:
     """The bounds in words, for the explanation; "" when there are none worth naming."""
     if spec.editor not in ("int", "float"):
         return ""

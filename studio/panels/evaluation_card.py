@@ -64,14 +64,14 @@ class EvaluationCard(Card):
         def read() -> dict[Part, Evaluation]:
             return {part: found for part in PARTS if (found := read_evaluation(folder, part)) is not None}
 
-        def done(kept: dict[Part, Evaluation]) -> None:
+        def handle_result(kept: dict[Part, Evaluation]) -> None:
             if folder == self._folder and kept != self._kept:
                 self._show(kept)
 
-        def failed(error: Exception) -> None:
+        def handle_failure(error: Exception) -> None:
             logger.warning("An evaluation could not be read: %s", error)
 
-        self._background.submit(read, done, failed)
+        self._background.submit(read, handle_result, handle_failure)
 
     def _show(self, kept: Mapping[Part, Evaluation]) -> None:
         self._kept = kept

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.forms.messages import tell_change
@@ -36,7 +36,12 @@ class FixDialog(QDialog):
     """Shows what will happen with the run in ``folder``. ``live``: it is being trained and has to be stopped first."""
 
     def __init__(
-        self, folder: RunFolder, config: RunConfig, fix: Mapping[str, Any], live: bool, parent: QWidget | None = None
+        self,
+        folder: RunFolder,
+        config: RunConfig,
+        fix: Mapping[str, JsonValue],
+        live: bool,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         after = fix_config(config, fix)
@@ -67,7 +72,11 @@ class FixDialog(QDialog):
 
 
 def apply_fix(
-    context: AppContext, parent: QWidget, fix: Mapping[str, Any], folder: RunFolder | None, config: RunConfig | None
+    context: AppContext,
+    parent: QWidget,
+    fix: Mapping[str, JsonValue],
+    folder: RunFolder | None,
+    config: RunConfig | None,
 ) -> None:
     """Ask, then go on with the run in ``folder`` and the settings of ``fix``; if it is at work, it is stopped and kept
     first."""
@@ -87,11 +96,11 @@ def apply_fix(
 
 
 def make_banner(
-    found: Found, config: RunConfig | None, apply: Callable[[Mapping[str, Any]], object], *, closable: bool = True
+    found: Found, config: RunConfig | None, apply: Callable[[Mapping[str, JsonValue]], object], *, closable: bool = True
 ) -> Banner:
     """What was found in a run of ``config``, with a button for what it proposes."""
     where = f" (step {found.step:,})" if found.step else ""
-    proposal = proposed_changes(config, found.fix)
+    proposal = describe_proposal(config, found.fix)
     text = "\n".join(part for part in (found.advice, proposal) if part)
     banner = Banner(_TONES[found.level], f"{found.title}{where}", text, closable=closable)
     if proposal:
@@ -99,7 +108,7 @@ def make_banner(
     return banner
 
 
-def proposed_changes(config: RunConfig | None, fix: Mapping[str, Any]) -> str:
+def describe_proposal(config: RunConfig | None, fix: Mapping[str, JsonValue]) -> str:
     """What ``fix`` would change, in a line for the person; "" when that is nothing, or does not fit the run."""
     if config is None or not fix:
         return ""
@@ -129,7 +138,7 @@ def _sheet(folder: RunFolder, before: RunConfig, after: RunConfig, live: bool) -
     return sheet, f"{stop}A new run, a branch, begins with the weights of {step}."
 
 
-def fix_config(config: RunConfig, fix: Mapping[str, Any]) -> RunConfig:
+def fix_config(config: RunConfig, fix: Mapping[str, JsonValue]) -> RunConfig:
     """``config`` with the settings of ``fix``; raises TrainingError when they do not fit it."""
     data: dict[str, Toml] = dict(config_data(config))
     apply_overrides(data, overrides_of(fix))

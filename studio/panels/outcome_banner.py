@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from studio.actions.files import copy_text
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
-from studio.panels.fix_dialog import APPLY, APPLY_ANEW, proposed_changes
+from studio.panels.fix_dialog import APPLY, APPLY_ANEW, describe_proposal
 from studio.services.crash import system_summary
 from studio.state.runs.way_on import RESUME, START_OVER, WayOn
 from studio.theme import Tone, font
@@ -60,7 +60,7 @@ class OutcomeBanner(QWidget):
         self._way = way
         lost = way is START_OVER
         if state is RunState.FAILED and isinstance(final, Failed):
-            proposal = proposed_changes(config, final.fix)
+            proposal = describe_proposal(config, final.fix)
             words = (f"{final.reason} {final.advice}".strip(), way.kept if lost else "", proposal)
             text = "\n".join(part for part in words if part)
             fix = final.fix if proposal else {}
@@ -81,7 +81,7 @@ class OutcomeBanner(QWidget):
             self._say("info", "Stopped early by its own rule", final.reason, "", False)
 
     def _say(
-        self, tone: Tone, title: str, text: str, log: str, can_resume: bool, fix: Mapping[str, Any] | None = None
+        self, tone: Tone, title: str, text: str, log: str, can_resume: bool, fix: Mapping[str, JsonValue] | None = None
     ) -> None:
         self._banner = Banner(tone, title, text, closable=False)
         if log:

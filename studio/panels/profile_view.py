@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from studio.panels.fix_dialog import make_banner, proposed_changes
+from studio.panels.fix_dialog import describe_proposal, make_banner
 from studio.theme import SPACING, IconRole
 from studio.widgets import IconLabel, Share, ShareBar, empty, hbox, in_widget, label, vbox
 from training.config import RunConfig
@@ -57,7 +57,7 @@ class ProfileView(QWidget):
             self._words.addWidget(self._sentence(found, config))
 
     def _sentence(self, found: Found, config: RunConfig | None) -> QWidget:
-        if found.level in ("ok", "info") and not proposed_changes(config, found.fix):
+        if found.level in ("ok", "info") and not describe_proposal(config, found.fix):
             return _plain(found)
         return make_banner(found, config, self.apply_asked.emit, closable=False)
 

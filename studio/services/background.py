@@ -17,21 +17,22 @@ class _Work(QRunnable):
     def __init__(
         self,
         work: Callable[[], Any],
-        done: Callable[[Any], object],
-        failed: Callable[[Exception], object],
+        handle_result: Callable[[Any], object],
+        handle_failure: Callable[[Exception], object],
         deliver: Callable[[object], None],
     ) -> None:
         super().__init__()
-        self._work, self._done, self._failed, self._deliver = work, done, failed, deliver
+        self._work, self._deliver = work, deliver
+        self._handle_result, self._handle_failure = handle_result, handle_failure
 
     def run(self) -> None:
         try:
             result = self._work()
         except Exception as error:  # the border between threads: the caller decides what it means
             logger.info("Background work failed", exc_info=True)
-            self._deliver((self._failed, error))
+            self._deliver((self._handle_failure, error))
         else:
-            self._deliver((self._done, result))
+            self._deliver((self._handle_result, result))
 
 
 class Background(QObject):
@@ -50,11 +51,14 @@ class Background(QObject):
         self._worked.connect(self._on_worked)
 
     def submit(
-        self, work: Callable[[], Any], done: Callable[[Any], object], failed: Callable[[Exception], object]
+        self,
+        work: Callable[[], Any],
+        handle_result: Callable[[Any], object],
+        handle_failure: Callable[[Exception], object],
     ) -> None:
-        """Run ``work``; then ``done(result)`` or ``failed(error)`` in the GUI thread. ``work`` must touch no widget."""
+        """Run ``work``; then ``handle_result(result)`` or ``handle_failure(error)`` in the GUI thread. ``work`` must touch no widget."""
         if not self._closed:
-            self._pool.start(_Work(work, done, failed, self._worked.emit))
+            self._pool.start(_Work(work, handle_result, handle_failure, self._worked.emit))
 
     @Slot()
     def close(self) -> None:

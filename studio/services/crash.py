@@ -162,7 +162,7 @@ class NativeFaults:
             return
         faulthandler.enable(self._file)
 
-    def left_behind(self) -> list[str]:
+    def collect(self) -> list[str]:
         """What earlier processes wrote when they crashed; each is told once. Files of processes still alive stay."""
         found = []
         for path in sorted(self._folder.glob("native-*.txt")):

@@ -9,7 +9,7 @@ from PySide6.QtCore import QByteArray, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-from studio.theme.svg import svg_source, tinted_svg
+from studio.theme.svg import svg_source, tint_svg
 from studio.theme.theme import theme
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def _render(name: str, color: str, width: int, height: int) -> QPixmap:
     drawn.fill(Qt.GlobalColor.transparent)
     side = min(width, height)
     painter = QPainter(drawn)
-    renderer = QSvgRenderer(QByteArray(tinted_svg(name, color).encode()))
+    renderer = QSvgRenderer(QByteArray(tint_svg(name, color).encode()))
     renderer.render(painter, QRectF((width - side) / 2, (height - side) / 2, side, side))
     painter.end()
     return drawn

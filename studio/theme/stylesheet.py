@@ -12,7 +12,7 @@ from string import Template
 
 from PySide6.QtCore import QStandardPaths
 
-from studio.theme.svg import tinted_svg
+from studio.theme.svg import tint_svg
 from studio.theme.tokens import Palette, substitutions
 from training.system.resources import find_resources
 
@@ -39,12 +39,12 @@ def build(palette: Palette, font_scale: float) -> str:
     """The whole style sheet for a palette. Raises KeyError when a file names a token that does not exist."""
     tokens = substitutions(palette, font_scale)
     for token, (name, color, line_width) in _PICTURES.items():
-        tokens[token] = f'url("{_image_file(tinted_svg(name, str(getattr(palette, color)), line_width))}")'
-    return Template(_joined_files()).substitute(tokens)
+        tokens[token] = f'url("{_image_file(tint_svg(name, str(getattr(palette, color)), line_width))}")'
+    return Template(_join_files()).substitute(tokens)
 
 
 @cache
-def _joined_files() -> str:
+def _join_files() -> str:
     return "\n".join(
         file.read_text(encoding="utf-8") for file in sorted(find_resources("studio", "styles").glob("*.qss"))
     )

@@ -23,6 +23,6 @@ def svg_source(name: str) -> str:
         raise KeyError(f"there is no icon called {name!r}; the icons are {', '.join(icon_names())}") from None
 
 
-def tinted_svg(name: str, color: str, line_width: float = 1.75) -> str:
+def tint_svg(name: str, color: str, line_width: float = 1.75) -> str:
     """The icon's SVG text in `color` ("#rrggbb"), with lines `line_width` wide on its grid of 24 units."""
     return svg_source(name).replace("currentColor", color).replace(_LINE, f'stroke-width="{line_width}"')

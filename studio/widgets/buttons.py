@@ -124,7 +124,7 @@ class Hint(QToolButton):
 
     def set_text(self, text: str) -> None:
         """Change the explanation."""
-        self.setToolTip(wrapped_tooltip(text))
+        self.setToolTip(wrap_tooltip(text))
         self.setAccessibleName("Explanation")
         self.setAccessibleDescription(text)
 
@@ -132,7 +132,7 @@ class Hint(QToolButton):
         QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), self.toolTip(), self)
 
 
-def wrapped_tooltip(text: str) -> str:
+def wrap_tooltip(text: str) -> str:
     """Plain text as a tool tip that breaks its lines; Qt never breaks those of plain text."""
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\n", "<br>")
     return f'<div style="max-width: 320px">{escaped}</div>' if text else ""

@@ -54,7 +54,7 @@ class ElidedLabel(QLabel):
             super().setText(text)
             self._update_tool_tip()
 
-    def elided_text(self) -> str:
+    def elide(self) -> str:
         """What is shown at the present width."""
         return self.fontMetrics().elidedText(self.text(), self._mode, self.contentsRect().width())
 
@@ -69,10 +69,10 @@ class ElidedLabel(QLabel):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(self.contentsRect(), self.alignment(), self.elided_text())
+        painter.drawText(self.contentsRect(), self.alignment(), self.elide())
 
     def _update_tool_tip(self) -> None:
-        self.setToolTip(self.text() if self.elided_text() != self.text() else "")
+        self.setToolTip(self.text() if self.elide() != self.text() else "")
 
 
 class SteadyLabel(QLabel):

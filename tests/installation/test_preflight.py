@@ -154,7 +154,7 @@ def test_a_wayland_name_without_a_compositor_is_no_display(tmp_path: Path) -> No
     ],
 )
 def test_the_platform_is_the_one_qt_will_choose(environ: dict[str, str], expected: str) -> None:
-    assert preflight.chosen_platform(environ) == expected
+    assert preflight.choose_platform(environ) == expected
 
 
 def test_windows_is_asked_for_the_runtime_torch_needs(monkeypatch: pytest.MonkeyPatch) -> None:

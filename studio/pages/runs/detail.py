@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
@@ -98,7 +99,11 @@ class RunDetail(QWidget):
         record = run.record
         self._way = way_on(run.folder)
         self.outcome.show_outcome(
-            state, _final(record, state), can_resume=False, config=_proposed_for(run), way=self._way
+            state,
+            _final(record, state),
+            can_resume=False,
+            config=_config_of(run) if record.fix else None,
+            way=self._way,
         )
         done_at = record.step if state is RunState.COMPLETED else None
         self.checkpoints.set_run(run.folder, state, done_at)
@@ -157,7 +162,7 @@ class RunDetail(QWidget):
         return call
 
     @Slot(object)
-    def _apply(self, fix: Mapping[str, Any]) -> None:
+    def _apply(self, fix: Mapping[str, JsonValue]) -> None:
         if self._run is not None:
             apply_fix(self._context, self, fix, self._run.folder, _config_of(self._run))
 
@@ -218,16 +223,16 @@ class RunDetail(QWidget):
         self.curves.show_set_aside(self.checkpoints.set_aside.stretches)
 
     def _read_profile(self, run: RunSummary) -> None:
-        def done(profile: Profile | None) -> None:
+        def handle_result(profile: Profile | None) -> None:
             if self._run is not None and self._run.folder == run.folder:
                 if profile is not None:
                     self._profile_view.show_profile(profile, _config_of(run))
                 self.profile.setVisible(profile is not None)
 
-        def failed(error: Exception) -> None:
+        def handle_failure(error: Exception) -> None:
             logger.warning("A profile could not be read: %s", error)
 
-        self._context.background.submit(lambda: read_profile(run.folder), done, failed)
+        self._context.background.submit(lambda: read_profile(run.folder), handle_result, handle_failure)
 
     def _on_unreadable(self, error: Exception) -> None:
         logger.warning("A run could not be read: %s", error)
@@ -240,11 +245,6 @@ def _final(record: StatusRecord, state: RunState) -> Event:
     if state is RunState.STOPPED:
         return Stopped(step=step, reason=reason)
     return Failed(step=step, reason=reason, advice=record.advice or "", fix=record.fix)
-
-
-def _proposed_for(run: RunSummary) -> RunConfig | None:
-    """The settings that a proposal would change; None where nothing is proposed, or they cannot be read."""
-    return _config_of(run) if run.record.fix else None
 
 
 def _config_of(run: RunSummary) -> RunConfig | None:

@@ -28,7 +28,7 @@ def open_dropped(context: AppContext, path: Path, take: Callable[[str, Path], ob
         context.open_config(str(path))
         return
 
-    def done(found: tuple[str, Path] | None) -> None:
+    def handle_result(found: tuple[str, Path] | None) -> None:
         if found is not None:
             take(*found)
             return
@@ -39,12 +39,12 @@ def open_dropped(context: AppContext, path: Path, take: Callable[[str, Path], ob
         )
         context.notifier.notify(str(refusal), "warning")
 
-    def failed(error: Exception) -> None:
+    def handle_failure(error: Exception) -> None:
         why = error.strerror if isinstance(error, OSError) else error
         context.notifier.notify(f"{path} cannot be read ({why}).", "danger")
 
     # Not here: a folder on a slow drive would hold the window still.
-    context.background.submit(lambda: dataset_at(path), done, failed)
+    context.background.submit(lambda: dataset_at(path), handle_result, handle_failure)
 
 
 def dataset_at(path: Path) -> tuple[str, Path] | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
@@ -77,7 +77,7 @@ class FindingsPanel(Card):
             data, lambda result: self._show(result.findings), self._on_refused, self._show_busy
         )
 
-    def apply(self, settings: Mapping[str, Any]) -> None:
+    def apply(self, settings: Mapping[str, JsonValue]) -> None:
         """Write what a finding proposes into the draft, and look again."""
         try:
             self._context.draft.apply(settings)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtCore import QObject, Slot
 
 from studio.forms.messages import format_value
@@ -14,7 +14,6 @@ from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.state.context import AppContext
 from studio.state.drafts.kind_change import equal
 from studio.state.drafts.recipes import (
-    Data,
     likely_target,
     new_name,
     place,
@@ -22,16 +21,18 @@ from studio.state.drafts.recipes import (
     takes,
     with_edits,
     with_kept_settings,
+    with_name,
     with_recipe,
     without_strangers,
 )
-from studio.state.drafts.setting_specs import join_path, specs, split_path
+from studio.state.drafts.setting_specs import RUN, Settings, join_path, specs, split_path
 from studio.state.formats import kind_title
 from studio.widgets import Banner
 from training import catalog
 from training.answers import DatasetReport
 from training.config.rules.optimizer_scale import Moved
 from training.config.run import SECTIONS
+from training.facts import Target
 from training.presets import preset
 from training.presets.recipes import RECIPES
 
@@ -56,16 +57,18 @@ class OtherData(QObject):
         self.banner.add_action("Keep my settings", self.keep)
         self.banner.closed.connect(self._withdraw)
         self.banner.hide()
-        self._now = self._draft.data()  # as it stands before the next edit
-        self._before: Data | None = None  # what stood before other data was chosen
-        self._made: Data | None = None  # the recipe in its place
+        self._now = self._draft.settings()  # as it stands before the next edit
+        self._before: Settings | None = None  # what stood before other data was chosen
+        self._made: Settings | None = None  # the recipe in its place
         self._pending = False  # other data was chosen, and no preview has told what it is
         self._edited: set[str] = set()  # what the person has set since, by dotted path
-        self._known: tuple[list[Any], Any] | None = None  # the data of the last preview, and what is learned of it
+        self._known: tuple[list[JsonValue], Target] | None = (
+            None  # the data of the last preview, and what is learned of it
+        )
         self._other_place = False
         self._asks_task = False  # the recipe before named a task that other data may not have
         self._unplaced = False  # a preset was opened whose data nobody has named yet
-        self._kept: list[Any] = []  # place of the data for which the person keeps their settings, whatever it is
+        self._kept: list[JsonValue] = []  # place of the data for which the person keeps their settings, whatever it is
         self._writing = False
         self._draft.edited.connect(self._on_edited)
         self._draft.kind_changed.connect(self._on_kind_changed)
@@ -75,27 +78,27 @@ class OtherData(QObject):
         self._on_replaced()
 
     def take(self, kind: str, place: Path) -> None:
-        """Data was dropped."""
-        draft, before = self._draft, self._draft.data()
+        """Settings was dropped."""
+        draft, before = self._draft, self._draft.settings()
         if draft.kind("dataset") != kind:
             draft.set_kind("dataset", kind)
-            data = draft.data()
+            data = draft.settings()
             data["dataset"]["path"] = str(place.absolute())
             self._other_place = True
         else:
             draft.finish_edit()
             draft.set("dataset.path", str(place.absolute()))
-            data = draft.data()
-        data["name"] = new_name(before, {**data, "name": before["name"]}, str(data["name"]))
-        self._write(data)
+            data = draft.settings()
+        name = new_name(before, with_name(data, str(before[RUN]["name"])), str(data[RUN]["name"]))
+        self._write(with_name(data, name))
 
     def keep(self) -> None:
         """Put the settings back that stood before, but for the data."""
         if self._before is None or self._made is None:
             return
-        data = with_kept_settings(self._before, self._draft.data(), self._made)
+        data = with_kept_settings(self._before, self._draft.settings(), self._made)
         with self._own_writing():
-            self._draft.set_data(data)
+            self._draft.replace(data)
         self._pending, self._kept = False, place(data)
         self._withdraw()
 
@@ -109,7 +112,7 @@ class OtherData(QObject):
             self._note_edit(f"{section}.kind")
             self._withdraw()
             return
-        before, present = with_edits(self._before or self._now, self._now, self._edited), self._draft.data()
+        before, present = with_edits(self._before or self._now, self._now, self._edited), self._draft.settings()
         self._edited.clear()  # that was for the data before
         self._known = None
         self._pending, self._kept, self._unplaced = True, [], False
@@ -123,7 +126,7 @@ class OtherData(QObject):
         if not path.startswith("dataset."):
             self._withdraw()
             return
-        if self._unplaced or self._kept == place(self._draft.data()):
+        if self._unplaced or self._kept == place(self._draft.settings()):
             return
         self._pending = True
         self._other_place = self._other_place or path == "dataset.path"
@@ -137,7 +140,7 @@ class OtherData(QObject):
 
     def _ask_what_it_is(self, path: str) -> None:
         """A task that came with a recipe says nothing of another file or another target."""
-        data, usual = self._draft.data(), self._now
+        data, usual = self._draft.settings(), self._now
         kind, task = str(data["dataset"]["kind"]), data["dataset"].get("task")
         if path not in ("dataset.path", "dataset.targets") or task in (None, "auto"):
             return
@@ -152,11 +155,11 @@ class OtherData(QObject):
             self._kept = []
             self._edited.clear()
             self._withdraw()
-            self._unplaced = not self._draft.data()["dataset"].get("path", "-")
+            self._unplaced = not self._draft.settings()["dataset"].get("path", "-")
 
     @Slot()
     def _note(self) -> None:
-        self._now = self._draft.data()
+        self._now = self._draft.settings()
 
     # -------------------------------------------------------------------------------------- what the data is
 
@@ -168,12 +171,12 @@ class OtherData(QObject):
         if question.answer is None:
             self._forget_strangers()
             return
-        present, target = self._draft.data(), question.answer.target
+        present, target = self._draft.settings(), question.answer.target
         known, self._known = self._known, (place(present), target)
         pending, self._pending = self._pending, False
         edited, self._edited = self._edited, set()
         self._other_place = self._unplaced = False
-        kind, before = str(present["dataset"]["kind"]), self._before or self._draft.data()
+        kind, before = str(present["dataset"]["kind"]), self._before or self._draft.settings()
         if not pending or (kind, target) not in RECIPES:
             return
         guessed = self._made is not None and kind != before["dataset"]["kind"]
@@ -182,11 +185,11 @@ class OtherData(QObject):
         else:
             self._settle(before, present, target)
 
-    def _settle(self, before: Data, present: Data, target: Any) -> None:
+    def _settle(self, before: Settings, present: Settings, target: Target) -> None:
         """It is what the settings are for: they stay."""
         if self._asks_task:
             present["dataset"]["task"], self._asks_task = target, False
-        present["name"] = new_name(before, present)
+        present[RUN]["name"] = new_name(before, present)
         if self._made is None:
             self._before = None
         self._question.settle(lambda: self._write(present))
@@ -197,12 +200,12 @@ class OtherData(QObject):
         if not (self._pending and self._other_place) or table is None or table.column_count > len(table.columns):
             return
         self._other_place = False
-        self._write(without_strangers(self._draft.data(), [column.name for column in table.columns]))
+        self._write(without_strangers(self._draft.settings(), [column.name for column in table.columns]))
 
     # ------------------------------------------------------------------------------------------------ doing it
 
     def _set_up(
-        self, before: Data, present: Data, target: Any, edited: Collection[str], *, guessed: bool = False
+        self, before: Settings, present: Settings, target: Target, edited: Collection[str], *, guessed: bool = False
     ) -> None:
         usual = with_recipe(before, present, target)
         if guessed and "task" in usual["dataset"]:
@@ -215,13 +218,13 @@ class OtherData(QObject):
             self._write(made)
         self._before, self._made = before, usual
         self._asks_task = False
-        title, told = preset(RECIPES[made["dataset"]["kind"], target]).title, in_words(before, made)
+        title, told = preset(RECIPES[str(made["dataset"]["kind"]), target]).title, in_words(before, made)
         self.banner.set_message(f"Other data, other settings: {title}", f"{told}. Undo takes all of it back.")
         self.banner.setVisible(bool(told))
 
-    def _write(self, data: Data) -> None:
+    def _write(self, data: Settings) -> None:
         with self._own_writing():
-            self._draft.follow_up(data)
+            self._draft.replace(data, follows="dataset")
 
     @contextmanager
     def _own_writing(self) -> Iterator[None]:
@@ -239,13 +242,13 @@ class OtherData(QObject):
         self.banner.hide()
 
 
-def in_words(before: Data, made: Data) -> str:
+def in_words(before: Settings, made: Settings) -> str:
     """What became of the settings before, the weightiest first; "" where all are as they were."""
     told, others = [], 0
     for section in ("model", "objective", "optimizer", "schedule"):
-        old, new = (str(data[section]["kind"]) for data in (before, made))
-        if old != new:
-            told.append(f"{kind_title(section, old)} → {kind_title(section, new)}")
+        left, chosen = (kind_title(section, str(data[section]["kind"])) for data in (before, made))
+        if left != chosen:
+            told.append(f"{left} → {chosen}")
     changed: dict[str, str] = {}
     for section in SECTIONS:
         kind = str(made[section].get("kind", ""))

@@ -231,7 +231,7 @@ class SetupPage(QWidget):
 
     def _takes_several_targets(self) -> bool:
         """Whether the task is about labels, which mostly have a column each."""
-        dataset = self.draft.data()["dataset"]
+        dataset = self.draft.settings()["dataset"]
         apart = dataset.get("label_separator", "none") == "none"
         takes = getattr(alternatives("objective")[self.draft.kind("objective")], "takes", ())
         return apart and (dataset.get("task") == "labels" or "labels" in takes)

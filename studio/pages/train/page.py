@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QWidget
@@ -255,7 +255,7 @@ class TrainPage(QWidget):
             delete_run(self._context, self, self._live.folder)
 
     @Slot(object)
-    def _apply(self, fix: Mapping[str, Any]) -> None:
+    def _apply(self, fix: Mapping[str, JsonValue]) -> None:
         apply_fix(self._context, self, fix, self._live.folder, self._live.config())
 
     @Slot(str)

@@ -88,7 +88,7 @@ class ProfileCard(Card):
         if folder is None:
             return
 
-        def done(profile: Profile | None) -> None:
+        def handle_result(profile: Profile | None) -> None:
             if folder != self._folder:
                 return
             arrived, self._asked, self._profile = self._asked, False, profile
@@ -98,10 +98,10 @@ class ProfileCard(Card):
             if arrived:
                 self.arrived.emit()
 
-        def failed(error: Exception) -> None:
+        def handle_failure(error: Exception) -> None:
             logger.warning("A profile could not be read: %s", error)
 
-        self._context.background.submit(lambda: read_profile(folder), done, failed)
+        self._context.background.submit(lambda: read_profile(folder), handle_result, handle_failure)
 
     def _show(self) -> None:
         self.button.setVisible(self._state in LIVE)

@@ -7,23 +7,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtCore import QObject, Signal
 
 from studio.state.drafts.draft_check import check, complete, usable_config
 from studio.state.drafts.draft_history import DraftHistory
 from studio.state.drafts.kind_change import OtherKinds, equal
-from studio.state.drafts.recipes import name_after_change, preset_data
+from studio.state.drafts.recipes import name_after_change, preset_data, with_name
 from studio.state.drafts.setting_specs import (
-    RUN,
+    Settings,
     default_kind,
     default_value,
     inner_value,
     is_setting,
+    join_sections,
     kinds,
     plain,
     spec_of,
     specs,
     split_path,
+    split_sections,
     table_key,
     with_inner,
 )
@@ -63,14 +66,18 @@ class Draft(QObject):
         self._history = DraftHistory()
         self._other_kinds = OtherKinds()
         self._engine_problems: tuple[Problem, ...] = ()
-        self._data = preset_data(SAMPLE)
-        self._config, self._problems = check(self._data)
+        self._settings = preset_data(SAMPLE)
+        self._config, self._problems = check(self._settings)
 
     # ------------------------------------------------------------------------------------------- reading
 
-    def data(self) -> dict[str, Any]:
-        """A copy of what is typed, valid or not; goes through JSON unharmed."""
-        return copy.deepcopy(self._data)
+    def settings(self) -> Settings:
+        """A copy of what is typed, valid or not."""
+        return copy.deepcopy(self._settings)
+
+    def data(self) -> dict[str, JsonValue]:
+        """The same as files have it; goes through JSON unharmed."""
+        return join_sections(self.settings())
 
     def config(self) -> RunConfig | None:
         """What Start would run; None while anything is wrong."""
@@ -81,7 +88,7 @@ class Draft(QObject):
         wrong."""
         if any(split_path(problem.path)[0] in sections for problem in self._problems):
             return None
-        return self._config or usable_config(self._data, self._problems)
+        return self._config or usable_config(self._settings, self._problems)
 
     def problems(self) -> Sequence[Problem]:
         """All that is wrong, each setting's faults together, in the order of the file."""
@@ -94,18 +101,18 @@ class Draft(QObject):
     def value(self, path: str) -> Any:
         """What stands in a setting, valid or not."""
         section, name = split_path(path)
-        return inner_value(self._values(section)[name], path, self._spec)
+        return inner_value(self._settings[section][name], path, self._spec)
 
     def kind(self, section: str) -> str:
         """What is chosen in ``section``; "" where there is nothing to choose."""
-        return "" if section == RUN else str(self._data[section].get("kind", ""))
+        return str(self._settings[section].get("kind", ""))
 
     def is_changed(self, path: str) -> bool:
         """Whether a setting differs from its default."""
         section, name = split_path(path)
         if name == "kind":
             return self.kind(section) != default_kind(section)
-        value = self._values(section)[name]
+        value = self._settings[section][name]
         if isinstance(value, dict) and table_key(path):
             return table_key(path) in value
         return not equal(value, default_value(self._spec(path)))
@@ -127,11 +134,11 @@ class Draft(QObject):
         section, name = split_path(path)
         if name not in specs(section, self.kind(section)):
             raise KeyError(path)
-        values, value = self._values(section), plain(value)
+        values, value = self._settings[section], plain(value)
         value = with_inner(values[name], path, value, self._spec)
         if equal(values[name], value):
             return
-        self._history.remember(self._data, path)
+        self._history.remember(self._settings, path)
         values[name] = value
         self._revise()
         self.edited.emit(path)
@@ -146,8 +153,8 @@ class Draft(QObject):
         if kind == old_kind:
             return
         self._history.close_group()
-        self._history.remember(self._data, f"{section}.kind")
-        others, moved = self._other_kinds.change(self._data, section, kind)
+        self._history.remember(self._settings, f"{section}.kind")
+        others, moved = self._other_kinds.change(self._settings, section, kind)
         self._revise()
         self.kind_changed.emit(section)
         for path in others:
@@ -156,27 +163,30 @@ class Draft(QObject):
         if moved:
             self.moved.emit(old_kind, moved)
 
-    def apply(self, settings: Mapping[str, Any]) -> None:
+    def apply(self, changes: Mapping[str, JsonValue]) -> None:
         """Write several settings as one undo step, "section.kind" among them. Raises KeyError, with nothing written, for
         an unknown one."""
-        data = self.data()
         draft = Draft()
-        draft.set_data(data)
-        for path, value in settings.items():
+        draft.set_data(self.data())
+        for path, value in changes.items():
             section, name = split_path(path)
             if name == "kind":
                 draft.set_kind(section, str(value))
             else:
                 draft.set(path, value)
-        changed = draft.data()
-        if any(path.endswith(".kind") for path in settings):
-            changed["name"] = name_after_change(changed)
-        self._replace(changed)
+        changed = draft.settings()
+        if any(path.endswith(".kind") for path in changes):
+            changed = with_name(changed, name_after_change(changed))
+        self.replace(changed)
 
-    def follow_up(self, data: Mapping[str, Any]) -> None:
-        """Replace everything by what follows from other data: within the step in which that was chosen, where it is the last
-        one, so that it is taken back with it."""
-        self._replace(dict(data), follows="dataset")
+    def replace(self, settings: Settings, follows: str = "") -> None:
+        """Replace everything: within the step in which something was chosen in the section that it ``follows`` from, where that
+        is the last one, so that it is taken back with it."""
+        if settings == self._settings:
+            return
+        self._history.step(self._settings, follows)
+        self._other_kinds.clear(but=follows)
+        self._restore(settings)
 
     def reset(self, path: str) -> None:
         """Put the default back."""
@@ -190,7 +200,7 @@ class Draft(QObject):
 
     def reset_all(self) -> None:
         """Back to the built-in sample."""
-        self._replace(preset_data(SAMPLE))
+        self.replace(preset_data(SAMPLE))
 
     def finish_edit(self) -> None:
         """The person left a field: the next edit is an undo step of its own."""
@@ -198,11 +208,11 @@ class Draft(QObject):
 
     def undo(self) -> None:
         """Take the last edit back."""
-        self._restore(self._history.undo(self._data))
+        self._restore(self._history.undo(self._settings))
 
     def redo(self) -> None:
         """Take the last undo back."""
-        self._restore(self._history.redo(self._data))
+        self._restore(self._history.redo(self._settings))
 
     def set_engine_problems(self, problems: Sequence[Problem]) -> None:
         """Show what the engine found beside the settings concerned, until the next edit. What names no setting of this
@@ -216,7 +226,7 @@ class Draft(QObject):
     def recheck(self) -> None:
         """Look again whether files and folders are there."""
         before = self._problems
-        self._config, self._problems = check(self._data)
+        self._config, self._problems = check(self._settings)
         self.looked_again.emit()
         if self._problems != before:
             self.problems_changed.emit()
@@ -226,12 +236,12 @@ class Draft(QObject):
 
     def set_config(self, config: RunConfig) -> None:
         """Replace everything by ``config``."""
-        self._replace(config.model_dump(mode="json"))
+        self.replace(split_sections(config.model_dump(mode="json")))
 
-    def set_data(self, data: Mapping[str, Any]) -> list[str]:
+    def set_data(self, data: Mapping[str, JsonValue]) -> list[str]:
         """Replace everything by ``data``, right or wrong; returns the paths no form has and that were left out."""
         whole, left_out = complete(data)
-        self._replace(whole)
+        self.replace(whole)
         return left_out
 
     def load_file(self, path: Path) -> list[str]:
@@ -254,25 +264,14 @@ class Draft(QObject):
 
     # ------------------------------------------------------------------------------------------- inside
 
-    def _values(self, section: str) -> dict[str, Any]:
-        values: dict[str, Any] = self._data if section == RUN else self._data[section]
-        return values
-
     def _spec(self, path: str) -> FieldSpec:
         section = split_path(path)[0]
-        return spec_of(path, self.kind(section), self._values(section))
+        return spec_of(path, self.kind(section), self._settings[section])
 
-    def _replace(self, data: dict[str, Any], follows: str = "") -> None:
-        if data == self._data:
+    def _restore(self, settings: Settings | None) -> None:
+        if settings is None:
             return
-        self._history.step(self._data, follows)
-        self._other_kinds.clear(but=follows)
-        self._restore(data)
-
-    def _restore(self, data: dict[str, Any] | None) -> None:
-        if data is None:
-            return
-        self._data = data
+        self._settings = settings
         self._revise()
         self.replaced.emit()
         self.changed.emit()
@@ -280,6 +279,6 @@ class Draft(QObject):
     def _revise(self) -> None:
         before = self.problems()
         self._engine_problems = ()
-        self._config, self._problems = check(self._data)
+        self._config, self._problems = check(self._settings)
         if self.problems() != before:
             self.problems_changed.emit()

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping
-from typing import Any
 
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
-from studio.state.drafts.setting_specs import RUN, default_kind, default_value, defaults, kinds, specs, split_path
+from studio.state.drafts.setting_specs import (
+    RUN,
+    Settings,
+    default_kind,
+    default_value,
+    defaults,
+    join_sections,
+    kinds,
+    specs,
+    split_path,
+)
 from training.config import RunConfig
 from training.config.rules.problems import cross_problems, problems_from
 from training.config.run import SECTIONS
@@ -16,50 +25,50 @@ from training.errors import Problem
 from training.runs.cli_consent import checkpoint_problems
 
 
-def check(data: Mapping[str, Any]) -> tuple[RunConfig | None, list[Problem]]:
-    """The configuration ``data`` describes, and all that is wrong with it; None when anything is."""
+def check(settings: Settings) -> tuple[RunConfig | None, list[Problem]]:
+    """The configuration that ``settings`` describe, and all that is wrong with it; None when anything is."""
+    data = join_sections(settings)
     try:
         config = RunConfig.model_validate(data)
     except ValidationError as error:
         problems = problems_from(error, data)
-        return None, problems + _further_problems(data, problems)
+        return None, problems + _further_problems(settings, problems)
     problems = [*cross_problems(config), *checkpoint_problems(config)]
     return (None if problems else config), problems
 
 
-def _further_problems(data: Mapping[str, Any], problems: Iterable[Problem]) -> list[Problem]:
+def _further_problems(settings: Settings, problems: Iterable[Problem]) -> list[Problem]:
     """Rules across sections whose sections are fine: a missing folder shows although the learning rate is wrong too."""
     wrong = {split_path(problem.path)[0] for problem in problems}
-    repaired = usable_config(data, problems)
+    repaired = usable_config(settings, problems)
     if repaired is None:
         return []
     return [problem for problem in cross_problems(repaired) if split_path(problem.path)[0] not in wrong]
 
 
-def usable_config(data: Mapping[str, Any], problems: Iterable[Problem]) -> RunConfig | None:
-    """``data`` with the default in place of each setting that is wrong; None when a required one is missing."""
-    repaired = copy.deepcopy(dict(data))
+def usable_config(settings: Settings, problems: Iterable[Problem]) -> RunConfig | None:
+    """``settings`` with the default in place of each setting that is wrong; None when a required one is missing."""
+    repaired = copy.deepcopy(settings)
     for problem in problems:
         section, name = split_path(problem.path)
-        values = repaired if section == RUN else repaired.get(section)
-        if isinstance(values, dict) and name != "kind":
-            values.pop(name, None)
+        if section in repaired and name != "kind":
+            repaired[section].pop(name, None)
     try:
-        return RunConfig.model_validate(repaired)
+        return RunConfig.model_validate(join_sections(repaired))
     except ValidationError:
         return None
 
 
-def complete(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def complete(data: Mapping[str, JsonValue]) -> tuple[Settings, list[str]]:
     """``data`` with every setting present and nothing that no form shows, and the paths that had to be left out.
 
     Simple values stay as they are, right or wrong: they may be half typed.
     """
     left_out = [key for key in data if key not in SECTIONS and key not in specs(RUN)]
-    result: dict[str, Any] = {}
+    result: Settings = {RUN: {}}
     for name, spec in specs(RUN).items():
         value = data.get(name, default_value(spec))
-        result[name] = value if _simple(value) else default_value(spec)
+        result[RUN][name] = value if _simple(value) else default_value(spec)
     for section in SECTIONS:
         given = data.get(section)
         values = given if isinstance(given, Mapping) else {}
@@ -80,9 +89,9 @@ def complete(data: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     return result, left_out
 
 
-def _simple(value: Any) -> bool:
+def _simple(value: JsonValue) -> bool:
     if isinstance(value, dict):  # a table
         return all(_simple(item) and not isinstance(item, dict) for item in value.values())
-    if isinstance(value, list | tuple):
+    if isinstance(value, list):
         return all(isinstance(item, bool | int | float | str) for item in value)
     return value is None or isinstance(value, bool | int | float | str)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
-Snapshot = dict[str, Any]
+from studio.state.drafts.setting_specs import Settings
 
 
 class DraftHistory:
@@ -13,11 +12,11 @@ class DraftHistory:
 
     def __init__(self, limit: int = 200) -> None:
         self._limit = limit
-        self._past: list[tuple[str, Snapshot]] = []  # what each step was about, and what stood before it
-        self._future: list[tuple[str, Snapshot]] = []
+        self._past: list[tuple[str, Settings]] = []  # what each step was about, and what stood before it
+        self._future: list[tuple[str, Settings]] = []
         self._group = ""
 
-    def remember(self, before: Snapshot, group: str) -> None:
+    def remember(self, before: Settings, group: str) -> None:
         """Note what stood before an edit; a following edit of the same non-empty ``group`` belongs to the same step."""
         if group and group == self._group:
             return
@@ -25,7 +24,7 @@ class DraftHistory:
         self._past = [*self._past, (group, copy.deepcopy(before))][-self._limit :]
         self._future.clear()
 
-    def step(self, before: Snapshot, follows: str = "") -> None:
+    def step(self, before: Settings, follows: str = "") -> None:
         """Note what stood before a step of its own; one that ``follows`` from settings of that section belongs to the last step
         where that was about them."""
         self.close_group()
@@ -38,11 +37,11 @@ class DraftHistory:
         """The next edit is a step of its own, whatever it edits."""
         self._group = ""
 
-    def undo(self, present: Snapshot) -> Snapshot | None:
+    def undo(self, present: Settings) -> Settings | None:
         """What stood before the last step; None when there is none."""
         return self._move(present, self._past, self._future)
 
-    def redo(self, present: Snapshot) -> Snapshot | None:
+    def redo(self, present: Settings) -> Settings | None:
         """What the last undo took back; None when there is none."""
         return self._move(present, self._future, self._past)
 
@@ -57,8 +56,8 @@ class DraftHistory:
         return bool(self._future)
 
     def _move(
-        self, present: Snapshot, source: list[tuple[str, Snapshot]], target: list[tuple[str, Snapshot]]
-    ) -> Snapshot | None:
+        self, present: Settings, source: list[tuple[str, Settings]], target: list[tuple[str, Settings]]
+    ) -> Settings | None:
         self.close_group()
         if not source:
             return None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from studio.state.drafts.setting_specs import default_value, defaults, plain, same_sort, specs
+from pydantic import JsonValue
+
+from studio.state.drafts.setting_specs import Section, Settings, default_value, defaults, plain, same_sort, specs
 from training.config.field_spec import FieldSpec
 from training.config.rules.optimizer_scale import Moved, carry_to_scale, move_rates, take_peak
-
-Data = dict[str, Any]
 
 
 class OtherKinds:
@@ -24,18 +23,18 @@ class OtherKinds:
         """Forget them all, but for those of one section."""
         self._left = {place: left for place, left in self._left.items() if place[0] == but}
 
-    def change(self, data: Data, section: str, kind: str) -> tuple[list[str], Moved]:
-        """Write another ``kind`` into ``section`` of ``data``: as it was left, or with what the one before carries over. With
+    def change(self, settings: Settings, section: str, kind: str) -> tuple[list[str], Moved]:
+        """Write another ``kind`` into ``section`` of ``settings``: as it was left, or with what the one before carries over. With
         another optimizer all rates go to its scale. Returns the settings of other sections that changed, and what moved
         when an optimizer was chosen for the first time."""
         is_optimizer = section == "optimizer"
         left = self._left.pop((section, kind), None)
-        others = take_peak(data) if is_optimizer else {}
+        others = take_peak(settings) if is_optimizer else {}
         for highest, _ in others.values():
-            data["optimizer"] = {**data["optimizer"], "lr": highest}
-        old = data[section]
-        new = data[section] = left.section if left else carry_over(section, old, kind)
-        rates = move_rates(data, old, new, left.rates if left else {}) if is_optimizer else {}
+            settings["optimizer"] = {**settings["optimizer"], "lr": highest}
+        old = settings[section]
+        new = settings[section] = left.section if left else carry_over(section, old, kind)
+        rates = move_rates(settings, old, new, left.rates if left else {}) if is_optimizer else {}
         self._left[section, str(old["kind"])] = _Left(old, {path: before for path, (before, _) in rates.items()})
         moved = {path: pair for path, pair in rates.items() if not equal(*pair)}
         first = is_optimizer and not left
@@ -47,11 +46,11 @@ class OtherKinds:
 class _Left:
     """A ``section`` and, where it is an optimizer, the ``rates`` elsewhere, by dotted path."""
 
-    section: Data
-    rates: Data
+    section: Section
+    rates: Section
 
 
-def carry_over(section: str, old: Data, kind: str) -> Data:
+def carry_over(section: str, old: Section, kind: str) -> Section:
     """Defaults of ``kind``, but for settings both kinds have and that the person changed: a chosen folder stays."""
     values = defaults(section, kind)
     before = specs(section, str(old["kind"]))
@@ -63,18 +62,18 @@ def carry_over(section: str, old: Data, kind: str) -> Data:
     return values
 
 
-def equal(first: Any, second: Any) -> bool:
+def equal(first: JsonValue, second: JsonValue) -> bool:
     """Equal and of one sort: 1 and 1.0 are the same number, True and 1 are not the same thing."""
     return plain(first) == plain(second) and isinstance(first, bool) == isinstance(second, bool)
 
 
-def _differences(old: Data, new: Data) -> Iterator[tuple[str, tuple[Any, Any]]]:
+def _differences(old: Section, new: Section) -> Iterator[tuple[str, tuple[JsonValue, JsonValue]]]:
     """Settings of both whose value was not the default and is another now."""
-    before = specs("optimizer", old["kind"])
+    before = specs("optimizer", str(old["kind"]))
     for name in before:
         if name in new and _is_changed(old, name, before) and not equal(old[name], new[name]):
             yield name, (old[name], new[name])
 
 
-def _is_changed(old: Data, name: str, before: Mapping[str, FieldSpec]) -> bool:
+def _is_changed(old: Section, name: str, before: Mapping[str, FieldSpec]) -> bool:
     return not equal(old[name], default_value(before[name]))

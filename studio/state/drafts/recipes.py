@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from studio.state.drafts.kind_change import carry_over, equal
-from studio.state.drafts.setting_specs import RUN, default_value, defaults, kinds, same_sort, specs, split_path
+from studio.state.drafts.setting_specs import (
+    RUN,
+    Section,
+    Settings,
+    default_value,
+    defaults,
+    kinds,
+    same_sort,
+    specs,
+    split_path,
+    split_sections,
+)
 from training.config import parse_config
 from training.config.run import alternatives
 from training.config.sections.data.dataset_section import DatasetSection
@@ -18,8 +30,6 @@ from training.presets import preset_names, preset_text
 from training.presets.recipes import RECIPES
 from training.toml_text import read_toml
 
-Data = dict[str, Any]
-
 _OF_THE_FILE = frozenset({"path", "label_separator", "query_column"})
 """What a preset says of a file of its own."""
 _OF_THE_MACHINE = ("precision", "loader")
@@ -27,39 +37,39 @@ _TASK_SECTIONS = ("model", "objective", "optimizer", "schedule", "loop", "checkp
 
 
 @cache
-def _preset(name: str) -> Data:
-    return parse_config(read_toml(preset_text(name), name), name, paths=False).model_dump(mode="json")
+def _preset(name: str) -> Settings:
+    return split_sections(parse_config(read_toml(preset_text(name), name), name, paths=False).model_dump(mode="json"))
 
 
-def preset_data(name: str) -> Data:
+def preset_data(name: str) -> Settings:
     """All settings of a preset, as the draft holds them."""
     return copy.deepcopy(_preset(name))
 
 
-def place(data: Data) -> list[Any]:
+def place(data: Settings) -> list[JsonValue]:
     """Where the data lies, as far as settings tell."""
     return [data["dataset"].get(name) for name in ("kind", "name", "path", "images", "inputs")]
 
 
-def takes(data: Data) -> tuple[Target, ...]:
+def takes(data: Settings) -> tuple[Target, ...]:
     """What the task of these settings can learn."""
     found: tuple[Target, ...] = getattr(alternatives("objective")[str(data["objective"]["kind"])], "takes", ())
     return found
 
 
-def likely_target(data: Data, wanted: tuple[Target, ...] = ()) -> Target:
+def likely_target(data: Settings, wanted: tuple[Target, ...] = ()) -> Target:
     """What is to be learned of the data, as far as settings tell: what is ``wanted`` if that may be, else a class."""
     values = data["dataset"]
     chosen = alternatives("dataset")[str(values["kind"])]
     assert issubclass(chosen, DatasetSection)
-    possible = chosen.model_construct(**values).possible_targets
+    possible = chosen.model_construct(None, **values).possible_targets
     return next((each for each in (*wanted, "class") if each in possible), possible[0])
 
 
-def recipe(kind: str, target: Target) -> Data:
+def recipe(kind: str, target: Target) -> Settings:
     """The settings for data of a kind that says nothing else."""
     data = preset_data(RECIPES[kind, target])
-    given, before = data["dataset"], specs("dataset", data["dataset"]["kind"])
+    given, before = data["dataset"], specs("dataset", str(data["dataset"]["kind"]))
     values = data["dataset"] = defaults("dataset", kind)
     for name, spec in specs("dataset", kind).items():
         fits = name in before and name not in _OF_THE_FILE and same_sort(before[name], spec)
@@ -71,7 +81,7 @@ def recipe(kind: str, target: Target) -> Data:
     return data
 
 
-def with_recipe(before: Data, present: Data, target: Target) -> Data:
+def with_recipe(before: Settings, present: Settings, target: Target) -> Settings:
     """``present``, whose data is other than in ``before``, with the settings for it. What the person had set on purpose, other
     than the recipe for the data before, stays where the same is to be learned of samples of the same form; what concerns
     the machine stays in any case."""
@@ -89,17 +99,16 @@ def with_recipe(before: Data, present: Data, target: Target) -> Data:
         made[section] = copy.deepcopy(present[section])
     if made["loader"].get("sampling") == "balanced" and target != "class":
         made["loader"]["sampling"] = "shuffle"
-    made |= {name: present[name] for name in specs(RUN) if name != "name"}
-    made["name"] = new_name(before, {**present, "name": before["name"]}, str(made["name"]))
-    return made
+    name = new_name(before, with_name(present, str(before[RUN]["name"])), str(made[RUN]["name"]))
+    return with_name({**made, RUN: present[RUN]}, name)
 
 
-def with_edits(data: Data, present: Data, edited: Iterable[str]) -> Data:
+def with_edits(data: Settings, present: Settings, edited: Iterable[str]) -> Settings:
     """``data`` with the settings ``edited`` (dotted paths) as they are at ``present``, where it has them. Which data it is,
     and what is learned of it, is none of them."""
     changed = copy.deepcopy(data)
     for section, name in sorted(map(split_path, edited), key=lambda place: place[1] != "kind"):
-        new, old = (each if section == RUN else each[section] for each in (changed, present))
+        new, old = changed[section], present[section]
         if name == "kind":
             changed[section] = copy.deepcopy(old)
             continue
@@ -110,33 +119,39 @@ def with_edits(data: Data, present: Data, edited: Iterable[str]) -> Data:
     return changed
 
 
-def new_name(before: Data, present: Data, otherwise: str = "") -> str:
+def with_name(data: Settings, name: str) -> Settings:
+    """``data`` of a run that is called ``name``."""
+    return {**data, RUN: {**data[RUN], "name": name}}
+
+
+def new_name(before: Settings, present: Settings, otherwise: str = "") -> str:
     """What the run is called now: after its data, or ``otherwise``, unless somebody gave it a name."""
     return name_after_change(present, str(before["dataset"].get("path") or ""), otherwise)
 
 
-def with_kept_settings(before: Data, present: Data, made: Data) -> Data:
+def with_kept_settings(before: Settings, present: Settings, made: Settings) -> Settings:
     """``before`` with the data of ``present``, and whatever was set of it since ``made``, the recipe, was put in place."""
     data = copy.deepcopy(before)
     now, then = present["dataset"], made["dataset"]
     if now["kind"] != data["dataset"]["kind"]:
-        data["dataset"] = carry_over("dataset", data["dataset"], now["kind"])
-    for name, spec in specs("dataset", now["kind"]).items():
+        data["dataset"] = carry_over("dataset", data["dataset"], str(now["kind"]))
+    for name, spec in specs("dataset", str(now["kind"])).items():
         if name in _OF_THE_FILE or spec.columns or not equal(now[name], then.get(name)):
             data["dataset"][name] = copy.deepcopy(now[name])
     return data
 
 
-def without_strangers(data: Data, columns: list[str]) -> Data:
+def without_strangers(data: Settings, columns: list[str]) -> Settings:
     """``data`` without the names of columns that its table does not have."""
     changed = copy.deepcopy(data)
     values = changed["dataset"]
     for name, spec in specs("dataset", str(values["kind"])).items():
         if not spec.columns:
             continue
-        if isinstance(values[name], list):
-            values[name] = [each for each in values[name] if each in columns]
-        elif values[name] not in (None, *columns):
+        named = values[name]
+        if isinstance(named, list):
+            values[name] = [each for each in named if each in columns]
+        elif named not in (None, *columns):
             values[name] = default_value(spec)
     return changed
 
@@ -145,7 +160,7 @@ def _layout(kind: str) -> str:
     return str(getattr(alternatives("dataset")[kind], "layout", ""))
 
 
-def _keep_changed(section: str, typed: Data, usual: Data, made: Data) -> Data:
+def _keep_changed(section: str, typed: Section, usual: Section, made: Section) -> Section:
     """``made`` with what was ``typed`` instead of the ``usual``."""
     if typed.get("kind") != usual.get("kind"):
         return copy.deepcopy(typed)
@@ -157,7 +172,7 @@ def _keep_changed(section: str, typed: Data, usual: Data, made: Data) -> Data:
     return made
 
 
-def _dataset(before: Data, present: Data, usual: Data, made: Data, alike: bool) -> Data:
+def _dataset(before: Section, present: Section, usual: Section, made: Section, alike: bool) -> Section:
     """What is known of the data at present, and for the rest ``made``."""
     kind = str(present["kind"])
     other_kind = kind != before["kind"]
@@ -181,11 +196,11 @@ def _dataset(before: Data, present: Data, usual: Data, made: Data, alike: bool) 
 _LONGEST = 80
 
 
-def name_after_change(data: Mapping[str, Any], place_before: str = "", otherwise: str = "") -> str:
+def name_after_change(data: Settings, place_before: str = "", otherwise: str = "") -> str:
     """The name for the settings ``data`` once their data, network or task is another one: a preset's ("table classes") or that of
     the data before may say what the run no longer does, so its data names it, and where that has no place it is
     ``otherwise``; one that was typed stays."""
-    name, place = str(data["name"]), data["dataset"].get("path")
+    name, place = str(data[RUN]["name"]), data["dataset"].get("path")
     if name not in _names_of_presets() and name != _name_place(place_before):
         return name
     return _name_place(place) or otherwise or name

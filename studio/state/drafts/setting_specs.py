@@ -6,12 +6,35 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
+from pydantic import JsonValue
+
 from training.config import RunConfig
 from training.config.describe import describe
 from training.config.field_spec import FieldSpec
 from training.config.run import SECTIONS, alternatives
 
 RUN = ""  # the "section" of the settings that stand above all sections: name, seed, ...
+
+Section = dict[str, JsonValue]
+"""Settings by name as they were typed, valid or not; the section's kind is among them."""
+Settings = dict[str, Section]
+"""All settings of a run, by section."""
+
+
+def split_sections(data: Mapping[str, JsonValue]) -> Settings:
+    """The settings of a whole configuration as files and forms have it: those above all sections beside the sections."""
+    settings: Settings = {RUN: {}}
+    for name, value in data.items():
+        if isinstance(value, dict):
+            settings[name] = value
+        else:
+            settings[RUN][name] = value
+    return settings
+
+
+def join_sections(settings: Settings) -> dict[str, JsonValue]:
+    """The opposite of ``split_sections``."""
+    return settings[RUN] | {section: values for section, values in settings.items() if section != RUN}
 
 
 @cache
@@ -22,7 +45,7 @@ def specs(section: str, kind: str = "") -> Mapping[str, FieldSpec]:
     return {spec.name: spec for spec in describe(alternatives(section)[kind])}
 
 
-def table_specs(section: str, kind: str, values: Mapping[str, Any]) -> dict[str, FieldSpec]:
+def table_specs(section: str, kind: str, values: Section) -> dict[str, FieldSpec]:
     """The settings inside the section's tables, which depend on its other ``values``, by name ("arguments.width")."""
     if section == RUN:
         return {}
@@ -52,7 +75,7 @@ def default_value(spec: FieldSpec) -> Any:
     return "" if spec.required else plain(spec.default)
 
 
-def defaults(section: str, kind: str = "") -> dict[str, Any]:
+def defaults(section: str, kind: str = "") -> Section:
     """All settings of ``section`` untouched, ``kind`` included where there is one."""
     values = {name: default_value(spec) for name, spec in specs(section, kind).items()}
     return {"kind": kind, **values} if kind else values
@@ -75,7 +98,7 @@ def table_key(path: str) -> str:
     return path.split(".", 2)[2] if path.count(".") > 1 else ""
 
 
-def spec_of(path: str, kind: str, values: Mapping[str, Any]) -> FieldSpec:
+def spec_of(path: str, kind: str, values: Section) -> FieldSpec:
     """The setting at ``path``, inside a table, too, in a section of ``kind`` with these ``values``. KeyError where none is."""
     section, name = split_path(path)
     spec = specs(section, kind)[name]
@@ -96,7 +119,7 @@ def join_path(section: str, name: str) -> str:
     return f"{section}.{name}" if section else name
 
 
-def inner_value(value: Any, path: str, spec: Callable[[str], FieldSpec]) -> Any:
+def inner_value(value: JsonValue, path: str, spec: Callable[[str], FieldSpec]) -> JsonValue:
     """What stands at ``path``, where ``value`` stands at its first two parts; ``spec`` tells of the setting there."""
     key = table_key(path)
     if key and isinstance(value, dict):
@@ -104,7 +127,7 @@ def inner_value(value: Any, path: str, spec: Callable[[str], FieldSpec]) -> Any:
     return plain(value)
 
 
-def with_inner(value: Any, path: str, item: Any, spec: Callable[[str], FieldSpec]) -> Any:
+def with_inner(value: JsonValue, path: str, item: JsonValue, spec: Callable[[str], FieldSpec]) -> JsonValue:
     """``value`` once ``item`` was written at ``path``: ``item`` itself where that is no place inside a table."""
     key = table_key(path)
     if not key or not isinstance(value, dict):

@@ -158,10 +158,10 @@ def epochs(info: CheckpointInfo) -> list[str]:
 def _facts(info: CheckpointInfo, monitor: str) -> str:
     """What the run's ``monitor`` was at this very step, size, time."""
     when = time.strftime("%H:%M", time.localtime(info.time))
-    return " · ".join((_worth(info, monitor), format_bytes(info.size), when))
+    return " · ".join((_describe_quality(info, monitor), format_bytes(info.size), when))
 
 
-def _worth(info: CheckpointInfo, monitor: str) -> str:
+def _describe_quality(info: CheckpointInfo, monitor: str) -> str:
     judged = [name for name in info.metrics if name.startswith("val/")]
     if not judged or not info.validated:
         return "not validated"

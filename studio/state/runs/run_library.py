@@ -137,7 +137,7 @@ class RunLibrary(QObject):
         self._busy = True
         self._background.submit(self._read, self._on_read, self._on_failed)
 
-    def delete(self, folder: RunFolder, failed: Callable[[Exception], object]) -> None:
+    def delete(self, folder: RunFolder, handle_failure: Callable[[Exception], object]) -> None:
         """Remove a run and its folder for good; a run that is being trained is refused."""
 
         def work() -> None:
@@ -146,27 +146,24 @@ class RunLibrary(QObject):
             index.forget(folder.id)
             index.close()
 
-        def kept(error: Exception) -> None:
+        def settle(error: Exception | None) -> None:
             self._doomed.discard(folder.id)
             self.refresh()
-            failed(error)
-
-        def done(_none: None) -> None:
-            self._doomed.discard(folder.id)
-            self.refresh()
+            if error is not None:
+                handle_failure(error)
 
         self._doomed.add(folder.id)
-        self._background.submit(work, done, kept)
+        self._background.submit(work, settle, settle)
 
     def running_elsewhere(self) -> list[RunSummary]:
         """Runs that some process is working on now, newest first."""
-        return [run for run in self._worked_on() if owner_of(run.folder)]
+        return [run for run in self._find_working() if owner_of(run.folder)]
 
     def is_overtaken(self) -> bool:
         """Whether a run that was being worked on when the list was read has lost its process since."""
-        return not all(owner_of(run.folder) for run in self._worked_on())
+        return not all(owner_of(run.folder) for run in self._find_working())
 
-    def _worked_on(self) -> list[RunSummary]:
+    def _find_working(self) -> list[RunSummary]:
         return [run for run in self.runs if run.status in ("running", "paused", "created")]
 
     def latest(self) -> RunSummary | None:

@@ -84,7 +84,7 @@ def test_every_kind_can_be_chosen_and_left_as_it_was(qtbot: QtBot, draft: Draft,
         assert draft.kind(section) == entry.kind
         assert set(form.rows()) == {path for path in form.rows() if path.startswith(f"{section}.")}
         tables = {spec.name for spec in specs(section, entry.kind).values() if spec.editor == "table"}
-        assert {row.spec.name for row in form.rows().values()} | {"kind"} | tables == set(draft.data()[section])
+        assert {row.spec.name for row in form.rows().values()} | {"kind"} | tables == set(draft.settings()[section])
     draft.set_kind(section, first)
     assert draft.data()[section] == before
     assert form.chooser.combo.currentData() == first

@@ -69,13 +69,13 @@ def test_parameters_become_rows(qtbot: QtBot, file: Path) -> None:
     assert form.rows()["model.arguments.layers"].sentence == "Enter a number."
     row.editor.set_value(32)
     row.editor.edited.emit()
-    assert draft.data()["model"]["arguments"] == {"width": 32}
+    assert draft.settings()["model"]["arguments"] == {"width": 32}
     assert row.is_changed
     draft.undo()
     assert row.editor.value() == 16
     draft.redo()
     draft.set("model.arguments.width", 16)  # its default
-    assert draft.data()["model"]["arguments"] == {}
+    assert draft.settings()["model"]["arguments"] == {}
     draft.set("model.arguments.width", "wide")
     assert row.sentence
     draft.reset("model.arguments.width")

@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
-from studio.state.drafts.recipes import Data, preset_data, recipe
 from tests.reports import inspect
+from studio.state.drafts.recipes import preset_data, recipe
+from studio.state.drafts.setting_specs import RUN, Settings
 from tests.studio.pages_setup.fakes import Asked, FakeContext, branch_from_draft, words
 from tests.studio.pages_setup.test_files_and_keys import choosing, drop, press
 from training.catalog import DATASETS
@@ -63,20 +64,20 @@ def _wait_for(qtbot: QtBot, asked: list[Asked], dataset: dict[str, Any]) -> None
 
 def drop_and_read(qtbot: QtBot, page: SetupPage, context: FakeContext, file: Path) -> None:
     drop(page, file)
-    qtbot.waitUntil(lambda: context.draft.data()["dataset"].get("path") == str(file))
+    qtbot.waitUntil(lambda: context.draft.settings()["dataset"].get("path") == str(file))
     read(qtbot, page, context)
 
 
-def opened(context: FakeContext, name: str, path: Path | None = None, **settings: Any) -> Data:
+def opened(context: FakeContext, name: str, path: Path | None = None, **settings: Any) -> Settings:
     """A preset chosen by hand, and what the draft holds then."""
     context.open_config(f"preset:{name}")
     context.draft.apply({"dataset.path": str(path)} | settings if path else settings)
-    return context.draft.data()
+    return context.draft.settings()
 
 
-def expected(name: str, file: Path) -> Data:
+def expected(name: str, file: Path) -> Settings:
     data = preset_data(name)
-    data["dataset"]["path"], data["name"] = str(file), file.stem
+    data["dataset"]["path"], data[RUN]["name"] = str(file), file.stem
     return data
 
 
@@ -113,7 +114,7 @@ def test_a_table_dropped_on_a_language_model_is_what_its_preset_makes_of_it(
     for make, name in ((flowers, "iris.csv"), (prices, "diamonds.csv")):
         file = shared_table(name) if real else make(tmp_path)
         drop_and_read(qtbot, page, context, file)
-        assert context.draft.data() == expected("table-classes" if make is flowers else "table-values", file)
+        assert context.draft.settings() == expected("table-classes" if make is flowers else "table-values", file)
         assert not context.draft.problems()
         shown = words(page.other_data.banner)
         assert page.other_data.banner.isVisible()
@@ -122,10 +123,10 @@ def test_a_table_dropped_on_a_language_model_is_what_its_preset_makes_of_it(
         assert "Muon → AdamW" in shown
         assert "Batch size 12 → " in shown
         page.header.undo.click()
-        assert context.draft.data() == before
+        assert context.draft.settings() == before
         assert page.other_data.banner.isHidden()
         read(qtbot, page, context)
-        assert context.draft.data() == before
+        assert context.draft.settings() == before
 
 
 def test_keep_my_settings_puts_back_all_but_the_data(
@@ -136,7 +137,7 @@ def test_keep_my_settings_puts_back_all_but_the_data(
     read(qtbot, page, context)
     drop_and_read(qtbot, page, context, prices(tmp_path))
     press_keep(page)
-    after = context.draft.data()
+    after = context.draft.settings()
     assert {name: value for name, value in after.items() if name != "dataset"} == {
         name: value for name, value in before.items() if name != "dataset"
     }
@@ -158,7 +159,7 @@ def test_what_is_set_while_the_data_are_read_stays(
     read(qtbot, page, context)
     file = prices(tmp_path)  # numbers, where classes are set up until the preview has told
     drop(page, file)
-    qtbot.waitUntil(lambda: context.draft.data()["dataset"].get("path") == str(file))
+    qtbot.waitUntil(lambda: context.draft.settings()["dataset"].get("path") == str(file))
     for path, value in own.items():
         context.draft.set(path, value)
     assert page.other_data.banner.isHidden()
@@ -214,7 +215,7 @@ def test_what_was_kept_is_taken_back_by_the_very_next_key(
     page.go_to("dataset.samples")  # a row that goes with the sample
     drop_and_read(qtbot, page, context, flowers(tmp_path))
     (keep,) = [each for each in page.other_data.banner.findChildren(QPushButton) if each.text() == "Keep my settings"]
-    dropped = context.draft.data()
+    dropped = context.draft.settings()
     with qtbot.waitActive(page):
         page.activateWindow()
     assert not isinstance(QApplication.focusWidget(), QLineEdit)
@@ -223,10 +224,10 @@ def test_what_was_kept_is_taken_back_by_the_very_next_key(
         press("Space")
     else:
         qtbot.mouseClick(keep, Qt.MouseButton.LeftButton)
-    assert context.draft.data() != dropped
+    assert context.draft.settings() != dropped
     assert not isinstance(QApplication.focusWidget(), QLineEdit)
     press("Ctrl+Z")
-    assert context.draft.data() == dropped
+    assert context.draft.settings() == dropped
 
 
 def test_a_rotation_of_the_sample_does_not_reach_a_folder_but_ones_own_does(
@@ -238,7 +239,7 @@ def test_a_rotation_of_the_sample_does_not_reach_a_folder_but_ones_own_does(
     assert context.draft.value("dataset.rotation") == 10.0
     drop(page, folder)
     qtbot.waitUntil(lambda: context.draft.kind("dataset") == "image_folder")
-    assert context.draft.data() == expected("pictures", folder)
+    assert context.draft.settings() == expected("pictures", folder)
     context.draft.reset_all()
     own = {"dataset.rotation": 25.0, "optimizer.lr": 0.007, "loop.batch_size": 17, "model.kind": "mlp", "seed": 4}
     for path, value in own.items():
@@ -246,10 +247,10 @@ def test_a_rotation_of_the_sample_does_not_reach_a_folder_but_ones_own_does(
         context.draft.set_kind(section, str(value)) if name == "kind" else context.draft.set(path, value)
     drop(page, folder)
     qtbot.waitUntil(lambda: context.draft.kind("dataset") == "image_folder")
-    data = context.draft.data()
+    data = context.draft.settings()
     assert data["dataset"]["rotation"] == 25.0
     assert data["dataset"]["flip"] is True  # of the recipe
-    assert (data["optimizer"]["lr"], data["loop"]["batch_size"], data["seed"]) == (0.007, 17, 4)
+    assert (data["optimizer"]["lr"], data["loop"]["batch_size"], data[RUN]["seed"]) == (0.007, 17, 4)
     assert data["model"]["kind"] == "mlp"
     assert data["loop"]["epochs"] == preset_data("pictures")["loop"]["epochs"]
 
@@ -259,17 +260,17 @@ def test_another_file_for_the_same_task_leaves_all_as_it_is(
 ) -> None:
     opened(context, "table-classes", flowers(tmp_path), **{"loop.epochs": 7, "dataset.targets": ["species"]})
     read(qtbot, page, context)
-    before = context.draft.data()
-    assert before["name"] == "table classes"
+    before = context.draft.settings()
+    assert before[RUN]["name"] == "table classes"
     drop_and_read(qtbot, page, context, flowers(tmp_path, "others"))
-    after = context.draft.data()
-    assert after["name"] == "others"
+    after = context.draft.settings()
+    assert after[RUN]["name"] == "others"
     assert after["dataset"]["path"] == str(tmp_path / "others.csv")
-    after["name"], after["dataset"]["path"] = before["name"], before["dataset"]["path"]
+    after[RUN]["name"], after["dataset"]["path"] = before[RUN]["name"], before["dataset"]["path"]
     assert after == before
     assert page.other_data.banner.isHidden()
     context.draft.undo()
-    assert context.draft.data() == before
+    assert context.draft.settings() == before
 
 
 def test_a_table_with_other_columns_is_read_without_the_names_of_the_one_before(
@@ -278,9 +279,9 @@ def test_a_table_with_other_columns_is_read_without_the_names_of_the_one_before(
     before = opened(context, "table-classes", flowers(tmp_path), **{"dataset.targets": ["species"]})
     read(qtbot, page, context)
     drop_and_read(qtbot, page, context, prices(tmp_path))
-    assert context.draft.data() == expected("table-values", tmp_path / "prices.csv")
+    assert context.draft.settings() == expected("table-values", tmp_path / "prices.csv")
     context.draft.undo()
-    assert context.draft.data() == before
+    assert context.draft.settings() == before
 
 
 def test_another_target_of_another_task_is_set_up_and_both_are_one_step(
@@ -294,11 +295,11 @@ def test_another_target_of_another_task_is_set_up_and_both_are_one_step(
     read(qtbot, page, context)
     wanted = expected("table-values", tmp_path / "flowers.csv")
     wanted["dataset"]["targets"] = ["length"]
-    assert context.draft.data() == wanted
+    assert context.draft.settings() == wanted
     assert page.bar.start_button.isEnabled()
     assert "Classification → Regression" in words(page.other_data.banner)
     context.draft.undo()
-    assert context.draft.data() == before
+    assert context.draft.settings() == before
     read(qtbot, page, context)
     context.draft.set("dataset.targets", ["length"])
     read(qtbot, page, context)
@@ -310,7 +311,7 @@ def test_another_target_of_another_task_is_set_up_and_both_are_one_step(
 def test_a_kind_chosen_by_hand_is_set_up_at_once_and_for_its_target_when_that_is_known(
     qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
 ) -> None:
-    before = context.draft.data()
+    before = context.draft.settings()
     chooser = page.forms[1].chooser
     assert chooser is not None
     chooser.chosen.emit("dataset", "table")
@@ -321,9 +322,9 @@ def test_a_kind_chosen_by_hand_is_set_up_at_once_and_for_its_target_when_that_is
     editor = page.forms[1].rows()["dataset.path"].editor.findChildren(QLineEdit)[0]
     qtbot.keyClicks(editor, str(prices(tmp_path)))
     read(qtbot, page, context)
-    assert context.draft.data() == expected("table-values", tmp_path / "prices.csv")
+    assert context.draft.settings() == expected("table-values", tmp_path / "prices.csv")
     press_keep(page)
-    kept = context.draft.data()
+    kept = context.draft.settings()
     assert {name: kept[name] for name in kept if name != "dataset"} == {
         name: before[name] for name in before if name != "dataset"
     }
@@ -338,20 +339,23 @@ def test_a_preset_chosen_by_hand_is_not_overridden(
     """Its data may be named in the dialog, or later in the form: what is trained on it was chosen."""
     choosing("Tabular classification", lambda dialog: dialog.use.click())
     page.header.choose_action.trigger()
-    chosen = context.draft.data()
+    chosen = context.draft.settings()
     editor = page.forms[1].rows()["dataset.path"].editor.findChildren(QLineEdit)[0]
     qtbot.keyClicks(editor, str(prices(tmp_path)))
     qtbot.keyClick(editor, Qt.Key.Key_Return)
     read(qtbot, page, context)
-    assert context.draft.data() == {**chosen, "dataset": {**chosen["dataset"], "path": str(tmp_path / "prices.csv")}}
+    assert context.draft.settings() == {
+        **chosen,
+        "dataset": {**chosen["dataset"], "path": str(tmp_path / "prices.csv")},
+    }
     assert page.other_data.banner.isHidden()
 
 
 def test_a_branch_keeps_what_it_begins_with(page: SetupPage, context: FakeContext) -> None:
     branch_from_draft(context)
-    before = context.draft.data()
+    before = context.draft.settings()
     context.draft.set_kind("dataset", "text")
-    after = context.draft.data()
+    after = context.draft.settings()
     assert {name: after[name] for name in after if name != "dataset"} == {
         name: before[name] for name in before if name != "dataset"
     }

@@ -54,7 +54,7 @@ def walk(qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path) ->
     }
 
     def look(settled: bool) -> None:
-        name = name_of(context.draft.data()["dataset"])
+        name = name_of(context.draft.settings()["dataset"])
         seen = [words(page.panels[0].preview), page.bar.summary.text()]
         others = {f"{count:,}": other for other, count in COUNTS.items() if other != name}
         assert not [other for count, other in others.items() if any(count in text for text in seen)]
@@ -66,7 +66,7 @@ def walk(qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path) ->
             steps[step]()
         elif step in files:
             drop(page, files[step])
-            qtbot.waitUntil(lambda: context.draft.data()["dataset"].get("path") == str(files[step]))
+            qtbot.waitUntil(lambda: context.draft.settings()["dataset"].get("path") == str(files[step]))
         else:
             chooser.chosen.emit("dataset", step)
         look(settled=step == "settle" and page.isVisible())

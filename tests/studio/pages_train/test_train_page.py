@@ -118,12 +118,12 @@ def test_buttons_go_below_a_name_that_has_no_room_beside_them(qtbot: QtBot) -> N
         live.expect(name)
         header.show_run(live)
         qtbot.waitUntil(lambda: (header.pause.y() > header._pill.geometry().bottom()) is below)  # noqa: B023 - here
-        assert header._name.elided_text() == name
+        assert header._name.elide() == name
     header.resize(1100, 120)
     live.expect("digits-with-all-augmentations")
     header.show_run(live)
     qtbot.waitUntil(lambda: header.pause.y() < header._pill.geometry().bottom())
-    assert header._name.elided_text() == "digits-with-all-augmentations"
+    assert header._name.elide() == "digits-with-all-augmentations"
 
 
 def test_a_run_stopped_without_saving_is_started_over_or_deleted(

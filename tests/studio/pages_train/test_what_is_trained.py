@@ -27,7 +27,7 @@ def test_the_head_says_what_is_trained_from_the_start_and_leads_to_its_settings(
     assert page.header.what.text() == LINE.replace("Small CNN", "Small CNN 148k").replace("class ", "2 classes ")
     window.resize(900, 600)
     page.header.what.setMaximumWidth(200)
-    qtbot.waitUntil(lambda: page.header.what.elided_text().endswith("…"))
+    qtbot.waitUntil(lambda: page.header.what.elide().endswith("…"))
     assert page.header.what.toolTip() == page.header.what.text()
     context.draft.set("seed", 1)
     read = answer_next_dialog(qtbot, SettingsDialog, "Open in Setup")

@@ -143,7 +143,7 @@ def test_a_shortened_label_tells_the_rest(qtbot: QtBot) -> None:
     qtbot.addWidget(text)
     text.resize(120, 20)
     text.show()
-    assert text.elided_text() != text.text()
+    assert text.elide() != text.text()
     assert text.toolTip() == text.text()
     text.resize(2000, 20)
     assert text.toolTip() == ""

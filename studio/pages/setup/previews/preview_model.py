@@ -29,7 +29,7 @@ def _dataset_key(config: RunConfig) -> object:
 
 def _data_chosen(draft: Draft) -> tuple[object, object]:
     """Where the data lies, and what is to be learned of it, as far as the form tells."""
-    data = draft.data()
+    data = draft.settings()
     return place(data), [data["dataset"].get(name) for name in ("targets", "task", "label_separator", "query_column")]
 
 
