@@ -133,12 +133,15 @@ class DatasetReport(Preview):
 
 
 class Layer(Answer):
-    """A layer of a network; ``name`` is "" for the network itself, ``output_shape`` None where it is not called."""
+    """A module that has no parts, or owns parameters itself; its name is "" for the network itself."""
 
     name: str
     type: str
     output_shape: tuple[int, ...] | None
+    """Without the batch; None where a parent uses its weights without calling it."""
     parameters: int
+    """Its own; a shared parameter counts at its first layer only."""
+    trainable: bool = True
 
 
 class ParameterGroup(Answer):
@@ -152,7 +155,7 @@ class ParameterGroup(Answer):
 
 
 class ModelSummary(Preview):
-    """What ``training.models.summarize`` finds, and what the network is built for."""
+    """The layers of a network in the order they run, totals, and what it is built for."""
 
     layers: tuple[Layer, ...] = ()
     parameters: int = 0
@@ -160,7 +163,6 @@ class ModelSummary(Preview):
     parameter_bytes: int = 0
     buffer_bytes: int = 0
     input_shape: tuple[int, ...] = ()
-    target: Target = "class"
     outputs: int = 0
     groups: tuple[ParameterGroup, ...] | None = None
 

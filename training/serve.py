@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from training.answers import Answer, DatasetReport, ExportResult, Findings, ModelSummary
+from training.answers import Answer, DatasetReport, ExportResult, Findings, ModelSummary, ParameterGroup
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Control
 from training.errors import InputError, TrainingError
 from training.protocol import (
@@ -206,9 +206,10 @@ def _summarize_model(request: SummarizeModel) -> ModelSummary:
     outputs = make_objective(config.objective, facts, torch.device("cpu")).outputs
     model = make_model(config.model, facts, outputs, config.seed)
     groups = freeze_and_describe(model, config.optimizer, stages(model))
-    shown = {"input_shape": facts.shape, "target": facts.target, "outputs": outputs}
-    found = summarize(model, facts).model_dump(exclude_unset=True)
-    return ModelSummary.model_validate(found | shown | {"groups": groups})
+    described = tuple(ParameterGroup.model_validate(group) for group in groups)
+    return summarize(model, facts).model_copy(
+        update={"input_shape": facts.shape, "outputs": outputs, "groups": described}
+    )
 
 
 def _export(request: ExportRequest) -> ExportResult:

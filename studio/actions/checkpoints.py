@@ -43,8 +43,9 @@ def export_checkpoint(
         dialog.deleteLater()
         words = f"Exporting step {found.step:,} to {out.name} …"
         context.notifier.notify(words, "info", subject=_subject(out), lasting=True)
-        context.engine.export(
+        context.engine.ask(
             ExportRequest(checkpoint=found.path, to=key, out=out, large_data=large_data),
+            ExportResult,
             lambda result: _tell_exported(context, key, out, result),
             lambda refusal: _tell_refusal(context, str(refusal), out),
         )

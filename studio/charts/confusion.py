@@ -24,8 +24,8 @@ class ConfusionMatrix(QWidget):
     """Cells tell the share of their row: what was right in the accent's color, what was wrong in the one of dangers. With
     room for them there are names and percentages; the counts are in the tool tips."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._names: tuple[str, ...] = ()
         self._counts = np.zeros((0, 0))
         self._shares = np.zeros((0, 0))

@@ -17,8 +17,8 @@ _PAD = 12.0
 class Histogram(QWidget):
     """Bars from the smallest value to the largest; what the ends are stands below them."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._name = ""
         self._counts: tuple[int, ...] = ()
         self._ends = ("", "")

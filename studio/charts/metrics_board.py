@@ -45,8 +45,8 @@ class MetricsBoard(QWidget):
     marker_clicked = Signal(object)
     view_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         clock = RedrawClock(self)
         shared_x = SharedX(self)
         titles = {"loss": "Loss", "metric": "Metric", "grad_norm": "Gradient norm", "lr": "Learning rate"}

@@ -15,8 +15,8 @@ _MOST_LEGEND = 8
 class Scatter(QWidget):
     """Keeps the two axes at one scale, because the distance between points is what is looked at."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._groups: dict[str, list[QPointF]] = {}
         self._bounds = QRectF()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

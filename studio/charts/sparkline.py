@@ -7,7 +7,6 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, 
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from studio.charts.pyramid import MinMaxPyramid
 from studio.theme import theme
 
 
@@ -47,11 +46,9 @@ class SparklineDelegate(QStyledItemDelegate):
 
 
 def _points(values: Sequence[float], room: QRectF) -> list[QPointF]:
-    series = MinMaxPyramid()
-    series.append(np.arange(len(values)), values)
-    xs, ys = series.view(0, len(values), max(int(room.width()), 8))
-    shown = np.isfinite(ys)
-    xs, ys = xs[shown], ys[shown]
+    ys = np.asarray(values, dtype=np.float64)
+    xs = np.flatnonzero(np.isfinite(ys))
+    ys = ys[xs]
     if len(ys) == 0:
         return []
     low, high = ys.min(), ys.max()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.engine.child import engine_environment, open_log, tail_of
+from studio.engine.child import open_log, start_process, tail_of
 from studio.engine.deaths import explain_exit, explain_no_start
 from studio.engine.messages import EngineDeath
 from training.runs.folder import RunFolder, owner_of
@@ -43,16 +43,8 @@ class BackgroundRun(QObject):
         stderr = open_log(self._log_folder)
         self._log = Path(stderr.name)
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "training", "resume", str(self._folder.path)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                env=engine_environment(os.environ),
-                cwd=Path.home() if Path.home().is_dir() else None,
-                start_new_session=os.name == "posix",  # the end of a terminal or of this window is not its own
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
+            command = [sys.executable, "-m", "training", "resume", str(self._folder.path)]
+            self._process = start_process(command, subprocess.DEVNULL, stderr)
         except OSError as error:
             self.failed.emit(explain_no_start(sys.executable, error))
             return

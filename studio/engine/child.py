@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _LOG_TAIL = 6000  # bytes of the technical record shown after a death
-_STACKS = (
-    64 * 1024
-)  # a crash in native code writes the stacks of all threads: as far back as its first line is looked for
+_STACKS = 64 * 1024
+"""A crash in native code writes the stacks of all threads: as far back as its first line is looked for."""
 _NICE = psutil.BELOW_NORMAL_PRIORITY_CLASS if sys.platform == "win32" else 10
 _FATAL = b"Fatal Python error: "
 
@@ -54,6 +53,21 @@ def engine_environment(base: Mapping[str, str]) -> dict[str, str]:
     return environment
 
 
+def start_process(command: list[str], pipes: int, stderr: IO[bytes]) -> subprocess.Popen[bytes]:
+    """An engine whose standard input and output are ``pipes`` (``PIPE`` or ``DEVNULL``). Raises OSError."""
+    return subprocess.Popen(
+        command,
+        stdin=pipes,
+        stdout=pipes,
+        stderr=stderr,
+        env=engine_environment(os.environ),
+        cwd=Path.home() if Path.home().is_dir() else None,
+        # A Ctrl+C in the terminal, or its end, is the window's to handle; the engine may outlive both.
+        start_new_session=os.name == "posix",
+        creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+    )
+
+
 class ChildLink(EngineLink):
     """A link to an engine in a process of its own, started by the constructor.
 
@@ -71,17 +85,7 @@ class ChildLink(EngineLink):
         stderr = open_log(log_folder)
         self._log = Path(stderr.name)
         try:
-            self._process = subprocess.Popen(
-                command or engine_command(python),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stderr,
-                env=engine_environment(os.environ),
-                cwd=Path.home() if Path.home().is_dir() else None,
-                # A Ctrl+C in the terminal, or its end, is the window's to handle; the engine may outlive both.
-                start_new_session=os.name == "posix",
-                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            )
+            self._process = start_process(command or engine_command(python), subprocess.PIPE, stderr)
         except OSError as error:
             self._no_start = explain_no_start(python or sys.executable, error)
         finally:
@@ -173,9 +177,8 @@ def tail_of(log: Path) -> str:
         stream.seek(max(0, stream.tell() - _STACKS))
         end = stream.read()
     fatal = end.rfind(_FATAL)
-    return (
-        end[min(fatal if fatal >= 0 else len(end), max(0, len(end) - _LOG_TAIL)) :].decode("utf-8", "replace").strip()
-    )
+    start = min(fatal if fatal >= 0 else len(end), max(0, len(end) - _LOG_TAIL))
+    return end[start:].decode("utf-8", "replace").strip()
 
 
 def open_log(folder: Path | None) -> IO[bytes]:

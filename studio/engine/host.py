@@ -14,7 +14,7 @@ from studio.engine.client import Ticket
 from studio.engine.link import EngineChoice, EngineLink
 from studio.engine.messages import EngineDeath, EngineState
 from studio.engine.pool import EnginePool, LinkFactory
-from training.answers import Answer, DatasetReport, ExportResult, Findings, ModelSummary
+from training.answers import Answer
 from training.config.paths import with_own_folder
 from training.protocol import (
     BranchRequest,
@@ -189,56 +189,16 @@ class EngineHost(QObject):
 
     # ------------------------------------------------------------------------------------------ inquiries
 
-    def inspect_dataset(
-        self,
-        config: Settings,
-        handle_result: Callable[[DatasetReport], object],
-        handle_failure: HandleFailure,
-        show_progress: ShowProgress | None = None,
-    ) -> Ticket:
-        """What the data of ``config`` holds."""
-        request = InspectDataset(config=with_own_folder(config))
-        return self._ask(request, DatasetReport, handle_result, handle_failure, show_progress)
-
-    def summarize_model(
-        self,
-        config: Settings,
-        handle_result: Callable[[ModelSummary], object],
-        handle_failure: HandleFailure,
-        show_progress: ShowProgress | None = None,
-    ) -> Ticket:
-        """The layers of the network that ``config`` describes."""
-        request = SummarizeModel(config=with_own_folder(config))
-        return self._ask(request, ModelSummary, handle_result, handle_failure, show_progress)
-
-    def check(
-        self,
-        config: Settings,
-        handle_result: Callable[[Findings], object],
-        handle_failure: HandleFailure,
-        show_progress: ShowProgress,
-    ) -> Ticket:
-        """Findings about a run of ``config`` before it begins."""
-        request = CheckRequest(config=with_own_folder(config))
-        return self._ask(request, Findings, handle_result, handle_failure, show_progress)
-
-    def export(
-        self,
-        request: ExportRequest,
-        handle_result: Callable[[ExportResult], object],
-        handle_failure: HandleFailure,
-    ) -> Ticket:
-        """Write the model of a checkpoint, reload it there and compare."""
-        return self._ask(request, ExportResult, handle_result, handle_failure, None)
-
-    def _ask(
+    def ask(
         self,
         request: Inquiry | ExportRequest,
         answer_type: type[AnswerT],
         handle_result: Callable[[AnswerT], object],
         handle_failure: HandleFailure,
-        show_progress: ShowProgress | None,
+        show_progress: ShowProgress | None = None,
     ) -> Ticket:
+        """Have a request carried out that trains nothing; its answer is an ``answer_type``."""
+
         def on_reply(reply: Reply | EngineDeath) -> None:
             if isinstance(reply, Done):
                 try:
@@ -256,6 +216,7 @@ class EngineHost(QObject):
 
         ticket = Ticket(request, on_reply)
         if isinstance(request, Inquiry):
+            ticket.request = request.model_copy(update={"config": with_own_folder(request.config)})
             if type(request) in self._asked:
                 self._asked[type(request)].cancel()
             self._asked[type(request)] = ticket

@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import JsonValue
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
 from studio.forms.editor import Editor
 from studio.theme import SPACING
-from studio.widgets import Banner, button, label
+from studio.widgets import STRETCH, Banner, button, hbox, in_widget, label, vbox
 from training.config.consent import agree, is_agreed
 from training.config.field_spec import FieldSpec
 from training.errors import InputError, pluralize
@@ -35,37 +35,33 @@ class ConsentDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Run this file?")
         self.resize(760, 560)
-        text = QPlainTextEdit()
-        text.setReadOnly(True)
+        text = QPlainTextEdit(readOnly=True)
         text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)  # else a line's end could lie out of sight
         shown, unseen = visible_code(content.decode("utf-8", errors="replace"))
         text.setPlainText(shown)
         text.setAccessibleName(f"Content of {path.name}")
-        self.agree_button = button("Trust and run", "check", "primary")
-        self.agree_button.clicked.connect(self.accept)
-        cancel = button("Cancel")
-        cancel.clicked.connect(self.reject)
+        self.agree_button = button("Trust and run", "check", "primary", clicked=self.accept)
+        cancel = button("Cancel", clicked=self.reject)
         cancel.setDefault(True)
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(cancel)
-        buttons.addWidget(self.agree_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACING.l, SPACING.l, SPACING.l, SPACING.l)
-        column.setSpacing(SPACING.s)
-        column.addWidget(label(f"Run the code in {escape_unprintable(path.name, 100)}?", "section"))
         warning = (
             "It can do whatever you can do on this computer. Agree only to code that you wrote, or have read and understood. "
             "You will be asked again when the file changes."
         )
-        column.addWidget(label(warning, wrap=True))
-        column.addWidget(label(escape_unprintable(str(path), 300), "help", wrap=True, selectable=True))
-        if unseen:
-            column.addWidget(Banner("warning", f"This file holds {pluralize(unseen, 'hidden character')}", _HIDDEN))
-        column.addWidget(text, 1)
-        column.addWidget(label(f"SHA-256 {digest}", "help", wrap=True, selectable=True))
-        column.addLayout(buttons)
+        hidden = (
+            [Banner("warning", f"This file holds {pluralize(unseen, 'hidden character')}", _HIDDEN)] if unseen else []
+        )
+        vbox(
+            label(f"Run the code in {escape_unprintable(path.name, 100)}?", "section"),
+            label(warning, wrap=True),
+            label(escape_unprintable(str(path), 300), "help", wrap=True, selectable=True),
+            *hidden,
+            (text, 1),
+            label(f"SHA-256 {digest}", "help", wrap=True, selectable=True),
+            hbox(STRETCH, cancel, self.agree_button),
+            parent=self,
+            margins=SPACING.l,
+        )
         text.setFocus(Qt.FocusReason.OtherFocusReason)
 
 
@@ -99,15 +95,8 @@ class ConsentEditor(Editor):
         self._code: Code | None = None
         self._digest: str | None = None
         self._status = label("", "help")
-        self._button = button("Look at the file…", "eye")
-        self._button.clicked.connect(self._ask)
-        holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACING.s)
-        row.addWidget(self._button)
-        row.addWidget(self._status, 1)
-        super().__init__(holder, stretch=True)
+        self._button = button("Look at the file…", "eye", clicked=self._ask)
+        super().__init__(in_widget(hbox(self._button, (self._status, 1))), stretch=True)
         self.setFocusProxy(self._button)
 
     def value(self) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit
 
 from studio.forms.messages import KIND_TITLES
 from studio.forms.section_form import SectionForm
@@ -58,8 +58,8 @@ class SearchEdit(QLineEdit):
     looked_for = Signal(str)
     next_asked = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setPlaceholderText("Find a setting")
         self.setAccessibleName("Find a setting")
         self.setToolTip("Find a setting (Ctrl+F). Enter goes to the next one found.")

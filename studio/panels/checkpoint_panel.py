@@ -30,8 +30,8 @@ _LONGER = "To train longer, press Branch and raise Epochs."
 class CheckpointPanel(Card):
     """A card with the list and its buttons. The person's choice stays while the list grows."""
 
-    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
-        super().__init__("Checkpoints", parent=parent)
+    def __init__(self, context: AppContext) -> None:
+        super().__init__("Checkpoints")
         self._context = context
         self._run_state = RunState.IDLE
         self._done_at: int | None = None  # the step at which the run completed

@@ -109,8 +109,8 @@ class ClassFigures(QAbstractTableModel):
 class FiguresTable(QTableView):
     """Shows ``ClassFigures``, as high as its rows, up to a limit."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._model = ClassFigures(self)
         self.setModel(self._model)
         dress_table(self, "Figures of each class", _ROW_HEIGHT)

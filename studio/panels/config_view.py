@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from PySide6.QtWidgets import QWidget
-
 from studio.forms.messages import KindOf, tell_value, title_of
 from studio.panels.sheet_view import kinds_of, telling
 from studio.widgets import Card, KeyValueTable, label
@@ -19,8 +17,8 @@ from training.runs.folder import RunFolder
 class ConfigView(Card):
     """Settings of one run that are not the defaults."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("Settings", subtitle="What differs from the defaults", parent=parent)
+    def __init__(self) -> None:
+        super().__init__("Settings", subtitle="What differs from the defaults")
         self._table = KeyValueTable()
         self._note = label("", "help", wrap=True)
         self.add(self._table, self._note)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from PySide6.QtWidgets import QWidget
-
 from studio.charts.confusion import ConfusionMatrix
 from studio.panels.class_figures import FiguresTable
 from studio.panels.columns import TwoColumns
@@ -25,8 +23,8 @@ _NARROW = 900
 class EvaluationCard(Card):
     """Shows ``evaluation.json`` of a run; hidden where there is none, or nothing to tell."""
 
-    def __init__(self, background: Background, parent: QWidget | None = None) -> None:
-        super().__init__("Per-class metrics", "chart", parent=parent)
+    def __init__(self, background: Background) -> None:
+        super().__init__("Per-class metrics", "chart")
         self._background = background
         self._folder: RunFolder | None = None
         self._kept: Mapping[Part, Evaluation] = {}

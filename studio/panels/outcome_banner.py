@@ -33,8 +33,8 @@ class OutcomeBanner(QWidget):
     apply_asked = Signal(object)
     delete_asked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._banner: Banner | None = None
         self._way = RESUME
         self._log = QPlainTextEdit(readOnly=True)

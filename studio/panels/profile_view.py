@@ -40,8 +40,8 @@ class ProfileView(QWidget):
 
     apply_asked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._summary = label("", "help", wrap=True, selectable=True)
         self.bar = ShareBar("Time of one step")
         self._words = QVBoxLayout()

@@ -40,8 +40,8 @@ class RunCurves(QWidget):
 
     checkpoint_clicked = Signal(str)
 
-    def __init__(self, settings: SettingsStore, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, settings: SettingsStore) -> None:
+        super().__init__()
         self._settings = settings
         self._attempts = 0
         self._findings = 0

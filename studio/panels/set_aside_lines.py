@@ -28,8 +28,8 @@ class SetAsideLines(QWidget):
 
     shown = Signal()
 
-    def __init__(self, context: AppContext, home: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: AppContext, home: QWidget) -> None:
+        super().__init__()
         self._context = context
         self._home = home
         self._state = RunState.IDLE

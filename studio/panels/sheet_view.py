@@ -21,8 +21,8 @@ _Group = tuple[str, str, IconRole, Sequence[str]]
 class SheetView(QWidget):
     """Shows one ResumePlan; groups without content take no room."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setHorizontalSpacing(SPACING.s)

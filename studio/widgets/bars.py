@@ -109,8 +109,8 @@ class BarDelegate(QStyledItemDelegate):
 class BarList(QListView):
     """As high as its rows, up to `max_rows`, then it scrolls; a thousand classes cost no more than ten."""
 
-    def __init__(self, parent: QWidget | None = None, *, max_rows: int = 8) -> None:
-        super().__init__(parent)
+    def __init__(self, *, max_rows: int = 8) -> None:
+        super().__init__()
         self._max_rows = max_rows
         self._model = BarModel(self)
         self.setModel(self._model)

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QToolButton,
     QToolTip,
-    QWidget,
 )
 
 from studio.theme import IconRole, Variant, icon, set_variant
@@ -68,8 +67,8 @@ class Segmented(QFrame):
 
     current_changed = Signal(str)
 
-    def __init__(self, options: Sequence[tuple[str, str]] = (), parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, options: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__()
         self._buttons: dict[str, QToolButton] = {}
         self._group = QButtonGroup(self)
         self._row = hbox(parent=self, spacing=2, margins=2)
@@ -113,8 +112,8 @@ class Segmented(QFrame):
 class Hint(QToolButton):
     """An info icon that explains the thing beside it: on hover, on click and, with the keyboard, on Space."""
 
-    def __init__(self, text: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, text: str) -> None:
+        super().__init__()
         self.setIcon(icon("info", "muted"))
         self.setIconSize(QSize(15, 15))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)

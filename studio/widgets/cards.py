@@ -23,16 +23,8 @@ def scroll_area(widget: QWidget) -> QScrollArea:
 class Card(QFrame):
     """A titled box. Put content into `body` or with `add`; `add_action` puts small things right of the title."""
 
-    def __init__(
-        self,
-        title: str = "",
-        icon_name: str = "",
-        *,
-        subtitle: str = "",
-        collapsible: bool = False,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, title: str = "", icon_name: str = "", *, subtitle: str = "", collapsible: bool = False) -> None:
+        super().__init__()
         self._collapsed = False
         self._title = label(title, "section")
         self._subtitle = label(subtitle, "help", wrap=True)

@@ -54,8 +54,8 @@ class BigNumber(QWidget):
 class StatusPill(QLabel):
     """A word on a tint: a run's state, a data set's condition."""
 
-    def __init__(self, text: str = "", tone: Tone = "neutral", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, text: str = "", tone: Tone = "neutral") -> None:
+        super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
@@ -124,8 +124,8 @@ class _Track(QWidget):
 class ProgressLine(QWidget):
     """A thin line with a text at the left above it and a detail at the right."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._track = _Track()
         self._text = ElidedLabel("", Qt.TextElideMode.ElideRight)
         self._detail = SteadyLabel("caption")
@@ -147,8 +147,8 @@ class ProgressLine(QWidget):
 class KeyValueTable(QWidget):
     """Two columns, names and values; the values can be selected and copied."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._values: dict[str, QLabel] = {}
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)

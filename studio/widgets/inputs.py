@@ -35,8 +35,8 @@ def take_keyboard(holder: QWidget, parts: Iterable[QWidget]) -> None:
 class ComboBox(QComboBox):
     """A choice from a list. Scrolling a page over it scrolls the page."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         # Without a view of its own Fusion shows a native menu that the style sheet does not reach.
         self.setView(QListView(self))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -53,8 +53,8 @@ class PathEdit(QWidget):
 
     path_changed = Signal(str)
 
-    def __init__(self, mode: PathMode = "folder", *, title: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, mode: PathMode = "folder", *, title: str = "") -> None:
+        super().__init__()
         self._mode = mode
         self._title = title or ("Choose a folder" if mode == "folder" else "Choose a file")
         self.line_edit = QLineEdit()

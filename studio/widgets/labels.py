@@ -38,13 +38,8 @@ def separator() -> QFrame:
 class ElidedLabel(QLabel):
     """One line that is shortened with "…" when there is no room; the whole text is then its tool tip."""
 
-    def __init__(
-        self,
-        text: str = "",
-        mode: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(text, parent)
+    def __init__(self, text: str = "", mode: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle) -> None:
+        super().__init__(text)
         self._mode = mode
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -111,8 +106,8 @@ class SteadyLabel(QLabel):
 class IconLabel(QWidget):
     """An icon that only decorates: screen readers pass over it, its color follows the theme."""
 
-    def __init__(self, name: str, size: int, role: IconRole = "muted", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str, size: int, role: IconRole = "muted") -> None:
+        super().__init__()
         self.setFixedSize(size, size)
         self.set_icon(name, role)
 

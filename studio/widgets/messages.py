@@ -83,10 +83,8 @@ class Banner(QFrame):
 
     closed = Signal()
 
-    def __init__(
-        self, tone: Tone, title: str, text: str = "", *, closable: bool = True, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, tone: Tone, title: str, text: str = "", *, closable: bool = True) -> None:
+        super().__init__()
         self._tone = tone
         self._image = IconLabel("info", 18)
         self._title = label("", "section", wrap=True)

@@ -15,8 +15,8 @@ _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 class RailItem(QAbstractButton):
     """Icon, word, and at the right a dot."""
 
-    def __init__(self, icon_name: str, text: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, icon_name: str, text: str) -> None:
+        super().__init__()
         self.setText(text)
         self.setAccessibleName(text)
         self.setCheckable(True)
@@ -81,8 +81,8 @@ class NavigationRail(QFrame):
 
     current_changed = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setAccessibleName("Areas")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._items: dict[str, RailItem] = {}

@@ -6,7 +6,7 @@ from typing import Literal
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit
 
 from studio.theme import theme
 
@@ -74,9 +74,8 @@ class NumberEdit(QLineEdit):
         minimum: float | None = None,
         maximum: float | None = None,
         optional: bool = False,
-        parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self._kind: NumberKind = kind
         self._unit = unit
         self._log = log

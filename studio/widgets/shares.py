@@ -91,8 +91,8 @@ class _Strip(QWidget):
 class ShareBar(QWidget):
     """A stacked bar over its legend. What a screen reader says is the whole of it."""
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         self._name = name
         self._strip = _Strip()
         self._legend = QLabel(textFormat=Qt.TextFormat.RichText, wordWrap=True)

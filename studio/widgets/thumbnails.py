@@ -93,8 +93,8 @@ def _paint_image(painter: QPainter, image: QImage, frame: QRect) -> None:
 class ThumbnailGrid(QListView):
     """Wraps to the width; is as high as its rows, up to `max_rows`, then it scrolls."""
 
-    def __init__(self, parent: QWidget | None = None, *, tile: int = 84, max_rows: int = 3) -> None:
-        super().__init__(parent)
+    def __init__(self, *, tile: int = 84, max_rows: int = 3) -> None:
+        super().__init__()
         self._max_rows = max_rows
         self._cell = QSize(tile + _GAP, tile + self.fontMetrics().height() + 2 + _GAP)
         self._model = QStandardItemModel(self)

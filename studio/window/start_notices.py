@@ -26,8 +26,8 @@ _ENDS: dict[str, tuple[str, Tone]] = {
 class StartNotices(QWidget):
     """Banners above the page. Looks once, as soon as the list of runs is true."""
 
-    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: AppContext) -> None:
+        super().__init__()
         self._context = context
         self._looked = False
         self._interrupted: Banner | None = None

@@ -19,8 +19,8 @@ _WARMING_UP = "Starting PyTorch …"
 class StatusStrip(QWidget):
     """Engine state at the left, the workspace at the right; warming up until there is an engine to ask."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._context: AppContext | None = None
         self._dot = IconLabel("dot", 10)
         self._dot.set_icon("dot", "warning")

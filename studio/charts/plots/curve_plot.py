@@ -34,15 +34,9 @@ class CurvePlot(QWidget):
     title_chosen = Signal(str)
 
     def __init__(
-        self,
-        title: str,
-        *,
-        from_zero: bool = False,
-        clock: RedrawClock | None = None,
-        shared_x: SharedX | None = None,
-        parent: QWidget | None = None,
+        self, title: str, *, from_zero: bool = False, clock: RedrawClock | None = None, shared_x: SharedX | None = None
     ) -> None:
-        super().__init__(parent)
+        super().__init__()
         self.setAccessibleName(f"Curves: {title}")
         self._curves = CurveSet()
         self._clock = clock or RedrawClock(self)
@@ -260,8 +254,8 @@ class CurvePlot(QWidget):
 class SchedulePreview(QWidget):
     """Draws the arrays it is given: whoever owns the schedule computes them."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setMinimumHeight(150)
         self._plot = CurvePlot("", from_zero=True)
         self._plot.add_curve("lr", "Learning rate", 0, is_noisy=False)

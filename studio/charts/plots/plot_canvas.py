@@ -64,9 +64,9 @@ class PlotCanvas(pg.PlotWidget):
     fit_wanted = Signal()
     moved_by_hand = Signal(float, float)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self) -> None:
         axes = {side: ValueAxis(side) for side in ("left", "bottom")}
-        super().__init__(parent=parent, axisItems=axes)
+        super().__init__(axisItems=axes)
         self.setFrameShape(self.Shape.NoFrame)
         self.setObjectName("canvas")
         self.setMinimumHeight(90)
@@ -130,8 +130,8 @@ class PlotCanvas(pg.PlotWidget):
 class PlotArea(QWidget):
     """Empty at first. Words and canvas take the same room."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.canvas = PlotCanvas()
         policy = self.canvas.sizePolicy()
         policy.setRetainSizeWhenHidden(True)

@@ -53,8 +53,8 @@ class RunDetail(QWidget):
 
     closed = Signal()
 
-    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: AppContext) -> None:
+        super().__init__()
         self._context = context
         self._run: RunSummary | None = None
         self._reader: RunReader | None = None

@@ -55,8 +55,8 @@ _LEAST_WIDTHS = {STATUS: 100, BEST: 80, LOSS: 84, STEP: 92, DATASET: 92, MODEL: 
 class RunsPage(QWidget):
     """Search, filter, sort, choose."""
 
-    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: AppContext) -> None:
+        super().__init__()
         self._context = context
         self.model = RunTableModel(context.library, self)
         self.search = QLineEdit(placeholderText="Search name, dataset or model")

@@ -30,8 +30,9 @@ from studio.widgets import (
     scroll_area,
     vbox,
 )
+from training.answers import Findings
 from training.events import FindingLevel, Found
-from training.protocol import Refusal
+from training.protocol import CheckRequest, Refusal
 
 _ICONS: dict[FindingLevel, tuple[str, IconRole]] = {
     "ok": ("check", "success"),
@@ -72,9 +73,9 @@ class FindingsPanel(Card):
         self._withdraw()
         self._show_busy()
         self._previews.ask_again()
-        data = config.model_dump(mode="json")
-        self._ticket = self._context.engine.check(
-            data, lambda result: self._show(result.findings), self._on_refused, self._show_busy
+        request = CheckRequest(config=config.model_dump(mode="json"))
+        self._ticket = self._context.engine.ask(
+            request, Findings, lambda result: self._show(result.findings), self._on_refused, self._show_busy
         )
 
     def apply(self, settings: Mapping[str, JsonValue]) -> None:

@@ -39,8 +39,8 @@ from training.config.run import alternatives
 class SetupPage(QWidget):
     """``preview_delay`` is the rest after an edit before previews are asked for, in milliseconds."""
 
-    def __init__(self, context: AppContext, parent: QWidget | None = None, *, preview_delay: int = DEBOUNCE) -> None:
-        super().__init__(parent)
+    def __init__(self, context: AppContext, *, preview_delay: int = DEBOUNCE) -> None:
+        super().__init__()
         self.context = context
         self.draft = context.draft
         self.previews = PreviewModel(context.engine, context.draft, self, delay=preview_delay)

@@ -22,8 +22,8 @@ class FindingList(QWidget):
 
     apply_asked = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._banners: dict[str, Banner] = {}
         self._column = vbox(parent=self)
         self.hide()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu
 
 from studio.engine.state import ENDED, RunAction, RunState, is_enabled
 from studio.panels.checkpoint_panel import EXPORT_BEST
@@ -41,8 +41,8 @@ class RunHeader(Card):
     export_asked = Signal()
     settings_asked = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent=parent)
+    def __init__(self) -> None:
+        super().__init__()
         self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._name, "title")
         self._pill = StatusPill()

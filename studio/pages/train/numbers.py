@@ -20,8 +20,8 @@ _RECENT = 20  # steps: one batch's loss jumps too much to be read
 class NumbersRow(Card):
     """Loss, best validation metric, learning rate, gradient norm, throughput."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent=parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.loss = BigNumber("Training loss")
         self.quality = BigNumber("Validation")
         self.rate = BigNumber("Learning rate")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QWidget
 
 from studio.engine.state import ENDED, LIVE, RunAction, RunState, is_enabled
 from studio.panels.profile_view import ProfileView
@@ -33,8 +32,8 @@ class ProfileCard(Card):
     apply_asked = Signal(object)
     arrived = Signal()
 
-    def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
-        super().__init__("Profiler", "gauge", parent=parent)
+    def __init__(self, context: AppContext) -> None:
+        super().__init__("Profiler", "gauge")
         self._context = context
         self._folder: RunFolder | None = None
         self._state = RunState.IDLE

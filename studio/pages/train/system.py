@@ -20,8 +20,8 @@ _WAIT_WARNING = 0.3  # share of the time spent waiting for data from which the l
 class SystemStrip(QWidget):
     """One quiet line of figures of ``run``; what cannot be measured is left out, and all of them while nothing works."""
 
-    def __init__(self, run: LiveRun, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, run: LiveRun) -> None:
+        super().__init__()
         self._run = run
         run.telemetry_arrived.connect(self.add_telemetry)
         run.looked.connect(self._on_looked)

@@ -16,11 +16,11 @@ from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
 from studio.engine.messages import EngineDeath, EngineState
 from tests.studio.conftest import ENDLESS, FAKE_ENGINE, MakeHost
-from training.answers import DatasetReport
+from training.answers import DatasetReport, Findings, ModelSummary
 from training.config import RunConfig
 from training.config.files import config_data
 from training.control import Command, send
-from training.protocol import Refusal
+from training.protocol import CheckRequest, InspectDataset, Refusal, SummarizeModel
 from training.runs.folder import RunFolder, owner_of
 
 MakeConfig = Callable[..., RunConfig]
@@ -130,7 +130,9 @@ def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
     host.run(config_data(config("again", epochs=ENDLESS, milliseconds=5)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds())
     answers: list[DatasetReport] = []
-    host.inspect_dataset({"name": "lab"}, answers.append, lambda refusal: pytest.fail(str(refusal)))
+    host.ask(
+        InspectDataset(config={"name": "lab"}), DatasetReport, answers.append, lambda refusal: pytest.fail(str(refusal))
+    )
     qtbot.waitUntil(lambda: bool(answers))
     owner = owner_of(RunFolder(ears.last("started")))
     assert owner is not None
@@ -215,7 +217,7 @@ def test_an_engine_that_cannot_start_says_why(
     assert sentence in ears.last("died").sentence
     assert host.state is EngineState.DEAD
     refusals: list[Refusal] = []
-    host.check({}, lambda result: None, refusals.append, print)
+    host.ask(CheckRequest(config={}), Findings, lambda result: None, refusals.append)
     assert sentence in refusals[0].message
 
 
@@ -242,13 +244,13 @@ def test_the_newer_of_two_inquiries_wins(qtbot: QtBot, make_host: MakeHost) -> N
     answers: list[Any] = []
     refusals: list[Refusal] = []
     for name in ("first", "slow", "third"):
-        host.inspect_dataset({"name": name}, answers.append, refusals.append)
-    host.summarize_model({"name": "model"}, answers.append, refusals.append)
-    canceled = host.check({"name": "check"}, answers.append, refusals.append, print)
+        host.ask(InspectDataset(config={"name": name}), DatasetReport, answers.append, refusals.append)
+    host.ask(SummarizeModel(config={"name": "model"}), ModelSummary, answers.append, refusals.append)
+    canceled = host.ask(CheckRequest(config={"name": "check"}), Findings, answers.append, refusals.append)
     canceled.cancel()
     qtbot.waitUntil(lambda: len(answers) == 2)
     assert [answer.notes for answer in answers] == [("third",), ("model",)]
-    host.inspect_dataset({"name": "refused"}, answers.append, refusals.append)
+    host.ask(InspectDataset(config={"name": "refused"}), DatasetReport, answers.append, refusals.append)
     qtbot.waitUntil(lambda: len(refusals) == 1)
     assert refusals[0].problems[0].path == "dataset.kind"
 
@@ -261,7 +263,7 @@ def test_inquiries_are_answered_while_a_run_is_trained(
     host.run(config_data(config(epochs=ENDLESS, milliseconds=50)), workspace)
     qtbot.waitUntil(lambda: "started" in ears.kinds())
     answers: list[Any] = []
-    host.inspect_dataset({"name": "beside"}, answers.append, lambda refusal: None)
+    host.ask(InspectDataset(config={"name": "beside"}), DatasetReport, answers.append, lambda refusal: None)
     qtbot.waitUntil(lambda: len(answers) == 1)
     assert host.training
     send(ears.last("started"), Command.STOP)
@@ -272,7 +274,7 @@ def test_an_inquiry_hears_of_the_engines_death(qtbot: QtBot, make_host: MakeHost
     host = make_host()
     ready(qtbot, host)
     refusals: list[Refusal] = []
-    host.inspect_dataset({"name": "slow"}, lambda result: None, refusals.append)
+    host.ask(InspectDataset(config={"name": "slow"}), DatasetReport, lambda result: None, refusals.append)
     host.kill()
     qtbot.waitUntil(lambda: len(refusals) == 1)
     assert "SIGKILL" in refusals[0].message
@@ -328,7 +330,9 @@ def test_a_hanging_engine_is_terminated_then_killed(qtbot: QtBot, make_host: Mak
     host = make_host([sys.executable, "-c", script, str(tmp_path / "asked")])
     ready(qtbot, host)
     refusals: list[Refusal] = []
-    host.inspect_dataset({}, lambda result: None, refusals.append)  # it is at work now: an idle one is killed at once
+    host.ask(
+        InspectDataset(config={}), DatasetReport, lambda result: None, refusals.append
+    )  # it is at work now: an idle one is killed at once
     with qtbot.waitSignal(host._pool.main.closed):
         host._pool.main.close(terminate_after=100, kill_after=2000)
     assert len(refusals) == 1

@@ -13,10 +13,10 @@ from studio.engine.host import HandleFailure, ShowProgress
 from studio.services.notifier import Notifier
 from studio.state.context import AppContext, BranchSource
 from studio.state.drafts.draft import Draft
-from training.answers import Answer, DatasetReport, Findings, ModelSummary
+from training.answers import Answer
 from training.config import RunConfig
 from training.errors import Problem
-from training.protocol import Quit, Refusal, Settings
+from training.protocol import CheckRequest, InspectDataset, Quit, Refusal, SummarizeModel
 from training.runs.records.manifest import CheckpointInfo
 
 
@@ -44,18 +44,10 @@ class FakeEngine:
         self.summaries: list[Asked] = []
         self.checks: list[Asked] = []
 
-    def inspect_dataset(self, config: Settings, *handlers: Any) -> Ticket:
-        return self._ask(self.inspections, Asked(config, DatasetReport, *handlers))
-
-    def summarize_model(self, config: Settings, *handlers: Any) -> Ticket:
-        return self._ask(self.summaries, Asked(config, ModelSummary, *handlers))
-
-    def check(self, config: Settings, *handlers: Any) -> Ticket:
-        return self._ask(self.checks, Asked(config, Findings, *handlers))
-
-    def _ask(self, asked: list[Asked], question: Asked) -> Ticket:
-        asked.append(question)
-        return question.inquiry
+    def ask(self, request: InspectDataset | SummarizeModel | CheckRequest, *rest: Any) -> Ticket:
+        lists = {InspectDataset: self.inspections, SummarizeModel: self.summaries, CheckRequest: self.checks}
+        lists[type(request)].append(Asked(request.config, *rest))
+        return lists[type(request)][-1].inquiry
 
 
 class AtOnce:

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from studio.pages.setup.page import SetupPage
 from tests.reports import inspect
 from studio.state.drafts.recipes import preset_data, recipe
-from studio.state.drafts.setting_specs import RUN, Settings
+from studio.state.drafts.setting_specs import RUN, Settings, join_sections
 from tests.studio.pages_setup.fakes import Asked, FakeContext, branch_from_draft, words
 from tests.studio.pages_setup.test_files_and_keys import choosing, drop, press
 from training.catalog import DATASETS
@@ -97,7 +97,7 @@ def test_there_is_a_recipe_for_all_data_and_it_fits() -> None:
         data["dataset"] |= {"path": "somewhere"} if data["dataset"].get("path", "") == "" else {}
         data["dataset"] = {name: value for name, value in data["dataset"].items() if name in _names(kind)}
         data["dataset"] |= {"name": "CelebA"} if (kind, target) == ("torchvision", "labels") else {}
-        assert not list(task_problems(RunConfig.model_validate(data), target))
+        assert not list(task_problems(RunConfig.model_validate(join_sections(data)), target))
 
 
 def _names(kind: str) -> set[str]:

@@ -8,13 +8,13 @@ from typing import Generic, TypeVar
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.engine.client import Ticket
-from studio.engine.host import HandleFailure, ShowProgress
+from studio.engine.host import EngineHost
 from studio.forms.messages import as_sentence, with_titles
 from studio.state.drafts.draft import Draft
 from training.answers import DatasetReport, Preview, TablePreview
 from training.config import RunConfig
 from training.errors import Problem
-from training.protocol import Refusal, Settings
+from training.protocol import InspectDataset, Refusal, SummarizeModel
 
 PreviewT = TypeVar("PreviewT", bound=Preview)
 
@@ -22,9 +22,6 @@ DEBOUNCE = 400  # milliseconds of rest after the last edit
 
 About = Callable[[Draft], tuple[object, object]]
 """Which data an answer is of, and what is learned of it."""
-
-Ask = Callable[[Settings, Callable[[PreviewT], object], HandleFailure, ShowProgress], Ticket]
-"""One of the host's questions: ``inspect_dataset``, ``summarize_model``."""
 
 
 class EngineQuery(QObject, Generic[PreviewT]):
@@ -42,7 +39,9 @@ class EngineQuery(QObject, Generic[PreviewT]):
 
     def __init__(
         self,
-        ask: Ask[PreviewT],
+        engine: EngineHost,
+        request_type: type[InspectDataset | SummarizeModel],
+        answer_type: type[PreviewT],
         draft: Draft,
         sections: tuple[str, ...],
         depends_on: Callable[[RunConfig], object],
@@ -60,7 +59,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
         self.busy = False
         self.unread = False  # the draft has moved away from the answer, or from the refusal
         self.progress: tuple[str, float | None] = ("", None)
-        self._ask = ask
+        self._engine, self._request_type, self._answer_type = engine, request_type, answer_type
         self._draft = draft
         self._sections = sections
         self._depends_on = depends_on
@@ -183,7 +182,8 @@ class EngineQuery(QObject, Generic[PreviewT]):
                 self.progress = (text, fraction)
                 self.changed.emit()
 
-        self._ticket = self._ask(config.model_dump(mode="json"), handle_result, handle_failure, show_progress)
+        request = self._request_type(config=config.model_dump(mode="json"))
+        self._ticket = self._engine.ask(request, self._answer_type, handle_result, handle_failure, show_progress)
 
     def _finish(self) -> None:
         self._ticket = None

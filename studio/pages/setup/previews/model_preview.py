@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.pages.setup.previews.engine_query import EngineQuery
@@ -13,57 +12,22 @@ from studio.widgets import BigNumber, Card, dress_table, hbox, vbox
 from training.answers import Layer, ModelSummary
 from training.errors import format_bytes
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
 _COLUMNS = ("Layer", "Type", "Output", "Parameters")
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_ALIGNMENTS = (_LEFT, _LEFT, _RIGHT, _RIGHT)
 _ROW_HEIGHT = 30
 _MOST_ROWS = 14
 
 
-class LayerTable(QAbstractTableModel):
-    """The layers of a summary, in the order they run."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._layers: Sequence[Layer] = ()
-
-    def replace(self, layers: Sequence[Layer]) -> None:
-        """Show other layers."""
-        self.beginResetModel()
-        self._layers = layers
-        self.endResetModel()
-
-    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self._layers)
-
-    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(_COLUMNS)
-
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() >= 2:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            layer = self._layers[index.row()]
-            return (layer.name or "the whole", layer.type, _shape(layer), _count(layer))[index.column()]
-        return None
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return _COLUMNS[section]
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignRight if section >= 2 else Qt.AlignmentFlag.AlignLeft
-            return side | Qt.AlignmentFlag.AlignVCenter
-        return None
-
-
-def _shape(layer: Layer) -> str:
-    return " × ".join(map(str, layer.output_shape)) if layer.output_shape is not None else "–"
-
-
-def _count(layer: Layer) -> str:
-    return f"{layer.parameters:,}" if layer.parameters else "–"
+def _make_row(layer: Layer) -> list[QStandardItem]:
+    shape = " × ".join(map(str, layer.output_shape)) if layer.output_shape is not None else "–"
+    count = f"{layer.parameters:,}" if layer.parameters else "–"
+    row = [QStandardItem(text) for text in (layer.name or "the whole", layer.type, shape, count)]
+    for at, item in enumerate(row):
+        item.setToolTip(item.text())
+        item.setTextAlignment(_ALIGNMENTS[at])
+    return row
 
 
 class ModelPreview(QWidget):
@@ -82,8 +46,12 @@ class ModelPreview(QWidget):
         summary = Card()
         summary.add(figures)
         self._table = QTableView()
-        self._layers = LayerTable(self._table)
+        self._layers = QStandardItemModel(0, len(_COLUMNS), self._table)
+        for column, title in enumerate(_COLUMNS):
+            self._layers.setHorizontalHeaderItem(column, QStandardItem(title))
+            self._layers.horizontalHeaderItem(column).setTextAlignment(_ALIGNMENTS[column])
         self._table.setModel(self._layers)
+        self._table.setEditTriggers(QTableView.EditTrigger.NoEditTriggers)
         self._dress_table()
         layers = Card("Layers", "layers")
         layers.add(self._table)
@@ -112,6 +80,8 @@ class ModelPreview(QWidget):
         self._memory.set_value(format_bytes(answer.parameter_bytes))
         self._input.set_value("×".join(map(str, answer.input_shape)) or "–")
         self._outputs.set_value(f"{answer.outputs:,}")
-        self._layers.replace(answer.layers)
+        self._layers.removeRows(0, self._layers.rowCount())
+        for layer in answer.layers:
+            self._layers.appendRow(_make_row(layer))
         rows = min(len(answer.layers), _MOST_ROWS)
         self._table.setFixedHeight(rows * _ROW_HEIGHT + self._table.horizontalHeader().sizeHint().height() + 6)

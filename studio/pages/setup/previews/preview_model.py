@@ -12,11 +12,13 @@ from studio.pages.setup.previews.run_length import RunLength, run_length
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.recipes import place
 from studio.state.formats import kind_title
+from training.answers import DatasetReport, ModelSummary
 from training.config import RunConfig
 from training.config.fields import join_names
 from training.config.rules.optimizer_state import GROUPING
 from training.config.rules.task import task_problems
 from training.errors import ConfigError, Problem
+from training.protocol import InspectDataset, SummarizeModel
 from training.schedules import make_schedule
 from training.system.untrusted import escape_unprintable
 
@@ -52,11 +54,11 @@ class PreviewModel(QObject):
         super().__init__(parent)
         self.draft = draft
         self.dataset = EngineQuery(
-            engine.inspect_dataset, draft, ("dataset",), _dataset_key, _data_chosen, self, delay=delay
+            engine, InspectDataset, DatasetReport, draft, ("dataset",), _dataset_key, _data_chosen, self, delay=delay
         )
         built_of = ("dataset", "model", "objective")
         self.model = EngineQuery(
-            engine.summarize_model, draft, built_of, _model_key, _network_chosen, self, delay=delay
+            engine, SummarizeModel, ModelSummary, draft, built_of, _model_key, _network_chosen, self, delay=delay
         )
         self._set_problems: tuple[Problem, ...] = ()
         for question in (self.dataset, self.model):
