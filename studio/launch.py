@@ -17,7 +17,7 @@ from studio.engine.pool import LinkFactory
 from studio.services.app_settings import AppSettings
 from studio.services.crash import CrashReporter, CrashReports, NativeFaults
 from studio.services.keep_awake import KeepAwake
-from studio.services.logs import LogFiles, log_folder, log_qt_messages
+from studio.services.logs import log_folder, log_qt_messages, open_log
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, workspace_of
 from studio.state.staying_awake import StayingAwake
@@ -45,10 +45,10 @@ class Application(QObject):
         super().__init__()
         self.app = app
         self.window = window
-        self.logs = LogFiles(log_folder())
+        log = open_log(log_folder())
         log_qt_messages()
         crashes = log_folder() / "crashes"
-        self.crashes = CrashReporter(CrashReports(crashes, self.logs.path), self)
+        self.crashes = CrashReporter(CrashReports(crashes, log), self)
         self.crashes.install()
         self.faults = NativeFaults(crashes)
         self.crashes.keep_native(self.faults.collect())

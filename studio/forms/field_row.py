@@ -68,8 +68,8 @@ class FieldRow(QWidget):
         self._hint.setAccessibleName(f"Explanation of {spec.title}")
         self._problem = label("", "problem", wrap=True)
         self._problem.hide()
-        self._idle = Inactive("")
-        self._idle_words: QLabel | None = None
+        self.idle = Inactive("")
+        self.idle_words: QLabel | None = None
         self._fix = FixLink()
         self._fix.fix_asked.connect(self.fix_asked)
         self._lay_out()
@@ -101,7 +101,7 @@ class FieldRow(QWidget):
         sentence = ""
         if problem is not None:
             sentence = self.editor.problem() or problem_sentence(problem, self.spec, self.editor.value())
-        self._fix.set_fix(problem.fix if problem is not None else self._idle.fix)
+        self._fix.set_fix(problem.fix if problem is not None else self.idle.fix)
         if sentence == self.sentence:
             return
         self.sentence = sentence
@@ -113,30 +113,25 @@ class FieldRow(QWidget):
     def set_idle(self, idle: Inactive) -> None:
         """Say why the setting does nothing as the others stand, offer what helps, and take no edit; ``Inactive("")`` when it does
         something."""
-        if idle == self._idle:
+        if idle == self.idle:
             return
-        self._idle = idle
-        if self._idle_words is None:
-            self._idle_words = label("", "help", wrap=True)
-            self._grid.addWidget(self._idle_words, *((3, 1) if self.spec.path else (2, 2)), 1, 3)
-        self._idle_words.setText(idle.why)
-        self._idle_words.setVisible(bool(idle.why))
+        self.idle = idle
+        if self.idle_words is None:
+            self.idle_words = label("", "help", wrap=True)
+            self._grid.addWidget(self.idle_words, *((3, 1) if self.spec.path else (2, 2)), 1, 3)
+        self.idle_words.setText(idle.why)
+        self.idle_words.setVisible(bool(idle.why))
         if not self.sentence:
             self._fix.set_fix(idle.fix)
         self._enable()
 
-    @property
-    def idle_sentence(self) -> str:
-        """Why the setting does nothing; "" when it does something."""
-        return self._idle.why
-
     def _enable(self) -> None:
         """Whatever is wrong can be put right, also where it has no effect."""
-        usable = bool(self.sentence) or not self._idle.why
+        usable = bool(self.sentence) or not self.idle.why
         for part in (self.title, self.editor, self._dot):
             part.setEnabled(usable)
-        self.editor.setToolTip("" if usable else wrap_tooltip(self._idle.why))
-        told = (self.sentence, self._idle.why, self._explanation)
+        self.editor.setToolTip("" if usable else wrap_tooltip(self.idle.why))
+        told = (self.sentence, self.idle.why, self._explanation)
         self.editor.describe(self.spec.title, " ".join(part for part in told if part))
 
     @property

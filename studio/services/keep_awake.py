@@ -33,20 +33,15 @@ class KeepAwake:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._held = False
-
-    @property
-    def held(self) -> bool:
-        """Whether sleep is being prevented."""
-        return self._held
+        self.held = False  # whether sleep is being prevented
 
     def hold(self, pid: int) -> None:
         """Prevent sleep while process ``pid`` works."""
-        if self._held:
+        if self.held:
             return
         if sys.platform == "win32":
             ctypes.windll.kernel32.SetThreadExecutionState(_ES_CONTINUOUS | _ES_SYSTEM_REQUIRED)
-            self._held = True
+            self.held = True
             return
         command = inhibitor_command(pid)
         if command is None:
@@ -59,16 +54,16 @@ class KeepAwake:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-            self._held = True
+            self.held = True
         except OSError as error:
             logger.info("The computer cannot be kept awake: %s", error)
 
     def release(self) -> None:
         """Let the computer sleep again."""
-        if sys.platform == "win32" and self._held:
+        if sys.platform == "win32" and self.held:
             ctypes.windll.kernel32.SetThreadExecutionState(_ES_CONTINUOUS)
         if self._process is not None:
             self._process.terminate()
             self._process.wait()
             self._process = None
-        self._held = False
+        self.held = False

@@ -27,24 +27,21 @@ def log_folder() -> Path:
     return user_log_path(APP_NAME, appauthor=False)
 
 
-class LogFiles:
-    """Opens the log of this process."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "trainwright.log"
-        root = logging.getLogger()
-        root.setLevel(logging.INFO)
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            handler: logging.Handler = RotatingFileHandler(
-                self.path, maxBytes=2_000_000, backupCount=3, encoding="utf-8"
-            )
-        except OSError as error:  # a full or read-only disk must not keep the window from opening
-            handler = logging.StreamHandler()
-            root.addHandler(handler)
-            logger.warning("No log can be written to %s: %s", folder, error)
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+def open_log(folder: Path) -> Path:
+    """Open the log of this process, and return its file."""
+    path = folder / "trainwright.log"
+    root = logging.getLogger()
+    root.setLevel(logging.INFO)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handler: logging.Handler = RotatingFileHandler(path, maxBytes=2_000_000, backupCount=3, encoding="utf-8")
+    except OSError as error:  # a full or read-only disk must not keep the window from opening
+        handler = logging.StreamHandler()
         root.addHandler(handler)
+        logger.warning("No log can be written to %s: %s", folder, error)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
+    root.addHandler(handler)
+    return path
 
 
 def log_qt_messages() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
@@ -18,33 +18,26 @@ class Stretch(NamedTuple):
 
 STRETCH = Stretch()
 
+BoxT = TypeVar("BoxT", bound=QBoxLayout)
 Item = QWidget | QLayout
 Part = Item | Stretch | int | tuple[Item, int] | tuple[Item, int, Qt.AlignmentFlag]
 """What a row or column is made of: a widget or layout (with its stretch, and its alignment), free room, or pixels."""
 
 
-def hbox(
-    *parts: Part,
-    parent: QWidget | None = None,
-    spacing: int = SPACING.s,
-    margins: int | tuple[int, int, int, int] = 0,
-) -> QHBoxLayout:
+Margins = int | tuple[int, int, int, int]
+
+
+def hbox(*parts: Part, parent: QWidget | None = None, spacing: int = SPACING.s, margins: Margins = 0) -> QHBoxLayout:
     """``parts`` from left to right, as the layout of ``parent`` where one is given."""
-    layout = QHBoxLayout(parent) if parent else QHBoxLayout()
-    layout.setSpacing(spacing)
-    layout.setContentsMargins(*(margins if isinstance(margins, tuple) else [margins] * 4))
-    fill(layout, *parts)
-    return layout
+    return _dress(QHBoxLayout(parent) if parent else QHBoxLayout(), parts, spacing, margins)
 
 
-def vbox(
-    *parts: Part,
-    parent: QWidget | None = None,
-    spacing: int = SPACING.s,
-    margins: int | tuple[int, int, int, int] = 0,
-) -> QVBoxLayout:
+def vbox(*parts: Part, parent: QWidget | None = None, spacing: int = SPACING.s, margins: Margins = 0) -> QVBoxLayout:
     """``parts`` from top to bottom, as the layout of ``parent`` where one is given."""
-    layout = QVBoxLayout(parent) if parent else QVBoxLayout()
+    return _dress(QVBoxLayout(parent) if parent else QVBoxLayout(), parts, spacing, margins)
+
+
+def _dress(layout: BoxT, parts: tuple[Part, ...], spacing: int, margins: Margins) -> BoxT:
     layout.setSpacing(spacing)
     layout.setContentsMargins(*(margins if isinstance(margins, tuple) else [margins] * 4))
     fill(layout, *parts)

@@ -116,10 +116,6 @@ class CurvePlot(QWidget):
         self._markers.remove(key)
         self._ask_for_redraw()
 
-    def markers(self) -> MarkerLayer:
-        """The layer the markers lie in."""
-        return self._markers
-
     # ------------------------------------------------------------------ look
 
     def set_titles(self, titles: Mapping[str, str], current: str, *, percent: bool = False) -> None:

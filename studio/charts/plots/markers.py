@@ -12,7 +12,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QColor, QCursor
+from PySide6.QtGui import QBrush, QColor, QCursor, QPen
 from PySide6.QtWidgets import QToolTip
 
 from studio.theme import Palette, theme
@@ -83,10 +83,6 @@ class MarkerLayer(QObject):
         for key in [key for key, marker in self._markers.items() if marker.x > x]:
             self.remove(key)
 
-    def keys(self) -> list[object]:
-        """The keys of all markers."""
-        return list(self._markers)
-
     def draw(
         self, first: float, last: float, pixels: int, height_at: Callable[[Marker], float], palette: Palette
     ) -> None:
@@ -97,7 +93,7 @@ class MarkerLayer(QObject):
         drawn = [(marker.key, marker.x, height, marker.covered) for marker, height in zip(shown, heights, strict=True)]
         if palette is self._palette and drawn == self._drawn:
             return
-        looks = {kind: (_edge_pen(kind, palette), pg.mkBrush(_fill(kind, palette))) for kind in _SYMBOLS}
+        looks = {kind: _dress(kind, palette) for kind in _SYMBOLS}
         self._points.setData(
             [
                 {
@@ -160,17 +156,12 @@ def _words(marker: Marker) -> str:
     return f"{marker.text}, and {marker.covered:,} before it: zoom in to see them" if marker.covered else marker.text
 
 
-def _edge_pen(kind: MarkerKind, palette: Palette) -> pg.QtGui.QPen:
-    return pg.mkPen(_edge(kind, palette), width=1.5)
+def _dress(kind: MarkerKind, palette: Palette) -> tuple[QPen, QBrush]:
+    """A marker's edge and its inside."""
+    edge = {"checkpoint": palette.accent_text, "best": _BEST_EDGE}.get(kind, palette.surface)
+    fill = {"best": _BEST_COLOR, "event": palette.danger, "resume": palette.info}.get(kind, palette.surface)
+    return pg.mkPen(QColor(edge), width=1.5), pg.mkBrush(QColor(fill))
 
 
-def _edge(kind: MarkerKind, palette: Palette) -> QColor:
-    return QColor({"checkpoint": palette.accent_text, "best": _BEST_EDGE}.get(kind, palette.surface))
-
-
-def _fill(kind: MarkerKind, palette: Palette) -> QColor:
-    return QColor({"best": _BEST_COLOR, "event": palette.danger, "resume": palette.info}.get(kind, palette.surface))
-
-
-def _line_pen(kind: MarkerKind, palette: Palette) -> pg.QtGui.QPen:
+def _line_pen(kind: MarkerKind, palette: Palette) -> QPen:
     return pg.mkPen(QColor(palette.danger if kind == "event" else palette.info), width=1, style=Qt.PenStyle.DashLine)

@@ -94,10 +94,6 @@ class RunTableModel(QAbstractTableModel):
         library.refreshed.connect(self._arrange)
         self._arrange()
 
-    def run_at(self, row: int) -> RunSummary:
-        """The run shown in ``row``."""
-        return self._runs[row]
-
     def row_of(self, run_id: str) -> int | None:
         """The row of a run, if it is here."""
         return next((row for row, run in enumerate(self._runs) if run.id == run_id), None)

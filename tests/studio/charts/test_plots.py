@@ -28,7 +28,7 @@ def plot(qtbot: QtBot) -> CurvePlot:
 
 
 def drawn_point(plot: CurvePlot, key: object) -> pg.SpotItem:
-    (point,) = (point for point in plot.markers()._points.points() if point.data().key == key)
+    (point,) = (point for point in plot._markers._points.points() if point.data().key == key)
     return point
 
 
@@ -44,7 +44,7 @@ def marker_place(plot: CurvePlot, key: object) -> QPoint:
 def test_a_click_on_a_marker_gives_its_key(qtbot: QtBot, plot: CurvePlot) -> None:
     plot.append("train", np.arange(100), np.linspace(2, 1, 100))
     plot.refresh()
-    assert not plot.markers()._points.isVisible()  # none: they cost nothing
+    assert not plot._markers._points.isVisible()  # none: they cost nothing
     plot.add_marker("checkpoint", 40, "Checkpoint at step 40", ("run", 40))
     plot.add_marker("best", 70, "Best", "best")
     plot.refresh()
@@ -77,7 +77,7 @@ def test_a_marker_lies_on_the_curve_and_goes_with_the_cut(plot: CurvePlot) -> No
     point = drawn_point(plot, "a")
     assert point.pos().y() == pytest.approx(np.linspace(10, 1, 100)[50])
     plot.truncate(60)
-    assert plot.markers().keys() == ["a"]
+    assert list(plot._markers._markers) == ["a"]
 
 
 def test_of_many_markers_only_those_are_drawn_that_fit_beside_each_other(plot: CurvePlot) -> None:
@@ -86,7 +86,7 @@ def test_of_many_markers_only_those_are_drawn_that_fit_beside_each_other(plot: C
         plot.add_marker("checkpoint", step, f"Checkpoint at step {step}", step)
     plot.add_marker("best", 7, "Best", "best")
     plot.refresh()
-    points = plot.markers()._points.points()
+    points = plot._markers._points.points()
     assert 50 < len(points) < 200  # 600 pixels wide
     assert drawn_point(plot, 20_000)  # the newest of those that lie over each other
     assert points[-1].data().key == "best"  # over the checkpoint that it is
@@ -96,8 +96,8 @@ def test_of_many_markers_only_those_are_drawn_that_fit_beside_each_other(plot: C
     assert canvas is not None
     canvas.moved_by_hand.emit(4.5, 15.5)  # type: ignore[attr-defined]
     plot.refresh()
-    assert {point.data().key for point in plot.markers()._points.points()} == {*range(5, 16), "best"}
-    assert not any(point.data().covered for point in plot.markers()._points.points())
+    assert {point.data().key for point in plot._markers._points.points()} == {*range(5, 16), "best"}
+    assert not any(point.data().covered for point in plot._markers._points.points())
 
 
 @pytest.mark.parametrize("value", [0.0, 5e-324, 1e-310, -1e300])

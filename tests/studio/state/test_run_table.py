@@ -76,7 +76,7 @@ def test_the_table_follows_the_folders(
     assert model.index(shown["lab"], BEST).data() == "accuracy 98.75%"
     assert model.index(shown["lab"], STEP).data() == "40 / 40"
     assert model.index(shown["night"], STATUS).data() == "interrupted"
-    assert len(model.run_at(shown["lab"]).losses) == 40
+    assert len(model._runs[shown["lab"]].losses) == 40
     model.set_statuses(frozenset({"interrupted"}))
     assert [model.index(row, NAME).data() for row in range(model.rowCount())] == ["night"]
     model.set_statuses(frozenset())
