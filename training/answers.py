@@ -141,7 +141,6 @@ class Layer(Answer):
     """Without the batch; None where a parent uses its weights without calling it."""
     parameters: int
     """Its own; a shared parameter counts at its first layer only."""
-    trainable: bool = True
 
 
 class ParameterGroup(Answer):
