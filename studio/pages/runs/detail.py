@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from pydantic import JsonValue
 from PySide6.QtCore import Qt, Signal, Slot

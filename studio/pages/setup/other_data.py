@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pydantic import JsonValue
 from PySide6.QtCore import QObject, Slot
 
 from studio.forms.messages import format_value
@@ -35,6 +34,7 @@ from training.config.run import SECTIONS
 from training.facts import Target
 from training.presets import preset
 from training.presets.recipes import RECIPES
+from training.toml_text import Toml
 
 _MOST_TOLD = 7
 _TOLD_FIRST = ("optimizer.lr", "loop.batch_size", "loop.epochs", "checkpoints.monitor")
@@ -62,13 +62,11 @@ class OtherData(QObject):
         self._made: Settings | None = None  # the recipe in its place
         self._pending = False  # other data was chosen, and no preview has told what it is
         self._edited: set[str] = set()  # what the person has set since, by dotted path
-        self._known: tuple[list[JsonValue], Target] | None = (
-            None  # the data of the last preview, and what is learned of it
-        )
+        self._known: tuple[list[Toml], Target] | None = None  # the data of the last preview, and what is learned of it
         self._other_place = False
         self._asks_task = False  # the recipe before named a task that other data may not have
         self._unplaced = False  # a preset was opened whose data nobody has named yet
-        self._kept: list[JsonValue] = []  # place of the data for which the person keeps their settings, whatever it is
+        self._kept: list[Toml] = []  # place of the data for which the person keeps their settings, whatever it is
         self._writing = False
         self._draft.edited.connect(self._on_edited)
         self._draft.kind_changed.connect(self._on_kind_changed)

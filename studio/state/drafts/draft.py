@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue
 from PySide6.QtCore import QObject, Signal
 
 from studio.state.drafts.draft_check import check, complete, usable_config
@@ -34,7 +33,7 @@ from training.config import RunConfig, load_config, save_config
 from training.config.field_spec import FieldSpec
 from training.config.paths import with_absolute_paths
 from training.errors import ConfigError, Problem
-from training.toml_text import read_config_text, read_toml
+from training.toml_text import Toml, read_config_text, read_toml
 
 SAMPLE = "sample"
 
@@ -75,7 +74,7 @@ class Draft(QObject):
         """A copy of what is typed, valid or not."""
         return copy.deepcopy(self._settings)
 
-    def data(self) -> dict[str, JsonValue]:
+    def data(self) -> dict[str, Toml]:
         """The same as files have it; goes through JSON unharmed."""
         return join_sections(self.settings())
 
@@ -163,7 +162,7 @@ class Draft(QObject):
         if moved:
             self.moved.emit(old_kind, moved)
 
-    def apply(self, changes: Mapping[str, JsonValue]) -> None:
+    def apply(self, changes: Mapping[str, Toml]) -> None:
         """Write several settings as one undo step, "section.kind" among them. Raises KeyError, with nothing written, for
         an unknown one."""
         draft = Draft()
@@ -238,7 +237,7 @@ class Draft(QObject):
         """Replace everything by ``config``."""
         self.replace(split_sections(config.model_dump(mode="json")))
 
-    def set_data(self, data: Mapping[str, JsonValue]) -> list[str]:
+    def set_data(self, data: Mapping[str, Toml]) -> list[str]:
         """Replace everything by ``data``, right or wrong; returns the paths no form has and that were left out."""
         whole, left_out = complete(data)
         self.replace(whole)

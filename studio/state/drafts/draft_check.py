@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 
-from pydantic import JsonValue, ValidationError
+from pydantic import ValidationError
 
 from studio.state.drafts.setting_specs import (
     RUN,
@@ -23,6 +23,7 @@ from training.config.rules.problems import cross_problems, problems_from
 from training.config.run import SECTIONS
 from training.errors import Problem
 from training.runs.cli_consent import checkpoint_problems
+from training.toml_text import Toml
 
 
 def check(settings: Settings) -> tuple[RunConfig | None, list[Problem]]:
@@ -59,7 +60,7 @@ def usable_config(settings: Settings, problems: Iterable[Problem]) -> RunConfig 
         return None
 
 
-def complete(data: Mapping[str, JsonValue]) -> tuple[Settings, list[str]]:
+def complete(data: Mapping[str, Toml]) -> tuple[Settings, list[str]]:
     """``data`` with every setting present and nothing that no form shows, and the paths that had to be left out.
 
     Simple values stay as they are, right or wrong: they may be half typed.
@@ -89,7 +90,7 @@ def complete(data: Mapping[str, JsonValue]) -> tuple[Settings, list[str]]:
     return result, left_out
 
 
-def _simple(value: JsonValue) -> bool:
+def _simple(value: Toml) -> bool:
     if isinstance(value, dict):  # a table
         return all(_simple(item) and not isinstance(item, dict) for item in value.values())
     if isinstance(value, list):

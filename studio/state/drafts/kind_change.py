@@ -6,11 +6,10 @@ import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pydantic import JsonValue
-
 from studio.state.drafts.setting_specs import Section, Settings, default_value, defaults, plain, same_sort, specs
 from training.config.field_spec import FieldSpec
 from training.config.rules.optimizer_scale import Moved, carry_to_scale, move_rates, take_peak
+from training.toml_text import Toml
 
 
 class OtherKinds:
@@ -62,12 +61,12 @@ def carry_over(section: str, old: Section, kind: str) -> Section:
     return values
 
 
-def equal(first: JsonValue, second: JsonValue) -> bool:
+def equal(first: Toml, second: Toml) -> bool:
     """Equal and of one sort: 1 and 1.0 are the same number, True and 1 are not the same thing."""
     return plain(first) == plain(second) and isinstance(first, bool) == isinstance(second, bool)
 
 
-def _differences(old: Section, new: Section) -> Iterator[tuple[str, tuple[JsonValue, JsonValue]]]:
+def _differences(old: Section, new: Section) -> Iterator[tuple[str, tuple[Toml, Toml]]]:
     """Settings of both whose value was not the default and is another now."""
     before = specs("optimizer", str(old["kind"]))
     for name in before:

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from studio.state.drafts.kind_change import carry_over, equal
 from studio.state.drafts.setting_specs import (
     RUN,
@@ -28,7 +26,7 @@ from training.config.sections.data.dataset_section import DatasetSection
 from training.facts import Target
 from training.presets import preset_names, preset_text
 from training.presets.recipes import RECIPES
-from training.toml_text import read_toml
+from training.toml_text import Toml, read_toml
 
 _OF_THE_FILE = frozenset({"path", "label_separator", "query_column"})
 """What a preset says of a file of its own."""
@@ -46,7 +44,7 @@ def preset_data(name: str) -> Settings:
     return copy.deepcopy(_preset(name))
 
 
-def place(data: Settings) -> list[JsonValue]:
+def place(data: Settings) -> list[Toml]:
     """Where the data lies, as far as settings tell."""
     return [data["dataset"].get(name) for name in ("kind", "name", "path", "images", "inputs")]
 

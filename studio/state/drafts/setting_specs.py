@@ -6,22 +6,21 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from pydantic import JsonValue
-
 from training.config import RunConfig
 from training.config.describe import describe
 from training.config.field_spec import FieldSpec
 from training.config.run import SECTIONS, alternatives
+from training.toml_text import Toml
 
 RUN = ""  # the "section" of the settings that stand above all sections: name, seed, ...
 
-Section = dict[str, JsonValue]
+Section = dict[str, Toml]
 """Settings by name as they were typed, valid or not; the section's kind is among them."""
 Settings = dict[str, Section]
 """All settings of a run, by section."""
 
 
-def split_sections(data: Mapping[str, JsonValue]) -> Settings:
+def split_sections(data: Mapping[str, Toml]) -> Settings:
     """The settings of a whole configuration as files and forms have it: those above all sections beside the sections."""
     settings: Settings = {RUN: {}}
     for name, value in data.items():
@@ -32,7 +31,7 @@ def split_sections(data: Mapping[str, JsonValue]) -> Settings:
     return settings
 
 
-def join_sections(settings: Settings) -> dict[str, JsonValue]:
+def join_sections(settings: Settings) -> dict[str, Toml]:
     """The opposite of ``split_sections``."""
     return settings[RUN] | {section: values for section, values in settings.items() if section != RUN}
 
@@ -119,7 +118,7 @@ def join_path(section: str, name: str) -> str:
     return f"{section}.{name}" if section else name
 
 
-def inner_value(value: JsonValue, path: str, spec: Callable[[str], FieldSpec]) -> JsonValue:
+def inner_value(value: Toml, path: str, spec: Callable[[str], FieldSpec]) -> Toml:
     """What stands at ``path``, where ``value`` stands at its first two parts; ``spec`` tells of the setting there."""
     key = table_key(path)
     if key and isinstance(value, dict):
@@ -127,7 +126,7 @@ def inner_value(value: JsonValue, path: str, spec: Callable[[str], FieldSpec]) -
     return plain(value)
 
 
-def with_inner(value: JsonValue, path: str, item: JsonValue, spec: Callable[[str], FieldSpec]) -> JsonValue:
+def with_inner(value: Toml, path: str, item: Toml, spec: Callable[[str], FieldSpec]) -> Toml:
     """``value`` once ``item`` was written at ``path``: ``item`` itself where that is no place inside a table."""
     key = table_key(path)
     if not key or not isinstance(value, dict):

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
-from tests.reports import inspect
 from studio.state.drafts.recipes import preset_data, recipe
 from studio.state.drafts.setting_specs import RUN, Settings, join_sections
+from tests.reports import inspect
 from tests.studio.pages_setup.fakes import Asked, FakeContext, branch_from_draft, words
 from tests.studio.pages_setup.test_files_and_keys import choosing, drop, press
 from training.catalog import DATASETS

@@ -50,7 +50,7 @@ def rescale(data: dict[str, Toml], before: Mapping[str, Toml], named: Collection
     return {**moved, **{path: pair for path, pair in rates.items() if pair[0] != pair[1]}}
 
 
-def take_peak(data: dict[str, Toml]) -> Moved:
+def take_peak(data: Mapping[str, Toml]) -> Moved:
     """A highest rate that the schedule has for itself is to become the optimizer's: take it out of the section ``schedule``."""
     schedule = data.get("schedule")
     if not isinstance(schedule, dict) or not _is_rate(highest := schedule.get("max_lr")):
@@ -75,7 +75,7 @@ def carry_to_scale(old: Mapping[str, Toml], new: dict[str, Toml], but: Collectio
 
 
 def move_rates(
-    data: dict[str, Toml],
+    data: Mapping[str, Toml],
     old: Mapping[str, Toml],
     new: Mapping[str, Toml],
     left: Mapping[str, Toml] | None = None,
