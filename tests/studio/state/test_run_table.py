@@ -216,7 +216,7 @@ def test_runs_of_one_name_are_told_apart_and_the_best_come_first(
     library = RunLibrary(workspace, background)
     model = RunTableModel(library)
     for metric, value in (("val/accuracy", 0.5), ("val/accuracy", 0.75), ("val/loss", 2.0), ("val/loss", 1.0)):
-        best = {"metric": metric, "value": value, "step": 20, "checkpoint": "step-00000020"}
+        best = BestCheckpoint(metric=metric, value=value, step=20, checkpoint="step-00000020")
         make_run(workspace, config("same"), "completed", best=best)
     make_run(workspace, config("other"), "stopped")
     refreshed(qtbot, library)
