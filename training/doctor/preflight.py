@@ -79,7 +79,8 @@ def preflight(
 def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[Found]]:
     """What there is to say, one look after the other."""
     yield _data(session)
-    yield _idle(session)
+    idle = list_inactive_on_purpose(session.config, session.data.source.parts)  # what was set and does nothing
+    yield [Found(level="info", title=f"{clause}.") for clause in idle]
     yield duplicate_findings(session.data, session.config.dataset, report)
     yield _weights(session)
     yield own_network_findings(session)
@@ -109,12 +110,6 @@ def _data(session: Session) -> list[Found]:
     if facts.target in ("class", "labels"):
         return [*found, *_classes(session)]
     return [*found, *unmeasurable(facts, session.data.source.targets[session.data.splits["validation"]])]
-
-
-def _idle(session: Session) -> list[Found]:
-    """What was set and does nothing."""
-    clauses = list_inactive_on_purpose(session.config, session.data.source.parts)
-    return [Found(level="info", title=f"{clause}.") for clause in clauses]
 
 
 def _few_steps(session: Session) -> list[Found]:

@@ -84,10 +84,8 @@ def content_digest(file: File) -> bytes:
 
 def _read_pair(pair: Pair) -> tuple[bytes, bytes]:
     picture = read_image(pair.image)
-    try:
+    with _name_mask(pair.mask.name):
         return picture, read_image(pair.mask)
-    except Unusable as error:
-        raise Unusable(f"its mask {escape_unprintable(pair.mask.name, 200)}: {error}") from error
 
 
 def _pair_digest(picture: bytes, mask: bytes) -> bytes:
@@ -116,7 +114,7 @@ def own_size(path: Path) -> tuple[int, int] | None:
 
 def _unpack(data: bytes, form: Form) -> NDArray[np.uint8]:
     """The pixels (H, W, C) of a file's content. Raises Unusable or DifferentSize."""
-    with _decoding(data), open_image(io.BytesIO(data)) as image:
+    with _explain_faults(data), open_image(io.BytesIO(data)) as image:
         if form.fit:
             return decode_image(image, form.height, form.width, form.channels)
         image.load()
@@ -125,20 +123,14 @@ def _unpack(data: bytes, form: Form) -> NDArray[np.uint8]:
 
 def _unpack_pair(picture: bytes, mask: bytes, mask_name: str, form: Form) -> NDArray[np.uint8]:
     """The pixels of an image with the class numbers of its mask behind the channels (H, W, C + 1)."""
-    if form.mask is None:
-        raise ValueError("the form says nothing about masks")
+    assert form.mask is not None, "whoever lists masks says how they are read"
     # Never at a fraction of the size: its edges would not be where those of the mask are.
-    with _decoding(picture), open_image(io.BytesIO(picture)) as image:
+    with _explain_faults(picture), open_image(io.BytesIO(picture)) as image:
         image.load()
         shown = flatten_image(image, form.channels)
-    try:
-        with _decoding(mask), open_image(io.BytesIO(mask)) as image:
-            image.load()
-            numbers = form.mask.numbers(ImageOps.exif_transpose(image))
-    except Unusable as error:
-        raise Unusable(f"its mask {escape_unprintable(mask_name, 200)}: {error}") from error
-    except NoMask as error:
-        raise Unusable(f"its mask {escape_unprintable(mask_name, 200)} {error}") from error
+    with _name_mask(mask_name), _explain_faults(mask), open_image(io.BytesIO(mask)) as image:
+        image.load()
+        numbers = form.mask.numbers(ImageOps.exif_transpose(image))
     height, width = numbers.shape
     if shown.size != (width, height):
         raise Unusable(f"has {shown.width} × {shown.height} pixels, but its mask {width} × {height}")
@@ -149,7 +141,18 @@ def _unpack_pair(picture: bytes, mask: bytes, mask_name: str, form: Form) -> NDA
 
 
 @contextmanager
-def _decoding(data: bytes) -> Iterator[None]:
+def _name_mask(name: str) -> Iterator[None]:
+    """Say of a fault that it is the mask's."""
+    try:
+        yield
+    except Unusable as error:
+        raise Unusable(f"its mask {escape_unprintable(name, 200)}: {error}") from error
+    except NoMask as error:
+        raise Unusable(f"its mask {escape_unprintable(name, 200)} {error}") from error
+
+
+@contextmanager
+def _explain_faults(data: bytes) -> Iterator[None]:
     """Turn whatever decoding ``data`` raises into Unusable with the reason."""
     if not data:
         raise Unusable("empty file")

@@ -7,7 +7,7 @@ import stat
 import time
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
@@ -66,9 +66,6 @@ class Files:
     def __getitem__(self, number: int) -> File:
         image = self.root / self.paths[number]
         return image if self.masks is None else Pair(image, self.root / self.masks[number])
-
-    def __iter__(self) -> Iterator[File]:
-        return (self[number] for number in range(len(self)))
 
     def select(self, rows: NDArray[np.int64]) -> Files:
         """Only those, in the order of ``rows``; itself when those are all."""

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from training.config.sections.data.tables import RankingDataset
-from training.data.source import Opening, Source
-from training.data.sources.table import load, without_gaps
+from training.data.source import Opening
+from training.data.sources.table import Table, load, without_gaps
 from training.data.tables.columns import dense_codes, find_roles, read_parts, require_numbers
-from training.data.tables.features import Features, encode
+from training.data.tables.features import encode
 from training.errors import InputError, pluralize
 from training.facts import Layout, Target
 from training.system.untrusted import escape_unprintable
@@ -23,22 +23,12 @@ _NONE = -1
 
 
 @dataclass(kw_only=True, eq=False)
-class Queries(Source):
+class Queries(Table):
     """One sample for each query: its ``rows``, int64 (queries, items), in the order of the file, filled up with NaN."""
 
     layout: Layout = "list"
     target: Target = "ranks"
-    features: Features
-    rows: Tensor
     queries: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        self._set_features(self.features)
-
-    def _set_features(self, features: Features) -> None:
-        self.features = features
-        self.columns, self.categories, self.codes = features.columns, features.categories, features.codes
-        self.shape = (self.rows.shape[1], len(self.columns))
 
     def fit(self, train: Tensor) -> Self:
         rows = self.rows[train].flatten()

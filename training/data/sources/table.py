@@ -42,7 +42,7 @@ class Table(Source):
     def _set_features(self, features: Features) -> None:
         self.features = features
         self.columns, self.categories, self.codes = features.columns, features.categories, features.codes
-        self.shape = (len(self.columns),)
+        self.shape = (*self.rows.shape[1:], len(self.columns))
 
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
