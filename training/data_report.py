@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from training.facts import Layout, Target
 
@@ -17,7 +17,7 @@ class _Record(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True)
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, JsonValue]:
         """As JSON can hold it."""
         return self.model_dump(mode="json", exclude_none=True)
 
