@@ -37,7 +37,7 @@ class ExportBundle(Trained):
 
     @cached_property
     def teacher(self) -> Teacher | None:
-        """The network that the run learns from, where it distils. Raises InputError when it is gone or became another."""
+        """The network that the run learns from, where it distills. Raises InputError when it is gone or became another."""
         objective, known = self.config.objective, self.manifest.teacher
         if not isinstance(objective, Distillation):
             return None

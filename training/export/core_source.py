@@ -8,7 +8,7 @@ import symtable
 from importlib import import_module
 
 from training import core
-from training.export.definitions import OURS, Definitions, defined_names
+from training.export.definitions import OURS, Definitions, find_names
 
 _MORE = (
     *(f"data.augment.{name}" for name in ("draws", "shift", "rectangles", "erasing", "warp", "frames", "geometry")),
@@ -29,7 +29,7 @@ NAMES = tuple(
     (module.__name__, name)
     for module in MODULES
     for node in ast.parse(inspect.getsource(module)).body
-    for name in defined_names(node)
+    for name in find_names(node)
 )
 """(module, name) of all that stands at the top of one of them."""
 

@@ -41,9 +41,9 @@ class Definitions:
                 for alias in node.names:
                     if (alias.asname or alias.name) == name:
                         self.take(sys.modules[str(node.module)], alias.name)
-            elif name in defined_names(node):
-                self._known |= {(module.__name__, each) for each in defined_names(node)}
-                for used in sorted(_used(node) - {name}):
+            elif name in find_names(node):
+                self._known |= {(module.__name__, each) for each in find_names(node)}
+                for used in sorted(_find_used(node) - {name}):
                     if used in vars(module):
                         self.take(module, used)
                 lines = text.splitlines()
@@ -58,7 +58,7 @@ def _parse(module: ModuleType) -> tuple[str, list[ast.stmt]]:
     return text, ast.parse(text).body
 
 
-def defined_names(node: ast.stmt) -> set[str]:
+def find_names(node: ast.stmt) -> set[str]:
     """The names that a statement at the top of a module gives a meaning."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         return {node.name}
@@ -66,6 +66,6 @@ def defined_names(node: ast.stmt) -> set[str]:
     return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
 
 
-def _used(node: ast.stmt) -> set[str]:
+def _find_used(node: ast.stmt) -> set[str]:
     """Every name in it; those in annotations, too: they are not looked at while it runs, but a reader looks for them."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

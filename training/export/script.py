@@ -51,7 +51,7 @@ def export_script(
     tell: Callable[[str], None] = lambda words: None,
 ) -> ExportResult:
     """Write the run of a checkpoint as a script to ``out``, a path ending in .py, and beside it the teacher of a run that
-    distils and the samples of data that no script reads by itself. ``tell`` hears how large those are before they are
+    distills and the samples of data that no script reads by itself. ``tell`` hears how large those are before they are
     written; ``large_data`` says that they may be. Raises InputError when it cannot be."""
     out = out.expanduser().absolute()
     _refuse_to_overwrite(out)
@@ -134,7 +134,7 @@ def _is_ours(out: Path) -> bool:
 
 
 def render_beside(bundle: ExportBundle, file: str) -> list[SecondFile]:
-    """What the script ``file`` imports: a person's own network, and the teacher of a run that distils."""
+    """What the script ``file`` imports: a person's own network, and the teacher of a run that distills."""
     found, config = [], bundle.config.model
     if isinstance(config, UserFile):
         words = f"The network that {prose(file)} trains. {_MARK}{training.__version__}: below are its own words."

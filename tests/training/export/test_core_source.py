@@ -16,7 +16,7 @@ from training import core, models
 from training.config import RunConfig
 from training.export import export_checkpoint
 from training.export.core_source import NAMES
-from training.export.definitions import defined_names
+from training.export.definitions import find_names
 
 
 def test_no_name_stands_for_two_things() -> None:
@@ -28,7 +28,7 @@ def test_no_network_of_ours_has_a_name_that_scripts_take_along() -> None:
     for file in Path(models.__path__[0]).rglob("*.py"):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             assert {
-                name for name in defined_names(node) if taken.get(name, "").rpartition(".")[2] not in ("", file.stem)
+                name for name in find_names(node) if taken.get(name, "").rpartition(".")[2] not in ("", file.stem)
             } == set()
 
 

@@ -43,10 +43,10 @@ def describe_teacher(bundle: ExportBundle, file: str) -> TeacherListing | None:
 
 
 def render_teacher(bundle: ExportBundle, file: str) -> SecondFile:
-    """What lies beside the script ``file`` of a run that distils, with a function that makes the teacher. Raises InputError when
+    """What lies beside the script ``file`` of a run that distills, with a function that makes the teacher. Raises InputError when
     that cannot be written."""
     section, teacher = bundle.config.objective, bundle.teacher
-    assert isinstance(section, Distillation), "asked for a run that distils"
+    assert isinstance(section, Distillation), "asked for a run that distills"
     assert teacher is not None, "made for each of them"
     module, source = module_beside("teacher", file), Path(teacher.record().source)
     words = f"The network that {prose(file)} learns from; its weights are in {module}.pt."
@@ -64,7 +64,7 @@ def render_teacher(bundle: ExportBundle, file: str) -> SecondFile:
 
 def teacher_bytes(bundle: ExportBundle) -> bytes:
     """The file of its weights, as torch.save writes it."""
-    assert bundle.teacher is not None, "asked for a run that distils"
+    assert bundle.teacher is not None, "asked for a run that distills"
     stream = io.BytesIO()
     torch.save(bundle.teacher.model.state_dict(), stream)
     return stream.getvalue()
