@@ -7,10 +7,10 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from pydantic import JsonValue
+from pydantic_core import to_jsonable_python
 
 from training.catalog import metric
 from training.config import RunConfig
@@ -270,10 +270,9 @@ def format_finding(found: Found) -> str:
     return " ".join(filter(None, (found.title, found.advice, tried)))
 
 
-def pick(item: Any, *names: str) -> dict[str, Any]:
+def pick(item: object, *names: str) -> dict[str, JsonValue]:
     """Attributes of ``item`` by their names, as JSON can hold them."""
-    values = {name: getattr(item, name) for name in names}
-    return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+    return {name: to_jsonable_python(getattr(item, name)) for name in names}
 
 
 def format_moment(seconds: Any) -> str:

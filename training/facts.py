@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
-from pydantic import TypeAdapter
+from pydantic import JsonValue, TypeAdapter
+from pydantic_core import to_jsonable_python
 
 Layout = Literal["image", "vector", "tokens", "list"]
 """How the inputs lie in a batch of B samples: "image" float32 (B, C, H, W), "vector" float32 (B, F), "tokens" int64 (B, T),
@@ -62,12 +63,12 @@ class DataFacts:
         """Whether every pixel or token is predicted instead of the sample as a whole."""
         return self.target in ("mask", "tokens")
 
-    def record(self) -> dict[str, Any]:
+    def record(self) -> dict[str, JsonValue]:
         """As JSON can hold it."""
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return plain | {"codes": [list(texts) for texts in self.codes]}
+        plain: dict[str, JsonValue] = to_jsonable_python(self)
+        return plain
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> DataFacts:
+    def from_record(cls, record: Mapping[str, JsonValue]) -> DataFacts:
         """Undo ``record``; unknown keys are left alone. ValueError when something is missing or another thing."""
         return TypeAdapter(cls).validate_json(json.dumps(dict(record)), strict=True)

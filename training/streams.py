@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import sys
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TextIO
+
+from pydantic_core import to_jsonable_python
 
 from training.errors import InputError
 from training.system.untrusted import escape_unprintable
@@ -53,20 +54,11 @@ def write_out(text: str) -> None:
         ) from error
 
 
-def print_json(record: dict[str, Any]) -> None:
-    """The one JSON object that ends standard output; a reader that has gone does without it. Raises InputError as
-    ``write_out``."""
+def print_json(record: object) -> None:
+    """The one JSON object that ends standard output; a reader that has gone does without it. Infinities and NaN, which JSON
+    does not know, are null. Raises InputError as ``write_out``."""
     with suppress(BrokenPipeError):
-        write_out(json.dumps(_strict(record), allow_nan=False) + "\n")
-
-
-def _strict(value: Any) -> Any:
-    """``value`` without infinities and NaN, which JSON does not know: null stands for them."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _strict(item) for key, item in value.items()}
-    return [_strict(item) for item in value] if isinstance(value, list | tuple) else value
+        write_out(json.dumps(to_jsonable_python(record, inf_nan_mode="null"), allow_nan=False) + "\n")
 
 
 def _lead_nowhere(stream: TextIO) -> None:

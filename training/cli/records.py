@@ -6,7 +6,8 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+
+from pydantic import JsonValue
 
 from training.cli.options import workspace_of
 from training.cli.restore import format_set_aside, set_aside_records
@@ -149,7 +150,9 @@ def _last_attempt(events: Sequence[Event]) -> list[Event]:
     return list(events[first:])
 
 
-def _history_record(history: History, checkpoints: Sequence[CheckpointInfo], events: Sequence[Event]) -> dict[str, Any]:
+def _history_record(
+    history: History, checkpoints: Sequence[CheckpointInfo], events: Sequence[Event]
+) -> dict[str, JsonValue]:
     """What happened in a run, as JSON can hold it; ``events`` are its last attempt's."""
     found = [item for item in events if isinstance(item, Found)]
     return {

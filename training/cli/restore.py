@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+
+from pydantic import JsonValue
 
 from training.cli.options import workspace_of
 from training.console import format_moment, format_run, pick
@@ -15,7 +16,7 @@ from training.streams import print_json, say, write_out
 from training.system.untrusted import escape_unprintable
 
 
-def set_aside_records(folder: RunFolder) -> list[dict[str, Any]]:
+def set_aside_records(folder: RunFolder) -> list[JsonValue]:
     """What the run has set aside, newest first, as JSON can hold it."""
     return [pick(item, "name", "path", "step", "reached", "size", "time") for item in list_set_aside(folder)]
 
@@ -29,7 +30,7 @@ def format_set_aside(aside: SetAside) -> str:
 def restore_set_aside(arguments: argparse.Namespace) -> int:
     """Bring back, clear away or list what a run has set aside; returns the exit code."""
     folder = find_run(arguments.run, workspace_of(arguments))
-    told: dict[str, Any] = {"run": folder.id}
+    told: dict[str, JsonValue] = {"run": folder.id}
     if arguments.only_list:
         lines = [format_set_aside(item) for item in list_set_aside(folder)] or ["nothing is set aside"]
         write_out("" if arguments.json else "".join(f"{escape_unprintable(line)}\n" for line in lines))

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from pydantic import JsonValue
+
 from training.cli.options import load_given, workspace_of
 from training.console import Console, format_sheet
 from training.control import stop_with_input
@@ -78,7 +80,7 @@ def _dry_run(arguments: argparse.Namespace, workspace: Path) -> int:
     intent = intend_resume(arguments.target, workspace, arguments.overrides, arguments.branch)
     checkpoint, sheet = intent.sheet()
     if arguments.json:
-        told: dict[str, Any] = {
+        told: dict[str, JsonValue] = {
             "run": intent.folder.id,
             "folder": str(intent.folder.path),
             "checkpoint": str(checkpoint) if checkpoint else None,

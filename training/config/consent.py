@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from platformdirs import user_data_path
+from pydantic import JsonValue
 
 from training.system.atomic import write_text
 from training.system.untrusted import MEGABYTE, parse_json, read_bytes
@@ -34,7 +35,7 @@ def agree(digest: str, file: str) -> None:
     write_text(store, json.dumps({**known, digest: {"file": file, "time": time.time()}}, indent=1) + "\n")
 
 
-def _read_agreed() -> dict[str, object]:
+def _read_agreed() -> dict[str, JsonValue]:
     try:
         record = parse_json(read_bytes(_store(), _MOST_BYTES))
     except (OSError, ValueError):  # none yet, or damaged: then everything is asked for again

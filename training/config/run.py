@@ -106,6 +106,11 @@ def alternatives(section: str) -> Mapping[str, type[Section]]:
     return {each.model_fields["kind"].default if "kind" in each.model_fields else "": each for each in classes}
 
 
+def task_kinds() -> dict[str, type[ObjectiveSection]]:
+    """The classes that may stand in ``objective``, by their ``kind``."""
+    return {kind: task for kind, task in alternatives("objective").items() if issubclass(task, ObjectiveSection)}
+
+
 def _usual_task(dataset: Any) -> str:
     """The first kind of task for what there is to learn of ``dataset``, a section that nobody has checked yet."""
     if isinstance(dataset, dict):
@@ -114,5 +119,4 @@ def _usual_task(dataset: Any) -> str:
             return "classification"
         dataset = section.model_construct(**{name: dataset[name] for name in section.model_fields if name in dataset})
     target = getattr(dataset, "target", None)
-    tasks = {kind: task for kind, task in alternatives("objective").items() if issubclass(task, ObjectiveSection)}
-    return next((kind for kind, task in tasks.items() if target in task.takes), "classification")
+    return next((kind for kind, task in task_kinds().items() if target in task.takes), "classification")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,11 +153,3 @@ def _seconds(events: list[Event], killed_at: float | None) -> float:
         if not isinstance(event, PhaseChanged | Found) or event.kind == "attempt_started":
             last = event.time
     return total + last - began if began is not None else math.nan
-
-
-def as_json(figures: Figures) -> dict[str, Any]:
-    """``figures`` as JSON can hold them: null for NaN."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in vars(figures).items()
-    }

@@ -6,17 +6,17 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from pydantic_core import to_jsonable_python
 
 import training
 from training.laboratory.chart import Curve, Drawing, Numbers, histogram, line_drawing, smooth
 from training.laboratory.criteria import Verdict
-from training.laboratory.measure import Figures, Measured, as_json
+from training.laboratory.measure import Figures, Measured
 from training.laboratory.sameness import Sameness
 from training.laboratory.steps import STEPS, Step
 from training.system.atomic import write_text
@@ -48,24 +48,47 @@ class Findings:
     failures: Mapping[str, str]
 
 
-def write_report(folder: Path, findings: Findings) -> dict[str, Any]:
+@dataclass(frozen=True)
+class StepRecord:
+    """One step in ``report.json``; None is what it has not come to."""
+
+    key: str
+    preset: str
+    title: str
+    met: bool | None
+    asked: str | None
+    found: str | None
+    figures: Figures | None
+    sameness: Sameness | None
+    failure: str | None
+
+
+@dataclass(frozen=True)
+class LabReport:
+    """``report.json``: each step's figures, its verdict, and what was compared to the bit."""
+
+    data: str
+    steps: tuple[StepRecord, ...]
+
+
+@dataclass(frozen=True)
+class Drawings:
+    """Of all steps, of the step that clips, and of the one that was killed; None where those have not run."""
+
+    loss: Drawing
+    accuracy: Drawing
+    rate: Drawing
+    norms: Drawing | None
+    crash: tuple[Drawing, Drawing] | None
+
+
+def write_report(folder: Path, findings: Findings) -> LabReport:
     """Write the three files into ``folder``; returns the figures."""
-    figures = figures_of(findings)
     rows = [
         Row(number, step, findings.measured.get(step.key), findings.verdicts.get(step.key))
         for number, step in enumerate(STEPS, start=1)
     ]
-    facts: dict[str, Any] = {
-        "rows": rows,
-        "findings": findings,
-        "machine": next((row.measured.figures.device for row in rows if row.measured), ""),
-        "version": training.__version__,
-        "when": time.strftime("%Y-%m-%d %H:%M"),
-        "met": sum(1 for row in rows if row.verdict and row.verdict.met),
-        "columns": [(title, shown) for title, shown, _ in _COLUMNS],
-        "cells": {row.step.key: _cells(row.measured) for row in rows},
-    }
-    for name, template, drawings in ((PAGE, "report.html.jinja", True), (TEXT, "report.md.jinja", False)):
+    for name, template in ((PAGE, "report.html.jinja"), (TEXT, "report.md.jinja")):
         environment = Environment(
             loader=PackageLoader("training.laboratory", "templates"),
             autoescape=name == PAGE,
@@ -73,24 +96,37 @@ def write_report(folder: Path, findings: Findings) -> dict[str, Any]:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        more = {"drawings": _drawings(rows, findings)} if drawings else {}
-        write_text(folder / name, environment.get_template(template).render(facts | more))
+        text = environment.get_template(template).render(
+            rows=rows,
+            findings=findings,
+            machine=next((row.measured.figures.device for row in rows if row.measured), ""),
+            version=training.__version__,
+            when=time.strftime("%Y-%m-%d %H:%M"),
+            met=sum(1 for row in rows if row.verdict and row.verdict.met),
+            columns=[(title, shown) for title, shown, _ in _COLUMNS],
+            cells={row.step.key: _cells(row.measured) for row in rows},
+            drawings=_draw(rows, findings) if name == PAGE else None,
+        )
+        write_text(folder / name, text)
+    report = LabReport(findings.data, tuple(_record_step(row, findings) for row in rows))
+    figures = to_jsonable_python(report, inf_nan_mode="null")
     write_text(folder / FIGURES, json.dumps(figures, indent=1, allow_nan=False) + "\n")
-    return figures
+    return report
 
 
-def figures_of(findings: Findings) -> dict[str, Any]:
-    """The report's figures as JSON can hold them: each step's, its verdict, and what was compared to the bit."""
-    steps = []
-    for step in STEPS:
-        measured, same = findings.measured.get(step.key), findings.sameness.get(step.key)
-        verdict = findings.verdicts.get(step.key)
-        judged = asdict(verdict) if verdict else dict.fromkeys(("met", "asked", "found"))
-        record = {"key": step.key, "preset": step.preset, "title": step.title, **judged}
-        record["figures"] = as_json(measured.figures) if measured else None
-        record["sameness"] = asdict(same) if same else None
-        steps.append(record | {"failure": findings.failures.get(step.key)})
-    return {"data": findings.data, "steps": steps}
+def _record_step(row: Row, findings: Findings) -> StepRecord:
+    step, verdict = row.step, row.verdict
+    return StepRecord(
+        key=step.key,
+        preset=step.preset,
+        title=step.title,
+        met=verdict.met if verdict else None,
+        asked=verdict.asked if verdict else None,
+        found=verdict.found if verdict else None,
+        figures=row.measured.figures if row.measured else None,
+        sameness=findings.sameness.get(step.key),
+        failure=findings.failures.get(step.key),
+    )
 
 
 _COLUMNS: tuple[tuple[str, str, Callable[[Figures], str]], ...] = (
@@ -120,7 +156,7 @@ def _cells(measured: Measured | None) -> list[str]:
     return [cell(measured.figures) if measured else "–" for _, _, cell in _COLUMNS]
 
 
-def _drawings(rows: list[Row], findings: Findings) -> dict[str, Any]:
+def _draw(rows: list[Row], findings: Findings) -> Drawings:
     raw, averages, rates, accuracies = [], [], [], []
     for row in rows:
         if (item := row.measured) is None or not len(item.rows):
@@ -131,13 +167,13 @@ def _drawings(rows: list[Row], findings: Findings) -> dict[str, Any]:
         rates.append(Curve(label, color, steps, item.rows["lr"]))
         accuracy = np.array(item.figures.epoch_accuracies)
         accuracies.append(Curve(label, color, np.arange(1.0, len(accuracy) + 1), accuracy, "points"))
-    return {
-        "loss": line_drawing("Training loss of all steps", "Step", "Loss", [*raw, *averages], log_y=True),
-        "accuracy": line_drawing("Validation accuracy", "Epoch", "Accuracy", accuracies, percent=True),
-        "rate": line_drawing("Learning rate", "Step", "Rate", rates),
-        "norms": _norms(findings.measured.get("clip")),
-        "crash": _crash(findings.measured.get("crash"), findings.sameness.get("crash")),
-    }
+    return Drawings(
+        loss=line_drawing("Training loss of all steps", "Step", "Loss", [*raw, *averages], log_y=True),
+        accuracy=line_drawing("Validation accuracy", "Epoch", "Accuracy", accuracies, percent=True),
+        rate=line_drawing("Learning rate", "Step", "Rate", rates),
+        norms=_norms(findings.measured.get("clip")),
+        crash=_crash(findings.measured.get("crash"), findings.sameness.get("crash")),
+    )
 
 
 def _curve(measured: Measured) -> tuple[Numbers, Numbers]:

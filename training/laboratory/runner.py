@@ -8,7 +8,6 @@ import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from training.config.sections.data.dataset import IdxDataset, ShapesDataset
 from training.data.sources.idx import open_idx_folder
@@ -19,7 +18,7 @@ from training.laboratory.criteria import Verdict, judge
 from training.laboratory.measure import Measured, measure
 from training.laboratory.plan import data_overrides, describe_few_steps, device_overrides, step_config, write_share
 from training.laboratory.record import KILLED_SERIES, LabRecord
-from training.laboratory.report import PAGE, Findings, write_report
+from training.laboratory.report import PAGE, Findings, LabReport, write_report
 from training.laboratory.sameness import Sameness, compare
 from training.laboratory.steps import STEPS, Step
 from training.runs.folder import RunFolder, create_run, delete_run
@@ -29,12 +28,21 @@ _REFUSED = 2  # the engine's exit code for input that cannot be used
 
 
 @dataclass(frozen=True)
+class LabRun(LabReport):
+    """How it ended, and where the page lies."""
+
+    status: str
+    folder: Path
+    report: Path
+
+
+@dataclass(frozen=True)
 class Outcome:
     """``code`` for the shell, ``lines`` for the person, ``record`` for ``--json``."""
 
     code: int
     lines: tuple[str, ...]
-    record: dict[str, Any]
+    record: LabRun
 
 
 @dataclass
@@ -180,7 +188,7 @@ class Laboratory:
             words += " It was changed between two steps, which cannot be compared then: start from the beginning with another --out."
         return words
 
-    def _report(self) -> tuple[Findings, dict[str, Any]]:
+    def _report(self) -> tuple[Findings, LabReport]:
         findings = self._findings()
         return findings, write_report(self.folder, findings)
 
@@ -201,5 +209,5 @@ class Laboratory:
             lines.append(f"Stopped with {len(finished)} of {len(STEPS)} steps done. Go on with: {self.command}")
         lines.append(f"The report is {self.folder / PAGE}")
         status = "stopped" if stopped else "completed" if len(finished) == len(STEPS) else "failed"
-        record = {"status": status, "folder": str(self.folder), "report": str(self.folder / PAGE)} | figures
+        record = LabRun(figures.data, figures.steps, status, self.folder, self.folder / PAGE)
         return Outcome({"stopped": 130, "completed": 0, "failed": 1}[status], tuple(lines), record)

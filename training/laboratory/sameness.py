@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from training.errors import CheckpointError
+from training.events import Event
 from training.laboratory.measure import Measured
 from training.laboratory.record import Kill
 from training.runs.records.history import read_history
@@ -59,9 +60,9 @@ def compare(mine: Measured, other: Measured, kill: Kill | None = None, killed_se
     return Sameness(curve, weights, not faults, steps, found, sentence, kill)
 
 
-def _read_measurements(measured: Measured) -> list[dict[str, object]]:
+def _read_measurements(measured: Measured) -> list[Event]:
     history = read_history(measured.folder.events_file)
-    return [{**asdict(event), "time": None} for event in [*history.validations, *history.epochs]]
+    return [replace(event, time=0.0) for event in (*history.validations, *history.epochs)]
 
 
 def _same_files(mine: Measured, other: Measured) -> tuple[bool, str]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from pydantic import JsonValue
 
 from training.config.rules.metrics import METRICS
-from training.config.run import RunConfig, alternatives
+from training.config.run import RunConfig, alternatives, task_kinds
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.image_section import ImageSection
+from training.config.sections.model_section import ModelSection
 from training.errors import Problem
 from training.facts import Target
 
@@ -39,8 +39,7 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
     given = f"gives {_TARGETS[targets[0]]}" if len(targets) == 1 else "gives none"
     wrong_task = not set(targets) & set(objective.takes)
     if wrong_task:
-        tasks: Mapping[str, Any] = alternatives("objective")
-        others = [kind for kind, task in tasks.items() if set(targets) & set(task.takes)]
+        others = [kind for kind, task in task_kinds().items() if set(targets) & set(task.takes)]
         others = [kind for kind in others if kind != "binary"]  # which needs exactly two classes
         fix |= {"objective.kind": others[0]} if others else {}
     answers = {"place" if target in ("mask", "tokens") else "sample" for target in targets}
@@ -86,10 +85,10 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
 
 def _suiting_models(dataset: DatasetSection, answers: set[str]) -> list[str]:
     """Kinds of networks for such data, best first; but for a person's own, which suits everything if it is written so."""
-    models: Mapping[str, Any] = alternatives("model")
     suiting = [
         kind
-        for kind, model in models.items()
+        for kind, model in alternatives("model").items()
+        if issubclass(model, ModelSection)
         if dataset.layout in model.takes and answers & set(model.answers) and kind != "user_file"
     ]
     return sorted(suiting, key=lambda kind: dataset.suits.index(kind) if kind in dataset.suits else len(dataset.suits))
