@@ -68,8 +68,8 @@ class FieldRow(QWidget):
         self._hint.setAccessibleName(f"Explanation of {spec.title}")
         self._problem = label("", "problem", wrap=True)
         self._problem.hide()
-        self.idle = Inactive("")
-        self.idle_words: QLabel | None = None
+        self.inactive = Inactive("")
+        self.inactive_label: QLabel | None = None
         self._fix = FixLink()
         self._fix.fix_asked.connect(self.fix_asked)
         self._lay_out()
@@ -101,7 +101,7 @@ class FieldRow(QWidget):
         sentence = ""
         if problem is not None:
             sentence = self.editor.problem() or problem_sentence(problem, self.spec, self.editor.value())
-        self._fix.set_fix(problem.fix if problem is not None else self.idle.fix)
+        self._fix.set_fix(problem.fix if problem is not None else self.inactive.fix)
         if sentence == self.sentence:
             return
         self.sentence = sentence
@@ -110,28 +110,28 @@ class FieldRow(QWidget):
         self.editor.set_invalid(bool(sentence))
         self._enable()
 
-    def set_idle(self, idle: Inactive) -> None:
+    def set_inactive(self, inactive: Inactive) -> None:
         """Say why the setting does nothing as the others stand, offer what helps, and take no edit; ``Inactive("")`` when it does
         something."""
-        if idle == self.idle:
+        if inactive == self.inactive:
             return
-        self.idle = idle
-        if self.idle_words is None:
-            self.idle_words = label("", "help", wrap=True)
-            self._grid.addWidget(self.idle_words, *((3, 1) if self.spec.path else (2, 2)), 1, 3)
-        self.idle_words.setText(idle.why)
-        self.idle_words.setVisible(bool(idle.why))
+        self.inactive = inactive
+        if self.inactive_label is None:
+            self.inactive_label = label("", "help", wrap=True)
+            self._grid.addWidget(self.inactive_label, *((3, 1) if self.spec.path else (2, 2)), 1, 3)
+        self.inactive_label.setText(inactive.why)
+        self.inactive_label.setVisible(bool(inactive.why))
         if not self.sentence:
-            self._fix.set_fix(idle.fix)
+            self._fix.set_fix(inactive.fix)
         self._enable()
 
     def _enable(self) -> None:
         """Whatever is wrong can be put right, also where it has no effect."""
-        usable = bool(self.sentence) or not self.idle.why
+        usable = bool(self.sentence) or not self.inactive.why
         for part in (self.title, self.editor, self._dot):
             part.setEnabled(usable)
-        self.editor.setToolTip("" if usable else wrap_tooltip(self.idle.why))
-        told = (self.sentence, self.idle.why, self._explanation)
+        self.editor.setToolTip("" if usable else wrap_tooltip(self.inactive.why))
+        told = (self.sentence, self.inactive.why, self._explanation)
         self.editor.describe(self.spec.title, " ".join(part for part in told if part))
 
     @property

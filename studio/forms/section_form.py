@@ -142,11 +142,11 @@ class SectionForm(Card):
         for row in self._rows.values():
             row.editor.suggest_several(several)
 
-    def set_idle(self, found: Mapping[str, Inactive]) -> None:
+    def set_inactive(self, found: Mapping[str, Inactive]) -> None:
         """Say of the settings in ``found``, by path, that they do nothing as the others stand."""
         for path, row in self._rows.items():
-            idle = found.get(path, Inactive(""))
-            row.set_idle(replace(idle, why=with_titles(idle.why, self._draft.kind)))
+            inactive = found.get(path, Inactive(""))
+            row.set_inactive(replace(inactive, why=with_titles(inactive.why, self._draft.kind)))
 
     def reveal(self, path: str) -> QWidget | None:
         """Unfold what hides a setting, give it the keyboard, and return its widget."""

@@ -203,7 +203,7 @@ class SetupPage(QWidget):
             self.context.start_problem() or self.sheet.refusal(),
             self.previews.find_awaited(),
         )
-        self._say_what_is_idle()
+        self._show_inactive()
         self._dataset_form.suggest_several(self._takes_several_targets())
         self.bar.set_starts_branch(self.context.branch is not None)
         wrong = {path for path, _ in problems}
@@ -218,12 +218,12 @@ class SetupPage(QWidget):
         """Why the draft is not to be trained although nothing in it is wrong."""
         return self.sheet.refusal() or self.previews.find_awaited()
 
-    def _say_what_is_idle(self) -> None:
+    def _show_inactive(self) -> None:
         config, question = self.draft.usable_config(), self.previews.dataset
         given = () if question.unread or question.answer is None else question.answer.given
         found = find_inactive(config, given) if config else {}
         for form in self.forms:
-            form.set_idle(found)
+            form.set_inactive(found)
 
     def _offer_columns(self) -> None:
         table = self.previews.dataset.table

@@ -82,9 +82,9 @@ def test_a_highest_rate_set_on_purpose_stands_in_the_way_of_the_other_until_it_i
     assert line(page, "schedule.max_lr").text() == "0.004"
     assert row_of(page, "schedule.max_lr").is_changed
     row, edit = row_of(page, "optimizer.lr"), line(page, "optimizer.lr")
-    assert row.idle.why == "No effect while Max LR is set."
-    assert row.idle.why in row.editor.toolTip()
-    assert edit.accessibleDescription().startswith(row.idle.why)
+    assert row.inactive.why == "No effect while Max LR is set."
+    assert row.inactive.why in row.editor.toolTip()
+    assert edit.accessibleDescription().startswith(row.inactive.why)
     assert not edit.isEnabled()
     QTest.keyClicks(edit, "7")
     assert context.draft.value("optimizer.lr") == 1e-3
@@ -101,7 +101,7 @@ def test_a_highest_rate_set_on_purpose_stands_in_the_way_of_the_other_until_it_i
     assert rates(context) == curve
     assert (context.draft.value("schedule.max_lr"), context.draft.value("optimizer.lr")) == (None, 0.004)
     assert line(page, "optimizer.lr").isEnabled()
-    assert not row_of(page, "optimizer.lr").idle.why
+    assert not row_of(page, "optimizer.lr").inactive.why
     context.draft.undo()
     assert rates(context) == curve
     assert not line(page, "optimizer.lr").isEnabled()
@@ -121,7 +121,7 @@ def test_what_is_wrong_can_be_put_right_where_it_has_no_effect(page: SetupPage, 
 def test_a_cycled_momentum_leaves_the_optimizers_without_effect(page: SetupPage, context: FakeContext) -> None:
     answer(context)
     choose(page, "optimizer", "sgd")
-    assert row_of(page, "optimizer.momentum").idle.why == (
+    assert row_of(page, "optimizer.momentum").inactive.why == (
         "No effect while Cycle momentum is on: it goes from 0.95 down to 0.85 and back."
     )
     context.draft.set("schedule.cycle_momentum", False)

@@ -325,7 +325,7 @@ def test_the_outputs_of_the_network_are_told(page: SetupPage, context: FakeConte
 def test_a_setting_that_does_nothing_says_so(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
     def notes() -> dict[str, str]:
         rows = {path: row for form in page.forms for path, row in form.rows().items()}
-        return {path: row.idle.why for path, row in rows.items() if row.idle.why}
+        return {path: row.inactive.why for path, row in rows.items() if row.inactive.why}
 
     context.draft.set_kind("schedule", "one_cycle")
     context.draft.set("schedule.max_lr", 0.01)

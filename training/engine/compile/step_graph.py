@@ -94,7 +94,7 @@ class StepGraph:
             weights=[weights[name] for name in self._names],
             fixed={name: weight for name, weight in weights.items() if name not in set(self._names)},
             buffers=[buffers[name] for name in self._buffers],
-            states=[_only_tensors(state[parameter]) for parameter in self.weights],
+            states=[_filter_tensors(state[parameter]) for parameter in self.weights],
             averaged=[shadow[name] for name in self._averaged],
             updates=ema.count if ema is not None else None,
             scale=scale,
@@ -244,5 +244,5 @@ def _norm(gradients: list[Tensor]) -> Tensor:
     return torch.linalg.vector_norm(torch.stack([torch.linalg.vector_norm(gradient) for gradient in gradients]))
 
 
-def _only_tensors(state: Mapping[str, Any]) -> ParameterState:
+def _filter_tensors(state: Mapping[str, Any]) -> ParameterState:
     return {name: value for name, value in state.items() if torch.is_tensor(value)}
