@@ -17,6 +17,7 @@ from training.answers import Answer
 from training.config import RunConfig
 from training.errors import Problem
 from training.protocol import CheckRequest, InspectDataset, Quit, Refusal, SummarizeModel
+from training.runs.records.forms import Manifest, TrainedData
 from training.runs.records.manifest import CheckpointInfo
 
 
@@ -174,8 +175,8 @@ def branch_from_draft(context: FakeContext, **manifest: Any) -> None:
     assert config is not None
     checkpoint = CheckpointInfo.__new__(CheckpointInfo)
     object.__setattr__(checkpoint, "step", 1400)
-    manifest = {"step": 1400, "epoch": 3, "averaged": False, **manifest}
-    context.set_branch(BranchSource(cast("object", None), checkpoint, config, manifest))  # type: ignore[arg-type]
+    told = Manifest(step=1400, epoch=3, config={}, data=TrainedData(fingerprint=""), **manifest)
+    context.set_branch(BranchSource(cast("object", None), checkpoint, config, told))  # type: ignore[arg-type]
 
 
 def words(widget: QWidget) -> str:
