@@ -70,7 +70,7 @@ def test_runs_show_and_resume_know_a_run_by_its_id(config: Path, capsys: Capture
     assert f"validation at step {kept['step']}" in text
     recall = kept["each"]["recall"][0]
     assert sum(kept["confusion"][0]) * recall == pytest.approx(kept["confusion"][0][0])
-    assert [line.split()[3] for line in text.splitlines() if line.startswith("  arm 1")] == [f"{recall:.4g}"]
+    assert [line.split()[3] for line in text.splitlines() if line.startswith("  arm 1")] == [f"{recall:.2%}"]
 
 
 def test_a_run_shorter_than_an_epoch_tells_its_steps_and_their_loss(config: Path, capsys: Captured) -> None:
