@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -51,6 +53,50 @@ def test_files_and_classes_stay_short(path: Path) -> None:
 
 def test_the_loop_fits_on_one_screen() -> None:
     assert len((ROOT / "training/engine/fit.py").read_text(encoding="utf-8").splitlines()) <= 80
+
+
+PARTICIPLE = re.compile(
+    "begun|born|bought|bound|broken|brought|built|caught|chosen|done|drawn|driven|fallen|felt|fled|forgotten|found|frozen|"
+    "given|gone|grown|held|hidden|hung|kept|known|laid|led|left|lent|lost|made|meant|met|paid|said|seen|sent|shown|sold|"
+    "spent|stolen|struck|stuck|taken|thought|thrown|told|understood|won|worn|written|(?!embed|feed|need|proceed|seed|speed).*ed"
+)
+ADVERB = re.compile(
+    "about|again|ago|alike|alone|already|anew|anyway|apart|aside|away|but|due|elsewhere|here|late|lately|now|only|otherwise|"
+    "soon|still|then|there|together|whole|yet"
+)
+PREPOSITION = re.compile(
+    "after|as|at|before|beside|between|by|down|for|from|in|into|of|on|out|over|than|to|under|up|with"
+)
+
+
+def test_no_function_is_named_by_a_bare_participle() -> None:
+    """A function is a verb, or the field's noun (``weighted_cross_entropy``): ``_told`` and ``_looked_at`` say neither."""
+    bare = []
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.FunctionDef) or any("property" in ast.unparse(d) for d in node.decorator_list):
+                continue
+            first, *others = node.name.strip("_").split("_")
+            if any(kind.fullmatch(first) for kind in (PARTICIPLE, ADVERB)) and all(
+                any(kind.fullmatch(word) for kind in (PARTICIPLE, ADVERB, PREPOSITION)) for word in others
+            ):
+                bare.append(f"{module_name(path)}:{node.lineno} {node.name}")
+    assert not bare
+
+
+def test_no_modules_import_each_other_not_even_for_their_types() -> None:
+    modules = {module_name(path): path for path in SOURCES}
+    graph = {
+        module: {
+            name
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.ImportFrom) and node.module
+            for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+            if name in modules and name != module
+        }
+        for module, path in modules.items()
+    }
+    TopologicalSorter(graph).prepare()  # CycleError names the modules
 
 
 def test_progress_is_written_by_its_own_methods_only() -> None:
