@@ -58,7 +58,7 @@ def export_script(
     bundle = load()
     data = out.with_name(data_name(out.name))
     if not large_data:
-        refuse_large(read_size(bundle), data)
+        refuse_large(read_size(bundle.run), data)
     files: dict[Path, Callable[[BinaryIO], object]] = {}
     size = ""
     if bundle.prepared is not None:

@@ -17,15 +17,15 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 from training.core.readers.image_reading import UnfitImage, decode_image, flatten_image
 from training.data.images.folder import File, Pair, formats
 from training.data.images.masks import MaskForm, NoMask
-from training.system.untrusted import MEGABYTE, UnfitFile, escape_unprintable, open_file, read_bytes
+from training.system.untrusted import UnfitFile, escape_unprintable, open_file, read_bytes
 
-MAX_PIXELS = 128 * 10**6
+MAX_PIXELS = 1 << 27
 """Larger images are left out: a file of a few kilobytes can unpack to gigabytes (a decompression bomb)."""
 _TOO_LARGE = f"has more than {MAX_PIXELS // 10**6} million pixels"
 
 Image.MAX_IMAGE_PIXELS = MAX_PIXELS  # Pillow warns from here on and refuses twice as many; here the former is enough
 
-MAX_BYTES = 512 * MEGABYTE
+MAX_BYTES = 1 << 29
 """Larger files are left out: nobody trains on such images, and a sparse file claims any size."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.catalog.script_data import LARGE_DATA, READ_BY_SCRIPTS, bytes_beside
+from training.checkpoints.trained import Trained
 from training.config import RunConfig
 from training.config.sections.data.torchvision_sets import KnownSetSection
 from training.data.duplicates import without_duplicates
@@ -27,11 +28,8 @@ from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.data.splits import split_source
 from training.errors import InputError, format_bytes
-from training.runs.folder import read_json
+from training.runs.folder import RunFolder, read_json
 from training.system.untrusted import open_file
-
-if TYPE_CHECKING:
-    from training.export.bundle import ExportBundle
 
 MARK = b"Written by Trainwright beside a script."
 _MOST = 1 << 50
@@ -82,10 +80,10 @@ class PreparedTensors:
                 stream.write(np.ascontiguousarray(choose(self.source.read(some)).numpy()).data.cast("B"))
 
 
-def prepare_data(bundle: ExportBundle) -> PreparedTensors | None:
+def prepare_data(trained: Trained) -> PreparedTensors | None:
     """Open the dataset as the run did; None for the kinds that a script reads by itself. Raises InputError where it is gone or
     has become another."""
-    config = bundle.config
+    config = trained.config
     if config.dataset.kind in READ_BY_SCRIPTS:
         return None
     room = measure_room(config.loader, torch.device("cpu"))
@@ -93,7 +91,7 @@ def prepare_data(bundle: ExportBundle) -> PreparedTensors | None:
         keep=lambda size: size <= room.host, workers=config.loader.workers, cache=cache_wish(config.loader)
     )
     source, splits = open_again(config, opening)
-    if bundle.manifest.data.fingerprint != source.fingerprint:
+    if trained.manifest.data.fingerprint != source.fingerprint:
         raise InputError("dataset: it is not the one that the run was trained on any more; put the old files back.")
     return PreparedTensors(source, splits)
 
@@ -137,9 +135,9 @@ def refuse_large(size: int, path: Path) -> None:
         )
 
 
-def read_size(bundle: ExportBundle) -> int:
+def read_size(run: RunFolder) -> int:
     """Read the bytes of the samples as the run reported them, before any of them is opened; 0 where it did not."""
-    return bytes_beside(read_json(bundle.run.data_file))
+    return bytes_beside(read_json(run.data_file))
 
 
 def is_prepared(path: Path) -> bool:
