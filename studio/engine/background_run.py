@@ -55,7 +55,7 @@ class BackgroundRun(QObject):
     @Slot()
     def _look(self) -> None:
         assert self._process is not None
-        owner, code = owner_of(self._folder), self._process.poll()
+        owner, code = owner_of(self._folder.path), self._process.poll()
         if code not in (None, 0):
             self._timer.stop()
             self.failed.emit(self._explain(code))

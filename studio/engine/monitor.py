@@ -148,7 +148,7 @@ class RunMonitor(QObject):
     def _owner_now(self) -> int | None:
         """Ask the system which process works on the run."""
         self._owner_checked = time.monotonic()
-        owner = owner_of(self.folder)
+        owner = owner_of(self.folder.path)
         return owner.pid if owner else None
 
     def _tell_owner(self, pid: int | None) -> None:

@@ -31,7 +31,7 @@ class StayingAwake(QObject):
         if not working or not self._settings.get().keep_awake:
             self._keeper.release()
             return
-        owner = owner_of(self._live.folder) if self._live.folder is not None else None
+        owner = owner_of(self._live.folder.path) if self._live.folder is not None else None
         if owner is not None:
             self._keeper.hold(owner.pid)
 

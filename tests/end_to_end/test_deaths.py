@@ -46,7 +46,7 @@ def program_at_work(
     owner = None
     try:
         run = wait_for_steps(workspace, program)
-        owner = owner_of(run)
+        owner = owner_of(run.path)
         assert owner is not None
         yield program, run
     finally:
@@ -67,7 +67,7 @@ def wait_for_more(folder: RunFolder, more: int = 200) -> None:
 def wait_until_left(folder: RunFolder) -> None:
     """Until no process works on the run."""
     deadline = time.monotonic() + 60
-    while owner_of(folder) is not None:
+    while owner_of(folder.path) is not None:
         assert time.monotonic() < deadline, "the engine stayed"
         time.sleep(0.05)
 
@@ -91,7 +91,7 @@ def test_the_window_killed_leaves_a_run_that_goes_on_and_is_steered_by_the_next(
         window = open_window(qtbot, context, "setup")
         context.library.refresh()
         qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=LONG)
-        owner = owner_of(folder)
+        owner = owner_of(folder.path)
         assert owner is not None
         page = train_page(window)
         assert page.header.owner.isVisible()
@@ -187,7 +187,7 @@ def test_an_engine_that_dies_is_explained_with_what_it_wrote(
     context.start_run(tiny(epochs=100_000, loader={"mode": "streamed", "workers": 2}))
     folder = at_work(qtbot, context)
     qtbot.waitUntil(lambda: bool(list_checkpoints(folder)), timeout=LONG)
-    owner = owner_of(folder)
+    owner = owner_of(folder.path)
     assert owner is not None
     os.kill(owner.pid, number)
     killed = time.monotonic()

@@ -47,7 +47,7 @@ def test_a_run_inside_the_window_moves_to_the_background_at_its_very_step(
     with qtbot.waitSignal(window.closed, timeout=LONG):
         window.close()
     context.live.detach()
-    owner = owner_of(folder)
+    owner = owner_of(folder.path)
     assert owner is not None
     assert owner.pid != os.getpid()
     after = make_context()

@@ -111,7 +111,7 @@ def test_an_engine_killed_while_training_is_resumed_to_one_curve(
     context = make_context()
     context.start_run(tiny(epochs=40))
     folder = at_work(qtbot, context, step=30)
-    owner = owner_of(folder)
+    owner = owner_of(folder.path)
     assert owner is not None
     psutil.Process(owner.pid).kill()
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED, timeout=LONG)
@@ -137,7 +137,7 @@ def test_a_run_goes_on_in_the_background_and_is_found_again(
     with qtbot.waitSignal(window.closed, timeout=LONG):
         window.close()
     context.live.detach()
-    owner = owner_of(folder)
+    owner = owner_of(folder.path)
     assert owner is not None
     after = make_context()
     open_window(qtbot, after, "setup")
@@ -181,5 +181,5 @@ def test_the_program_itself_starts_a_config_and_ends_politely(
         program.wait()
     status = json.loads(folder.status_file.read_text(encoding="utf-8"))
     assert status["status"] == "stopped"
-    assert owner_of(folder) is None
+    assert owner_of(folder.path) is None
     assert list_checkpoints(folder)[0].step == status["step"]

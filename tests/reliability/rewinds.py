@@ -48,9 +48,9 @@ def step(folder: RunFolder, what: str) -> Callable[[], object]:
     assert beyond is not None
 
     def go_back() -> None:
-        claim(folder)
+        claim(folder.path)
         rewind(folder, beyond)
-        release(folder)
+        release(folder.path)
 
     return go_back
 

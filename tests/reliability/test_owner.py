@@ -37,7 +37,7 @@ print("ready", flush=True)
 while not go.exists():
     time.sleep(0.001)
 try:
-    claim(folder)
+    claim(folder.path)
     print("claimed", flush=True)
     sys.stdin.readline()
 except RunBusyError as error:

@@ -196,7 +196,7 @@ class Run:
         self.log.close()
         self.series.close()
         self.telemetry.close()
-        release(self.folder)
+        release(self.folder.path)
 
 
 class FakeEngine:
@@ -248,7 +248,7 @@ class FakeEngine:
                 return
             parent = Parent(run=Path(request["checkpoint"]).parent.parent.name) if action == "branch" else None
             folder = create_run(Path(request["workspace"]), config, parent)
-        claim(folder)
+        claim(folder.path)
         if beyond is not None:
             rewind(folder, beyond)
         if config.name == "prints":

@@ -148,7 +148,7 @@ def begin_endless_run(process: subprocess.Popen[bytes], workspace: Path) -> RunF
 def wait_for_end(folder: RunFolder) -> str:
     """The run's status when no process works on it any more."""
     deadline = time.monotonic() + LONG
-    while owner_of(folder) is not None:
+    while owner_of(folder.path) is not None:
         assert time.monotonic() < deadline, "the run did not end"
         time.sleep(0.02)
     return str(folder.status().status)

@@ -109,7 +109,7 @@ class RunFolder:
         A record that is lost or damaged is begun again from the configuration.
         """
         record = self.read_status()
-        if record.status in _AT_WORK and owner_of(self) is None:
+        if record.status in _AT_WORK and owner_of(self.path) is None:
             # A process writes how the run ended before it lets go of it: it may have done both since the record was read.
             record = self.read_status()
             if record.status in _AT_WORK:
@@ -212,7 +212,7 @@ def first_record(folder: RunFolder, config: RunConfig, created: float) -> Status
 
 def delete_run(folder: RunFolder) -> None:
     """Remove a run's folder; raises RunBusyError while a process works on it."""
-    refuse_any(folder)
+    refuse_any(folder.path)
     if folder.path.is_symlink():
         raise InputError(f"{folder.path}: is a link to another place; delete the link, or the folder it leads to.")
     shutil.rmtree(folder.path)

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
@@ -23,9 +23,6 @@ from training.runs.storage import folder_gone, is_gone
 from training.system.atomic import write_text
 from training.system.process import birth, machine
 from training.system.untrusted import MEGABYTE, escape_unprintable, parse_json, read_bytes
-
-if TYPE_CHECKING:
-    from training.runs.folder import RunFolder
 
 OWNER_FILE = "owner.json"
 BEAT_SECONDS = 2.0
@@ -60,7 +57,7 @@ class Owner(BaseModel):
         return escape_unprintable(f"process {self.pid} on {self.host}{since}", 300)
 
 
-def owner_of(folder: RunFolder) -> Owner | None:
+def owner_of(folder: Path) -> Owner | None:
     """The live process working on ``folder``, or None.
 
     For a process of another machine this is a glance, by that machine's clock; ``claim`` looks longer.
@@ -73,19 +70,19 @@ def owner_of(folder: RunFolder) -> Owner | None:
     return record if birth(record.pid) == record.born else None
 
 
-def claim(folder: RunFolder) -> None:
+def claim(folder: Path) -> None:
     """Become the process that works on ``folder``; raises RunBusyError, naming it, when another live one does.
 
     Raises InputError when the folder cannot be written, having changed nothing.
     """
-    refuse_links(folder.path)
+    refuse_links(folder)
     watched = None
     while True:
         before = _read(folder)
         if before is not None and before.is_elsewhere and before != watched:
             if _lives(folder):
                 raise RunBusyError(
-                    f"The run {folder.id} is being trained by {before}; stop it there before you go on with it here."
+                    f"The run {folder.name} is being trained by {before}; stop it there before you go on with it here."
                 )
             watched = before
         with _lock(folder):
@@ -94,42 +91,42 @@ def claim(folder: RunFolder) -> None:
                 continue
             refuse_others(folder)
             try:
-                write_text(folder.path / OWNER_FILE, _make_owner(now).model_dump_json())
+                write_text(folder / OWNER_FILE, _make_owner(now).model_dump_json())
             except OSError as error:
                 raise _unwritable(folder, error) from error
             return
 
 
-def release(folder: RunFolder) -> None:
+def release(folder: Path) -> None:
     """Give ``folder`` back; other processes may work on it now."""
     record = _read(folder)
     if record is None or record.is_mine:
         with suppress(OSError):  # the folder is gone, or cannot be written any more: this process ends soon anyway
-            (folder.path / OWNER_FILE).unlink(missing_ok=True)
+            (folder / OWNER_FILE).unlink(missing_ok=True)
 
 
-def refuse_others(folder: RunFolder) -> None:
+def refuse_others(folder: Path) -> None:
     """Raise RunBusyError while a live process other than this one works on ``folder``."""
     record = _read(folder)
     if record is None or record.is_mine:
         return
     owner = owner_of(folder) if not record.is_elsewhere else None
     if owner is not None:
-        raise RunBusyError(f"The run {folder.id} is already being trained by {owner}; stop that one or wait for it.")
+        raise RunBusyError(f"The run {folder.name} is already being trained by {owner}; stop that one or wait for it.")
 
 
-def refuse_any(folder: RunFolder) -> None:
+def refuse_any(folder: Path) -> None:
     """Raise RunBusyError while a live process of any machine, this one too, works on ``folder``."""
     record = _read(folder)
     if record is not None and (_lives(folder) if record.is_elsewhere else owner_of(folder) is not None):
-        raise RunBusyError(f"The run {folder.id} is being trained by {record}; stop it first.")
+        raise RunBusyError(f"The run {folder.name} is being trained by {record}; stop it first.")
 
 
 class Heartbeat:
     """Shows in the folder that its owner lives, also while it validates, saves or waits, and looks whether it still is
     the owner: ``lost`` is called once, in a thread, with the reason when the folder is gone or another process's."""
 
-    def __init__(self, folder: RunFolder, lost: Callable[[TrainingError], None]) -> None:
+    def __init__(self, folder: Path, lost: Callable[[TrainingError], None]) -> None:
         self._folder = folder
         self._lost = lost
         self._over = threading.Event()
@@ -150,9 +147,9 @@ class Heartbeat:
 
     def _look(self) -> TrainingError | None:
         """Touch the claim, make it again where it was damaged or deleted; the reason when it is not ours any more."""
-        record, path = _read(self._folder), self._folder.path / OWNER_FILE
-        if is_gone(self._folder.path):
-            return folder_gone(self._folder.path)
+        record, path = _read(self._folder), self._folder / OWNER_FILE
+        if is_gone(self._folder):
+            return folder_gone(self._folder)
         try:
             if record is not None and record.is_mine:
                 os.utime(path)
@@ -168,10 +165,10 @@ class Heartbeat:
         return None
 
 
-def _read(folder: RunFolder) -> Owner | None:
+def _read(folder: Path) -> Owner | None:
     """The claim as it is written, or None when there is none that can be read."""
     try:
-        return Owner.model_validate(parse_json(read_bytes(folder.path / OWNER_FILE, MEGABYTE)))
+        return Owner.model_validate(parse_json(read_bytes(folder / OWNER_FILE, MEGABYTE)))
     except (OSError, ValueError):
         return None
 
@@ -185,14 +182,14 @@ def _make_owner(before: Owner | None) -> Owner:
     return Owner(pid=me, born=birth(me), machine=here, host=here.partition(" ")[0], since=now)
 
 
-def _was_touched_lately(folder: RunFolder) -> bool:
+def _was_touched_lately(folder: Path) -> bool:
     try:
-        return abs(time.time() - os.stat(folder.path / OWNER_FILE).st_mtime) < _FRESH_SECONDS
+        return abs(time.time() - os.stat(folder / OWNER_FILE).st_mtime) < _FRESH_SECONDS
     except OSError:
         return False
 
 
-def _lives(folder: RunFolder) -> bool:
+def _lives(folder: Path) -> bool:
     """Whether the claim is touched while we watch; neither this machine's clock nor the other's matters."""
     first, end = _read_touch(folder), time.monotonic() + WATCH_SECONDS
     while time.monotonic() < end:
@@ -205,9 +202,9 @@ def _lives(folder: RunFolder) -> bool:
     return False
 
 
-def _read_touch(folder: RunFolder) -> tuple[int, int] | None:
+def _read_touch(folder: Path) -> tuple[int, int] | None:
     try:
-        with (folder.path / OWNER_FILE).open("rb") as stream:  # opening asks a network drive's server, stat need not
+        with (folder / OWNER_FILE).open("rb") as stream:  # opening asks a network drive's server, stat need not
             status = os.fstat(stream.fileno())
     except OSError:
         return None
@@ -215,13 +212,13 @@ def _read_touch(folder: RunFolder) -> tuple[int, int] | None:
 
 
 @contextmanager
-def _lock(folder: RunFolder) -> Iterator[None]:
+def _lock(folder: Path) -> Iterator[None]:
     """Inside, no other process claims ``folder``: of two that start at the same moment one has to see the other.
 
     The lock is on the configuration, the one file that is never replaced; far behind its end, where nobody reads.
     """
     try:
-        stream = folder.config_file.open("r+b")
+        stream = (folder / "config.toml").open("r+b")
     except OSError as error:
         raise _unwritable(folder, error) from error
     with stream:
@@ -238,8 +235,8 @@ def _lock(folder: RunFolder) -> Iterator[None]:
         yield  # closing the file gives the lock back
 
 
-def _unwritable(folder: RunFolder, error: OSError) -> InputError:
+def _unwritable(folder: Path, error: OSError) -> InputError:
     return InputError(
-        f"The run folder {folder.path} cannot be written ({error.strerror or error}); make it writable, free some space, or "
+        f"The run folder {folder} cannot be written ({error.strerror or error}); make it writable, free some space, or "
         "copy it to another place and resume it there."
     )

@@ -232,12 +232,12 @@ def clear(folder: RunFolder, aside: SetAside) -> int:
 def _claim_alone(folder: RunFolder, aside: SetAside) -> Iterator[None]:
     """Inside, the run is this process's, and ``aside`` is there."""
     finish_rewind(folder)
-    refuse_any(folder)
-    claim(folder)
+    refuse_any(folder.path)
+    claim(folder.path)
     try:
         there = [(item.path, item.time) for item in list_set_aside(folder)]  # a name may be another one's by now
         if (aside.path, aside.time) not in there:
             raise InputError(f"The run {folder.id} has nothing set aside as {aside.name} any more.")
         yield
     finally:
-        release(folder)
+        release(folder.path)

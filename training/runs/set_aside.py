@@ -187,10 +187,10 @@ def finish_rewind(folder: RunFolder) -> None:
     on. Nothing is done while a process works on it. Raises InputError where it cannot be finished."""
     known = _entries(folder)
     left = [path for path in known if _is_unfinished(path) or path.name.startswith(_TEMPORARY)]
-    if (known and not left) or not (folder.path / SET_ASIDE).is_dir() or owner_of(folder) is not None:
+    if (known and not left) or not (folder.path / SET_ASIDE).is_dir() or owner_of(folder.path) is not None:
         return
     try:
-        claim(folder)
+        claim(folder.path)
     except RunBusyError:  # who works on it now finishes it
         return
     except InputError:
@@ -202,7 +202,7 @@ def finish_rewind(folder: RunFolder) -> None:
             _finish(folder, path)
         _remove_temporary(folder)
     finally:
-        release(folder)
+        release(folder.path)
 
 
 def _is_unfinished(path: Path) -> bool:

@@ -157,11 +157,11 @@ class RunLibrary(QObject):
 
     def running_elsewhere(self) -> list[RunSummary]:
         """Runs that some process is working on now, newest first."""
-        return [run for run in self._find_working() if owner_of(run.folder)]
+        return [run for run in self._find_working() if owner_of(run.folder.path)]
 
     def is_overtaken(self) -> bool:
         """Whether a run that was being worked on when the list was read has lost its process since."""
-        return not all(owner_of(run.folder) for run in self._find_working())
+        return not all(owner_of(run.folder.path) for run in self._find_working())
 
     def _find_working(self) -> list[RunSummary]:
         return [run for run in self.runs if run.status in ("running", "paused", "created")]

@@ -30,7 +30,7 @@ def look(run: Run) -> None:
         if command[-1] == "--json" and outcome.code == 0:
             json.loads(outcome.out)
     folder = RunFolder(run.path)
-    owner_of(folder)
+    owner_of(folder.path)
     list_checkpoints(folder)
     index = Index(workspace)
     assert all(record.run == run.path.name and record.folder == str(run.path) for record in index.runs())

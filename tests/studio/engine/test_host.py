@@ -134,7 +134,7 @@ def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
         InspectDataset(config={"name": "lab"}), DatasetReport, answers.append, lambda refusal: pytest.fail(str(refusal))
     )
     qtbot.waitUntil(lambda: bool(answers))
-    owner = owner_of(RunFolder(ears.last("started")))
+    owner = owner_of(RunFolder(ears.last("started")).path)
     assert owner is not None
     worker = owner.pid
     engines = [child for child in psutil.Process().children() if child.pid not in others]
@@ -311,7 +311,7 @@ def test_a_detached_run_outlives_its_host(
     with qtbot.waitSignal(host.shut_down):
         host.shutdown()
     host.kill()  # even an impatient end must leave it alone
-    owner = owner_of(folder)
+    owner = owner_of(folder.path)
     assert owner is not None
     assert folder.status().status == "running"
     send(folder.path, Command.STOP)

@@ -101,12 +101,12 @@ def test_a_resumed_run_reads_as_one_curve_however_late_it_is_looked_at(
 def test_life_and_death_of_the_owner_are_told(qtbot: QtBot, folder: RunFolder) -> None:
     monitor = RunMonitor(folder.path)
     told = Told(monitor)
-    claim(folder)
+    claim(folder.path)
     monitor.start()
     assert told.alive == [True]
-    release(folder)
+    release(folder.path)
     qtbot.waitUntil(lambda: told.alive == [True, False])
-    claim(folder)
+    claim(folder.path)
     qtbot.waitUntil(lambda: told.alive == [True, False, True])
     record = (folder.path / "owner.json").read_text().replace(str(os.getpid()), str(2**22 + 1))
     (folder.path / "owner.json").write_text(record)
@@ -124,14 +124,14 @@ def test_a_run_that_completes_is_never_taken_for_one_whose_process_vanished(
 
     def complete() -> None:
         log.emit(Completed(step=7))
-        release(folder)
+        release(folder.path)
 
-    def owner_of_one_that_ends(asked: RunFolder) -> Owner | None:
+    def owner_of_one_that_ends(asked: Path) -> Owner | None:
         if owner_of(asked):
             complete()
         return owner_of(asked)
 
-    claim(folder)
+    claim(folder.path)
     live = LiveRun()
     if ends != "as soon as it is seen":
         log.emit(attempt(0))
@@ -185,7 +185,7 @@ def test_it_looks_often_only_while_somebody_works_and_somebody_watches(qtbot: Qt
     timer = monitor.findChild(QTimer)
     assert timer is not None
     seldom = timer.interval()
-    claim(folder)
+    claim(folder.path)
     qtbot.waitUntil(lambda: monitor.alive)
     often = timer.interval()
     assert often < seldom
@@ -193,7 +193,7 @@ def test_it_looks_often_only_while_somebody_works_and_somebody_watches(qtbot: Qt
     assert timer.interval() == seldom
     monitor.set_visible(True)
     assert timer.interval() == often
-    release(folder)
+    release(folder.path)
     qtbot.waitUntil(lambda: not monitor.alive)
     assert timer.interval() == seldom
     monitor.stop()

@@ -168,9 +168,9 @@ def test_a_run_on_the_runs_page_is_brought_back_there(
     for step in (40, 20):  # twice, as another program may
         beyond = look_beyond(run, run.checkpoints / f"step-{step:08d}")
         assert beyond is not None
-        claim(run)
+        claim(run.path)
         rewind(run, beyond)
-        release(run)
+        release(run.path)
     context.live.detach()
     page = runs_page(open_window(qtbot, context, "runs"))
     qtbot.waitUntil(lambda: page.model.rowCount() == 1)

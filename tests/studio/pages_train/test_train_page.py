@@ -236,7 +236,7 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
     ):  # fmt: skip
         log.emit(event)
     log.close()
-    claim(folder)
+    claim(folder.path)
     page = train_page(open_window(qtbot, context))
     context.watch(folder.path)
     names = [banner.accessibleName() for banner in page.findings.findChildren(Banner)]
@@ -244,7 +244,7 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
     assert any(name.startswith("Left out: 3 files.") for name in names)
     assert any(name == "The loader is slow. (step 4). Proposed: Data-loader workers: automatic → 2" for name in names)
     assert page.header.owner.text().startswith(f"Process {os.getpid()} trains it, outside this window.")
-    release(folder)
+    release(folder.path)
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
     assert page.header.owner.isHidden()
 

@@ -95,7 +95,7 @@ def test_deleting_removes_the_folder_and_refuses_a_run_at_work(
 ) -> None:
     library = RunLibrary(workspace, background)
     folder = make_run(workspace, config(), "running")
-    claim(folder)
+    claim(folder.path)
     refreshed(qtbot, library)
     run = library.runs[0]
     assert library.running_elsewhere() == [run]
@@ -103,7 +103,7 @@ def test_deleting_removes_the_folder_and_refuses_a_run_at_work(
     library.delete(run.folder, failures.append)
     qtbot.waitUntil(lambda: len(failures) == 1)
     assert "stop it first" in str(failures[0])
-    release(folder)
+    release(folder.path)
     with qtbot.waitSignal(library.refreshed):
         library.delete(run.folder, failures.append)
     assert not folder.path.exists()

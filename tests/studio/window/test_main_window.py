@@ -113,7 +113,7 @@ def test_closing_while_training_can_leave_it_in_the_background_and_the_next_wind
     answer_next_question(qtbot, "Keep training in the background")
     with qtbot.waitSignal(window.closed):
         window.close()
-    owner = owner_of(folder)
+    owner = owner_of(folder.path)
     assert owner is not None
     context.live.detach()
     next_context = AppContext(workspace, context.settings, make_host())
@@ -139,7 +139,7 @@ def test_an_interrupted_run_is_offered_at_the_next_start(
     folder = begin_training(qtbot, context, config(epochs=ENDLESS, milliseconds=10))
     context.live.ask(Command.SAVE)
     qtbot.waitUntil(lambda: any(folder.checkpoints.glob("*/manifest.json")))
-    owner = owner_of(folder)
+    owner = owner_of(folder.path)
     assert owner is not None
     psutil.Process(owner.pid).kill()
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
@@ -164,7 +164,7 @@ def test_a_run_that_dies_while_the_list_is_read_is_offered(
     folder = create_run(workspace, config())
     folder.write_status(folder.status().model_copy(update={"status": "running"}))
     claiming = "import sys; from pathlib import Path; from training.runs.folder import RunFolder, claim; "
-    claiming += "claim(RunFolder(Path(sys.argv[1]))); print('mine', flush=True); sys.stdin.read()"
+    claiming += "claim(Path(sys.argv[1])); print('mine', flush=True); sys.stdin.read()"
     words = [sys.executable, "-c", claiming, str(folder.path)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as owner:
         assert owner.stdout is not None
@@ -181,7 +181,7 @@ def test_a_run_that_dies_while_the_list_is_read_is_offered(
     assert banner.accessibleName().startswith("“lab” was interrupted")
     assert banner.accessibleName().endswith("No checkpoint was saved.")
     assert [button.text() for button in banner.findChildren(QPushButton)][:3] == ["Show run", "Delete", "Start over"]
-    qtbot.waitUntil(lambda: not owner_of(folder))
+    qtbot.waitUntil(lambda: not owner_of(folder.path))
     answer_next_question(qtbot, "Delete")
     press(banner, "Delete")
     qtbot.waitUntil(lambda: not folder.path.exists())

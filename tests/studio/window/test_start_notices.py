@@ -115,11 +115,11 @@ def test_the_last_run_is_shown_where_nothing_is_trained_and_then_the_one_that_is
     assert not any("Nothing is being trained" in words for words in seen)
     assert page.header._pill.text() == "Completed"
     elsewhere = trained(context.workspace, config("other"), "running", ended=None)
-    claim(elsewhere)
+    claim(elsewhere.path)
     page._look_again.setInterval(50)
     qtbot.waitUntil(lambda: context.live.folder == elsewhere)
     assert "trains it, outside this window" in page.header.owner.text()
-    release(elsewhere)
+    release(elsewhere.path)
 
 
 def test_a_list_of_runs_that_cannot_be_read_is_told(

@@ -73,15 +73,15 @@ def test_a_run_at_work_is_left_alone(tmp_path: Path, act: Callable[[RunFolder, o
     resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
     [aside] = list_set_aside(folder)
     before = state(folder)
-    claim(folder)
+    claim(folder.path)
     with pytest.raises(RunBusyError, match=r"is being trained by process .*; stop it first"):
         act(folder, aside)
-    release(folder)
+    release(folder.path)
     assert state(folder) == before
     act(folder, aside)
     with pytest.raises(InputError, match="nothing set aside as steps-17-24 any more"):
         act(folder, aside)
-    assert owner_of(folder) is None
+    assert owner_of(folder.path) is None
 
 
 @pytest.mark.parametrize("name", [SET_ASIDE, "checkpoints"])

@@ -140,7 +140,7 @@ def test_a_refused_resume_leaves_the_run_what_it_was(tmp_path: Path) -> None:
     after = folder.status()
     assert after.model_copy(update={"updated": before.updated}) == before
     assert isinstance(read_history(folder.events_file).final, Completed)
-    assert owner_of(folder) is None
+    assert owner_of(folder.path) is None
 
 
 def test_an_unexpected_fault_before_the_first_step_is_a_finding_not_a_traceback(

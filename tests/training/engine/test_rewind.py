@@ -107,9 +107,9 @@ def test_what_is_told_beforehand_is_the_room_it_takes(folder: RunFolder) -> None
     folder.profile_file.write_text("{}" * 5000)  # stays in the run
     beyond = look_beyond(folder, list_checkpoints(folder)[-1].path)
     assert beyond is not None
-    claim(folder)
+    claim(folder.path)
     aside = rewind(folder, beyond)
-    release(folder)
+    release(folder.path)
     assert aside.size == beyond.size
 
 

@@ -29,20 +29,20 @@ def test_config_in_the_folder_is_the_one_that_ran(run: RunFolder) -> None:
 def test_status_says_interrupted_when_nobody_works_on_it(run: RunFolder) -> None:
     run.write_status(run.status().model_copy(update={"status": "running"}))
     assert run.status().status == "interrupted"
-    claim(run)
+    claim(run.path)
     assert run.status().status == "running"
-    release(run)
+    release(run.path)
     assert run.status().status == "interrupted"
 
 
 def test_a_run_that_ends_while_its_status_is_read_is_not_called_interrupted(
     run: RunFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    claim(run)
+    claim(run.path)
     run.write_status(run.status().model_copy(update={"status": "running"}))
 
-    def owner_of_one_that_ends(asked: RunFolder) -> None:
-        asked.write_status(StatusRecord(run=asked.id, status="completed", step=7))
+    def owner_of_one_that_ends(asked: Path) -> None:
+        run.write_status(StatusRecord(run=run.id, status="completed", step=7))
         release(asked)
 
     monkeypatch.setattr("training.runs.folder.owner_of", owner_of_one_that_ends)

@@ -39,7 +39,7 @@ def test_of_two_processes_that_start_at_once_one_is_told_of_the_other(run: RunFo
     claiming = (
         "import sys; from pathlib import Path; from training.runs import folder, owner; real = owner.refuse_others\n"
         "def slow(run):\n    real(run); print('looked', flush=True); sys.stdin.readline()\n"
-        "owner.refuse_others = slow; owner.claim(folder.RunFolder(Path(sys.argv[1]))); print('claimed', flush=True)\n"
+        "owner.refuse_others = slow; owner.claim(Path(sys.argv[1])); print('claimed', flush=True)\n"
         "sys.stdin.readline()"
     )
     with subprocess.Popen(
@@ -52,7 +52,7 @@ def test_of_two_processes_that_start_at_once_one_is_told_of_the_other(run: RunFo
 
         def try_to() -> None:
             try:
-                claim(run)
+                claim(run.path)
                 told.append(None)
             except RunBusyError as error:
                 told.append(error)
@@ -70,29 +70,29 @@ def test_of_two_processes_that_start_at_once_one_is_told_of_the_other(run: RunFo
 
 def test_a_process_id_used_again_is_no_owner(run: RunFolder) -> None:
     write_claim(run, **HERE, pid=os.getpid(), born="1")
-    assert owner_of(run) is None
-    claim(run)
-    assert owner_of(run) is not None
-    release(run)
-    assert owner_of(run) is None
+    assert owner_of(run.path) is None
+    claim(run.path)
+    assert owner_of(run.path) is not None
+    release(run.path)
+    assert owner_of(run.path) is None
 
 
 def test_a_process_that_ended_and_was_not_collected_is_no_owner(run: RunFolder) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         write_claim(run, **HERE, pid=other.pid, born=birth(other.pid))
-        assert owner_of(run) is not None
+        assert owner_of(run.path) is not None
         other.kill()
         while psutil.Process(other.pid).status() != psutil.STATUS_ZOMBIE:
             time.sleep(0.01)
-        assert owner_of(run) is None
+        assert owner_of(run.path) is None
 
 
 def test_a_run_at_work_is_neither_claimed_nor_deleted(run: RunFolder) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
         write_claim(run, **HERE, pid=other.pid, born=birth(other.pid))
-        for refused in (claim, delete_run):
+        for refused in (claim, lambda path: delete_run(RunFolder(path))):
             with pytest.raises(RunBusyError, match=f"process {other.pid} on here since 2026-01-01 08:00"):
-                refused(run)
+                refused(run.path)
         other.communicate(b"\n")
     delete_run(run)
     assert not run.path.exists()
@@ -119,9 +119,9 @@ def far_beats(run: RunFolder) -> Iterator[None]:
 
 @pytest.mark.usefixtures("far_beats")
 def test_a_process_of_another_machine_that_shows_life_is_left_alone(run: RunFolder) -> None:
-    for refused in (claim, delete_run):
+    for refused in (claim, lambda path: delete_run(RunFolder(path))):
         with pytest.raises(RunBusyError, match="process 7 on server-7 since 2026-01-01 08:00; stop it"):
-            refused(run)
+            refused(run.path)
     assert json.loads((run.path / OWNER_FILE).read_text()) == FAR
 
 
@@ -132,33 +132,33 @@ def test_what_a_dead_process_of_another_machine_left_behind_is_taken_over(
     monkeypatch.setattr(owner, "WATCH_SECONDS", 0.3)
     write_claim(run, **FAR)
     os.utime(run.path / OWNER_FILE, (clock, clock))
-    claim(run)
-    assert owner_of(run) == Owner.model_validate_json((run.path / OWNER_FILE).read_text())
-    release(run)
+    claim(run.path)
+    assert owner_of(run.path) == Owner.model_validate_json((run.path / OWNER_FILE).read_text())
+    release(run.path)
 
 
 def test_the_owner_shows_life_and_mends_its_claim(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner, "BEAT_SECONDS", 0.02)
     path = run.path / OWNER_FILE
-    claim(run)
+    claim(run.path)
     lost: list[TrainingError] = []
-    heart = Heartbeat(run, lost.append)
+    heart = Heartbeat(run.path, lost.append)
     try:
         for damage in (lambda: os.utime(path, (1e9, 1e9)), lambda: path.write_text("{"), path.unlink):
             damage()
-            wait_until(lambda: owner_of(run) is not None and path.stat().st_mtime > 1e9)
+            wait_until(lambda: owner_of(run.path) is not None and path.stat().st_mtime > 1e9)
     finally:
         heart.stop()
     assert lost == []
-    release(run)
+    release(run.path)
 
 
 @pytest.mark.parametrize("fault", ["gone", "taken over"])
 def test_an_owner_that_lost_the_folder_hears_of_it(run: RunFolder, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     monkeypatch.setattr(owner, "BEAT_SECONDS", 0.02)
-    claim(run)
+    claim(run.path)
     lost: list[TrainingError] = []
-    heart = Heartbeat(run, lost.append)
+    heart = Heartbeat(run.path, lost.append)
     try:
         if fault == "gone":
             run.path.rename(run.path.with_name("moved"))
@@ -168,7 +168,7 @@ def test_an_owner_that_lost_the_folder_hears_of_it(run: RunFolder, monkeypatch: 
     finally:
         heart.stop()
     assert fault in lost[0].message
-    release(run)
+    release(run.path)
     assert fault == "gone" or json.loads((run.path / OWNER_FILE).read_text()) == FAR
     assert not (fault == "gone" and run.path.exists())
 
@@ -176,7 +176,7 @@ def test_an_owner_that_lost_the_folder_hears_of_it(run: RunFolder, monkeypatch: 
 def test_a_folder_without_its_configuration_is_not_claimed(run: RunFolder) -> None:
     run.config_file.unlink()
     with pytest.raises(InputError, match="cannot be written"):
-        claim(run)
+        claim(run.path)
     assert not (run.path / OWNER_FILE).exists()
 
 

@@ -246,10 +246,10 @@ def _values(parts: Parts, target: Target) -> tuple[tuple[str, ...], Tensor]:
                 f"dataset.targets: holds {len(known):,} different values, too many to be classes; set dataset.task to values.",
                 fix={"dataset.task": "values"},
             )
-        names = (
+        classes = [
             str(value).encode("utf-8", "backslashreplace").decode() for value in known.tolist()
-        )  # halves of letters
-        return tuple(names), torch.from_numpy(numbers.astype(np.int64))
+        ]  # halves of letters
+        return tuple(classes), torch.from_numpy(numbers.astype(np.int64))
     if targets.dtype.kind == "U":
         raise InputError(
             "dataset.targets: holds text, which is no number; set dataset.task to class.", fix={"dataset.task": "class"}

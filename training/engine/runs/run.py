@@ -117,7 +117,7 @@ def resume_run(
     config, moved = _on_this_machine(intent.wanted)
     _refuse_other_code(folder, config)
     _refuse_missing_files(folder, config)
-    claim(folder)
+    claim(folder.path)
     try:
         found = _pick(folder, intent.checkpoint)
         restore: Resume | Branch | FromStart
@@ -135,7 +135,7 @@ def resume_run(
             if branched is not None:
                 restore = Branch(branched, verify(branched), RunFolder(branched.parent.parent), moved, places)
     except BaseException:
-        release(folder)
+        release(folder.path)
         raise
     return run_attempt(folder, config, hooks, restore=restore, new=False, changes=tuple(map(str, intent.changed)))
 

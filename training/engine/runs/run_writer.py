@@ -48,12 +48,12 @@ class RunWriter:
         self.phase = ""  # what the engine is busy with, as it told last
 
     def __enter__(self) -> Self:
-        claim(self.folder)
+        claim(self.folder.path)
         with ExitStack() as undo:
-            undo.callback(release, self.folder)
+            undo.callback(release, self.folder.path)
             with explain_disk_errors(self.folder.events_file):
                 self._open_files(undo)
-            heart = Heartbeat(self.folder, self._lose)
+            heart = Heartbeat(self.folder.path, self._lose)
             undo.callback(heart.stop)
             self._undo = undo.pop_all()
         return self
