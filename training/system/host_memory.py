@@ -35,7 +35,7 @@ def host_memory() -> HostMemory:
     ]
     for group in control_groups():
         with suppress(OSError, ValueError):  # a group may be dissolved while we look
-            bound = group.bound()
+            bound = group.read_limit()
             if bound is not None:
                 bounds.append(bound)
     return min(bounds, key=lambda bound: bound.available)
@@ -48,7 +48,7 @@ class ControlGroup:
     folder: Path
     version: int
 
-    def bound(self) -> HostMemory | None:
+    def read_limit(self) -> HostMemory | None:
         """The limit and what is left of it; None where there is no limit. What caches hold of files can be taken back,
         so it counts as free."""
         names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")

@@ -33,8 +33,8 @@ def test_a_group_of_version_2_counts_file_caches_as_free(tmp_path: Path) -> None
     )
     (tmp_path / "membership").write_text("0::/user/run\n")
     inner, outer = control_groups(tmp_path / "membership", tmp_path)
-    assert inner.bound() is None
-    bound = outer.bound()
+    assert inner.read_limit() is None
+    bound = outer.read_limit()
     assert bound is not None
     assert (bound.total, bound.available, bound.bound) == (1000, 400, "that this container may use")
 
@@ -44,11 +44,11 @@ def test_a_group_of_version_1_is_found_at_the_top_when_the_path_is_the_hosts(tmp
     group(tmp_path / "memory", limits)
     (tmp_path / "membership").write_text("5:cpu,cpuacct:/\n4:memory:/docker/0123456789\n0::/\n")
     [top] = control_groups(tmp_path / "membership", tmp_path)
-    bound = top.bound()
+    bound = top.read_limit()
     assert bound is not None
     assert (bound.total, bound.available) == (2000, 150)
     (tmp_path / "memory" / "memory.limit_in_bytes").write_text("9223372036854771712\n")  # how version 1 says: none
-    assert top.bound() is None
+    assert top.read_limit() is None
 
 
 def test_a_system_without_groups_has_none(tmp_path: Path) -> None:
