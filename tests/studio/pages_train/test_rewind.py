@@ -115,7 +115,7 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
     qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.model.checkpoints][::-1] == saved)
     newest = second // 20 * 20
     assert page.numbers.quality.value() == f"{1 - 1 / (newest + 1):.2%}"
-    assert page.numbers.quality._delta.text() == "new best"
+    assert page.numbers.quality._delta.text() == "best of the run"
     held = len({*range(40, first, 20), first})
     assert said(lines)[0].startswith(f"Steps 21 to {first} set aside · {held} checkpoints · ")
 

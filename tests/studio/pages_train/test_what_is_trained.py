@@ -33,7 +33,7 @@ def test_the_head_says_what_is_trained_from_the_start_and_leads_to_its_settings(
     read = answer_next_dialog(qtbot, SettingsDialog, "Open in Setup")
     page.header.settings.click()
     assert "148k" in read[0]
-    assert "seed" in read[0]
+    assert "Seed" in read[0]
     assert context.draft.value("seed") == 7
     runs = runs_page(window)
     context.library.refresh()
