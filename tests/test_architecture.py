@@ -147,6 +147,10 @@ def test_importing_the_whole_studio_loads_no_torch() -> None:
     assert output.strip() == "[]"
 
 
+def test_the_first_engine_is_started_before_pydantic_is_loaded() -> None:
+    assert run_python("import studio.engine.child, sys; print('pydantic' in sys.modules)").strip() == "False"
+
+
 def test_the_shelf_above_the_line_loads_no_torch_and_no_qt() -> None:
     modules = [
         module_name(path)

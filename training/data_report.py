@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from training.facts import Layout, Target
 
@@ -37,12 +37,12 @@ class DataSummary(_Record):
     layout: Layout
     target: Target
     classes: tuple[str, ...]
-    class_count: int
-    """How many there are, where ``classes`` names only the first."""
+    class_count: int = Field(default_factory=lambda entries: len(entries.get("classes", ())))
+    """How many there are, where ``classes`` names only the first; early versions named all."""
     counts: dict[str, tuple[int, ...]]
     """Of each part the samples of each class or label, in their order; of other targets none."""
-    target_mean: tuple[float, ...]
-    target_std: tuple[float, ...]
+    target_mean: tuple[float, ...] = ()
+    target_std: tuple[float, ...] = ()
     samples: dict[str, int]
     """Of each part."""
     shape: tuple[int, ...]

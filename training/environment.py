@@ -4,13 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
+
+
+def fall_back(record: type[BaseModel], value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+    """The entry as validated, or its default where it is not of its type and has one."""
+    field = record.model_fields[info.field_name or ""]
+    try:
+        return validate(value)
+    except ValidationError:
+        if field.is_required():
+            raise
+        return field.get_default()
 
 
 class _Facts(BaseModel):
     """What another version knew besides is passed on; what it did not know is not set."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow")
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _pass_over(cls, value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        """One entry that somebody edited does not take the others along."""
+        return fall_back(cls, value, validate, info)
 
     def record(self) -> dict[str, Any]:
         """As JSON can hold it."""

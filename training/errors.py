@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-from pydantic import JsonValue
+from typing import Any
 
 LOST_PICTURES = (
     "cache of decoded images: cut short, or on a disk that is full, failing or gone. Resume with --set loader.cache=off, or "
@@ -43,7 +42,7 @@ class Problem:
 
     path: str
     message: str
-    fix: Mapping[str, JsonValue] = field(default_factory=dict, compare=False)
+    fix: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __str__(self) -> str:
         return f"{self.path}: {self.message}" if self.path else self.message
@@ -55,7 +54,7 @@ class TrainingError(Exception):
 
     exit_code = 1
 
-    def __init__(self, message: str, advice: str = "", fix: Mapping[str, JsonValue] | None = None) -> None:
+    def __init__(self, message: str, advice: str = "", fix: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.advice = advice

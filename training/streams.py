@@ -9,8 +9,6 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-from pydantic_core import to_jsonable_python
-
 from training.errors import InputError
 from training.system.untrusted import escape_unprintable
 
@@ -57,6 +55,8 @@ def write_out(text: str) -> None:
 def print_json(record: object) -> None:
     """The one JSON object that ends standard output; a reader that has gone does without it. Infinities and NaN, which JSON
     does not know, are null. Raises InputError as ``write_out``."""
+    from pydantic_core import to_jsonable_python
+
     with suppress(BrokenPipeError):
         write_out(json.dumps(to_jsonable_python(record, inf_nan_mode="null"), allow_nan=False) + "\n")
 

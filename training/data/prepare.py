@@ -95,13 +95,14 @@ def _tell_measuring(
     read: Callable[[torch.Tensor], torch.Tensor], train: torch.Tensor, report_progress: ReportProgress
 ) -> Callable[[torch.Tensor], torch.Tensor]:
     """``read`` that tells every second how far the two passes over ``train`` are that measuring takes."""
-    done, report_progress = 0, throttle(report_progress, 1.0)
+    done, report_progress = 0, throttle(report_progress, 1.0, time.monotonic())
 
     def tell(some: torch.Tensor) -> torch.Tensor:
         nonlocal done
+        samples = read(some)
         done += len(some)
-        report_progress("measuring the samples", min(done / (2 * len(train)), 1.0))
-        return read(some)
+        report_progress("measuring the samples", min(done / (2 * len(train)), 0.99))
+        return samples
 
     return tell
 

@@ -125,9 +125,11 @@ def state_of_files(path: str, before: float) -> int | None:
 
 def _visit(place: str) -> Iterator[tuple[str, os.stat_result]]:
     """What the system says of ``place`` and of everything below it."""
-    status = os.stat(place)
-    yield place, status
-    if stat.S_ISDIR(status.st_mode):
-        with os.scandir(place) as entries:
-            for entry in entries:
-                yield from _visit(entry.path)
+    places = [place]
+    while places:
+        place = places.pop()
+        status = os.stat(place)
+        yield place, status
+        if stat.S_ISDIR(status.st_mode):
+            with os.scandir(place) as entries:
+                places += [entry.path for entry in entries]

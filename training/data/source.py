@@ -118,9 +118,8 @@ def silent(text: str, fraction: float | None) -> None:
     """A progress report nobody listens to."""
 
 
-def throttle(report_progress: ReportProgress, seconds: float = 0.1) -> ReportProgress:
-    """``report_progress``, at most so often, and of what is whole."""
-    told = -math.inf
+def throttle(report_progress: ReportProgress, seconds: float = 0.1, told: float = -math.inf) -> ReportProgress:
+    """``report_progress``, at most so often since ``told``, and of what is whole."""
 
     def report(text: str, fraction: float | None) -> None:
         nonlocal told

@@ -99,6 +99,7 @@ def unknown_class(folder: Path) -> None:
         (lambda f: (f / LABELS).write_bytes((f / IMAGES).read_bytes()), LABELS, "does not hold labels"),
         (lambda f: (f / IMAGES).write_bytes((f / IMAGES).read_bytes()[:-1]), IMAGES, "promises 1800 bytes, but 1799"),
         (lambda f: (f / IMAGES).write_bytes((f / IMAGES).read_bytes() + b"x"), IMAGES, "promises 1800 bytes, but 1801"),
+        (lambda f: (f / IMAGES).write_bytes(b"\0\0\x08\x03" + bytes([2, 0, 0, 0] * 3)), IMAGES, "but 0 follow"),
         (lambda f: (f / IMAGES).write_bytes(idx_bytes(np.zeros((0, 6, 5), np.uint8))), IMAGES, "holds no images"),
         (lambda f: (f / LABELS).write_bytes(idx_bytes(np.zeros(59, np.uint8))), LABELS, "59 labels"),
         (cut_gzip, IMAGES, "cut off"),

@@ -386,7 +386,7 @@ def test_script_that_would_train_otherwise_is_not_written(
 ) -> None:
     right = render_script(load_bundle(spiral), "train.py")
     assert old in right
-    monkeypatch.setattr(script, "render", lambda *_: right.replace(old, new))
+    monkeypatch.setattr(script, "render_script", lambda *_: right.replace(old, new))
     with pytest.raises(TrainingError, match=f"The script's {part} would differ"):
         export_checkpoint(spiral, "script", tmp_path / "new" / "train.py")
     assert list(tmp_path.iterdir()) == []

@@ -12,6 +12,7 @@ from tests.training.tiny import tiny
 from training.cli import main
 from training.config.files import save_config
 from training.runs.folder import RunFolder
+from training.runs.records.history import read_history
 
 
 @pytest.fixture
@@ -39,6 +40,26 @@ def test_an_odd_status_hides_no_other_run(folder: RunFolder, record: dict[str, o
     folder.status_file.write_text(json.dumps({"run": folder.id, **record}))
     assert main(["runs"]) == 0
     assert folder.id in capsys.readouterr().out
+
+
+def test_a_word_beside_the_point_takes_no_record_along(folder: RunFolder) -> None:
+    record = json.loads(folder.status_file.read_text())
+    folder.status_file.write_text(json.dumps({**record, "fix": None, "ended": "today", "dataset": 7}))
+    assert (folder.status().status, folder.status().step) == ("completed", record["step"])
+
+
+def test_events_of_early_versions_and_with_odd_facts_are_read(folder: RunFolder) -> None:
+    lines = [json.loads(line) for line in folder.events_file.read_text().splitlines()]
+    for event in lines:
+        event.get("environment", {}).update(cores=2.5, weights="?")
+        for later in ("class_count", "target_mean", "target_std"):
+            event.get("report", {}).pop(later, None)
+    folder.events_file.write_text("".join(json.dumps(event) + "\n" for event in lines))
+    history = read_history(folder.events_file)
+    (attempt,) = history.attempts
+    assert (attempt.environment.cores, attempt.environment.device) == (None, "CPU")
+    assert history.data is not None
+    assert history.data.report.class_count == len(history.data.report.classes) > 1
 
 
 def test_a_series_that_is_none_is_begun_again(folder: RunFolder, capsys: Captured) -> None:

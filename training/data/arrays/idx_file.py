@@ -34,6 +34,11 @@ def read_idx(path: Path, dimensions: int, kind: str = "u1") -> NDArray[Any]:
             promised = math.prod(shape) * np.dtype(kind).itemsize
             if packed and promised > _MOST_DEFLATED * path.stat().st_size:
                 raise InputError(f"{path} is damaged: its header promises more than the file can hold.", _ADVICE)
+            if not packed and start + promised != path.stat().st_size:
+                follow = path.stat().st_size - start
+                raise InputError(
+                    f"{path} is damaged: its header promises {promised} bytes, but {follow} follow.", _ADVICE
+                )
             if promised > psutil.virtual_memory().available // 2:
                 size = f"{format_bytes(promised)} of memory"
                 raise InputError(f"{path} needs {size}, which is more than there is.", "Use a file with fewer images.")

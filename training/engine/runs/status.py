@@ -46,7 +46,9 @@ class StatusBook:
     def read_again(self) -> None:
         """Take over what the file says: the run may stand elsewhere now."""
         with self._lock:
-            self._record = self._folder.status()
+            record = self._folder.status()
+            if record.status:  # else neither the file nor the configuration can be read just now
+                self._record = record
 
     def note(self, event: Event) -> None:
         """Bring the record up to date after ``event`` and write it."""

@@ -71,7 +71,7 @@ def _read_checkpoint(folder: Path) -> Weights:
     manifest = verify(folder)
     path = folder / (_AVERAGED if _AVERAGED in manifest.files else WEIGHTS)
     data, source = manifest.data, f"{folder.parent.parent.name}, {folder.name}"
-    known = tuple(data.mean), tuple(data.std), tuple(data.names)
+    known = tuple(data.mean), tuple(data.std), tuple(data.names) or None
     return Weights(source, path, digest(path), read_tensors(path), *known)
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+)
 
 from training.data_report import TeacherRecord
+from training.environment import fall_back
 
 Count = Annotated[int, Field(ge=0, le=1 << 53)]
 
@@ -62,6 +71,14 @@ class StatusRecord(_Record):
     updated: float = 0.0
     ended: float | None = None
     seconds: float | None = None  # of work; an earlier version did not count them
+
+    @field_validator(
+        "folder", "skipped_steps", "advice", "fix", "dataset", "model", "updated", "ended", "seconds", mode="wrap"
+    )
+    @classmethod
+    def _pass_over(cls, value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+        """What only describes the run does not take the rest of its record along."""
+        return fall_back(cls, value, validate, info)
 
 
 class SetAsideRecord(_Record):
