@@ -21,6 +21,9 @@ STATE_WORDS: dict[RunState, tuple[str, Tone]] = {
     RunState.INTERRUPTED: ("Interrupted", "warning"),
 }
 
+UNLISTED = "The runs cannot be listed"
+"""The title of a page whose list of runs cannot be read."""
+
 
 def status_words(status: str) -> tuple[str, Tone]:
     """Word and tone of a status record's status; one of a later version is shown as it is."""

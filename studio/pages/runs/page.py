@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 from studio.charts.sparkline import SparklineDelegate
 from studio.pages.runs.detail import RunDetail
 from studio.panels.delegates import StatusDelegate
+from studio.panels.run_words import UNLISTED
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
 from studio.state.runs.run_table import (
@@ -45,6 +46,13 @@ _FILTERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("Failed", frozenset({"failed"})),
     ("Interrupted", frozenset({"interrupted"})),
 )
+_READING = ("Reading the runs …", "Every run of this workspace, with its curve and its best result.")
+_NOTHING = (
+    "No runs yet",
+    "Every run you train is kept here with its curves, settings and checkpoints.",
+    "Start the built-in sample",
+    "play",
+)
 _ROW_HEIGHT = 38
 _ROWS_BESIDE_DETAIL = 5
 _NARROW = 860
@@ -71,13 +79,7 @@ class RunsPage(QWidget):
         self.table = self._make_table()
         self.detail = RunDetail(context)
         self.detail.hide()
-        self.empty = EmptyState(
-            "runs",
-            "No runs yet",
-            "Every run you train is kept here with its curves, settings and checkpoints.",
-            "Start the built-in sample",
-            "play",
-        )
+        self.empty = EmptyState("runs", *_READING)
         self._timer = QTimer(self, interval=_REFRESH)
         self._lay_out()
         self._connect()
@@ -120,6 +122,7 @@ class RunsPage(QWidget):
         self.detail.closed.connect(self.table.clearSelection)
         self.empty.action_triggered.connect(self._context.start_sample)
         self._context.library.refreshed.connect(self._on_refreshed)
+        self._context.library.failed.connect(self._on_refreshed)
         self.model.layoutChanged.connect(self._update_count)
         self._timer.timeout.connect(self._refresh_if_working)
 
@@ -137,8 +140,12 @@ class RunsPage(QWidget):
 
     @Slot()
     def _on_refreshed(self) -> None:
-        nothing = self._context.library.loaded and not self._context.library.runs
-        self._stack.setCurrentWidget(self.empty if nothing else self._content)
+        library = self._context.library
+        if library.loaded:
+            self.empty.set_content("runs", *_NOTHING)
+        elif library.problem:
+            self.empty.set_content("warning", UNLISTED, library.problem)
+        self._stack.setCurrentWidget(self._content if library.runs else self.empty)
         run = self.find_chosen()
         if run is not None:
             self.detail.show_run(run)

@@ -23,6 +23,7 @@ from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.run_curves import RunCurves
+from studio.panels.run_words import UNLISTED
 from studio.panels.settings_dialog import show_settings
 from studio.state.context import AppContext
 from studio.state.runs.progress import Progress
@@ -151,7 +152,7 @@ class TrainPage(QWidget):
         if library.loaded:
             self.empty.set_content("train", *_NOTHING, *_SAMPLE)
         elif library.problem:
-            self.empty.set_content("warning", "The runs cannot be listed", library.problem, *_SAMPLE)
+            self.empty.set_content("warning", UNLISTED, library.problem, *_SAMPLE)
         else:
             self.empty.set_content("train", *_LOOKING)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
@@ -50,6 +51,31 @@ def click(qtbot: QtBot, button: QAbstractButton) -> None:
 def test_without_runs_the_page_says_so(qtbot: QtBot, context: AppContext) -> None:
     page = runs_page(open_window(qtbot, context))
     qtbot.waitUntil(page.empty.isVisible)
+
+
+def test_runs_that_are_being_read_are_said_to_be(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    create_run(workspace, config())
+    page = runs_page(open_window(qtbot, context, "runs"))
+    assert not context.library.loaded
+    assert page.empty.isVisible()
+    assert page.empty.accessibleName().startswith("Reading the runs …")
+    assert not page.empty.button.isVisible()
+    qtbot.waitUntil(page.table.isVisible)
+    assert page.count.text() == "1"
+
+
+def test_a_list_that_cannot_be_read_says_why(
+    qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise PermissionError("Permission denied")
+
+    monkeypatch.setattr(context.library, "_read", refuse)
+    page = runs_page(open_window(qtbot, context, "runs"))
+    qtbot.waitUntil(lambda: page.empty.accessibleName() == "The runs cannot be listed. Permission denied")
+    assert page.empty.isVisible()
 
 
 def test_a_chosen_run_shows_curves_checkpoints_and_settings(
