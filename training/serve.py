@@ -18,10 +18,10 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from training.answers import Answer, DatasetReport, ExportResult, Findings, ModelSummary, ParameterGroup
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Control
 from training.errors import InputError, TrainingError
-from training.protocol import (
+from training.protocol.answers import Answer, DatasetReport, ExportResult, Findings, ModelSummary, ParameterGroup
+from training.protocol.messages import (
     BranchRequest,
     CheckRequest,
     DetachRequest,

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QDialog, QWidget
 from studio.actions.export_dialog import ExportDialog
 from studio.actions.files import reveal
 from studio.state.context import AppContext
-from training.answers import ExportResult
 from training.catalog.script_data import bytes_beside
-from training.protocol import ExportRequest
+from training.protocol.answers import ExportResult
+from training.protocol.messages import ExportRequest
 from training.runs.folder import RunFolder, read_json
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
 

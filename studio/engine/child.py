@@ -22,7 +22,7 @@ from studio.engine.link import EngineLink
 from studio.engine.messages import EngineDeath
 
 if TYPE_CHECKING:
-    from training.protocol import Reply, Request
+    from training.protocol.messages import Reply, Request
 
 logger = logging.getLogger(__name__)
 
@@ -98,7 +98,9 @@ class ChildLink(EngineLink):
 
     def run(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
         """Deliver replies until the process closes its standard output."""
-        from training.protocol import parse_reply  # with pydantic, which the start of the process need not wait for
+        from training.protocol.messages import (
+            parse_reply,  # with pydantic, which the start of the process need not wait for
+        )
 
         if self._process is None:
             return self._no_start
@@ -121,7 +123,7 @@ class ChildLink(EngineLink):
 
     def send(self, request: Request) -> None:
         """Write one request; a broken pipe means the process is gone, which ``run`` reports."""
-        from training.protocol import format_line
+        from training.protocol.messages import format_line
 
         if self._process is None or self._process.stdin is None:
             return
@@ -144,7 +146,7 @@ class ChildLink(EngineLink):
 
     def close(self) -> None:
         """The orderly end: the engine is told, or it would take the end of its input for the window's death."""
-        from training.protocol import Quit
+        from training.protocol.messages import Quit
 
         self.send(Quit())
         self.detach()

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from studio.engine.link import EngineLink
 from studio.engine.messages import EngineDeath, EngineState
-from training.protocol import DetachRequest, Done, Finished, IfWindowDies, Ready, Refusal, Reply, Request
+from training.protocol.messages import DetachRequest, Done, Finished, IfWindowDies, Ready, Refusal, Reply, Request
 
 logger = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ from studio.engine.client import Ticket
 from studio.engine.link import EngineChoice, EngineLink
 from studio.engine.messages import EngineDeath, EngineState
 from studio.engine.pool import EnginePool, LinkFactory
-from training.answers import Answer
 from training.config.paths import with_own_folder
-from training.protocol import (
+from training.protocol.answers import Answer
+from training.protocol.messages import (
     BranchRequest,
     CheckRequest,
     Done,

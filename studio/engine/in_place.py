@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from studio.engine.link import EngineLink
 from studio.engine.messages import EngineDeath
-from training.protocol import Reply, Request
+from training.protocol.messages import Reply, Request
 
 
 class InPlaceLink(EngineLink):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from studio.engine.messages import EngineDeath
 
 if TYPE_CHECKING:
-    from training.protocol import Reply, Request
+    from training.protocol.messages import Reply, Request
 
 
 @dataclass(frozen=True)

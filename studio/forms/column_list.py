@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTree
 
 from studio.theme import SPACING, set_property, theme
 from studio.widgets import Switch, vbox
-from training.answers import Column
+from training.protocol.answers import Column
 
 _MOST_ROWS = 14
 _LEAST_ROWS = 3

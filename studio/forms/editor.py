@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.theme import set_invalid
 from studio.widgets import hbox
-from training.answers import Column
+from training.protocol.answers import Column
 
 EDITOR_WIDTH = 300
 

@@ -15,8 +15,8 @@ from studio.forms.consent_editor import ConsentEditor
 from studio.forms.editor import Editor
 from studio.forms.names_editor import NamesEditor
 from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented, Switch, format_number, parse_number
-from training.answers import Column
 from training.config.field_spec import FieldSpec
+from training.protocol.answers import Column
 
 _NUMBER_WIDTH = 132
 _LONGEST_SEGMENTS = 40  # letters that stand side by side; the edges of each choice take as much as five

@@ -11,9 +11,9 @@ from studio.forms.column_list import ColumnList
 from studio.forms.editor import Editor
 from studio.theme import SPACING, set_invalid
 from studio.widgets import hbox, icon_button, in_widget
-from training.answers import Column
 from training.config.field_spec import FieldSpec
 from training.config.fields import join_names, split_names
+from training.protocol.answers import Column
 
 
 class NamesEditor(Editor):

@@ -15,11 +15,11 @@ from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, kinds, specs, table_key, table_specs
 from studio.theme import SPACING, icon
 from studio.widgets import Card, button, in_widget, label, take_keyboard, vbox
-from training.answers import Column
 from training.config.field_spec import FieldSpec
 from training.config.rules.inactive_settings import Inactive
 from training.config.run import RunConfig
 from training.errors import Problem
+from training.protocol.answers import Column
 
 LABEL_WIDTH = 138
 

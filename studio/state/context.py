@@ -24,7 +24,7 @@ from training.config.files import config_data
 from training.control import Command
 from training.errors import TrainingError
 from training.presets import preset_text
-from training.protocol import Refusal
+from training.protocol.messages import Refusal
 from training.runs.cli_consent import code_to_agree
 from training.runs.folder import RunFolder
 from training.runs.records.forms import Manifest

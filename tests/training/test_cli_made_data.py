@@ -15,7 +15,7 @@ from training.cli import main
 from training.core import counter_rng
 from training.data import placement
 from training.data.sources import toys
-from training.protocol import format_line
+from training.protocol.messages import format_line
 from training.serve import serve
 from training.system.host_memory import HostMemory
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from training.errors import Problem
-from training.protocol import (
+from training.protocol.messages import (
     Finished,
     Ready,
     Refusal,

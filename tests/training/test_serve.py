@@ -18,7 +18,7 @@ from tests.training.tiny import tiny
 from training.config.files import config_data
 from training.config.sections.data.tables import TableDataset
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Command, send
-from training.protocol import Request, format_line, parse_request
+from training.protocol.messages import Request, format_line, parse_request
 from training.runs.folder import RunFolder, owner_of
 from training.runs.records.series import read_series
 from training.runs.workspace import run_folders

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.answers import DatasetReport, Points, Sample, TablePreview, TextWindow, TokenShare, ValueCounts
 from training.config import RunConfig
 from training.config.rules.problems import problems_of
 from training.config.sections.data.images import ImageTableDataset
@@ -28,6 +27,7 @@ from training.data.tables.targets import source_facts, target_facts
 from training.data.texts.vocabulary import vocabulary_of
 from training.errors import InputError, TrainingError
 from training.facts import DataFacts
+from training.protocol.answers import DatasetReport, Points, Sample, TablePreview, TextWindow, TokenShare, ValueCounts
 
 _MOST_POINTS = 2000
 _MOST_HISTOGRAMS, _INTERVALS = 6, 32

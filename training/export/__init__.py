@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from training.answers import ExportResult
 from training.errors import InputError
 from training.export.bundle import load_bundle
 from training.export.formats import FORMATS, export_model
 from training.export.script import export_script
+from training.protocol.answers import ExportResult
 
 __all__ = ["export_checkpoint"]
 

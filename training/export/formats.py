@@ -16,7 +16,6 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from training.answers import ExportResult
 from training.catalog.onnx_packages import ONNX_PACKAGES, missing_for_onnx, no_onnx
 from training.errors import InputError, TrainingError
 from training.export.bundle import SAMPLES, ExportBundle
@@ -26,6 +25,7 @@ from training.export.loader import write_loader
 from training.export.place import TOKENIZER, target_of, write_beside
 from training.export.source import import_source
 from training.export.usage import program, weights
+from training.protocol.answers import ExportResult
 from training.system.untrusted import escape_unprintable
 
 

@@ -13,7 +13,6 @@ import torch
 from torch import nn
 
 import training
-from training.answers import ExportResult
 from training.config.sections.schedule import OneCycle
 from training.config.sections.user_file import UserFile
 from training.core import counter_rng
@@ -35,6 +34,7 @@ from training.export.source import SecondFile, import_source, module_beside
 from training.models import make_model
 from training.models.networks.stages import stages
 from training.optim import parameter_groups
+from training.protocol.answers import ExportResult
 from training.schedules import make_schedule
 from training.schedules.formulas import ANNEALS
 from training.system.atomic import write_stream

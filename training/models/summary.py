@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from training.answers import Layer, ModelSummary
 from training.facts import DataFacts
 from training.models.meta_forward import forward_meta, switch_mode
+from training.protocol.answers import Layer, ModelSummary
 
 
 def summarize(model: nn.Module, facts: DataFacts) -> ModelSummary:

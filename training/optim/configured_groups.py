@@ -6,11 +6,11 @@ from typing import Any
 
 from torch import nn
 
-from training.answers import ParameterGroup
 from training.config.sections.optimizer import Muon, OptimizerSection
 from training.errors import InputError
 from training.optim.freezing import Freezing
 from training.optim.groups import GroupRule, Stages, group_parameters
+from training.protocol.answers import ParameterGroup
 
 
 def parameter_groups(model: nn.Module, config: OptimizerSection, stages: Stages = ()) -> list[dict[str, Any]]:

@@ -30,9 +30,9 @@ from studio.widgets import (
     scroll_area,
     vbox,
 )
-from training.answers import Findings
 from training.events import FindingLevel, Found
-from training.protocol import CheckRequest, Refusal
+from training.protocol.answers import Findings
+from training.protocol.messages import CheckRequest, Refusal
 
 _ICONS: dict[FindingLevel, tuple[str, IconRole]] = {
     "ok": ("check", "success"),

@@ -28,12 +28,12 @@ from studio.state.drafts.setting_specs import RUN, Settings, join_path, specs, s
 from studio.state.formats import kind_title
 from studio.widgets import Banner
 from training import catalog
-from training.answers import DatasetReport
 from training.config.rules.optimizer_scale import Moved
 from training.config.run import SECTIONS
 from training.facts import Target
 from training.presets import preset
 from training.presets.recipes import RECIPES
+from training.protocol.answers import DatasetReport
 from training.toml_text import Toml
 
 _MOST_TOLD = 7

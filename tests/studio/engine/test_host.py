@@ -16,11 +16,11 @@ from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
 from studio.engine.messages import EngineDeath, EngineState
 from tests.studio.conftest import ENDLESS, FAKE_ENGINE, MakeHost
-from training.answers import DatasetReport, Findings, ModelSummary
 from training.config import RunConfig
 from training.config.files import config_data
 from training.control import Command, send
-from training.protocol import CheckRequest, InspectDataset, Refusal, SummarizeModel
+from training.protocol.answers import DatasetReport, Findings, ModelSummary
+from training.protocol.messages import CheckRequest, InspectDataset, Refusal, SummarizeModel
 from training.runs.folder import RunFolder, owner_of
 
 MakeConfig = Callable[..., RunConfig]

@@ -13,10 +13,10 @@ from studio.engine.host import HandleFailure, ShowProgress
 from studio.services.notifier import Notifier
 from studio.state.context import AppContext, BranchSource
 from studio.state.drafts.draft import Draft
-from training.answers import Answer
 from training.config import RunConfig
 from training.errors import Problem
-from training.protocol import CheckRequest, InspectDataset, Quit, Refusal, SummarizeModel
+from training.protocol.answers import Answer
+from training.protocol.messages import CheckRequest, InspectDataset, Quit, Refusal, SummarizeModel
 from training.runs.records.forms import Manifest, TrainedData
 from training.runs.records.manifest import CheckpointInfo
 

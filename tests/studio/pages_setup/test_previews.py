@@ -19,10 +19,10 @@ from studio.state.context import AppContext
 from studio.widgets import KeyValueTable
 from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, answer, model_summary, refusal, report, words
-from training.answers import DatasetReport
 from training.config.consent import agree
 from training.errors import Problem
-from training.protocol import Refusal
+from training.protocol.answers import DatasetReport
+from training.protocol.messages import Refusal
 
 
 def test_a_preview_that_comes_too_late_is_dropped(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:

@@ -20,8 +20,8 @@ from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.pages.setup.previews.table_card import TableCard
 from tests.reports import inspect
 from tests.studio.pages_setup.fakes import FakeContext, model_summary, refusal
-from training.answers import TablePreview
 from training.config import parse_config
+from training.protocol.answers import TablePreview
 
 
 @pytest.fixture

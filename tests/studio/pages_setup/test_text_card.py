@@ -12,7 +12,7 @@ from studio.pages.setup.previews.text_card import TextCard, mark_tokens
 from studio.theme import DARK, LIGHT, theme
 from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, report
-from training.answers import DatasetReport
+from training.protocol.answers import DatasetReport
 
 
 def text_report(**changes: Any) -> dict[str, Any]:

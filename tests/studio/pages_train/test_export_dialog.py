@@ -13,7 +13,7 @@ from studio.state.context import AppContext
 from tests.studio.pages_train.test_train_page import MakeConfig, answer_next_export, click
 from tests.studio.window_driver import open_window, train_page
 from training.catalog.onnx_packages import no_onnx
-from training.protocol import Ready
+from training.protocol.messages import Ready
 
 
 def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_filled_in(

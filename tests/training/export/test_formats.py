@@ -25,7 +25,7 @@ from training.errors import CheckpointError, InputError, TrainingError
 from training.export import export_checkpoint, loader
 from training.export.bundle import load_bundle
 from training.export.source import render_module
-from training.protocol import ExportRequest, Ready, Refusal, Reply
+from training.protocol.messages import ExportRequest, Ready, Refusal, Reply
 from training.runs.records.manifest import digest
 from training.serve import serve
 

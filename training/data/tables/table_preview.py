@@ -6,13 +6,13 @@ from pathlib import Path
 
 import polars as pl
 
-from training.answers import Column, TablePreview
 from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import MISSING_MARKS, RankingDataset, TableDataset, TableSection
 from training.data.sources.image_table import find_image_roles
 from training.data.tables.columns import find_roles
 from training.data.tables.table_file import UNNAMED, read_table, sort_of
 from training.errors import InputError
+from training.protocol.answers import Column, TablePreview
 from training.system.untrusted import escape_unprintable
 
 _LOOKED_AT = 200_000

@@ -12,8 +12,8 @@ from studio.pages.setup.previews.images import class_color, thumbnails
 from studio.pages.setup.previews.text_card import TextCard
 from studio.theme import SPACING
 from studio.widgets import Bar, BarList, Card, KeyValueTable, Segmented, StatusPill, ThumbnailGrid, label, vbox
-from training.answers import DatasetReport, Points
 from training.errors import format_bytes
+from training.protocol.answers import DatasetReport, Points
 
 _MOST_HISTOGRAMS = 6
 _PART_TITLES = {"train": "for training", "validation": "for validation", "test": "for testing"}

@@ -11,10 +11,10 @@ from studio.engine.client import Ticket
 from studio.engine.host import EngineHost
 from studio.forms.messages import as_sentence, with_titles
 from studio.state.drafts.draft import Draft
-from training.answers import DatasetReport, Preview, TablePreview
 from training.config import RunConfig
 from training.errors import Problem
-from training.protocol import InspectDataset, Refusal, SummarizeModel
+from training.protocol.answers import DatasetReport, Preview, TablePreview
+from training.protocol.messages import InspectDataset, Refusal, SummarizeModel
 
 PreviewT = TypeVar("PreviewT", bound=Preview)
 

@@ -8,7 +8,7 @@ import numpy as np
 from PySide6.QtGui import QColor, QImage
 
 from studio.widgets import Thumbnail
-from training.answers import DatasetReport, Sample
+from training.protocol.answers import DatasetReport, Sample
 
 _IGNORED = 255
 _LONGEST_NAME = 8

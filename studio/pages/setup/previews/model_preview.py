@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card, dress_table, hbox, vbox
-from training.answers import Layer, ModelSummary
 from training.errors import format_bytes
+from training.protocol.answers import Layer, ModelSummary
 
 _COLUMNS = ("Layer", "Type", "Output", "Parameters")
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

@@ -12,9 +12,9 @@ from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_length import RunLength
 from studio.theme import SPACING
 from studio.widgets import Card, KeyValueTable, format_number, label, vbox
-from training.answers import ParameterGroup
 from training.config import RunConfig
 from training.errors import ConfigError, pluralize
+from training.protocol.answers import ParameterGroup
 from training.schedules import describe, make_run_schedule, swa_first
 
 if TYPE_CHECKING:

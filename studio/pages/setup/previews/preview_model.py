@@ -12,13 +12,13 @@ from studio.pages.setup.previews.run_length import RunLength, run_length
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.recipes import place
 from studio.state.formats import kind_title
-from training.answers import DatasetReport, ModelSummary
 from training.config import RunConfig
 from training.config.fields import join_names
 from training.config.rules.optimizer_state import GROUPING
 from training.config.rules.task import task_problems
 from training.errors import ConfigError, Problem
-from training.protocol import InspectDataset, SummarizeModel
+from training.protocol.answers import DatasetReport, ModelSummary
+from training.protocol.messages import InspectDataset, SummarizeModel
 from training.schedules import make_schedule
 from training.system.untrusted import escape_unprintable
 

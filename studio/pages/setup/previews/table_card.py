@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.theme import theme
 from studio.widgets import Card, StatusPill, dress_table
-from training.answers import Column, DatasetReport, TablePreview
 from training.errors import pluralize
+from training.protocol.answers import Column, DatasetReport, TablePreview
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel
 from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.theme import theme
 from studio.widgets import Bar, BarList, Card, StatusPill, label, separator
-from training.answers import DatasetReport
+from training.protocol.answers import DatasetReport
 
 _KINDS = {
     "characters": "Each character is a token.",

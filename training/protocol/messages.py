@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
-from training.answers import Problems
+from training.protocol.answers import Problems
 from training.runs.records.forms import StatusRecord
 
 Settings = dict[str, JsonValue]

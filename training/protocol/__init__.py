@@ -1,0 +1,1 @@
+"""What the window and its engine say to each other. No torch, no Qt."""
