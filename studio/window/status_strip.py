@@ -51,6 +51,7 @@ class StatusStrip(QWidget):
         if self._context is None:
             return
         from studio.engine.messages import EngineState
+        from studio.engine.state import RunState
 
         engine = self._context.engine
         role: IconRole = "muted"
@@ -61,7 +62,8 @@ class StatusStrip(QWidget):
             text = f"Ready · {engine.info}"
             role = "success"
         elif engine.state is EngineState.BUSY:
-            text = f"Training · {engine.info}" if engine.training else "Busy"
+            doing = "Paused" if self._context.live.state is RunState.PAUSED else "Training"
+            text = f"{doing} · {engine.info}" if engine.training else "Busy"
             role = "accent"
         else:
             text = engine.death.sentence if engine.death else "Closed"

@@ -21,6 +21,7 @@ from studio.widgets import Banner
 from studio.window.main_window import MainWindow
 from studio.window.page_entries import PAGES
 from studio.window.preferences import PreferencesDialog
+from studio.window.status_strip import StatusStrip
 from tests.studio.conftest import ENDLESS, MakeHost
 from tests.studio.window_driver import answer_next_question, open_window, press, train_page
 from training.catalog.onnx_packages import ONNX_PACKAGES
@@ -66,10 +67,15 @@ def test_commands_follow_the_run(qtbot: QtBot, context: AppContext, config: Make
     begin_training(qtbot, context, config(epochs=ENDLESS, milliseconds=10))
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     assert enabled() == {"pause", "stop", "save"}
+    foot = window.findChild(StatusStrip)
+    assert foot is not None
+    assert foot.text.text().startswith("Training · ")
     qtbot.keyClick(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED)
+    assert foot.text.text().startswith("Paused · ")
     qtbot.keyClick(window, Qt.Key.Key_P, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
+    assert foot.text.text().startswith("Training · ")
     qtbot.keyClick(window, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)
     qtbot.waitUntil(lambda: enabled() == {"start", "resume"})
