@@ -53,6 +53,7 @@ _NOTHING = (
     "Start the built-in sample",
     "play",
 )
+_NO_MATCH = ("No run matches", "Search for other words, or choose another status.", "Show all runs")
 _ROW_HEIGHT = 38
 _ROWS_BESIDE_DETAIL = 5
 _NARROW = 860
@@ -80,6 +81,7 @@ class RunsPage(QWidget):
         self.detail = RunDetail(context)
         self.detail.hide()
         self.empty = EmptyState("runs", *_READING)
+        self.no_match = EmptyState("search", *_NO_MATCH)
         self._timer = QTimer(self, interval=_REFRESH)
         self._lay_out()
         self._connect()
@@ -108,8 +110,8 @@ class RunsPage(QWidget):
     def _lay_out(self) -> None:
         self.search.setMinimumWidth(200)
         top = hbox(label("Runs", "title"), self.count, STRETCH, (self.search, 1), self.status)
-        content = in_widget(vbox(top, (self.table, 1), (self.detail, 3), spacing=SPACING.m, margins=SPACING.l))
-        self._content = scroll_area(content)
+        parts = (top, (self.table, 1), (self.no_match, 1), (self.detail, 3))
+        self._content = scroll_area(in_widget(vbox(*parts, spacing=SPACING.m, margins=SPACING.l)))
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._content)
@@ -121,6 +123,7 @@ class RunsPage(QWidget):
         self.model.layoutChanged.connect(self._on_selected)  # a row that is filtered out loses its selection silently
         self.detail.closed.connect(self.table.clearSelection)
         self.empty.action_triggered.connect(self._context.start_sample)
+        self.no_match.action_triggered.connect(self._show_all)
         self._context.library.refreshed.connect(self._on_refreshed)
         self._context.library.failed.connect(self._on_refreshed)
         self.model.layoutChanged.connect(self._update_count)
@@ -173,7 +176,15 @@ class RunsPage(QWidget):
             needed = max(self.table.sizeHintForColumn(column), self.table.horizontalHeader().sectionSizeHint(column))
             self.table.setColumnWidth(column, max(least, needed))
         self._set_table_height(self.detail.isVisibleTo(self))
+        self.table.setVisible(shown > 0)
+        self.no_match.setVisible(shown == 0)
         self.count.setText(f"{total:,}" if shown == total else f"{shown:,} of {total:,}")
+
+    @Slot()
+    def _show_all(self) -> None:
+        self.search.setFocus(Qt.FocusReason.OtherFocusReason)  # the button is about to go
+        self.search.clear()
+        self.status.setCurrentIndex(0)
 
     @Slot()
     def _refresh_if_working(self) -> None:

@@ -102,6 +102,25 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
     assert not page.detail.isVisible()
 
 
+def test_a_search_without_a_hit_says_so_and_shows_all_runs_again(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    for name in ("first", "second"):
+        create_run(workspace, config(name))
+    page = runs_page(open_window(qtbot, context, "runs"))
+    qtbot.waitUntil(page.table.isVisible)
+    assert not page.no_match.isVisible()
+    page.status.setCurrentText("Training")
+    qtbot.keyClicks(page.search, "zzz")
+    assert page.no_match.isVisible()
+    assert page.no_match.accessibleName().startswith("No run matches.")
+    assert not page.table.isVisible()
+    click(qtbot, page.no_match.button)
+    assert (page.search.text(), page.status.currentText(), page.count.text()) == ("", "All runs", "2")
+    assert page.table.isVisible()
+    assert not page.no_match.isVisible()
+
+
 def test_figures_are_read_whole_in_a_window_of_usual_size(
     qtbot: QtBot, qapp: QApplication, context: AppContext, config: MakeConfig, workspace: Path
 ) -> None:
