@@ -96,7 +96,7 @@ def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     first = at_work(qtbot, context, step=20)
     fix = {"loop.batch_size": 8, "loop.accumulation": 2}
     page.findings.add(Found(level="warning", title="Memory is short.", step=20, fix=fix), context.live.config())
-    assert "loop.batch_size: 16 → 8; loop.accumulation: 1 → 2" in page.findings.findChildren(Banner)[0].accessibleName()
+    assert "Batch size: 16 → 8; Gradient accumulation steps: 1 → 2" in page.findings.findChildren(Banner)[0].accessibleName()
     shown = answer_next_dialog(qtbot, FixDialog, APPLY)
     press(page.findings, APPLY)
     qtbot.waitUntil(lambda: context.live.folder not in (None, first), timeout=LONG)

@@ -83,7 +83,7 @@ def test_a_cache_cut_short_under_a_run_is_explained_with_the_way_out(
     [run] = run_folders(tmp_path)
     assert main(["resume", run.id, "--workspace", str(tmp_path)]) == 0
     told = capsys.readouterr().err
-    assert "vanished after step" in told
+    assert "exited unexpectedly after step" in told
     assert "Where the system spoke of a bus error" in told
     assert "loader.cache=off" in told
     assert run.status().status == "completed"
