@@ -20,7 +20,6 @@ from training.config import RunConfig
 from training.control import Command
 from training.events import Found
 from training.runs.folder import owner_of
-from training.runs.records.forms import Parent
 from training.runs.records.history import read_history
 from training.runs.records.manifest import list_checkpoints, read_manifest
 from training.runs.records.series import read_series
@@ -96,7 +95,10 @@ def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     first = at_work(qtbot, context, step=20)
     fix = {"loop.batch_size": 8, "loop.accumulation": 2}
     page.findings.add(Found(level="warning", title="Memory is short.", step=20, fix=fix), context.live.config())
-    assert "Batch size: 16 → 8; Gradient accumulation steps: 1 → 2" in page.findings.findChildren(Banner)[0].accessibleName()
+    assert (
+        "Batch size: 16 → 8; Gradient accumulation steps: 1 → 2"
+        in page.findings.findChildren(Banner)[0].accessibleName()
+    )
     shown = answer_next_dialog(qtbot, FixDialog, APPLY)
     press(page.findings, APPLY)
     qtbot.waitUntil(lambda: context.live.folder not in (None, first), timeout=LONG)
@@ -105,7 +107,9 @@ def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     assert "A new run, a branch, goes on from the step where it stops." in shown[0]
     stopped = first.status()
     assert stopped.status == "stopped"
-    assert second.status().parent == Parent(run=first.id)
+    parent = second.status().parent
+    assert parent is not None
+    assert parent.run == first.id
     assert second.config().loop.batch_size == 8
     (attempt,) = read_history(second.events_file).attempts
     assert attempt.step == stopped.step
