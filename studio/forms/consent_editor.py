@@ -94,7 +94,7 @@ class ConsentEditor(Editor):
         self._bare = False
         self._code: Code | None = None
         self._digest: str | None = None
-        self._status = label("", "help")
+        self._status = label("", "help", wrap=True)
         self._button = button("Look at the file…", "eye", clicked=self._ask)
         super().__init__(in_widget(hbox(self._button, (self._status, 1))), stretch=True)
         self.setFocusProxy(self._button)

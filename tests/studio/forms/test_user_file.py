@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from studio.forms.consent_editor import ConsentDialog, ConsentEditor
 from studio.forms.section_form import SectionForm
 from studio.state.drafts.draft import Draft
+from studio.theme import apply
 from studio.widgets import Banner
-from training.config.consent import is_agreed
+from training.config.consent import agree, is_agreed
 
 NETWORK = '''
 from typing import Literal
@@ -127,6 +128,22 @@ def test_a_dialog_shows_the_file_and_asks(qtbot: QtBot, file: Path, monkeypatch:
     draft.recheck()
     assert "has changed since you agreed" in row.sentence
     assert draft.config() is None
+
+
+def test_what_was_agreed_to_is_read_whole_in_a_window_of_usual_size(
+    qtbot: QtBot, qapp: QApplication, file: Path
+) -> None:
+    apply(qapp, "light")  # in the program's own type
+    _draft, form = form_with(qtbot, file)
+    form.resize(468, 700)
+    editor = form.rows()["model.trusted"].editor
+    assert isinstance(editor, ConsentEditor)
+    digest = hashlib.sha256(NETWORK.encode()).hexdigest()
+    agree(digest, str(file))
+    editor.set_value(digest)
+    assert editor._status.text() == f"Agreed to {digest[:12]}"
+    qtbot.waitUntil(lambda: editor._button.width() == editor._button.sizeHint().width())
+    assert editor.control.minimumSizeHint().width() <= editor.width()
 
 
 def test_a_digest_in_a_file_is_no_consent_in_the_window(qtbot: QtBot, file: Path, tmp_path: Path) -> None:
