@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 
 from pydantic import JsonValue
@@ -99,10 +100,11 @@ def make_banner(
     found: Found, config: RunConfig | None, apply: Callable[[Mapping[str, JsonValue]], object], *, closable: bool = True
 ) -> Banner:
     """What was found in a run of ``config``, with a button for what it proposes."""
-    where = f" (step {found.step:,})" if found.step else ""
+    named = re.search(rf"\bstep {found.step}\b", found.title)  # where a branch begins, for example
+    title = f"{found.title.removesuffix('.')} (step {found.step:,})" if found.step and not named else found.title
     proposal = describe_proposal(config, found.fix)
     text = "\n".join(part for part in (found.advice, proposal) if part)
-    banner = Banner(_TONES[found.level], f"{found.title}{where}", text, closable=closable)
+    banner = Banner(_TONES[found.level], title, text, closable=closable)
     if proposal:
         banner.add_action(APPLY, lambda: apply(found.fix))
     return banner

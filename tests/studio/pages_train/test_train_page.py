@@ -233,6 +233,7 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
         Stopped(step=0),
         PhaseChanged(phase="preparing data"), Found(level="warning", title="Left out: 3 files."), attempt,
         Found(level="warning", title="The loader is slow.", step=4, fix={"loader.workers": 2}),
+        Found(level="info", title="Branched from step 1225 of lab. Restored: the weights.", step=1225),
     ):  # fmt: skip
         log.emit(event)
     log.close()
@@ -240,9 +241,10 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
     page = train_page(open_window(qtbot, context))
     context.watch(folder.path)
     names = [banner.accessibleName() for banner in page.findings.findChildren(Banner)]
-    assert len(names) == 2
+    assert len(names) == 3
+    assert "Branched from step 1225 of lab. Restored: the weights." in names  # which step is said once
     assert any(name.startswith("Left out: 3 files.") for name in names)
-    assert any(name == "The loader is slow. (step 4). Proposed: Data-loader workers: automatic → 2" for name in names)
+    assert any(name == "The loader is slow (step 4). Proposed: Data-loader workers: automatic → 2" for name in names)
     assert page.header.owner.text().startswith(f"Process {os.getpid()} trains it, outside this window.")
     release(folder.path)
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
