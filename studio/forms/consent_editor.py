@@ -13,7 +13,7 @@ from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
 from studio.forms.editor import Editor
-from studio.theme import SPACING
+from studio.theme import SPACING, set_invalid
 from studio.widgets import STRETCH, Banner, button, hbox, in_widget, label, vbox
 from training.config.consent import agree, is_agreed
 from training.config.field_spec import FieldSpec
@@ -110,7 +110,7 @@ class ConsentEditor(Editor):
         self._update()
 
     def set_invalid(self, invalid: bool) -> None:
-        """The sentence below says it; there is nothing to mark."""
+        set_invalid(self._button, invalid)
 
     def describe(self, name: str, description: str) -> None:
         super().describe(name, description)

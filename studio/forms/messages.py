@@ -38,7 +38,8 @@ def as_sentence(message: str, kind_of: KindOf | None = None) -> str:
 
 def with_titles(message: str, kind_of: KindOf | None = None) -> str:
     """``message`` with settings called as the forms call them: files name them by dotted keys, ``dataset.task``. What is to be
-    typed on the command line stays as it is. ``kind_of`` tells titles apart that each kind has of its own."""
+    typed on the command line stays as it is, but a hint for people there is left out. ``kind_of`` tells titles apart that each
+    kind has of its own."""
 
     def title(found: re.Match[str]) -> str:
         key, verb, choice = found.groups()
@@ -54,6 +55,7 @@ def with_titles(message: str, kind_of: KindOf | None = None) -> str:
             chosen = by_kind[kind]
         return chosen.title + (f"{verb}{format_value(choice, chosen)}" if choice else "")
 
+    message = re.sub(r" \(on the command line: [^)]*\)", "", message)
     return re.sub(r"(?<![\w./])(?<!--set )([a-z]+\.[a-z_]+)(?![\w/=])(?:( to | is )(\w+))?", title, message)
 
 
@@ -139,7 +141,7 @@ def format_value(value: Any, spec: FieldSpec) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, list):
-        return ", ".join(format_value(item, spec) for item in value) or "nothing"
+        return ", ".join(format_value(item, spec) for item in value) or spec.placeholder or "nothing"
     if value in spec.choices:
         return spec.label(value)
     return format_number(value) if isinstance(value, int | float) else str(value)

@@ -20,7 +20,7 @@ from studio.forms.editors import (
     absolute_path,
     make_editor,
 )
-from studio.forms.messages import with_titles
+from studio.forms.messages import format_value, with_titles
 from studio.state.drafts.setting_specs import default_value, specs
 from studio.widgets import Segmented, Switch
 from tests.studio.every_setting import EVERY_KIND, named, other_value, settings, wrong_value
@@ -148,6 +148,12 @@ def test_choices_are_shown_as_the_field_writes_them_and_kept_as_files_do(qtbot: 
     combo.setCurrentIndex(2)
     assert editor.value() == "bf16"
     assert with_titles("set precision.compute to fp32") == "set Precision to FP32"
+
+
+@pytest.mark.parametrize("kind", ["segmentation", "image_folder", "torchvision"])
+def test_an_unset_size_is_called_alike_everywhere(kind: str) -> None:
+    spec = specs("dataset", kind)["image_size"]
+    assert format_value(default_value(spec), spec) == "automatic"
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,9 @@ def test_a_dialog_shows_the_file_and_asks(qtbot: QtBot, file: Path, monkeypatch:
     row = form.rows()["model.trusted"]
     editor = row.editor
     assert isinstance(editor, ConsentEditor)
-    assert "Needs your consent" in row.sentence
+    assert row.sentence == "Needs your consent: read network.py, then agree to run it."  # no option of the command line
+    assert row.spec.title == "Permission to run"
+    assert editor._button.property("invalid")  # what a preview calls highlighted
     assert draft.config() is None
     digest, shown = hashlib.sha256(NETWORK.encode()).hexdigest(), []
 
@@ -123,6 +125,7 @@ def test_a_dialog_shows_the_file_and_asks(qtbot: QtBot, file: Path, monkeypatch:
     assert shown == [NETWORK, NETWORK]
     assert (draft.value("model.trusted"), is_agreed(digest)) == (digest, True)
     assert row.sentence == ""
+    assert not editor._button.property("invalid")
     assert draft.config() is not None
     file.write_text(NETWORK + "# changed\n", encoding="utf-8")
     draft.recheck()

@@ -212,7 +212,7 @@ class Distillation(ObjectiveSection):
     )
     teacher_trusted: str | None = setting(
         None,
-        "Trust teacher's code (SHA-256)",
+        "Permission to run teacher's code",
         "SHA-256 of the code that the teacher brings, as it was when you agreed to run it. A changed file is not run until "
         "you agree again.",
         placeholder="not yet",

@@ -37,9 +37,9 @@ class UserFile(StartingWeights):
     )
     trusted: str | None = setting(
         None,
-        "Trust code (SHA-256)",
+        "Permission to run",
         "SHA-256 of the file as it was when you agreed to run it. A changed file is not run until you agree again.",
-        also="trusted consent agree",
+        also="trusted trust code consent agree",
         placeholder="not yet",
         consent="path",
     )
