@@ -22,6 +22,7 @@ from studio.state.drafts.recipes import (
     with_kept_settings,
     with_name,
     with_recipe,
+    without_recipe,
     without_strangers,
 )
 from studio.state.drafts.setting_specs import RUN, Settings, join_path, specs, split_path
@@ -111,6 +112,8 @@ class OtherData(QObject):
             self._withdraw()
             return
         before, present = with_edits(self._before or self._now, self._now, self._edited), self._draft.settings()
+        if self._made is not None:
+            present = without_recipe(present, self._made, before)
         self._edited.clear()  # that was for the data before
         self._known = None
         self._pending, self._kept, self._unplaced = True, [], False

@@ -101,6 +101,19 @@ def with_recipe(before: Settings, present: Settings, target: Target) -> Settings
     return with_name({**made, RUN: present[RUN]}, name)
 
 
+def without_recipe(present: Settings, made: Settings, before: Settings) -> Settings:
+    """``present``, of another kind of data than the recipe ``made``, without what it carried over from that recipe: nobody had set
+    that, neither ``before`` nor since."""
+    changed = copy.deepcopy(present)
+    values, left, first = changed["dataset"], made["dataset"], before["dataset"]
+    for name, spec in specs("dataset", str(values["kind"])).items():
+        if name in _OF_THE_FILE or spec.columns or name not in left or not equal(values[name], left[name]):
+            continue
+        if name not in first or not equal(values[name], first[name]):
+            values[name] = default_value(spec)
+    return changed
+
+
 def with_edits(data: Settings, present: Settings, edited: Iterable[str]) -> Settings:
     """``data`` with the settings ``edited`` (dotted paths) as they are at ``present``, where it has them. Which data it is,
     and what is learned of it, is none of them."""

@@ -333,6 +333,16 @@ def test_a_kind_chosen_by_hand_is_set_up_at_once_and_for_its_target_when_that_is
     assert context.draft.value("dataset.path") == ""
 
 
+def test_kinds_chosen_one_after_another_leave_nothing_of_their_recipes(page: SetupPage, context: FakeContext) -> None:
+    for kind in ("image_folder", "idx", "spiral", "idx"):
+        context.draft.set_kind("dataset", kind)
+        shown, usual = context.draft.settings()["dataset"], recipe(kind, "class")["dataset"]
+        assert {name for name in usual if shown[name] != usual[name]} <= {"path", "task"}, kind
+    context.draft.set("dataset.validation_fraction", 0.3)  # one's own
+    context.draft.set_kind("dataset", "image_table")
+    assert context.draft.value("dataset.validation_fraction") == 0.3
+
+
 def test_a_preset_chosen_by_hand_is_not_overridden(
     qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
 ) -> None:
