@@ -44,7 +44,10 @@ def test_every_bad_value_disables_start_with_the_reason(
     page: SetupPage, context: FakeContext, section: str, tmp_path: Path
 ) -> None:
     answer(context)
-    page.previews.set_active(False)  # what Start waits for is tried elsewhere
+    page.previews.set_active(
+        False
+    )  # what Start waits for is tried elsewhere, and so is what the data tell of other kinds
+    page.previews.dataset.answer = None
     for kind in [kind for kind in kinds(section) if kind != "user_file"] or [""]:
         draft = Draft()  # of its own: each kind of data that is tried would be shown by the page
         for spec in settings_of(draft, section, kind, tmp_path):

@@ -334,11 +334,12 @@ def test_two_runs_that_compile_the_same_at_the_same_time_do_not_disturb_each_oth
         for name in ("one", "two")
     ]
     try:
-        ended = [json.loads(process.communicate(timeout=400)[0].strip().splitlines()[-1]) for process in processes]
+        lines = [process.communicate(timeout=400)[0].strip().splitlines()[-1] for process in processes]
     finally:
         for process in processes:
             process.kill()
-    assert digests(ended[0]) == digests(ended[1])
+    one, two = (StatusRecord.model_validate(json.loads(line)) for line in lines)
+    assert digests(one) == digests(two)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
