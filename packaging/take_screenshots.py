@@ -1,6 +1,6 @@
 """Take images of the real window: python packaging/take_screenshots.py [FOLDER [WIDTHxHEIGHT]]
 
-Trains the built-in sample in a workspace and a home of its own. Without arguments it makes the README's images anew; into
+Trains the built-in sample in a workspace and a home of its own. Without arguments it makes the README's images again; into
 another FOLDER go all pages, light and dark.
 """
 

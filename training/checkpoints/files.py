@@ -16,7 +16,7 @@ from torch import Tensor
 
 from training.runs.records.forms import FileFacts
 
-_CHUNK = 1 << 20  # hashed, then written while still in the processor's cache; both let other threads run
+_CHUNK = 1 << 20  # hashed, then written while still in the CPU's cache; both let other threads run
 
 NAMES: Final[Mapping[torch.dtype, str]] = {
     torch.uint64: "U64",

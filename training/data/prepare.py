@@ -101,6 +101,7 @@ def _tell_measuring(
         nonlocal done
         samples = read(some)
         done += len(some)
+        # Never as whole, which would be told at once: a small set is measured before anybody asks.
         report_progress("measuring the samples", min(done / (2 * len(train)), 0.99))
         return samples
 

@@ -42,7 +42,7 @@ the border is where the gain begins to be worth that.
 """
 
 WORTH_CHANNELS_LAST = 400.0
-"""Uses of a filter's weight in a step (``wants_channels_last``) from which on the order pays on a processor."""
+"""Uses of a filter's weight in a step (``wants_channels_last``) from which on the order pays on a CPU."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def choose_threads(requested: int | None, model: nn.Module, facts: DataFacts, ba
 
 
 def wants_channels_last(asked: str, model: nn.Module, facts: DataFacts, batch_size: int, device: str) -> bool:
-    """Whether images and filters lie in memory channels last: as asked; by "auto" always, but for a processor whose
+    """Whether images and filters lie in memory channels last: as asked; by "auto" always, but for a CPU whose
     steps over ``batch_size`` images use each filter's weights rarely: turning filters over costs so much a
     step, however little is computed with them.
 
@@ -148,7 +148,7 @@ def wants_channels_last(asked: str, model: nn.Module, facts: DataFacts, batch_si
 
 
 def ran_out_of_memory(error: BaseException) -> bool:
-    """Whether ``error`` is torch's or Python's way of saying so; on processors and in libraries there are only words."""
+    """Whether ``error`` is torch's or Python's way of saying so; on CPUs and in libraries there are only words."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     text = str(error).lower()

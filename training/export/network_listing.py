@@ -118,7 +118,7 @@ def _is_ours(layer: nn.Module) -> bool:
 
 
 def _write_layer(layer: nn.Module, width: int = ONE_LINE) -> str:
-    """The call that makes ``layer`` anew. Layers of torch and our own networks keep each argument as an attribute of that name."""
+    """The call that makes ``layer`` again. Layers of torch and our own networks keep each argument as an attribute of that name."""
     kind = type(layer)
     if kind is nn.Sequential:
         return call("nn.Sequential", [_write_layer(part) for part in layer.children()], width)

@@ -40,7 +40,7 @@ class LabRecord:
         self.folder = folder
         self._runs = workspace / "runs"
         known = _Content()
-        with suppress(ValidationError):  # damaged: everything is trained anew
+        with suppress(ValidationError):  # damaged: everything is trained again
             known = _Content.model_validate(read_json(folder / RECORD))
         self._steps, self.kill = dict(known.steps), known.kill
 

@@ -1,4 +1,4 @@
-"""Convolutions whose gradients torch gets wrong on processors in bf16."""
+"""Convolutions whose gradients torch gets wrong on CPUs in bf16."""
 
 from __future__ import annotations
 

@@ -34,11 +34,8 @@ def read_idx(path: Path, dimensions: int, kind: str = "u1") -> NDArray[Any]:
             promised = math.prod(shape) * np.dtype(kind).itemsize
             if packed and promised > _MOST_DEFLATED * path.stat().st_size:
                 raise InputError(f"{path} is damaged: its header promises more than the file can hold.", _ADVICE)
-            if not packed and start + promised != path.stat().st_size:
-                follow = path.stat().st_size - start
-                raise InputError(
-                    f"{path} is damaged: its header promises {promised} bytes, but {follow} follow.", _ADVICE
-                )
+            if not packed:
+                _check_length(path, promised, path.stat().st_size - start)
             if promised > psutil.virtual_memory().available // 2:
                 size = f"{format_bytes(promised)} of memory"
                 raise InputError(f"{path} needs {size}, which is more than there is.", "Use a file with fewer images.")
@@ -49,9 +46,13 @@ def read_idx(path: Path, dimensions: int, kind: str = "u1") -> NDArray[Any]:
         raise InputError(f"{path} is damaged: it does not unpack ({error}).", _ADVICE) from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.", _ADVICE) from error
-    if len(data) != promised:
-        raise InputError(f"{path} is damaged: its header promises {promised} bytes, but {len(data)} follow.", _ADVICE)
+    _check_length(path, promised, len(data))
     return np.frombuffer(data, kind).reshape(shape)
+
+
+def _check_length(path: Path, promised: int, follow: int) -> None:
+    if follow != promised:
+        raise InputError(f"{path} is damaged: its header promises {promised} bytes, but {follow} follow.", _ADVICE)
 
 
 def _read_shape(path: Path, header: bytes, dimensions: int, kind: str) -> tuple[int, ...]:

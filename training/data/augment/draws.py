@@ -12,7 +12,7 @@ from torch import Tensor
 from training.core.counter_rng import uniform
 
 VALUES_AT_ONCE = 1 << 20
-"""Numbers of an image that the processor changes at a time: 4 MB as float32."""
+"""Numbers of an image that the CPU changes at a time: 4 MB as float32."""
 
 
 class Draws(NamedTuple):

@@ -13,7 +13,7 @@ from training.data.source import Opening, Source
 from training.data.sources.toys import MadeData
 
 _CLASSES = ("circle", "square", "triangle", "star", "cross", "ring")
-_PIXELS_AT_ONCE = 1 << 18  # keeps the temporaries of one piece inside the processor's cache
+_PIXELS_AT_ONCE = 1 << 18  # keeps the temporaries of one piece inside the CPU's cache
 
 
 class Shapes(MadeData):

@@ -1,6 +1,6 @@
 """``precision.cuda_graphs``: a step recorded once on an NVIDIA GPU and replayed, all its kernels by a single launch.
 
-Starting a kernel takes the processor a few microseconds, so a small network leaves the GPU waiting for orders. Recorded
+Starting a kernel takes the CPU a few microseconds, so a small network leaves the GPU waiting for orders. Recorded
 is, proven on CPUs only for lack of a GPU, the same function of tensors that ``precision.compile`` compiles (``step_graph``),
 compiled or not.
 """

@@ -225,9 +225,8 @@ def _train(writer: RunWriter, session: Session, restore: Restore | None, closing
     folder = writer.folder
     skips = NonFiniteLog(session, writer.emit)
     with explain_disk_errors(folder.series_file):
-        step_logger = StepLogger(
-            session, folder, skips, after_flush
-        )  # cuts the series before anyone hears of the attempt
+        # Cuts the series before anyone hears of the attempt.
+        step_logger = StepLogger(session, folder, skips, after_flush)
         closing.callback(step_logger.close)
         rolls_back = session.config.loop.after_skips == "roll_back"
         manager = CheckpointManager(folder, session.config.checkpoints.keep_last, writer.emit, rolls_back)
@@ -267,9 +266,8 @@ def _train(writer: RunWriter, session: Session, restore: Restore | None, closing
         return Stopped(step=session.progress.step, reason=writer.control.reason)
     writer.set_phase("saving")
     manager.finish()
-    manager.prune(
-        session.progress.step
-    )  # a kill may have come between the last checkpoint and what it makes superfluous
+    # A kill may have come between the last checkpoint and what it makes superfluous.
+    manager.prune(session.progress.step)
     validation.test(manager.best_path())
     return Completed(step=session.progress.step, reason=session.progress.finished)
 

@@ -138,7 +138,7 @@ def look_around() -> None:
 
 @functools.cache
 def _processor() -> str:
-    """The processor's model; Python's own answer is empty or "x86_64" on Linux."""
+    """The CPU's model; Python's own answer is empty or "x86_64" on Linux."""
     try:
         if sys.platform == "linux":
             for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():

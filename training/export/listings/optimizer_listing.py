@@ -110,7 +110,7 @@ def write_clipping(clip_norm: float | None, clip_value: float | None) -> str:
 
 @dataclass(frozen=True)
 class Averaging:
-    """The share of the newest weights, and which model is judged. ``measured``: batch norm's statistics are taken anew."""
+    """The share of the newest weights, and which model is judged. ``measured``: batch norm's statistics are taken again."""
 
     share: str
     judged: str
