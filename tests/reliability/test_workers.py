@@ -108,7 +108,7 @@ def test_killed_workers_are_replaced_and_no_number_differs(tmp_path: Path) -> No
 def test_the_third_death_without_a_batch_in_between_is_the_last(tmp_path: Path, deaths: int) -> None:
     for life in range(deaths):
         (tmp_path / str(life)).touch()
-    feed = Streamed(Mortal(tmp_path), torch.device("cpu"), workers=1)
+    feed = Streamed(Mortal(tmp_path), torch.device("cpu"), workers=1, prefetch_factor=3)
     passing = feed.iterate("train", torch.arange(6), [(0, 2), (2, 4), (4, 6)])
     if deaths == 3:
         with pytest.raises(

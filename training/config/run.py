@@ -19,6 +19,8 @@ from training.config.sections.objective import Classification, Objective, Object
 from training.config.sections.optimizer import WITHOUT_MOMENTUM, AdamW, Optimizer
 from training.config.sections.precision import Precision
 from training.config.sections.schedule import OneCycle, Schedule
+from training.core.batch_plan import BatchPlan
+from training.errors import InputError, pluralize
 
 
 class RunConfig(Section):
@@ -92,6 +94,17 @@ class RunConfig(Section):
     def maximize(self) -> bool:
         """Whether a higher value of the monitored metric is better."""
         return metric(self.monitor).maximize
+
+    def plan_epoch(self, samples: int) -> BatchPlan:
+        """How an epoch of so many training samples is cut. Raises InputError where ``loader.drop_last`` leaves no batch."""
+        loop, drop_last = self.loop, self.loader.drop_last
+        if drop_last and samples < loop.batch_size:
+            raise InputError(
+                f"loader.drop_last: no batch is left, because {pluralize(samples, 'training sample')} fill none of "
+                f"{loop.batch_size:,}; turn it off, or lower loop.batch_size.",
+                fix={"loader.drop_last": False},
+            )
+        return BatchPlan.of_samples(samples, loop.batch_size, loop.accumulation, drop_last)
 
 
 SECTIONS = ("dataset", "model", "objective", "optimizer", "schedule", "precision", "loop", "loader", "checkpoints")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -13,14 +13,27 @@ def batch_starts(n: int, batch_size: int) -> range:
     return range(0, max(n - (batch_size > 1), 1), batch_size)
 
 
+def drop_short_batch(n: int, batch_size: int) -> int:
+    """How many of ``n`` samples fill whole batches: a short last one is left out, as DataLoader can do."""
+    return n - n % batch_size
+
+
 @dataclass(frozen=True)
 class BatchPlan:
     """An epoch of ``n`` samples cut into batches, ``accumulation`` of them for each optimizer step, of which the last may have
-    fewer. All numbers are at least 1; ValueError otherwise."""
+    fewer. ``dropped`` samples at the end of its order are left out besides. All other numbers are at least 1; ValueError
+    otherwise."""
 
     n: int
     batch_size: int
     accumulation: int = 1
+    dropped: int = 0
+
+    @classmethod
+    def of_samples(cls, samples: int, batch_size: int, accumulation: int, drop_last: bool) -> BatchPlan:
+        """The plan of a run with so many training samples; ValueError where ``drop_last`` leaves no batch."""
+        kept = drop_short_batch(samples, batch_size) if drop_last else samples
+        return cls(kept, batch_size, accumulation, samples - kept)
 
     def __post_init__(self) -> None:
         if min(self.n, self.batch_size, self.accumulation) < 1:
@@ -71,7 +84,7 @@ class BatchPlan:
         sample, which joins the step before it otherwise, in a step of its own."""
         for size in range(min(most, self.batch_size - 1), 0, -1):
             if self.samples_per_step % size == 0:
-                finer = BatchPlan(self.n, size, self.samples_per_step // size)
+                finer = replace(self, batch_size=size, accumulation=self.samples_per_step // size)
                 if finer.has_steps_of(self):
                     return finer
         return None

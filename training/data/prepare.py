@@ -78,7 +78,7 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     if placement.mode == "streamed":
         workers, how = _workers(source, loader.workers)
         placement = placement.model_copy(update={"workers": workers, "reason": f"{placement.reason}; {how}"})
-        feed = Streamed(source, device, workers)
+        feed = Streamed(source, device, workers, loader.prefetch_factor)
     refuse_nothing_to_learn(facts, source.targets[splits["train"]])
     notices += source.take_notices()
     feed.notices = notices  # what opening the data had to say, and whatever reading it will

@@ -11,7 +11,12 @@ import torch
 from training.data import MicroBatches
 from training.doctor.findings import ok
 from training.engine.device import describe_device
-from training.engine.recovery.memory import count_saved_bytes, format_settings, propose_smaller_batches
+from training.engine.recovery.memory import (
+    count_saved_bytes,
+    format_settings,
+    keep_steps,
+    propose_smaller_batches,
+)
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import format_bytes
@@ -57,17 +62,19 @@ def memory_findings(session: Session, trial: Trial) -> list[Found]:
 
 def _host(session: Session, trial: Trial) -> Found:
     host, saved = host_memory(), count_saved_bytes(session)
-    held, need = psutil.Process().memory_info().rss, trial.passing + saved
+    ahead = session.data.bytes_ahead(session.config.loader.prefetch_factor)
+    held, need = psutil.Process().memory_info().rss, trial.passing + saved + ahead
     batches = session.data.report.batches
     data = f", {format_bytes(batches.bytes)} of samples" if batches.mode == "resident" else ""
     inside = f"{data}{_of_teacher(session)}" if session.device.type == "cpu" else ""
     parts = (
         f"{format_bytes(held)} now{inside}, {format_bytes(trial.passing)} more for a step "
         f"and {format_bytes(saved)} for the copy that a checkpoint is written from"
+        + (f", and up to {format_bytes(ahead)} of batches that are read ahead" if ahead else "")
     )
     if need <= host.available:
         return ok(f"Memory: {parts}; {format_bytes(host.available)} are free.")
-    fix = propose_smaller_batches(session.data.plan, session.model)
+    fix = keep_steps(propose_smaller_batches(session.data.plan, session.model), session)
     smaller = session.device.type == "cpu" and trial.passing > saved and fix
     return warn(
         f"Memory will hardly do: {parts}, but of the {format_bytes(host.total)} {host.bound} only "
@@ -87,7 +94,7 @@ def _gpu(session: Session, trial: Trial) -> Found:
     text = f"GPU memory: {needed}; others hold {format_bytes(others)}"
     if trial.on_gpu + others <= TIGHT_SHARE * total:
         return ok(f"{text}.")
-    fix = propose_smaller_batches(session.data.plan, session.model)
+    fix = keep_steps(propose_smaller_batches(session.data.plan, session.model), session)
     advice = f"Use {format_settings(fix)}: the same samples in each step, with less memory." if fix else ""
     return warn(f"{text}, so a longer window may not fit.", advice=advice, fix=fix)
 

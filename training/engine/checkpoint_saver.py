@@ -103,7 +103,7 @@ def describe_training(session: Session) -> dict[str, Any]:
             "missing": data.normalization.missing,
             "mean": list(data.normalization.mean),
             "std": list(data.normalization.std),
-            "training_samples": data.plan.n,
+            "training_samples": data.plan.n + data.plan.dropped,
         },
         **({"teacher": data.report.teacher.record()} if data.report.teacher else {}),
         "threads": torch.get_num_threads(),

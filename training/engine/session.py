@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
 
 import torch
@@ -14,7 +14,6 @@ from training.checkpoints.snapshot import RngState, TrainingState
 from training.config import RunConfig
 from training.config.sections.objective import Distillation
 from training.config.sections.user_file import UserFile
-from training.core.batch_plan import BatchPlan
 from training.data import Data, MicroBatches
 from training.engine.device import Numerics
 from training.engine.progress import Progress
@@ -93,7 +92,7 @@ class Session:
         """Cut the windows into batches as large as ``progress`` says, else the settings: the same samples in each step."""
         loop, progress = self.config.loop, self.progress
         size = progress.batch_size or loop.batch_size
-        finer = BatchPlan(self.data.plan.n, size, loop.batch_size * loop.accumulation // size)
+        finer = replace(self.data.plan, batch_size=size, accumulation=loop.batch_size * loop.accumulation // size)
         self.data.cut(finer, progress.evaluation_size or self.evaluation_size(size))
 
     def next_lr(self) -> float:

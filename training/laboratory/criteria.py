@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from training.core.batch_plan import BatchPlan
 from training.laboratory.measure import Measured
 from training.laboratory.sameness import Sameness
 from training.laboratory.steps import CRASH_EPOCH, ROUGH_CLIPPED
@@ -80,7 +79,7 @@ def _clip(mine: Measured) -> Verdict:
 
 def _accumulation(mine: Measured, before: Measured | None) -> Verdict:
     loop, figures = mine.config.loop, mine.figures
-    epoch = BatchPlan(figures.training_samples, loop.batch_size, loop.accumulation)
+    epoch = mine.config.plan_epoch(figures.training_samples)
     once_a_window = figures.steps_per_epoch == epoch.steps
     found = f"{epoch.batches:,} batches of {loop.batch_size} and {figures.steps_per_epoch:,} steps an epoch."
     if before is None or not len(before.rows):

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.config import RunConfig, apply_overrides, parse_config
-from training.core.batch_plan import BatchPlan
 from training.data.source import Opening
 from training.data.sources import open_source
 from training.data.sources.idx import open_idx_folder
@@ -64,7 +63,7 @@ def describe_few_steps(config: RunConfig) -> str:
     """What there is to say beforehand where the data makes short epochs; "" of usual ones."""
     source = open_source(config.dataset, Opening(check=False))
     train = len(split_source(source, config.dataset)["train"])
-    steps = BatchPlan(train, config.loop.batch_size, config.loop.accumulation).steps
+    steps = config.plan_epoch(train).steps
     all_steps, every = steps * config.loop.epochs, config.checkpoints.every_steps or 0
     if steps >= _FEWEST_STEPS and all_steps >= every:
         return ""

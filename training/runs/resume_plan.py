@@ -23,8 +23,7 @@ from training.config.rules.weights_fit import (
     shaping,
 )
 from training.config.run import RunConfig
-from training.core.batch_plan import BatchPlan
-from training.errors import pluralize
+from training.errors import InputError, pluralize
 from training.runs.records.forms import Manifest
 
 Part = Literal[
@@ -179,13 +178,17 @@ def _reasons_to_begin_anew(
 def _same_windows(before: RunConfig, after: RunConfig, manifest: Manifest) -> bool:
     """Whether each step sees the same samples, however they are cut into batches; earlier versions did not note how many
     samples there are."""
-    old, new = ((each.loop.batch_size, each.loop.accumulation) for each in (before, after))
-    if old == new:
+    if all(getattr(before.loop, name) == getattr(after.loop, name) for name in ("batch_size", "accumulation")) and (
+        before.loader.drop_last == after.loader.drop_last
+    ):
         return True
     samples = manifest.data.training_samples
     if not isinstance(samples, int) or samples < 1:
         return False
-    return BatchPlan(samples, *new).has_steps_of(BatchPlan(samples, *old))
+    try:
+        return after.plan_epoch(samples).has_steps_of(before.plan_epoch(samples))
+    except InputError:  # no batch is left: refused once the data is open
+        return False
 
 
 def _parts(before: RunConfig, after: RunConfig, manifest: Manifest, continues: bool) -> frozenset[Part]:

@@ -16,6 +16,12 @@ def test_steps_are_counted_as_the_engine_counts_them(samples: int, batch_size: i
     assert length.total_steps == 3 * length.steps_per_epoch
 
 
+def test_a_dropped_batch_is_no_step() -> None:
+    config = RunConfig.model_validate({"loop": {"batch_size": 32, "epochs": 3}, "loader": {"drop_last": True}})
+    assert run_length(config, 95).total_steps == 3 * 2
+    assert run_length(config, 20).total_steps == 3  # the data refuses it
+
+
 def test_the_step_limit_and_the_assumption() -> None:
     config = RunConfig.model_validate({"loop": {"max_steps": 7}})
     assert run_length(config, 6400).total_steps == 7

@@ -35,6 +35,7 @@ OTHERS = {
     "loader.cache_folder": "elsewhere",
     "loader.cache_limit_gb": "1",
     "loader.memory_limit_mb": "1",
+    "loader.prefetch_factor": "9",
 }
 """Another value for each setting that may have no effect, those of the split excepted."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from torch.utils.data import BatchSampler
 
 from training.core.batch_plan import BatchPlan
 
@@ -35,3 +36,21 @@ def test_a_lone_last_sample_joins_the_batch_before_it(n: int, batch_size: int, s
 def test_nonsense_is_refused(numbers: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match="at least 1"):
         BatchPlan(*numbers)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 7, 30])
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_batches_are_those_of_torch_with_and_without_the_last(batch_size: int, drop_last: bool) -> None:
+    """But for the single sample that is left over, which joins the batch before it."""
+    for n in range(batch_size, 100):
+        epoch = BatchPlan.of_samples(n, batch_size, 2, drop_last)
+        torchs = [len(batch) for batch in BatchSampler(range(n), batch_size, drop_last)]
+        if torchs[-1] == 1 < batch_size:
+            torchs[-2:] = [batch_size + 1]
+        assert [end - first for first, end in epoch.bounds_from(0)] == torchs
+        assert epoch.n + epoch.dropped == n
+
+
+def test_smaller_batches_leave_out_the_same_samples() -> None:
+    finer = BatchPlan.of_samples(95, 10, 3, drop_last=True).smaller(6)
+    assert finer == BatchPlan(90, 6, 5, dropped=5)

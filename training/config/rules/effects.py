@@ -52,6 +52,7 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
         "rate": "swa_lr",
         "judging": "validate_every_steps validation_batch_size early_stopping_patience early_stopping_min_delta",
     },
+    "loader": {"windows": "drop_last"},
     "checkpoints": {"judging": "monitor"},
 }
 

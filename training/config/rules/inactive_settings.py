@@ -53,6 +53,8 @@ def find_inactive(config: RunConfig, given: Collection[str] = ()) -> dict[str, I
         found["loop.roll_back_factor"] = Inactive("No effect while loop.after_skips is stop.")
     if loader.mode != "auto":
         found["loader.memory_limit_mb"] = Inactive(f"No effect while loader.mode is {loader.mode}.")
+    if loader.mode == "resident":
+        found["loader.prefetch_factor"] = Inactive("No effect while loader.mode is resident: nothing is read ahead.")
     if loader.cache == "off":
         for name in ("cache_folder", "cache_limit_gb"):
             found[f"loader.{name}"] = Inactive("No effect while loader.cache is off.")

@@ -13,7 +13,7 @@ _speed = partial(setting, affects_result=False)
 
 
 class Loader(Section):
-    """How batches are prepared. But for ``sampling`` none of this changes a run's result."""
+    """How batches are prepared. But for ``sampling`` and ``drop_last`` none of this changes a run's result."""
 
     sampling: Literal["shuffle", "balanced"] = setting(
         "shuffle",
@@ -23,6 +23,14 @@ class Loader(Section):
         "later epoch.",
         also="class-balanced sampler oversampling imbalance",
         labels={"balanced": "Class-balanced"},
+    )
+    drop_last: bool = setting(
+        False,
+        "Drop last batch",
+        "Leave out the last batch of an epoch where it is short (DataLoader: drop_last), so that all batches have the same size; "
+        "which samples wait differs from epoch to epoch. Off: it is trained on, and a single sample joins the batch before.",
+        also="drop_last incomplete short batch",
+        advanced=True,
     )
 
     mode: Literal["auto", "resident", "streamed"] = _speed(
@@ -39,6 +47,18 @@ class Loader(Section):
         placeholder="automatic",
         ge=0,
         le=256,
+    )
+    prefetch_factor: int = _speed(
+        3,
+        "Prefetch factor",
+        "Batches that each worker reads ahead of their use (DataLoader: prefetch_factor), or the reading thread where there are "
+        "no workers. More evens out a disk that is slow now and then, and takes memory for as many batches more; it cannot make "
+        "reading itself faster. Data in memory is not read ahead.",
+        also="read ahead",
+        unit="batches",
+        advanced=True,
+        ge=1,
+        le=1000,
     )
     memory_limit_mb: int | None = _speed(
         None,

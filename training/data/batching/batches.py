@@ -101,7 +101,7 @@ class Data:
         self.splits = splits
         self.normalization = normalization
         self.report = report
-        self.plan = BatchPlan(len(splits["train"]), config.loop.batch_size, config.loop.accumulation)
+        self.plan = config.plan_epoch(len(splits["train"]))
         self.steps_per_epoch = self.plan.steps
         self.evaluation_size = config.loop.validation_batch_size or 2 * config.loop.batch_size  # no gradients are kept
         self._seed = config.seed
@@ -185,6 +185,16 @@ class Data:
     def raw(self, numbers: Tensor) -> Tensor:
         """The samples ``numbers`` (int64) as the source holds them, on the CPU."""
         return next(iter(self._feed.iterate("look", numbers, [(0, len(numbers))]))).samples.cpu()
+
+    def bytes_ahead(self, prefetch_factor: int) -> int:
+        """What the batches take that are read ahead of their use, at the most; 0 where the samples are in memory. Validation
+        has workers of its own."""
+        placement = self.report.batches
+        if placement.mode == "resident":
+            return 0
+        each = placement.bytes / max(1, len(self.source.targets))
+        samples = self.plan.batch_size + self.evaluation_size
+        return int(max(1, placement.workers) * prefetch_factor * samples * each)
 
     def reopen(self, config: RunConfig) -> Data:
         """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""

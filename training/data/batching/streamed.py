@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from training.data.batching.resident import Bounds, Notice, RawBatch, Resident
-from training.data.batching.workers import AHEAD, Workers
+from training.data.batching.workers import Workers
 from training.data.source import Source
 
 READ_BY_WORKERS = ("train", "evaluate")
@@ -21,10 +21,11 @@ READ_BY_WORKERS = ("train", "evaluate")
 class Streamed:
     """Bit for bit what ``Resident`` gives, with any number of workers: the batches are cut here, workers only read."""
 
-    def __init__(self, source: Source, device: torch.device, workers: int) -> None:
+    def __init__(self, source: Source, device: torch.device, workers: int, prefetch_factor: int) -> None:
         self._source = source
         self._device = device
         self._count = workers
+        self._ahead = prefetch_factor
         self._workers: dict[str, Workers[Tensor]] = {}  # for each use
         self._thread: ThreadPoolExecutor | None = None
         self._copies = torch.cuda.Stream(device) if device.type == "cuda" else None
@@ -44,7 +45,7 @@ class Streamed:
         )
 
     def reopen(self) -> Streamed:
-        made = Streamed(self._source, self._device, self._count)
+        made = Streamed(self._source, self._device, self._count, self._ahead)
         made.notices = self.notices[:]
         return made
 
@@ -77,7 +78,9 @@ class Streamed:
     def _from_workers(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:
         if use not in self._workers:
             sets, pinned = len(READ_BY_WORKERS) - len(self._workers), self._copies is not None
-            self._workers[use] = Workers(self._source, self._count, pinned, self.notices.append, self._hear, sets)
+            self._workers[use] = Workers(
+                self._source, self._count, pinned, self.notices.append, self._hear, sets, self._ahead
+            )
         return self._workers[use].batches(order, bounds)
 
     def _from_thread(self, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:
@@ -88,7 +91,7 @@ class Streamed:
         try:
             for first, end in bounds:
                 running.append(thread.submit(self._read, order[first:end]))
-                if len(running) == AHEAD:
+                if len(running) > self._ahead:  # beside the one that is worked on
                     yield running.popleft().result()
             while running:
                 yield running.popleft().result()

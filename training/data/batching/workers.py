@@ -23,7 +23,7 @@ from training.system.process import birth, free_files
 
 logger = logging.getLogger(__name__)
 
-AHEAD = 3  # batches read before they are asked for: each by a worker, or by the thread
+AHEAD = 3  # pieces that each worker reads before they are asked for, where no setting says how many
 _FILES, _FILES_EACH = 10, 4
 """Open files that a set of workers takes, and each of them: measured with 1 to 8, and two more, so that the set that comes next finds
 what was promised to it."""
@@ -90,7 +90,7 @@ class Workers(Generic[T]):
     A batch is a function of the order alone. So when a worker dies (a SIGKILL, the system short of memory, the fork
     server gone), all are replaced and go on with the batch that has not arrived; ``tell`` hears of it once a pass.
     ``hear`` is given what the source has to say in the workers. ``sets`` of so many processes, this one first, are to work at once:
-    the first is not started where there is no room for all.
+    the first is not started where there is no room for all. Each process reads ``ahead`` batches before they are asked for.
     """
 
     def __init__(
@@ -101,8 +101,10 @@ class Workers(Generic[T]):
         tell: Callable[[Notice], None],
         hear: Callable[[list[Notice]], None],
         sets: int = 1,
+        ahead: int = AHEAD,
     ) -> None:
         self._sets = sets
+        self._ahead = ahead
         self._order = Order()
         self._count = count
         self._pinned = pinned
@@ -200,7 +202,7 @@ class Workers(Generic[T]):
             # run would depend on how often that happened.
             generator=torch.Generator(),
             persistent_workers=True,
-            prefetch_factor=AHEAD,
+            prefetch_factor=self._ahead,
         )
 
 

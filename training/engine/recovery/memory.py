@@ -71,7 +71,8 @@ class OutOfMemory:
         plan = session.data.plan
         fix = propose_smaller_batches(plan, session.model)
         if random is None or not fix or not window.repeatable:
-            out_of_memory = make_shortage(message, session, find_fitting_batches(session, train_step))
+            fitting = keep_steps(find_fitting_batches(session, train_step), session)
+            out_of_memory = make_shortage(message, session, fitting)
             out_of_memory.add_note(trace)
             raise out_of_memory
         self._begin_window_again(random)
@@ -94,14 +95,17 @@ class OutOfMemory:
     def _tell(self, before: int, fix: dict[str, int]) -> None:
         session = self._session
         now, step = session.data.plan, session.progress.step
+        settings = keep_steps(fix, session)
+        spared = (
+            f" A run that begins with {format_settings(settings)} is spared the attempt." if fix == settings else ""
+        )
         self._emit(
             warn(
                 f"Memory ran out in step {step + 1:,} with batches of {before:,}; the run goes on with batches of "
                 f"{now.batch_size:,}, {now.accumulation:,} of them to a step.",
-                f"The samples of each step stay the same{_mention_batch_norm(session.model)}. A run that begins with "
-                f"{format_settings(fix)} is spared the attempt.",
+                f"The samples of each step stay the same{_mention_batch_norm(session.model)}.{spared}",
                 step=step,
-                fix=fix,
+                fix=settings if spared else {},
             )
         )
 
@@ -159,6 +163,17 @@ def propose_smaller_batches(plan: BatchPlan, model: nn.Module) -> dict[str, int]
     return {"loop.batch_size": finer.batch_size, "loop.accumulation": finer.accumulation}
 
 
+def keep_steps(fix: dict[str, int], session: Session) -> dict[str, int | str]:
+    """The settings that give a run the batches of ``fix`` and its own steps: those, unless ``loader.drop_last`` would leave out
+    other samples with them. Then only the run itself can cut its windows, where it is allowed to."""
+    plan = session.data.plan
+    if not fix or not session.config.loader.drop_last:
+        return {**fix}
+    size = fix["loop.batch_size"]
+    as_set = BatchPlan.of_samples(plan.n + plan.dropped, size, fix["loop.accumulation"], drop_last=True)
+    return {**fix} if as_set.has_steps_of(plan) else {"loop.on_out_of_memory": "smaller_batches"}
+
+
 def find_fitting_batches(session: Session, train_step: TrainStep) -> dict[str, int]:
     """The settings for smaller batches that really got through a step; empty when not even the smallest did.
 
@@ -169,7 +184,8 @@ def find_fitting_batches(session: Session, train_step: TrainStep) -> dict[str, i
     while fix := propose_smaller_batches(data.plan, session.model):
         session.optimizer.zero_grad(set_to_none=True)
         free_memory(session.device)
-        data.cut(BatchPlan(data.plan.n, fix["loop.batch_size"], fix["loop.accumulation"]), data.evaluation_size)
+        finer = replace(data.plan, batch_size=fix["loop.batch_size"], accumulation=fix["loop.accumulation"])
+        data.cut(finer, data.evaluation_size)
         try:
             whole = next(data.steps(progress.epoch, progress.window))
             two = MicroBatches(whole.samples, 2, islice(iter(whole), 2))  # the second finds gradients in place
@@ -198,7 +214,7 @@ def describe_shortage(error: BaseException, session: Session) -> str:
     return f"The run ran out of memory in step {step:,} with batches of {size:,}: {describe_memory(error, session.device)}."
 
 
-def make_shortage(message: str, session: Session, fix: dict[str, int]) -> TrainingError:
+def make_shortage(message: str, session: Session, fix: Mapping[str, int | str]) -> TrainingError:
     """``message`` with the smaller batches that ``fix`` stands for, or what else helps."""
     if not fix:
         return TrainingError(message, f"No smaller batches that make the same steps fit. {_other_advice(session)}")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import psutil
 
-from training.engine.recovery.memory import count_saved_bytes, format_settings, propose_smaller_batches
+from training.engine.recovery.memory import count_saved_bytes, format_settings, keep_steps, propose_smaller_batches
 from training.engine.session import Session
 from training.errors import LOST_PICTURES, format_bytes
 from training.events import Found, inform, warn
@@ -125,7 +125,7 @@ class MemoryWatch:
             return {"loader.workers": batches.workers // 2}
         if not on_host:
             return {}
-        return propose_smaller_batches(session.data.plan, session.model)
+        return keep_steps(propose_smaller_batches(session.data.plan, session.model), session)
 
 
 def explain_vanished(folder: RunFolder, history: History, session: Session) -> Found | None:

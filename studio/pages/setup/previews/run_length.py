@@ -30,7 +30,8 @@ def run_length(config: RunConfig, samples: int | None) -> RunLength:
     """The steps of ``config`` over ``samples`` training samples (None: not known yet), as the engine counts them."""
     count = ASSUMED_SAMPLES if samples is None else samples
     loop = config.loop
-    plan = BatchPlan(max(1, count), loop.batch_size, loop.accumulation)
+    drop_last = config.loader.drop_last and count >= loop.batch_size  # else the data refuses it
+    plan = BatchPlan.of_samples(max(1, count), loop.batch_size, loop.accumulation, drop_last)
     total = plan.steps * loop.epochs
     limit = loop.max_steps
     limited = limit is not None and limit < total

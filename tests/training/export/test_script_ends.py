@@ -1,0 +1,22 @@
+"""Exported scripts leave out the same batches, and end where the run ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.training.export.conftest import CPU, Train
+from tests.training.export.test_script import assert_same_run, check_source, export, train_by_script
+from tests.training.tiny import tiny, tiny_images
+
+
+@pytest.mark.parametrize("data", ["points", "images"])
+def test_a_dropped_batch_is_left_out(train: Train, idx_folder: Path, tmp_path: Path, data: str) -> None:
+    drop = (CPU, "loader.drop_last=true", "loop.epochs=2")
+    config = tiny(*drop, "loader.sampling=balanced") if data == "points" else tiny_images(idx_folder, *drop)
+    checkpoint = train(config)
+    file = export(checkpoint, tmp_path / "train.py")
+    check_source(file)
+    train_by_script(file, tmp_path / "run")
+    assert_same_run(checkpoint, tmp_path / "run")
