@@ -7,7 +7,7 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import Any
 
 from pydantic import JsonValue
 from pydantic_core import to_jsonable_python
@@ -16,7 +16,7 @@ from training.catalog import metric
 from training.config import RunConfig
 from training.config.files import overrides_of
 from training.data_report import DataReport
-from training.errors import pluralize
+from training.errors import format_duration, pluralize
 from training.events import (
     AttemptStarted,
     DataPrepared,
@@ -27,16 +27,15 @@ from training.events import (
     Profiled,
     Validated,
 )
+from training.live_line import LiveLine, Part
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
+from training.runs.records.gradients import clip_limit, count_clipped, format_clipped
+from training.runs.records.progress import Progress, ProgressMeter
+from training.runs.records.series import read_steps
 from training.runs.resume_plan import ResumePlan
 from training.runs.step_profile import PART_TITLES, Profile, advise, format_milliseconds, format_percent, summarize
-from training.streams import write_error
 from training.system.untrusted import escape_unprintable
-
-if TYPE_CHECKING:
-    from rich.live import Live
-
 
 REDRAW_SECONDS = 0.25
 BAR_WIDTH = 40
@@ -47,16 +46,21 @@ class Console:
     """Prints a run's progress to stderr; on a terminal the last line is redrawn in place."""
 
     def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-        self._live: Live | None = None
+        self._live = LiveLine()
         self._last = 0.0
         self._started: AttemptStarted | None = None
         self._folder: RunFolder | None = None
+        self._meter = ProgressMeter()
+        self._epoch_told = 0  # the step of the last epoch's end that was told
+        self._validated: Validated | None = None  # at the end of an epoch, of which the rest is told next
+        self._limit: float | None = None  # of the gradient norm
         self.profiled = False  # a profile was written by this attempt
 
     def keep_folder(self, folder: RunFolder) -> None:
         """The run folder exists; it is named once the run really begins."""
         self._folder = folder
+        config = folder.readable_config()
+        self._limit = clip_limit(config.loop) if config else None
 
     def print_plan(self, sheet: ResumePlan) -> None:
         """What is taken over is decided; told where settings were changed, and before anything is made."""
@@ -66,8 +70,10 @@ class Console:
 
     def event(self, event: Event) -> None:
         """Something rare happened."""
+        self._meter.see_event(event)
         if isinstance(event, AttemptStarted):
             self._started = event
+            self._validated, self._epoch_told = None, 0
             if self._folder is not None:
                 self._line(f"run {self._folder.id} in {self._folder.path}")
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
@@ -77,36 +83,31 @@ class Console:
         elif isinstance(event, Validated | EpochEnded) and self._started and event.step <= self._started.step:
             return  # what a branch takes over from its parent
         elif isinstance(event, Validated):
-            shown = "  ".join(f"{name} {format_value(name, value)}" for name, value in event.metrics.items())
-            within = self._started is None or not self._started.ends_epoch(event.step)
-            epoch = event.epoch + within  # the one that it is in the middle of
-            self._line(f"epoch {epoch:>3}  step {event.step:>7,}  {shown}{'  best' if event.improved else ''}")
+            self._see_validation(event)
         elif isinstance(event, EpochEnded):
-            if "train/loss" in event.metrics:
-                self._line(
-                    f"epoch {event.epoch:>3}  step {event.step:>7,}  train/loss {event.metrics['train/loss']:.4f}"
-                )
+            self._print_epoch(event)
         elif isinstance(event, Found):
             self._line(f"{event.level}: {event.title} {event.advice}".rstrip())
         elif isinstance(event, Profiled):
             self.profiled = True
-        elif isinstance(event, PhaseChanged) and self._is_terminal:
+        elif isinstance(event, PhaseChanged):
             share = "" if event.fraction is None else f" {event.fraction:.0%}"
-            self._draw(f"{event.phase}{share}...")
+            self._live.draw([Part(f"{event.phase}{share}...")])
 
     def clear(self) -> None:
         """Take the live line away, before others write."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        self._live.clear()
 
-    def draw_progress(self, row: Any) -> None:
-        """A telemetry row arrived; redraws the live line now and then."""
-        if not self._is_terminal or self._started is None or time.monotonic() - self._last < REDRAW_SECONDS:
+    def draw_progress(self, row: Any, newest: Any) -> None:
+        """A telemetry row arrived, and the newest step's; redraws the live line now and then."""
+        if not self._live.is_possible or self._started is None:
+            return
+        self._meter.see_rows(newest)
+        self._meter.see_telemetry(row)
+        if time.monotonic() - self._last < REDRAW_SECONDS:
             return
         self._last = time.monotonic()
-        step, total, rate = int(row["step"]), self._started.total_steps, float(row["samples_per_second"])
-        self._draw(f"step {step:,} of {total:,} ({step / total:.0%})  {rate:,.0f} samples/s")
+        self._live.draw(_format_progress(self._meter.progress(), newest[-1]))
 
     def print_end(self, record: StatusRecord) -> None:
         """The run's last word."""
@@ -116,7 +117,7 @@ class Console:
         begun = self._started
         last = begun is not None and begun.step < step == begun.total_steps and not begun.ends_epoch(step)
         if loss is not None and last:  # of an epoch that was not gone through
-            self._line(f"epoch {record.epoch + 1:>3}  step {step:>7,}  train/loss {loss:.4f}")
+            self._print_parts(record.epoch + 1, step, [f"train/loss {loss:.4f}", *self._format_steps(step)])
         words = [f"{record.status} at step {step:,}"]
         if best:
             words.append(f"best {best.metric} {format_value(best.metric, best.value)} at step {best.step:,}")
@@ -135,6 +136,37 @@ class Console:
         for line in format_profile(profile, config) if profile else ["profile: no step was measured."]:
             self._line(line)
 
+    def _see_validation(self, event: Validated) -> None:
+        ends_epoch = self._started is not None and self._started.ends_epoch(event.step)
+        if ends_epoch and self._epoch_told != event.step:
+            self._validated = event  # its epoch's end is told next, in the same line
+            return
+        epoch = event.epoch + (not ends_epoch)  # the one that it is in the middle of
+        self._print_parts(epoch, event.step, _format_metrics(event))
+
+    def _print_epoch(self, event: EpochEnded) -> None:
+        """One line for the epoch: both losses, the metrics, the learning rate, and how often it was clipped."""
+        measured, self._validated = self._validated, None
+        self._epoch_told = event.step
+        loss = [f"train/loss {event.metrics['train/loss']:.4f}"] if "train/loss" in event.metrics else []
+        shown = _format_metrics(measured) if measured and measured.step == event.step else []
+        best = [shown.pop()] if shown and measured and measured.improved else []
+        self._print_parts(event.epoch, event.step, [*loss, *shown, *self._format_steps(event.step), *best])
+
+    def _format_steps(self, step: int) -> list[str]:
+        """What the steps of the epoch up to ``step`` tell."""
+        if self._folder is None or self._started is None:
+            return []
+        first = (step - 1) // self._started.steps_per_epoch * self._started.steps_per_epoch + 1
+        rows = read_steps(self._folder.series_file, first, step)
+        told = [f"lr {rows['lr'][-1]:.3g}"] if len(rows) else []
+        if self._limit is not None and (clipped := count_clipped(rows["grad_norm"], self._limit)).made:
+            told.append(f"clipped {format_clipped(clipped)}")
+        return told
+
+    def _print_parts(self, epoch: int, step: int, parts: Sequence[str]) -> None:
+        self._live.print([f"epoch {epoch:>3}", f"step {step:>7,}", *parts])
+
     def _describe_data(self, report: DataReport) -> None:
         parts = ", ".join(f"{count:,} {name}" for name, count in report.samples.items())
         self._line(f"data: {parts}; {report.class_count:,} classes; {report.batches.reason}")
@@ -142,40 +174,28 @@ class Console:
             self._line(f"note: {note}")
 
     def _line(self, text: str) -> None:
-        text = escape_unprintable(text)  # names in it may be a stranger's
-        if self._live is None:
-            write_error(f"{text}\n")
-        else:
-            self._live.console.print(text, soft_wrap=True, markup=False, highlight=False, emoji=False)
-
-    def _draw(self, text: str) -> None:
-        from rich.text import Text  # late: only a terminal needs it
-
-        if self._live is None:
-            self._live = _start_live()
-        self._live.update(Text(escape_unprintable(text), no_wrap=True, overflow="ellipsis"), refresh=True)
+        self._live.print([text])
 
 
-class _StandardError:
-    """Standard error for rich: what cannot be written there costs nothing."""
+def _format_progress(progress: Progress, row: Any) -> list[Part]:
+    """The parts of the line that changes: all figures are of the step that it names."""
+    parts = [
+        Part(f"epoch {progress.epoch}/{progress.epochs}", 3),
+        Part(f"step {progress.step:,}/{progress.total_steps:,}", 0),
+        Part(f"loss {row['loss']:.4g}", 1),
+        Part(f"grad norm {row['grad_norm']:.3g}", 4),
+        Part(f"lr {row['lr']:.3g}", 5),
+        Part(f"{progress.samples_per_second:,.0f} samples/s", 6),
+    ]
+    if progress.eta is not None:
+        parts.append(Part(f"{format_duration(progress.eta)} left", 2))
+    return parts
 
-    encoding = property(lambda self: sys.stderr.encoding)
-    write = staticmethod(write_error)
 
-    def flush(self) -> None:
-        """``write_error`` did it."""
-
-
-def _start_live() -> Live:
-    """A line that changes at the end of the terminal; what is printed by its console goes above it."""
-    from rich.console import Console as Terminal
-    from rich.live import Live
-
-    terminal = Terminal(file=cast(IO[str], _StandardError()), force_terminal=True)
-    live = Live(console=terminal, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
-    live.start()
-    terminal.show_cursor(True)  # a process that is killed could not bring it back
-    return live
+def _format_metrics(event: Validated) -> list[str]:
+    """Each metric, and whether they are the best so far."""
+    shown = [f"{name} {format_value(name, value)}" for name, value in event.metrics.items()]
+    return [*shown, "best"] if event.improved else shown
 
 
 def _length(started: AttemptStarted) -> str:

@@ -30,6 +30,18 @@ def format_bytes(size: float) -> str:
     return f"{size:.3g} TB" if size < 999.5 else f"{size:.0f} TB"
 
 
+def format_duration(seconds: float) -> str:
+    """ "42 s", "3 min 20 s", "2 h 05 min", "3 d 4 h"."""
+    whole = round(max(seconds, 0.0))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
 def join_sentences(sentences: Sequence[str]) -> str:
     """``sentences`` as one: only the last keeps its full stop."""
     return "; ".join([*(each.removesuffix(".") for each in sentences[:-1]), *sentences[-1:]])

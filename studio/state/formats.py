@@ -9,18 +9,6 @@ from training import catalog
 from training.config.rules.metrics import is_known, is_share, metric
 
 
-def format_duration(seconds: float) -> str:
-    """ "42 s", "3 min 20 s", "2 h 05 min", "3 d 4 h"."""
-    whole = round(max(seconds, 0.0))
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    if whole < 86400:
-        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-    return f"{whole // 86400} d {whole % 86400 // 3600} h"
-
-
 def format_number(value: float, digits: int = 4) -> str:
     """Four significant digits; scientific where plain figures would hide the size."""
     if not math.isfinite(value):

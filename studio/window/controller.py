@@ -20,7 +20,6 @@ from studio.forms.consent_editor import ask_to_run
 from studio.panels.run_words import STATE_WORDS
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
-from studio.state.runs.progress import Progress
 from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_run
 from studio.window.crash_notices import CrashNotices
@@ -30,6 +29,7 @@ from studio.window.page_entries import PAGES
 from studio.window.preferences import PreferencesDialog
 from studio.window.start_notices import StartNotices
 from training.errors import InputError
+from training.runs.records.progress import Progress
 from training.system.untrusted import escape_unprintable
 
 

@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QWidget
 from studio.actions.runs import delete_run
 from studio.state.context import AppContext
 from studio.state.formats import format_metric, metric_title
-from studio.state.runs.progress import best_of
 from studio.state.runs.run_library import RunSummary
 from studio.state.runs.way_on import START_OVER, way_on
 from studio.theme import SPACING, Tone
 from studio.widgets import Banner, vbox
+from training.runs.records.progress import best_of
 
 _ENDS: dict[str, tuple[str, Tone]] = {
     "completed": ("completed", "success"),

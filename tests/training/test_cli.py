@@ -82,7 +82,7 @@ def test_a_run_shorter_than_an_epoch_tells_its_steps_and_their_loss(config: Path
     assert main(["run", str(config), "--set", "loop.epochs=1"]) == 0
     told = capsys.readouterr().err
     assert "started: 1 epoch of 8 steps on " in told
-    assert told.count("train/loss") == told.count("epoch   1  step       8  val/loss") == 1
+    assert told.count("train/loss") == told.count("epoch   1  step       8  ") == told.count("val/loss") == 1
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from training.cli.curves import write_epochs, write_steps
 from training.cli.options import workspace_of
 from training.cli.restore import format_set_aside, set_aside_records
 from training.config import RunConfig
@@ -22,11 +23,12 @@ from training.console import (
     pick,
 )
 from training.environment import Environment
-from training.errors import format_bytes, pluralize
+from training.errors import InputError, format_bytes, pluralize
 from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, Found, PhaseChanged, StepSkipped
 from training.runs.records.environment import read_environment
 from training.runs.records.evaluation import PARTS, Evaluation, read_evaluation
 from training.runs.records.forms import StatusRecord
+from training.runs.records.gradients import ClippedSteps, count_run, format_clipped
 from training.runs.records.history import History
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
 from training.runs.rewind import list_set_aside
@@ -59,18 +61,28 @@ def list_runs(arguments: argparse.Namespace) -> int:
 
 def show_run(arguments: argparse.Namespace) -> int:
     """Print all that is known of a run; returns the exit code."""
+    if arguments.epochs and not arguments.csv:
+        raise InputError("--epochs belongs to --csv; see python -m training show --help.")
+    if arguments.csv and arguments.json:
+        raise InputError("--csv and --json both fill standard output; give one of them.")
     folder = find_run(arguments.run, workspace_of(arguments))
-    record, checkpoints = folder.status(), list_checkpoints(folder)
     history = History(folder.events_file)
+    if arguments.csv:
+        history.poll()
+        (write_epochs if arguments.epochs else write_steps)(folder, history)
+        return 0
+    record, checkpoints = folder.status(), list_checkpoints(folder)
     events = _last_attempt(history.poll())
     began = [event.environment for event in history.attempts if event.environment.model_fields_set]
     environment = began[-1] if began else read_environment(folder)
     config = read_config_text(folder.config_file)
     profile = read_profile(folder)
+    clipped = count_run(folder, history)
     kept = {part: evaluation for part in PARTS if (evaluation := read_evaluation(folder, part))}
     if arguments.json:
         shown = _history_record(history, checkpoints, events)
         shown["profile"] = profile.model_dump() if profile else None
+        shown["clipped"] = _clipped_record(*clipped) if clipped else None
         shown["set_aside"] = set_aside_records(folder)
         shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
         print_json(record.dump() | shown | {"environment": environment.record(), "config": config})
@@ -78,6 +90,8 @@ def show_run(arguments: argparse.Namespace) -> int:
     lines = [format_run(record), f"folder     {folder.path}", *_format_origin(record)]
     lines += _format_attempt(events, environment)
     lines += _format_skips(history.skipped)
+    if clipped is not None and clipped[1].made:
+        lines.append(_format_clipped_steps(*clipped))
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.metrics.items()]
     lines += [line for part, evaluation in kept.items() for line in _format_evaluation(part, evaluation).splitlines()]
     lines += [_format_checkpoint(info) for info in checkpoints]
@@ -191,6 +205,16 @@ def _format_skips(skipped: Sequence[StepSkipped]) -> list[str]:
         rest = f" and {more:,} more" if more > 0 else ""
         lines.append(f"skipped    step {event.step:,} with {', '.join(event.names)}{rest}: its gradient was not finite")
     return lines
+
+
+def _clipped_record(limit: float, steps: ClippedSteps) -> dict[str, JsonValue]:
+    return {"clip_norm": limit, "share": steps.share} | pick(steps, "clipped", "made", "skipped")
+
+
+def _format_clipped_steps(limit: float, steps: ClippedSteps) -> str:
+    """How often the gradient was clipped."""
+    skipped = f"; {steps.skipped:,} skipped" if steps.skipped else ""
+    return f"clipped    {format_clipped(steps)} of {pluralize(steps.made, 'step')} (gradient norm above {limit:g}){skipped}"
 
 
 def _format_checkpoint(info: CheckpointInfo) -> str:

@@ -37,7 +37,7 @@ class StepLogger:
         session: Session,
         folder: RunFolder,
         skips: NonFiniteLog,
-        on_flush: Callable[[np.void], None] | None = None,
+        on_flush: Callable[[Rows, Rows], None] | None = None,
     ) -> None:
         self._session = session
         self._folder = folder
@@ -56,6 +56,7 @@ class StepLogger:
         self._row_samples = 0
         self._row_seconds = self._row_waited = 0.0
         self._row_due = 0.0
+        self._newest = np.zeros(0, STEP_ROW)  # row of the series
 
     @property
     def samples_per_second(self) -> float:
@@ -86,6 +87,7 @@ class StepLogger:
         skips = self._fold(rows, samples, windows)
         with explain_disk_errors(self._folder.series_file):
             self._series.append(rows[rows["step"] <= self._session.progress.step])
+        self._newest = rows[-1:]
         self._note_time()
         if self._last_flush >= self._row_due:
             self._look_at_the_engine()
@@ -157,9 +159,9 @@ class StepLogger:
         row = self._write_row()
         self._row_due = self._last_flush + ROW_SECONDS
         if self._on_flush is not None:
-            self._on_flush(row)
+            self._on_flush(row, self._newest)
 
-    def _write_row(self) -> np.void:
+    def _write_row(self) -> Rows:
         seconds, device = self._row_seconds, self._session.device
         row = np.zeros(1, FLUSH_ROW)
         row["time"] = time.time()
@@ -174,8 +176,7 @@ class StepLogger:
             self._telemetry.append(row)
         self._row_samples = 0
         self._row_seconds = self._row_waited = 0.0
-        written: np.void = row[0]
-        return written
+        return row
 
     def sync(self) -> None:
         """Make the series survive a power cut; done before a checkpoint refers to it."""

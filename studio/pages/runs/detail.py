@@ -22,8 +22,7 @@ from studio.panels.profile_view import ProfileView
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import status_words
 from studio.state.context import AppContext
-from studio.state.formats import format_duration, format_metric, metric_title
-from studio.state.runs.progress import best_of
+from studio.state.formats import format_metric, metric_title
 from studio.state.runs.run_library import RunSummary
 from studio.state.runs.run_reading import RunReader, RunReading
 from studio.state.runs.way_on import RESUME, way_on
@@ -32,9 +31,10 @@ from studio.widgets import Card, ElidedLabel, StatusPill, Stretch, button, hbox,
 from training.catalog.summary import summarize
 from training.config import RunConfig
 from training.data_report import DataReport
-from training.errors import TrainingError
+from training.errors import TrainingError, format_duration
 from training.events import AttemptStarted, DataPrepared, Event, Failed, Stopped
 from training.runs.records.forms import StatusRecord
+from training.runs.records.progress import best_of
 from training.runs.step_profile import Profile, read_profile
 
 logger = logging.getLogger(__name__)

@@ -9,13 +9,14 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu
 from studio.engine.state import ENDED, RunAction, RunState, is_enabled
 from studio.panels.checkpoint_panel import EXPORT_BEST
 from studio.panels.run_words import STATE_WORDS
-from studio.state.formats import format_duration, format_rate
+from studio.state.formats import format_rate
 from studio.state.runs.live_run import LiveRun, summary_of
-from studio.state.runs.progress import Progress
 from studio.state.runs.way_on import RESUME, way_on
 from studio.theme import SPACING, icon, set_property, set_role
 from studio.widgets import Card, ElidedLabel, ProgressLine, StatusPill, button, hbox, label
 from training.control import Command
+from training.errors import format_duration
+from training.runs.records.progress import Progress
 
 _TONES = {
     RunState.COMPLETED: "success",

@@ -8,10 +8,10 @@ import numpy as np
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.state.formats import format_metric, format_number, format_rate, metric_title
-from studio.state.runs.progress import Progress
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card
 from training.events import Event, Validated
+from training.runs.records.progress import Progress
 from training.runs.records.series import Rows
 
 _RECENT = 20  # steps: one batch's loss jumps too much to be read

@@ -26,7 +26,6 @@ from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import UNLISTED
 from studio.panels.settings_dialog import show_settings
 from studio.state.context import AppContext
-from studio.state.runs.progress import Progress
 from studio.state.runs.way_on import way_on
 from studio.theme import SPACING
 from studio.widgets import Card, EmptyState, in_widget, scroll_area, vbox
@@ -41,6 +40,7 @@ from training.events import (
     PhaseChanged,
     Validated,
 )
+from training.runs.records.progress import Progress
 from training.runs.records.series import Rows
 
 _LOOK_AGAIN = 5000  # milliseconds between two looks for runs that others train, while there is nothing to watch

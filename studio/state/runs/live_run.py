@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, Signal, Slot
 from studio.engine.messages import EngineDeath
 from studio.engine.monitor import RunMonitor
 from studio.engine.state import LIVE, RunState, derive_state
-from studio.state.runs.progress import Progress, ProgressMeter
 from training.catalog.summary import summarize
 from training.config import RunConfig
 from training.control import Command, send
@@ -18,6 +17,7 @@ from training.errors import InputError, TrainingError
 from training.events import FINAL_EVENTS, AttemptStarted, Completed, Event, PhaseChanged
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
+from training.runs.records.progress import Progress, ProgressMeter
 
 logger = logging.getLogger(__name__)
 

@@ -17,11 +17,12 @@ from PySide6.QtCore import (
     Slot,
 )
 
-from studio.state.formats import format_ago, format_duration, format_metric, metric_title
-from studio.state.runs.progress import best_of
+from studio.state.formats import format_ago, format_metric, metric_title
 from studio.state.runs.run_library import RunLibrary, RunSummary
 from studio.theme import icon
 from training.config.rules.metrics import is_known, metric
+from training.errors import format_duration
+from training.runs.records.progress import best_of
 
 RUN_ROLE = Qt.ItemDataRole.UserRole
 SPARK_ROLE = Qt.ItemDataRole.UserRole + 1

@@ -9,12 +9,12 @@ import pytest
 
 from studio.state.formats import (
     format_ago,
-    format_duration,
     format_metric,
     format_number,
     format_rate,
     metric_title,
 )
+from training.errors import format_duration
 
 
 @pytest.mark.parametrize(

@@ -212,10 +212,10 @@ def _work(writer: RunWriter, session: Session, restore: Restore | None) -> None:
 def _train(writer: RunWriter, session: Session, restore: Restore | None, closing: ExitStack) -> Event:
     """Train until done or stopped; returns what to tell last. What is opened is closed with ``closing``."""
 
-    def after_flush(row: Any) -> None:
+    def after_flush(row: Any, newest: Any) -> None:
         writer.book.samples_per_second = step_logger.samples_per_second
         writer.book.catch_up()
-        writer.tell(writer.hooks.flushed, row)
+        writer.tell(writer.hooks.flushed, row, newest)
         for finding in watch.look():
             writer.emit(finding)
         if profiler.look(writer.control):

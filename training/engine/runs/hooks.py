@@ -16,12 +16,12 @@ from training.runs.resume_plan import ResumePlan
 @dataclass
 class Hooks:
     """``planned`` hears what is taken over, before anything is made, ``started`` of the run folder, ``watch`` of every
-    event, ``flushed`` of each telemetry row. ``kept``: where a process that trains more than once keeps its data between two
+    event, ``flushed`` of each telemetry row and the newest step's (1,) row. ``kept``: where a process that trains more than once keeps its data between two
     runs."""
 
     planned: Callable[[ResumePlan], None] = lambda sheet: None
     started: Callable[[RunFolder], None] = lambda folder: None
     watch: Callable[[Event], None] = lambda event: None
-    flushed: Callable[[Any], None] = lambda row: None
+    flushed: Callable[[Any, Any], None] = lambda row, newest: None
     control: Control = field(default_factory=Control)
     kept: PreparedData | None = None

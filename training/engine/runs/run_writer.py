@@ -126,10 +126,10 @@ class RunWriter:
             self.emit(PhaseChanged(phase=name))
         return before
 
-    def tell(self, listener: Callable[[Any], None], news: Any) -> None:
+    def tell(self, listener: Callable[..., None], *news: Any) -> None:
         """Call ``listener``; one that is gone (a closed terminal or pipe) ends no run."""
         try:
-            listener(news)
+            listener(*news)
         except OSError as error:
             logger.warning("Nobody hears of the run any more: %s", error)
 

@@ -159,6 +159,18 @@ def read_series(path: Path, dtype: np.dtype[np.void] = STEP_ROW) -> Rows:
     return SeriesReader(path, dtype).read()[1]
 
 
+def read_steps(path: Path, first: int, last: int) -> Rows:
+    """The rows of the steps ``first`` to ``last``, counted from 1, without reading others; those that there are."""
+    first, last = max(first, 1), min(last, count_rows(path, STEP_ROW))
+    if last < first:
+        return np.empty(0, STEP_ROW)
+    size = STEP_ROW.itemsize
+    with _open_series(path, STEP_ROW) as stream:
+        stream.seek(_HEADER + (first - 1) * size)
+        data = stream.read((last - first + 1) * size)
+    return np.frombuffer(data[: len(data) // size * size], STEP_ROW)
+
+
 def sample_series(path: Path, stretches: int, length: int) -> Rows:
     """At most ``stretches`` runs of ``length`` step rows each, evenly spaced over ``path``; all rows where there are no
     more. What is read does not grow with the series. Empty when there is no file.

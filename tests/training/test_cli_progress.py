@@ -1,0 +1,78 @@
+"""What a run tells in a terminal and beside it: one line an epoch, one line that changes."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.training.commands import Captured, json_line
+from training.cli import main
+from training.live_line import Part, fit_parts
+from training.runs.folder import RunFolder
+from training.runs.records.series import read_series
+
+EPOCH = re.compile(r"epoch +\d+  step +\d+  train/loss \S+  val/loss \S+ .*lr \S+  clipped \S+%")
+
+
+def test_each_epoch_is_one_plain_line_with_its_rate_and_the_share_of_clipped_steps(
+    config: Path, capsys: Captured
+) -> None:
+    assert main(["run", str(config), "--set", "loop.clip_norm=0.3", "--json"]) == 0
+    told = capsys.readouterr()
+    assert "\x1b" not in told.err
+    assert "\r" not in told.err
+    folder = RunFolder(next((Path(os.environ["TRAINWRIGHT_WORKSPACE"]) / "runs").iterdir()))
+    rows = read_series(folder.series_file)
+    lines = [line for line in told.err.splitlines() if line.startswith("epoch")]
+    assert len(lines) == 3
+    for line, first in zip(lines, (0, 8, 16), strict=True):
+        assert EPOCH.match(line), line
+        epoch = rows[first : first + 8]
+        assert f"lr {epoch['lr'][-1]:.3g}  " in line
+        assert f"clipped {sum(epoch['grad_norm'] > 0.3) / 8:.0%}" in line
+    assert 0 < (rows["grad_norm"] > 0.3).sum() < len(rows)  # or no share would be told wrong
+    assert main(["run", str(config), "--set", "loop.clip_norm=none"]) == 0
+    assert "clipped" not in capsys.readouterr().err
+
+
+def test_show_tells_how_many_steps_were_clipped(config: Path, capsys: Captured) -> None:
+    assert main(["run", str(config), "--set", "loop.clip_norm=0.3", "--json"]) == 0
+    run = json_line(capsys)
+    clipped = int((read_series(RunFolder(Path(run["folder"])).series_file)["grad_norm"] > 0.3).sum())
+    assert main(["show", run["run"], "--json"]) == 0
+    shown = json_line(capsys)["clipped"]
+    assert shown == {"clip_norm": 0.3, "share": clipped / 24, "clipped": clipped, "made": 24, "skipped": 0}
+    assert main(["show", run["run"]]) == 0
+    assert f"clipped    {clipped / 24:.0%} of 24 steps (gradient norm above 0.3)\n" in capsys.readouterr().out
+
+
+def test_parts_that_do_not_fit_into_a_line_are_left_out_whole() -> None:
+    parts = [Part("epoch 1/5", 2), Part("step 7/40"), Part("loss 0.5", 1), Part("lr 0.001", 3)]
+    assert fit_parts(parts, 80) == "epoch 1/5  step 7/40  loss 0.5  lr 0.001"
+    assert fit_parts(parts, 39) == "epoch 1/5  step 7/40  loss 0.5"
+    assert fit_parts(parts, 20) == "step 7/40  loss 0.5"
+    assert fit_parts(parts, 3) == "step 7/40"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [80, 40])
+def test_the_live_line_of_a_terminal_fits_and_names_its_figures(config: Path, tmp_path: Path, columns: int) -> None:
+    words = ["run", str(config), "--set", "loop.epochs=40", "--workspace", str(tmp_path)]
+    spawn = "import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)"
+    variables = os.environ | {"TERM": "xterm", "COLUMNS": str(columns)}
+    terminal = [sys.executable, "-c", spawn, sys.executable, "-m", "training", *words]
+    done = subprocess.run(terminal, capture_output=True, text=True, check=True, env=variables)
+    drawn = [line.split("\x1b[2K")[-1] for line in re.split(r"[\r\n]", done.stdout)]
+    live = [line for line in drawn if re.match(r"(epoch \d+/40  )?step \d+/320  loss ", line)]
+    assert live, done.stdout
+    assert all(len(line) <= columns for line in live)
+    if columns == 80:
+        assert any(re.search(r"loss \S+  grad norm \S+  lr \S+", line) for line in live)
+    dumb = subprocess.run(terminal, capture_output=True, text=True, check=True, env=variables | {"TERM": "dumb"})
+    assert "\x1b" not in dumb.stdout
+    assert EPOCH.search(dumb.stdout)

@@ -1,0 +1,101 @@
+"""``python -m training show RUN --csv``: a run's curves as a table, for other programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.config import RunConfig
+from training.core.batch_plan import BatchPlan
+from training.runs.folder import RunFolder
+from training.runs.records.history import History
+from training.runs.records.series import FLUSH_ROW, STEP_ROW, count_rows, read_series, read_steps
+from training.streams import write_out
+
+STEP_COLUMNS = ("step", "epoch", "lr", "loss", "grad_norm", "samples", "seconds")
+EPOCH_COLUMNS = ("epoch", "step", "train_loss")
+_AT_ONCE = 10_000  # steps
+
+Cell = int | float | str
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Samples of a full step and of an epoch's last one, and the steps of an epoch."""
+
+    full: int
+    last: int
+    steps_per_epoch: int
+
+    def of(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Samples of each of these steps, counted from 1."""
+        return np.where(steps % self.steps_per_epoch == 0, self.last, self.full)
+
+
+def write_steps(folder: RunFolder, history: History) -> None:
+    """A row for each step. ``epoch`` counts from 1; ``seconds`` is the training time of the step: the mean over the steps between
+    two looks at the engine, some ten a second, as single ones are not timed. What was not recorded is left empty."""
+    counts = _step_counts(folder.readable_config(), history)
+    seconds = _step_seconds(folder, history, counts)
+    _write([STEP_COLUMNS])
+    for first in range(1, count_rows(folder.series_file, STEP_ROW) + 1, _AT_ONCE):
+        rows = read_steps(folder.series_file, first, first + _AT_ONCE - 1)
+        samples = counts.of(rows["step"]).tolist() if counts else repeat("")
+        spent = [value or "" for value in seconds[first - 1 : first - 1 + len(rows)].tolist()]
+        columns = (rows[name].tolist() for name in ("lr", "loss", "grad_norm"))
+        _write(zip(rows["step"].tolist(), (rows["epoch"] + 1).tolist(), *columns, samples, spent, strict=False))
+
+
+def write_epochs(folder: RunFolder, history: History) -> None:
+    """A row for each epoch with its validation, and the learning rate of its last step."""
+    ends = history.epochs
+    metrics = list(dict.fromkeys(name for end in ends for name in end.metrics if name.startswith("val/")))
+    _write([(*EPOCH_COLUMNS, *metrics, "lr")])
+    for end in ends:
+        last = read_steps(folder.series_file, end.step, end.step)
+        measured: list[Cell] = [float(end.metrics[name]) if name in end.metrics else "" for name in metrics]
+        loss: Cell = float(end.metrics["train/loss"]) if "train/loss" in end.metrics else ""
+        _write([(end.epoch, end.step, loss, *measured, float(last["lr"][0]) if len(last) else "")])
+
+
+def _write(rows: Iterable[Sequence[Cell]]) -> None:
+    """Floats are written as Python does: the shortest text that is read back as the same number."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    write_out(text.getvalue())
+
+
+def _step_counts(config: RunConfig | None, history: History) -> _Counts | None:
+    """None where it is not known, or no longer as the settings say."""
+    samples = history.data.report.samples.get("train", 0) if history.data else 0
+    if config is None or not history.attempts or samples < 1:
+        return None
+    plan = BatchPlan(samples, config.loop.batch_size, config.loop.accumulation)
+    if plan.steps != history.attempts[-1].steps_per_epoch:
+        return None
+    return _Counts(plan.samples_per_step, plan.samples(plan.steps - 1), plan.steps)
+
+
+def _step_seconds(folder: RunFolder, history: History, counts: _Counts | None) -> NDArray[np.float64]:
+    """Of each step its training time; 0 where it is not known."""
+    seconds = np.zeros(count_rows(folder.series_file, STEP_ROW))
+    if counts is None:
+        return seconds
+    looks = read_series(folder.telemetry_file, FLUSH_ROW)
+    samples = np.concatenate([[0], np.cumsum(counts.of(np.arange(1, len(seconds) + 1)))])
+    ends = [*(attempt.time for attempt in history.attempts[1:]), np.inf]
+    for attempt, end in zip(history.attempts, ends, strict=True):
+        seconds[attempt.step :] = 0.0  # done again
+        before = attempt.step
+        for look in looks[(looks["time"] >= attempt.time) & (looks["time"] < end)]:
+            step, rate = min(int(look["step"]), len(seconds)), float(look["samples_per_second"])
+            if step > before and rate > 0:
+                seconds[before:step] = (samples[step] - samples[before]) / rate / (step - before)
+            before = step
+    return seconds
