@@ -18,6 +18,8 @@ from training.config.files import overrides_of
 from training.data_report import DataReport
 from training.errors import format_duration, pluralize
 from training.events import (
+    REACHED,
+    STOPPED_EARLY,
     AttemptStarted,
     DataPrepared,
     EpochEnded,
@@ -124,7 +126,7 @@ class Console:
         if record.samples_per_second:
             words.append(f"{record.samples_per_second:,.0f} samples/s")
         self._line(", ".join(words))
-        if record.status != "completed" and record.reason:
+        if record.reason and (record.status != "completed" or record.reason.startswith((STOPPED_EARLY, REACHED))):
             self._line(f"{record.reason} {record.advice or ''}".rstrip())
         if record.status == "stopped" or record.fix:
             known = record.last_checkpoint or record.fix
@@ -142,16 +144,17 @@ class Console:
             self._validated = event  # its epoch's end is told next, in the same line
             return
         epoch = event.epoch + (not ends_epoch)  # the one that it is in the middle of
-        self._print_parts(epoch, event.step, _format_metrics(event))
+        self._print_parts(epoch, event.step, [*_format_metrics(event), *_format_verdict(event)])
 
     def _print_epoch(self, event: EpochEnded) -> None:
         """One line for the epoch: both losses, the metrics, the learning rate, and how often it was clipped."""
         measured, self._validated = self._validated, None
         self._epoch_told = event.step
         loss = [f"train/loss {event.metrics['train/loss']:.4f}"] if "train/loss" in event.metrics else []
-        shown = _format_metrics(measured) if measured and measured.step == event.step else []
-        best = [shown.pop()] if shown and measured and measured.improved else []
-        self._print_parts(event.epoch, event.step, [*loss, *shown, *self._format_steps(event.step), *best])
+        shown, verdict = list[str](), list[str]()
+        if measured and measured.step == event.step:
+            shown, verdict = _format_metrics(measured), _format_verdict(measured)
+        self._print_parts(event.epoch, event.step, [*loss, *shown, *self._format_steps(event.step), *verdict])
 
     def _format_steps(self, step: int) -> list[str]:
         """What the steps of the epoch up to ``step`` tell."""
@@ -193,9 +196,13 @@ def _format_progress(progress: Progress, row: Any) -> list[Part]:
 
 
 def _format_metrics(event: Validated) -> list[str]:
-    """Each metric, and whether they are the best so far."""
-    shown = [f"{name} {format_value(name, value)}" for name, value in event.metrics.items()]
-    return [*shown, "best"] if event.improved else shown
+    return [f"{name} {format_value(name, value)}" for name, value in event.metrics.items()]
+
+
+def _format_verdict(event: Validated) -> list[str]:
+    """Whether they are the best so far, and early stopping's counter."""
+    early = [f"{STOPPED_EARLY} {event.stale_words}"] if event.stale else []
+    return ["best", *early] if event.improved else early
 
 
 def _length(started: AttemptStarted) -> str:

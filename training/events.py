@@ -87,6 +87,15 @@ class Validated(Event):
     epoch: int
     metrics: Mapping[str, float]
     improved: bool
+    stale: int | None = None
+    """With early stopping: the validations since the monitored metric was better by enough, this one included; the run ends when
+    there are ``patience`` of them. None of one that decides nothing, and without early stopping."""
+    patience: int | None = None
+
+    @property
+    def stale_words(self) -> str:
+        """ "3 of 5", early stopping's counter; "" where it does not count."""
+        return "" if self.stale is None or self.patience is None else f"{self.stale} of {self.patience}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +165,11 @@ def inform(title: str, advice: str = "", *, step: int = 0, fix: Mapping[str, Jso
 def warn(title: str, advice: str = "", *, step: int = 0, fix: Mapping[str, JsonValue] | None = None) -> Found:
     """What is doubtful or went wrong; ``fix`` are settings that mend it."""
     return Found(level="warning", title=title, advice=advice, step=step, fix=fix or {})
+
+
+STOPPED_EARLY, REACHED = "early stopping", "reached"
+"""What the ``reason`` of a run begins with that ended before its last step, by ``loop.early_stopping_patience`` or
+``loop.stopping_threshold``."""
 
 
 @dataclass(frozen=True, kw_only=True)

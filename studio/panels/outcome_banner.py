@@ -17,7 +17,7 @@ from studio.state.runs.way_on import RESUME, START_OVER, WayOn
 from studio.theme import Tone, font
 from studio.widgets import Banner, vbox
 from training.config import RunConfig
-from training.events import Completed, Event, Failed, Stopped
+from training.events import REACHED, STOPPED_EARLY, Completed, Event, Failed, Stopped
 
 
 class OutcomeBanner(QWidget):
@@ -77,8 +77,11 @@ class OutcomeBanner(QWidget):
             self._say(
                 "warning", "The run was interrupted", f"{text} {way.kept}", death.log if death else "", can_resume
             )
-        elif state is RunState.COMPLETED and isinstance(final, Completed) and "early" in final.reason:
-            self._say("info", "Stopped early by its own rule", final.reason, "", False)
+        elif state is RunState.COMPLETED and isinstance(final, Completed):
+            if final.reason.startswith(STOPPED_EARLY):
+                self._say("info", "Stopped early by its own rule", final.reason, "", False)
+            elif final.reason.startswith(REACHED):
+                self._say("info", "Reached its target", final.reason, "", False)
 
     def _say(
         self, tone: Tone, title: str, text: str, log: str, can_resume: bool, fix: Mapping[str, JsonValue] | None = None

@@ -83,6 +83,11 @@ class Progress:
             self.best_value, self.best_step = value, self.step
         return improved
 
+    def has_reached(self, monitor: str, maximize: bool, threshold: float) -> bool:
+        """Whether the newest validation that counts was at least as good as that."""
+        value = math.nan if math.isnan(self.metrics["val/loss"]) else self.metrics[monitor]
+        return value >= threshold if maximize else value <= threshold
+
     def step_back(self, step: int, epoch: int, window: int) -> None:
         """The steps behind this one do not count."""
         self.step, self.epoch, self.window = step, epoch, window

@@ -6,13 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from training.checkpoints.load import load_weights
+from training.config.rules.metrics import metric
 from training.control import Control
 from training.engine.evaluate import evaluate
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.step_logger import StepLogger
-from training.events import EpochEnded, Validated
+from training.events import REACHED, STOPPED_EARLY, EpochEnded, Validated
 from training.objectives import Tables
 from training.runs.records.evaluation import Part, note_evaluation
 from training.runs.storage import explain_disk_errors
@@ -63,12 +64,16 @@ class Validation:
         improved = progress.judge(metrics, config.monitor, config.maximize, loop.early_stopping_min_delta)
         if improved:
             self._keep_tables("validation", progress.step, tables)
-        self._tell(metrics, improved)
+        self._tell(metrics, improved, progress.stale_validations)
         if session.schedule.plateau is not None:
             session.schedule.plateau.update(metrics[config.monitor], config.maximize)
         if loop.early_stopping_patience is not None and progress.stale_validations >= loop.early_stopping_patience:
             stale = progress.stale_validations
-            progress.finish(f"early stopping: {config.monitor} has not improved for {stale} validations")
+            progress.finish(f"{STOPPED_EARLY}: {config.monitor} has not improved for {stale} validations")
+        threshold = loop.stopping_threshold
+        if threshold is not None and progress.has_reached(config.monitor, config.maximize, threshold):
+            shown, asked = (metric(config.monitor).show(value) for value in (metrics[config.monitor], threshold))
+            progress.finish(f"{REACHED} {config.monitor} {shown} (loop.stopping_threshold: {asked})")
         return improved
 
     def _measure(self) -> tuple[dict[str, float], Tables]:
@@ -93,9 +98,14 @@ class Validation:
         progress.metrics.update(metrics)
         self._tell(metrics, improved=False)
 
-    def _tell(self, metrics: dict[str, float], improved: bool) -> None:
+    def _tell(self, metrics: dict[str, float], improved: bool, stale: int | None = None) -> None:
+        """``stale`` is early stopping's count, of a validation that counts."""
         progress = self._session.progress
-        self._writer.emit(Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=improved))
+        patience = self._session.config.loop.early_stopping_patience if stale is not None else None
+        counted = {"stale": stale, "patience": patience} if patience is not None else {}
+        self._writer.emit(
+            Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=improved, **counted)
+        )
 
     def _keep_tables(self, part: Part, step: int, tables: Tables) -> None:
         """Write down what the best validation so far, or the test, found besides single numbers."""

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 from training.errors import InputError
+from training.events import REACHED, STOPPED_EARLY
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import checkpoint_name
 
@@ -24,8 +25,10 @@ def explain_complete(folder: RunFolder, checkpoint: Path | None) -> str:
     except InputError:  # the resume mends what can be mended and says the rest
         return ""
     reason = record.reason or ""
-    if "early" in reason:
+    if reason.startswith(STOPPED_EARLY):
         longer = "loop.early_stopping_patience=none"
+    elif reason.startswith(REACHED):
+        longer = "loop.stopping_threshold=none"
     elif loop.max_steps is not None and record.step >= loop.max_steps:
         longer = f"loop.max_steps={2 * loop.max_steps}"
     else:

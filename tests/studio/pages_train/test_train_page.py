@@ -28,7 +28,7 @@ from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, train_page
 from training.config import RunConfig
 from training.control import Command
-from training.events import AttemptStarted, Failed, Found, PhaseChanged, Stopped
+from training.events import AttemptStarted, Completed, Failed, Found, PhaseChanged, Stopped, Validated
 from training.runs.folder import claim, create_run, release
 from training.runs.records.forms import Parent
 from training.runs.records.history import EventLog
@@ -349,4 +349,48 @@ def test_an_ordinary_end_needs_no_banner(qtbot: QtBot) -> None:
     banner.show_outcome(RunState.FAILED, Failed(step=1, reason="No memory.", advice="Use less."))
     assert not banner.isHidden()
     banner.show_outcome(RunState.STOPPED, None)
+    assert banner.isHidden()
+
+
+def test_early_stopping_counts_at_the_top_until_the_run_has_ended(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    folder = create_run(workspace, config())
+    log = EventLog(folder.events_file)
+    log.emit(AttemptStarted(attempt=1, step=0, total_steps=9, steps_per_epoch=3, epochs=3, device="cpu"))
+    claim(folder.path)
+    page = train_page(open_window(qtbot, context))
+    context.watch(folder.path)
+
+    def words() -> str:
+        return page.header._progress.accessibleName()
+
+    def judge(step: int, stale: int) -> None:
+        metrics = {"val/accuracy": 0.5, "val/loss": 1.0}
+        log.emit(Validated(step=step, epoch=1, metrics=metrics, improved=not stale, stale=stale, patience=5))
+
+    judge(1, 3)
+    qtbot.waitUntil(lambda: "early stopping 3 of 5" in words())
+    judge(2, 0)
+    qtbot.waitUntil(lambda: "early stopping" not in words())
+    judge(3, 5)
+    qtbot.waitUntil(lambda: "early stopping 5 of 5" in words())
+    reason = "early stopping: val/accuracy has not improved for 5 validations"
+    log.emit(Completed(step=3, reason=reason))
+    log.close()
+    release(folder.path)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
+    assert "early stopping" not in words()
+    banner = page.outcome._banner
+    assert banner is not None
+    assert "Stopped early by its own rule" in banner.accessibleName()
+
+
+def test_a_run_that_reached_its_goal_says_so(qtbot: QtBot) -> None:
+    banner = OutcomeBanner()
+    qtbot.addWidget(banner)
+    banner.show_outcome(RunState.COMPLETED, Completed(step=3, reason="reached val/accuracy 98.02%"))
+    assert banner._banner is not None
+    assert "Reached its target" in banner._banner.accessibleName()
+    banner.show_outcome(RunState.COMPLETED, Completed(step=3, reason="all steps done"))
     assert banner.isHidden()

@@ -50,7 +50,8 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
         "windows": "batch_size accumulation",
         "average": "ema_decay swa_start swa_every_steps",
         "rate": "swa_lr",
-        "judging": "validate_every_steps validation_batch_size early_stopping_patience early_stopping_min_delta",
+        "judging": "validate_every_steps validation_batch_size early_stopping_patience early_stopping_min_delta "
+        "stopping_threshold",
     },
     "loader": {"windows": "drop_last"},
     "checkpoints": {"judging": "monitor"},

@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 from training.config.describe import describe
 from training.config.fields import Section
 from training.config.paths import path_problems
+from training.config.rules.metrics import is_known, is_share
 from training.config.rules.model_problems import model_problems, text_problems
 from training.config.rules.objective_problems import objective_problems
 from training.config.rules.optimizer_problems import optimizer_problems
@@ -186,6 +187,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
         *objective_problems(config),
         *optimizer_problems(config),
         *_schedule_problems(config),
+        *_loop_problems(config),
         *model_problems(config),
         *text_problems(config),
         *path_problems(config),
@@ -201,6 +203,16 @@ def _schedule_problems(config: RunConfig) -> Iterator[Problem]:
         yield Problem("schedule.warmup_steps", "must be fewer than loop.max_steps; shorten the warm-up.")
     if schedule.kind == "multi_step" and list(schedule.milestones) != sorted(set(schedule.milestones)):
         yield Problem("schedule.milestones", "must rise from each to the next, for example 1000, 2000.")
+
+
+def _loop_problems(config: RunConfig) -> Iterator[Problem]:
+    threshold = config.loop.stopping_threshold
+    if threshold is None or not is_known(config.monitor) or not config.maximize or threshold <= 1.0:
+        return
+    fix = {"loop.stopping_threshold": threshold / 100} if threshold <= 100.0 else {}
+    percent = f"; write {threshold / 100:g} for {threshold:g} %" if fix and is_share(config.monitor) else ""
+    what = f"{config.monitor} is never more than 1, so it would not be reached at {threshold:g}{percent}."
+    yield Problem("loop.stopping_threshold", what, fix if percent else {})
 
 
 def _dataset_problems(dataset: DatasetSection) -> Iterator[Problem]:

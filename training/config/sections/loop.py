@@ -106,6 +106,14 @@ class Loop(Section):
         ge=0.0,
         log_scale=True,
     )
+    stopping_threshold: float | None = setting(
+        None,
+        "Stopping threshold",
+        "End as soon as the monitored metric is this good (EarlyStopping: stopping_threshold): 0.98 for an accuracy of 98 %, "
+        "0.1 for a loss of 0.1. The checkpoint that reached it is the best.",
+        also="target metric stop at accuracy goal",
+        placeholder="off",
+    )
     max_skipped_steps: Count = advanced(
         20,
         "Max consecutive non-finite steps",

@@ -189,6 +189,8 @@ def _end_settings(bundle: ExportBundle) -> Iterator[Setting]:
     yield from _present(loop, "validate_every_steps", "early_stopping_patience")
     if loop.early_stopping_patience:
         yield from _present(loop, "early_stopping_min_delta")
+    if loop.stopping_threshold is not None:
+        yield setting(loop, "stopping_threshold")
     words = "Steps in a row whose gradient is not finite, after which training ends."
     yield Setting(words, "MAX_SKIPPED_STEPS", loop.max_skipped_steps)
     if every:
