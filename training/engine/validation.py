@@ -102,10 +102,8 @@ class Validation:
         """``stale`` is early stopping's count, of a validation that counts."""
         progress = self._session.progress
         patience = self._session.config.loop.early_stopping_patience if stale is not None else None
-        counted = {"stale": stale, "patience": patience} if patience is not None else {}
-        self._writer.emit(
-            Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=improved, **counted)
-        )
+        told = Validated(step=progress.step, epoch=progress.epoch, metrics=metrics, improved=improved)
+        self._writer.emit(told if patience is None else replace(told, stale=stale, patience=patience))
 
     def _keep_tables(self, part: Part, step: int, tables: Tables) -> None:
         """Write down what the best validation so far, or the test, found besides single numbers."""
