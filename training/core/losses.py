@@ -40,10 +40,26 @@ def stack_terms(*batch: Tensor, functions: Sequence[Callable[..., Any]]) -> Tens
     return torch.stack([function(*batch) for function in functions])
 
 
+def add_shares(terms: Tensor, shares: Sequence[float]) -> Tensor:
+    """The sum of share * term: 0-dim, of terms (shares,)."""
+    first, *more = [share * term for share, term in zip(shares, terms.unbind(), strict=True)]
+    return sum(more, first)
+
+
+def add_means(totals: Tensor, weights: Tensor | float, shares: Sequence[float]) -> Tensor:
+    """The mean of a loss of several terms, each with its share: their ``totals`` (shares,) are divided by ``weights`` of that
+    shape, or by the one of all."""
+    return add_shares(totals / weights, shares)
+
+
 def share_means(totals: Tensor, weights: Tensor, share: float) -> Tensor:
-    """``share`` of the mean of the second term and the rest of the first, of two that ``stack_terms`` made."""
-    first, second = totals / weights
-    return (1.0 - share) * first + share * second
+    """``add_means`` with ``share`` of the second term and the rest of the first."""
+    return add_means(totals, weights, (1.0 - share, share))
+
+
+def mean_of_sum(totals: Tensor, weight: Tensor | float, shares: Sequence[float]) -> Tensor:
+    """``add_means`` of terms that all have one ``weight``: the sum is divided, once."""
+    return add_shares(totals, shares) / weight
 
 
 # ------------------------------------------------------------------------------------------------------- classes
@@ -98,14 +114,18 @@ def label_cross_entropy(outputs: Tensor, targets: Tensor, pos_weight: Tensor | N
     return total / targets.shape[1]
 
 
-def distillation_loss(outputs: Tensor, targets: Tensor, temperature: float, alpha: float) -> Tensor:
-    """alpha * T² * KL(teacher || student), both softened by the ``temperature`` T, + (1 - alpha) * cross-entropy (Hinton,
-    Vinyals and Dean, 2015; T² keeps the gradients' size). Targets are those that ``with_answers`` makes."""
+def distillation_terms(outputs: Tensor, targets: Tensor, temperature: float) -> Tensor:
+    """KL(teacher || student), both softened by the ``temperature`` T, and cross-entropy: (2,). Targets are those that
+    ``with_answers`` makes."""
     truth, answers = split_answers(targets, outputs.shape[1])
     student, teacher = [functional.log_softmax(logits / temperature, dim=1) for logits in (outputs, answers)]
     soft = functional.kl_div(student, teacher, reduction="sum", log_target=True)
-    hard = functional.cross_entropy(outputs, truth, reduction="sum")
-    return alpha * temperature**2 * soft + (1.0 - alpha) * hard
+    return torch.stack([soft, functional.cross_entropy(outputs, truth, reduction="sum")])
+
+
+def distillation_mean(totals: Tensor, weight: Tensor | float, temperature: float, alpha: float) -> Tensor:
+    """alpha * T² * the first term + (1 - alpha) * the second (Hinton, Vinyals and Dean, 2015; T² keeps the gradients' size)."""
+    return mean_of_sum(totals, weight, (alpha * temperature**2, 1.0 - alpha))
 
 
 def with_answers(targets: Tensor, logits: Tensor) -> Tensor:
@@ -135,15 +155,9 @@ def mean_error(
     return error(outputs, (targets - mean) / std, reduction="sum") / targets.shape[1]
 
 
-def weighted_error(
-    outputs: Tensor, targets: Tensor, reduction: str, errors: Sequence[tuple[float, Callable[..., Tensor]]]
-) -> Tensor:
-    """The sum of weight * error."""
-    (weight, error), *more = errors
-    total = weight * error(outputs, targets, reduction=reduction)
-    for weight, error in more:
-        total = total + weight * error(outputs, targets, reduction=reduction)
-    return total
+def stack_errors(outputs: Tensor, targets: Tensor, reduction: str, errors: Sequence[Callable[..., Tensor]]) -> Tensor:
+    """What each of the ``errors`` of ``mean_error`` makes of the batch: (errors,)."""
+    return torch.stack([error(outputs, targets, reduction=reduction) for error in errors])
 
 
 def margin_ranking(outputs: Tensor, targets: Tensor, margin: float) -> Tensor:

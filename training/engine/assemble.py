@@ -27,6 +27,7 @@ from training.engine.device import (
 from training.engine.session import Session
 from training.engine.step import choose_clip
 from training.engine.teacher import make_teacher
+from training.engine.watches.loss_parts import LossParts
 from training.errors import InputError
 from training.models import fit_to_samples, make_model
 from training.models.activation_checkpointing import checkpoint_activations
@@ -123,6 +124,7 @@ def assemble(
             total_steps=total_steps,
             freezing=freezing,
             beginning=beginning,
+            watches=[LossParts(objective)] if objective.parts else [],
         )
         session.cut_batches()
         session.make_ready()

@@ -17,6 +17,7 @@ from training.config.sections.user_file import UserFile
 from training.data import Data, MicroBatches
 from training.engine.device import Numerics
 from training.engine.progress import Progress
+from training.engine.watches.watch import Watch
 from training.models.flops import samples_at_once
 from training.models.own.user_rng import seed_user_rng, set_user_rng_state, set_user_seed, user_rng_state
 from training.models.zoo.pretrained import Pretrained
@@ -68,6 +69,7 @@ class Session:
     beginning: Pretrained | None = None  # known weights, where the network began with such
     progress: Progress = field(default_factory=Progress)
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
+    watches: list[Watch] = field(default_factory=list)
     time_part: TimePart | None = None  # while a profile is taken
     forward: Callable[[Tensor], Any] | None = None  # in training, where it is not ``answer``
     compiled: WholeStep | None = None  # takes the place of ``train_step``

@@ -13,6 +13,7 @@ from training.core.clip import clip_value, clip_value_and_norm
 from training.core.step import train_step as core_step
 from training.data import MicroBatches
 from training.engine.session import Clip, Session
+from training.engine.watches.watch import Given
 from training.optim.fast_clip import clip_norm, gradient_norm
 
 
@@ -21,9 +22,8 @@ def train_step(session: Session, window: MicroBatches, lr: float) -> tuple[Tenso
     device. Nothing here waits for the device."""
     session.set_momentum()
     model: Any = session.forward or session.answer
-    loss: Any = session.objective.loss
-    clip: Any = session.clip
-    guard: Any = session.guard
+    given: tuple[Any, Any, Any] = watch_step(session)
+    loss, clip, guard = given
     average: Any = session.update_average
     if (time_part := session.time_part) is not None:
         model, loss = time_part("forward", model), time_part("forward", loss)
@@ -42,6 +42,14 @@ def train_step(session: Session, window: MicroBatches, lr: float) -> tuple[Tenso
     )
     average(stepped)
     return total, norm
+
+
+def watch_step(session: Session) -> Given:
+    """What the step that comes next is given, with those in between who look at it."""
+    given = Given(session.objective.loss, session.clip, session.guard)
+    for watch in session.watches:
+        given = watch.wrap(session.progress.step + 1, given)
+    return given
 
 
 def choose_clip(loop: Loop) -> Clip:

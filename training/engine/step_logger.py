@@ -14,6 +14,7 @@ from torch import Tensor
 
 from training.engine.recovery.nonfinite import NonFiniteLog, Skip
 from training.engine.session import Session
+from training.engine.watches.column_log import ColumnLog
 from training.errors import TrainingError
 from training.runs.folder import RunFolder
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, Rows, SeriesWriter
@@ -46,6 +47,10 @@ class StepLogger:
         self._series = SeriesWriter(folder.series_file, STEP_ROW)
         self._telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
         self._series.truncate(session.progress.step)  # what came after the checkpoint is done again
+        self._watched = [
+            (watch, ColumnLog(folder.path / watch.file, watch.columns, session.progress.step))
+            for watch in session.watches
+        ]
         self._process = psutil.Process()
         self._process.cpu_percent()
         self._pending: list[tuple[int, int, float, int, int, Tensor, Tensor]] = []
@@ -68,6 +73,9 @@ class StepLogger:
         progress = self._session.progress
         self._pending.append((progress.step, progress.epoch, lr, samples, progress.window, loss, norm))
         self._flush_samples += samples
+        for watch, log in self._watched:
+            if (values := watch.take()) is not None:
+                log.add(progress.step, values)
 
     def restart_clock(self) -> None:
         """Leave the time since the last flush (validation, saving, a pause) out of the throughput."""
@@ -88,6 +96,8 @@ class StepLogger:
         with explain_disk_errors(self._folder.series_file):
             self._series.append(rows[rows["step"] <= self._session.progress.step])
         self._newest = rows[-1:]
+        for _, log in self._watched:
+            log.flush(self._session.progress.step)
         self._note_time()
         if self._last_flush >= self._row_due:
             self._look_at_the_engine()
@@ -106,6 +116,8 @@ class StepLogger:
     def discard(self) -> None:
         """Drop what is not written yet."""
         self._pending.clear()
+        for _, log in self._watched:
+            log.discard()
         self._row_samples = self._flush_samples = 0
         self._row_seconds = self._row_waited = 0.0
 
@@ -123,6 +135,8 @@ class StepLogger:
         """Drop whatever lies behind the session's present step."""
         self.discard()
         self._series.truncate(self._session.progress.step)
+        for _, log in self._watched:
+            log.rewind(self._session.progress.step)
         self.restart_clock()
 
     def _fold(self, rows: Rows, samples: tuple[int, ...], windows: tuple[int, ...]) -> list[Skip]:
@@ -179,8 +193,10 @@ class StepLogger:
         return row
 
     def sync(self) -> None:
-        """Make the series survive a power cut; done before a checkpoint refers to it."""
+        """Make what is written of the steps survive a power cut; done before a checkpoint refers to it."""
         self._series.sync()
+        for _, log in self._watched:
+            log.sync()
 
     def write_rest(self) -> None:
         """Write what a run that failed had done last; nothing where all is written."""
@@ -189,6 +205,8 @@ class StepLogger:
                 rows, _, _ = self._fetch()
                 with explain_disk_errors(self._folder.series_file):
                     self._series.append(rows)
+                for _, log in self._watched:
+                    log.flush(int(rows["step"][-1]))
                 self._note_time()
             if self._row_seconds:
                 self._write_row()
@@ -196,7 +214,9 @@ class StepLogger:
             logger.warning("The last steps could not be written down: %s", error)
 
     def close(self) -> None:
-        """Close both files."""
+        """Close all files."""
+        for _, log in self._watched:
+            log.close()
         self._series.close()
         self._telemetry.close()
 

@@ -39,6 +39,12 @@ class Objective:
     initial_loss: float | None = None
     """The average loss of a model that knows nothing yet; a much higher one points to a mistake. None: not known."""
 
+    parts: Mapping[str, float] = field(default_factory=dict)
+    """The terms of a combined loss by name, each with its share in it; empty for a loss of one term. Their curves are recorded
+    (``engine/watches/loss_parts``). ``loss.function`` then sums each apart, (parts,), in this order; ``loss.weigh`` says what each
+    is divided by, (parts,), or all of them are; and ``loss.mean`` brings them together, as ``core.losses.add_means`` with
+    ``shares=tuple(parts.values())`` does: loss = the sum of share * part. Names are settings' words, such as ``cross_entropy``."""
+
     @property
     def is_weighted(self) -> bool:
         """Whether the mean of the loss is over something else than samples, so that ``loss_weight`` has to see targets."""

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from training.config.sections.objective import Regression
 from training.core.kept_scores import keep_values, mae, r2, rmse, score_values, spearman
-from training.core.losses import Loss, mean_error, weighted_error
+from training.core.losses import Loss, mean_error, mean_of_sum, stack_errors
 from training.core.scores import Metric
 from training.facts import DataFacts
 from training.objectives.objective import Objective
@@ -27,27 +27,24 @@ def make_regression(config: Regression, facts: DataFacts, device: torch.device) 
     With standardized targets a model answers in standard deviations from the mean over the training samples. The metrics turn
     that back, and ``spread`` says how. The initial loss is not known: one batch with a rare large target has another than the next.
     """
-    error, spread = _choose_error(config), None
-    loss, measure = partial(mean_error, error=error), partial(score_values)  # in the data's own unit
+    errors: dict[str, Error] = {
+        "mse": functional.mse_loss,
+        "l1": functional.l1_loss,
+        "huber": partial(functional.huber_loss, delta=config.delta),
+    }
+    parts: dict[str, float] = {}
+    if config.loss == "weighted_sum":
+        weights = {"mse": config.mse_weight, "l1": config.l1_weight, "huber": config.huber_weight}
+        parts = {name: weight for name, weight in weights.items() if weight}
+    error = partial(stack_errors, errors=[errors[name] for name in parts]) if parts else errors[config.loss]
+    loss, measure, spread = partial(mean_error, error=error), partial(score_values), None  # in the data's own unit
     if config.standardise and facts.target_mean:
         mean, std = spread = facts.target_mean, facts.target_std
         tensors = torch.tensor(spread, dtype=torch.float32, device=device)
         loss = partial(mean_error, error=error, mean=tensors[0], std=tensors[1])
         measure = partial(score_values, mean=mean, std=std)
+    whole = Loss(loss, mean=partial(mean_of_sum, shares=tuple(parts.values()))) if parts else Loss(loss)
     scores = (r2, rmse, mae, spearman)
     metrics = {score.__name__: Metric(keep_values, partial(measure, score=score), torch.cat) for score in scores}
     tables = metrics if len(facts.names) > 1 else {}
-    return Objective(len(facts.names), Loss(loss), metrics, tables, spread=spread)
-
-
-def _choose_error(config: Regression) -> Error:
-    huber: Error = partial(functional.huber_loss, delta=config.delta)
-    if config.loss != "weighted_sum":
-        plain: dict[str, Error] = {"mse": functional.mse_loss, "l1": functional.l1_loss, "huber": huber}
-        return plain[config.loss]
-    errors: list[tuple[float, Error]] = [
-        (config.mse_weight, functional.mse_loss),
-        (config.l1_weight, functional.l1_loss),
-        (config.huber_weight, huber),
-    ]
-    return partial(weighted_error, errors=[(weight, error) for weight, error in errors if weight])
+    return Objective(len(facts.names), whole, metrics, tables, spread=spread, parts=parts)

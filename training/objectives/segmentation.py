@@ -62,4 +62,7 @@ def make_segmentation(config: Segmentation, facts: DataFacts, device: torch.devi
         probabilities="sigmoid" if single else "softmax",
         # Of cross-entropy, by weights or without; for Dice it depends on the areas.
         initial_loss=math.log(classes) if config.loss == "cross_entropy" else None,
+        parts={}
+        if config.loss in ("cross_entropy", "dice")
+        else {"cross_entropy": 1.0 - config.dice_weight, "dice": config.dice_weight},
     )

@@ -4,6 +4,8 @@ config.toml        as it ran, never edited        status.json   the run in one r
 environment.json   versions, device, threads      events.jsonl  rare events        series.bin     one row a step
 data.json          what the dataset held          commands.jsonl requests          telemetry.bin  one row a flush
 splits.safetensors which sample is in which part  owner.json    the working process   log.txt
+parts.bin          each part of a combined loss, one row a step
+layers.bin         norms of gradient, weights and update of each layer, at every n-th step
 .reserve           room for the last words on a full disk
 checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
 places.json        where the data lies and what computes on machines the run was carried to
@@ -72,6 +74,8 @@ class RunFolder:
     events_file = _Entry("events.jsonl")
     series_file = _Entry("series.bin")
     telemetry_file = _Entry("telemetry.bin")
+    parts_file = _Entry("parts.bin")
+    layers_file = _Entry("layers.bin")
     checkpoints = _Entry("checkpoints")
     labels_file = _Entry("labels.json")
     splits_file = _Entry("splits.safetensors")
@@ -82,6 +86,11 @@ class RunFolder:
     profile_file = _Entry("profile.json")
     log_file = _Entry("log.txt")
     exports = _Entry("exports")
+
+    @property
+    def column_files(self) -> tuple[Path, ...]:
+        """What has columns of its own names (``records/columns``), there or not."""
+        return (self.parts_file, self.layers_file)
 
     @property
     def id(self) -> str:

@@ -14,7 +14,8 @@ MOST_SERIES: Final = 4096 * MEGABYTE
 """134 million steps; a sparse file may claim terabytes."""
 
 _FOLDERS: Final = frozenset({"checkpoints", "exports", "set_aside"})
-_APPENDED: Final = frozenset({"events.jsonl", "series.bin", "telemetry.bin", "log.txt"})
+_SERIES: Final = frozenset({"series.bin", "telemetry.bin", "parts.bin", "layers.bin"})
+_APPENDED: Final = _SERIES | {"events.jsonl", "log.txt"}
 _FILES: Final = _APPENDED | {
     "config.toml", "status.json", "environment.json", "data.json", "commands.jsonl", "splits.safetensors", "owner.json",
     "labels.json", "places.json", "network.py", "profile.json", "evaluation.json",
@@ -50,7 +51,7 @@ def _other_kind(entry: os.DirEntry[str]) -> str:
 
 
 def _size(entry: os.DirEntry[str]) -> str:
-    if entry.name in ("series.bin", "telemetry.bin") and entry.stat().st_size > MOST_SERIES:
+    if entry.name in _SERIES and entry.stat().st_size > MOST_SERIES:
         return "is larger than any run's; put the run's own file back, or take it away."
     return ""
 

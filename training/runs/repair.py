@@ -1,4 +1,4 @@
-"""What a power cut or a lost file leaves of a run's series and telemetry, made fit to go on with. None of it touches weights."""
+"""What a power cut or a lost file leaves of a run's numbers over its steps, made fit to go on with. None of it touches weights."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import numpy as np
 
 from training.events import Found
 from training.runs.folder import RunFolder
+from training.runs.records.columns import read_columns_header
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, SeriesWriter, count_rows, is_series
 
 
 def repair_records(folder: RunFolder, step: int, steps_per_epoch: int) -> list[Found]:
-    """Make series and telemetry fit to go on from ``step``; a finding for whatever was lost. To be called before either is
-    opened for writing."""
+    """Make series, telemetry and columns fit to go on from ``step``; a finding for whatever was lost. To be called before any
+    is opened for writing."""
     found = []
     if folder.series_file.exists() and not is_series(folder.series_file, STEP_ROW):
         folder.series_file.unlink()
@@ -25,6 +26,13 @@ def repair_records(folder: RunFolder, step: int, steps_per_epoch: int) -> list[F
         folder.telemetry_file.unlink()
         title = "telemetry.bin was damaged and is begun again."
         found.append(Found(level="info", title=title, advice="Only the speed before now is lost.", step=step))
+    for path in folder.column_files:
+        if path.exists() and read_columns_header(path) is None:
+            path.unlink()
+            title = f"{path.name} was damaged and is begun again."
+            found.append(
+                Found(level="info", title=title, advice="Only what it held of the steps before now is lost.", step=step)
+            )
     return found
 
 

@@ -16,6 +16,7 @@ from training.events import Found, Rewound
 from training.runs.folder import RunFolder, claim, read_json, release
 from training.runs.links import refuse_links
 from training.runs.owner import refuse_any
+from training.runs.records.columns import copy_columns
 from training.runs.records.evaluation import read_evaluation
 from training.runs.records.forms import BestCheckpoint
 from training.runs.records.history import EventLog, History, read_history
@@ -136,6 +137,8 @@ def _write_records(folder: RunFolder, new: RunFolder, beyond: Beyond) -> None:
         telemetry = SeriesWriter(new.telemetry_file, FLUSH_ROW)
         telemetry.append(rows[rows["step"] <= beyond.step])
         telemetry.close()
+    for before, after in zip(folder.column_files, new.column_files, strict=True):
+        copy_columns(before, after, beyond.step)
     if folder.events_file.is_file():
         shutil.copyfile(folder.events_file, new.events_file)
     log = EventLog(new.events_file)

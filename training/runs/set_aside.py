@@ -94,6 +94,7 @@ def state_files(folder: RunFolder) -> list[Path]:
     return [
         folder.series_file,
         folder.telemetry_file,
+        *folder.column_files,
         folder.events_file,
         folder.labels_file,
         folder.evaluation_file,

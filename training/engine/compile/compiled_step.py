@@ -59,6 +59,7 @@ def compile_parts(session: Session, recorded: bool, report_progress: Callable[[s
                 graph = StepGraph(session, _find_used(session, batch))
                 with refuse_counting(session.model, setting):
                     session.compiled = CompiledStep(session, graph, batch, recorded)
+                session.watches = []  # the steps that they could look at would be the odd ones only
     except (RuntimeError, MemoryError) as error:
         if not ran_out_of_memory(error):
             raise

@@ -26,6 +26,7 @@ from training.errors import CheckpointError, InputError, TrainingError
 from training.events import EpochEnded, Event, Found, Validated, inform, warn
 from training.optim.optimizers import load_optimizer
 from training.runs.folder import RunFolder
+from training.runs.records.columns import copy_columns
 from training.runs.records.forms import Manifest
 from training.runs.records.history import read_history
 from training.runs.records.series import STEP_ROW, SeriesWriter, read_series
@@ -181,6 +182,8 @@ class Branch:
         writer.truncate(0)  # an attempt that was cut off before its first checkpoint left rows of its own
         writer.append(rows)
         writer.close()
+        for before, after in zip(self.parent.column_files, folder.column_files, strict=True):
+            copy_columns(before, after, steps)
 
     def earlier_events(self, folder: RunFolder, session: Session) -> list[Event]:
         """The parent's validations and epochs up to the branch, as far as ``folder`` does not tell them yet."""

@@ -49,17 +49,17 @@ class SeriesWriter:
 
     HEADER: ClassVar[int] = _HEADER
 
-    def __init__(self, path: Path, dtype: np.dtype[np.void]) -> None:
-        self._dtype = dtype
-        new = not path.exists() or path.stat().st_size < _HEADER
+    def __init__(self, path: Path, dtype: np.dtype[np.void], header: bytes = b"") -> None:
+        """``header``: what the file begins with, where that says more than how large a row is."""
+        self._dtype, self._header = dtype, header or _header(dtype)
+        new = not path.exists() or path.stat().st_size < len(self._header)
         self._file = open(path, "w+b" if new else "r+b", buffering=0)  # noqa: SIM115, PTH123 - kept open for the run
         try:
             if new:
-                self._write(_header(dtype))
-            elif self._file.read(_HEADER) != _header(dtype):
+                self._write(self._header)
+            elif self._file.read(len(self._header)) != self._header:
                 raise InputError(f"{path}: is not a series of this program; the run cannot be continued.")
-            self._file.truncate(_HEADER + self.rows * dtype.itemsize)
-            self._file.seek(0, os.SEEK_END)
+            self.truncate(self.rows)  # a torn tail is no row
         except BaseException:
             self._file.close()
             raise
@@ -67,7 +67,7 @@ class SeriesWriter:
     @property
     def rows(self) -> int:
         """Whole rows in the file."""
-        return (os.fstat(self._file.fileno()).st_size - _HEADER) // self._dtype.itemsize
+        return (os.fstat(self._file.fileno()).st_size - len(self._header)) // self._dtype.itemsize
 
     def append(self, rows: Rows) -> None:
         """Add ``rows`` (of the file's dtype) at the end."""
@@ -85,8 +85,8 @@ class SeriesWriter:
 
     def truncate(self, rows: int) -> None:
         """Keep only the first ``rows`` rows."""
-        if rows < self.rows:
-            self._file.truncate(_HEADER + rows * self._dtype.itemsize)
+        if rows <= self.rows:
+            self._file.truncate(len(self._header) + rows * self._dtype.itemsize)
             self._file.seek(0, os.SEEK_END)
 
     def sync(self) -> None:

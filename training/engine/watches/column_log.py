@@ -1,0 +1,57 @@
+"""From vectors on the device to a file of columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.runs.records.columns import Columns, ColumnsWriter
+from training.runs.storage import explain_disk_errors
+
+
+class ColumnLog:
+    """Keeps what was measured of steps until it is fetched, in one copy, and appended."""
+
+    def __init__(self, path: Path, columns: Columns, step: int) -> None:
+        """What the file holds beyond ``step`` is cut: it is done again."""
+        self._path, self._columns = path, columns
+        self._pending: list[tuple[int, Tensor]] = []
+        with explain_disk_errors(path):
+            self._writer = ColumnsWriter(path, columns)
+            self._writer.cut(step)
+
+    def add(self, step: int, values: Tensor) -> None:
+        """Note ``values`` (columns,) of ``step``."""
+        self._pending.append((step, values))
+
+    def flush(self, last: int) -> None:
+        """Write what is pending up to the step ``last``; the rest never counts."""
+        pending, self._pending = self._pending, []
+        if not pending:
+            return
+        steps, values = zip(*pending, strict=True)
+        rows = np.zeros(len(steps), self._columns.row)
+        rows["step"] = steps
+        rows["values"] = torch.stack(values).float().cpu().numpy()
+        with explain_disk_errors(self._path):
+            self._writer.append(rows[rows["step"] <= last])
+
+    def discard(self) -> None:
+        """Drop what is not written yet."""
+        self._pending.clear()
+
+    def rewind(self, step: int) -> None:
+        """Drop whatever lies behind ``step``."""
+        self.discard()
+        self._writer.cut(step)
+
+    def sync(self) -> None:
+        """Make everything written so far survive a power cut."""
+        self._writer.sync()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._writer.close()

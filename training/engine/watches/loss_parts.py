@@ -1,0 +1,40 @@
+"""Each part of a combined loss, apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from training.engine.watches.watch import Given
+from training.objectives import Objective
+from training.runs.records.columns import Columns
+
+
+class LossParts:
+    """The parts' means over each step, as its loss is one: micro-batches count by the same weights, so that the parts times
+    their shares add up to the loss."""
+
+    file = "parts.bin"
+
+    def __init__(self, objective: Objective) -> None:
+        self.columns = Columns(tuple(objective.parts), tuple(objective.parts.values()))
+        self._mean = objective.loss.mean
+        self._loss = objective.loss._replace(mean=self._note)
+        self._sums: Tensor | None = None
+
+    def wrap(self, step: int, given: Given) -> Given:
+        """As ``Watch`` says."""
+        self._sums = None  # of a window that memory ran out in
+        return given._replace(loss=self._loss)
+
+    def take(self) -> Tensor | None:
+        """As ``Watch`` says."""
+        sums, self._sums = self._sums, None
+        return sums
+
+    def _note(self, totals: Tensor, weights: Any) -> Tensor:
+        """``Loss.mean`` of a batch's share, which passes here apart for the last time."""
+        means = totals.detach() / weights
+        self._sums = means if self._sums is None else self._sums + means
+        return self._mean(totals, weights)

@@ -1,0 +1,40 @@
+"""What core's step is handed, and who may hand it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from torch import Tensor
+
+from training.core.losses import Loss
+from training.runs.records.columns import Columns
+
+
+class Given(NamedTuple):
+    """What varies in ``core.step.train_step``."""
+
+    loss: Loss
+    clip: Callable[..., Tensor]
+    guard: Callable[..., Any]
+
+
+class Watch(Protocol):
+    """Measures something of steps on the device, without waiting for it, and changes nothing of them: no weight, no random
+    number."""
+
+    file: str
+    """In the run folder, to be written by a ``ColumnLog``."""
+
+    @property
+    def columns(self) -> Columns:
+        """What the numbers are."""
+        ...
+
+    def wrap(self, step: int, given: Given) -> Given:
+        """What the attempt at ``step`` is to be given in the place of ``given``: the same, and it is noted what passes."""
+        ...
+
+    def take(self) -> Tensor | None:
+        """What was measured of the step attempted last, float (columns,), once; None where it is not looked at."""
+        ...
