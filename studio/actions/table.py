@@ -52,6 +52,21 @@ def _profile(context: AppContext) -> None:
     context.live.ask(Command.PROFILE)
 
 
+def _undo(context: AppContext) -> None:
+    context.show_page("setup")
+    context.draft.undo()
+
+
+def _redo(context: AppContext) -> None:
+    context.show_page("setup")
+    context.draft.redo()
+
+
+def _find(context: AppContext) -> None:
+    context.show_page("setup")
+    context.find_requested.emit()
+
+
 def _ask(command: Command) -> Callable[[AppContext], object]:
     return lambda context: context.live.ask(command)
 
@@ -67,6 +82,7 @@ class Action:
     shortcut: str = ""
     run: Callable[[AppContext], object] | None = None
     enabled: Callable[[AppContext], bool] = always
+    page: str = ""  # the page whose keys these are: it hears them itself
 
 
 ACTIONS = (
@@ -82,6 +98,9 @@ ACTIONS = (
     Action("open_workspace", "Open workspace folder", "File", "folder"),
     Action("preferences", "Preferences …", "File", "settings", "Ctrl+,"),
     Action("quit", "Quit", "File", "", "Ctrl+Q"),
+    Action("undo", "Undo a setting", "Edit", "undo", "Ctrl+Z", _undo, lambda c: c.draft.can_undo, page="setup"),
+    Action("redo", "Redo a setting", "Edit", "redo", "Ctrl+Shift+Z", _redo, lambda c: c.draft.can_redo, page="setup"),
+    Action("find", "Find a setting", "Edit", "search", "Ctrl+F", _find, page="setup"),
     Action("start", "Start training", "Run", "play", "Ctrl+Return", AppContext.start_draft, _can_start),
     Action("sample", "Start the built-in sample", "Run", "bolt", "", AppContext.start_sample, _can_start),
     Action("pause", "Pause or continue", "Run", "pause", "Ctrl+P", pause_or_continue, _can_pause_or_continue),
@@ -120,7 +139,10 @@ class ActionSet(QObject):
         made = QAction(action.title, window)
         if action.icon:
             made.setIcon(icon(action.icon, "muted"))
-        if action.shortcut:
+        if action.page:
+            keys = QKeySequence(action.shortcut).toString(QKeySequence.SequenceFormat.NativeText)
+            made.setText(f"{action.title}\t{keys}")
+        elif action.shortcut:
             made.setShortcut(QKeySequence(action.shortcut))
         run = action.run
         if run is not None:

@@ -60,12 +60,14 @@ class AppContext(QObject):
 
     Signals:
         page_requested(str): a page's key.
+        find_requested(): a setting is to be found, on the Setup page that is in sight now.
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
     """
 
     page_requested, help_requested = Signal(str), Signal(str)
+    find_requested = Signal()
     start_problem_changed = Signal(str)
     branch_changed = Signal(object)
     consent_needed = Signal(object, object)

@@ -39,7 +39,7 @@ class SetupHeader(QWidget):
         )
         self.name_form.setMaximumWidth(420)
         self.undo = icon_button("undo", "Undo (Ctrl+Z)")
-        self.redo = icon_button("redo", "Redo (Ctrl+Shift+Z)")
+        self.redo = icon_button("redo", "Redo (Ctrl+Shift+Z or Ctrl+Y)")
         self.undo.clicked.connect(self._draft.undo)
         self.redo.clicked.connect(self._draft.redo)
         self.help = icon_button("help", "Help for this panel")

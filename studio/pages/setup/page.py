@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -28,12 +28,14 @@ from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.table_card import TableCard
 from studio.pages.setup.start_bar import StartBar, summary
+from studio.pages.setup.undo_notice import flash, tell_step
 from studio.state.context import AppContext
 from studio.state.drafts.setting_specs import RUN, specs
 from studio.theme import SPACING, icon
 from studio.widgets import in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
 from training.config.run import alternatives
+from training.toml_text import Toml
 
 
 class SetupPage(QWidget):
@@ -135,9 +137,11 @@ class SetupPage(QWidget):
         self.previews.changed.connect(self._update)
         self.previews.dataset.changed.connect(self._offer_columns)
         self.draft.problems_changed.connect(self._update)
+        self.draft.stepped.connect(self._on_stepped)
         self.draft.kind_changed.connect(partial(withdraw_move, self.context))
         self.draft.moved.connect(partial(tell_of_move, self.context))
         self.context.start_problem_changed.connect(self._update)
+        self.context.find_requested.connect(self._focus_search)
         self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
         self.bar.check_asked.connect(self.findings.check)
@@ -150,6 +154,7 @@ class SetupPage(QWidget):
             (QKeySequence(QKeySequence.StandardKey.Find), self._focus_search),
             (QKeySequence(QKeySequence.StandardKey.Undo), self.draft.undo),
             (QKeySequence("Ctrl+Shift+Z"), self.draft.redo),
+            (QKeySequence("Ctrl+Y"), self.draft.redo),
         ):
             shortcut = QShortcut(keys, self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
@@ -170,8 +175,8 @@ class SetupPage(QWidget):
                 form.reveal(path)
                 return
 
-    def show_setting(self, path: str) -> None:
-        """Bring a setting into view."""
+    def show_setting(self, path: str) -> QWidget | None:
+        """Bring a setting into view; returns its row."""
         for number, panel in enumerate(self.panels):
             for form in panel.forms:
                 row = form.row_of(path)
@@ -180,7 +185,18 @@ class SetupPage(QWidget):
                     form.unfold_for(path)
                     # Its place is known only after the layouts have been worked out.
                     QTimer.singleShot(0, row, partial(panel.scroll_to, row))
-                    return
+                    return row
+        return None
+
+    def _on_stepped(self, back: bool, changes: Mapping[str, tuple[Toml, Toml]]) -> None:
+        tell_step(self.context.notifier, back, changes, self.draft.kind)
+        panel = self.tabs.currentIndex()
+        for path in changes:
+            if (row := self.show_setting(path)) is not None:
+                if self.tabs.currentIndex() != panel:
+                    self.go_to(path)  # the keyboard goes along: where it was is out of sight
+                flash(row)
+                return
 
     def problem_sentences(self) -> list[tuple[str, str]]:
         """(path, sentence with the field's name) of everything wrong, as the forms say it."""

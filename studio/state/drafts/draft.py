@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from studio.state.drafts.draft_check import check, complete, usable_config
 from studio.state.drafts.draft_history import DraftHistory
-from studio.state.drafts.kind_change import OtherKinds, equal
+from studio.state.drafts.kind_change import OtherKinds, changed_settings, equal
 from studio.state.drafts.recipes import name_after_change, preset_data, with_name
 from studio.state.drafts.setting_specs import (
     Settings,
@@ -46,6 +46,7 @@ class Draft(QObject):
         edited(path): one setting got another value.
         kind_changed(section): another kind was chosen in a section; its settings are others now.
         replaced(): everything may be different (another file, undo).
+        stepped(back, changes): an edit was taken back (or, with ``back`` False, made again); old and new value by dotted path.
         problems_changed(): the list of problems is another one.
         looked_again(): files and folders may be others now.
         moved(kind, settings): another optimizer than ``kind`` was chosen, and ``settings`` (`kind_change.Moved`) that the
@@ -56,6 +57,7 @@ class Draft(QObject):
     edited = Signal(str)
     kind_changed = Signal(str)
     replaced = Signal()
+    stepped = Signal(bool, object)
     problems_changed = Signal()
     looked_again = Signal()
     moved = Signal(str, object)
@@ -207,11 +209,11 @@ class Draft(QObject):
 
     def undo(self) -> None:
         """Take the last edit back."""
-        self._restore(self._history.undo(self._settings))
+        self._step(self._history.undo(self._settings), back=True)
 
     def redo(self) -> None:
         """Take the last undo back."""
-        self._restore(self._history.redo(self._settings))
+        self._step(self._history.redo(self._settings), back=False)
 
     def set_engine_problems(self, problems: Sequence[Problem]) -> None:
         """Show what the engine found beside the settings concerned, until the next edit. What names no setting of this
@@ -267,9 +269,13 @@ class Draft(QObject):
         section = split_path(path)[0]
         return spec_of(path, self.kind(section), self._settings[section])
 
-    def _restore(self, settings: Settings | None) -> None:
-        if settings is None:
-            return
+    def _step(self, settings: Settings | None, *, back: bool) -> None:
+        if settings is not None:
+            before = self._settings
+            self._restore(settings)
+            self.stepped.emit(back, changed_settings(before, settings))
+
+    def _restore(self, settings: Settings) -> None:
         self._settings = settings
         self._revise()
         self.replaced.emit()

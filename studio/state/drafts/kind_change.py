@@ -6,7 +6,16 @@ import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from studio.state.drafts.setting_specs import Section, Settings, default_value, defaults, plain, same_sort, specs
+from studio.state.drafts.setting_specs import (
+    Section,
+    Settings,
+    default_value,
+    defaults,
+    join_path,
+    plain,
+    same_sort,
+    specs,
+)
 from training.config.field_spec import FieldSpec
 from training.config.rules.optimizer_scale import Moved, carry_to_scale, move_rates, take_peak
 from training.toml_text import Toml
@@ -64,6 +73,18 @@ def carry_over(section: str, old: Section, kind: str) -> Section:
 def equal(first: Toml, second: Toml) -> bool:
     """Equal and of one sort: 1 and 1.0 are the same number, True and 1 are not the same thing."""
     return plain(first) == plain(second) and isinstance(first, bool) == isinstance(second, bool)
+
+
+def changed_settings(before: Settings, after: Settings) -> dict[str, tuple[Toml, Toml]]:
+    """Old and new value of each setting that differs, by dotted path; of a section of another kind the kind alone."""
+    found: dict[str, tuple[Toml, Toml]] = {}
+    for section, new in after.items():
+        old = before[section]
+        names = ("kind",) if old.get("kind") != new.get("kind") else new
+        for name in names:
+            if not equal(old.get(name), new[name]):
+                found[join_path(section, name)] = old.get(name), new[name]
+    return found
 
 
 def _differences(old: Section, new: Section) -> Iterator[tuple[str, tuple[Toml, Toml]]]:

@@ -70,6 +70,7 @@ class FakeContext(QObject):
 
     start_problem_changed = Signal(str)
     branch_changed = Signal(object)
+    find_requested = Signal()
 
     def __init__(self) -> None:
         super().__init__()

@@ -258,6 +258,8 @@ def test_undo_by_key_goes_on_after_what_was_typed_in_the_field(
     assert context.draft.value("loop.epochs") == 5
     press("Ctrl+Shift+Z")
     assert context.draft.value("loop.epochs") == 9
+    page.go_to("dataset.samples")
+    qtbot.waitUntil(lambda: QApplication.focusWidget() in editor.findChildren(QLineEdit))
     before = context.draft.value("dataset.samples")
     press("7")
     assert context.draft.value("dataset.samples") != before
@@ -303,3 +305,29 @@ def test_the_list_of_presets_ends_with_a_whole_row(qtbot: QtBot) -> None:
         rows, room = dialog.list.visualItemRect(dialog.list.item(0)).height(), dialog.list.viewport().height()
         assert room % rows == 0
         assert room > 200
+
+
+def test_undo_shows_what_it_undid_wherever_it_stands(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    notices: list[Notification] = []
+    context.notifier.notified.connect(notices.append)
+    kind = context.draft.kind("model")
+    context.draft.set_kind("model", "mlp")
+    page.tabs.setCurrentIndex(3)
+    page.draft.undo()
+    assert context.draft.kind("model") == kind
+    assert page.tabs.currentIndex() == 1
+    chooser = page.panels[1].forms[0].chooser
+    assert chooser is not None
+    assert chooser.property("flash") is True
+    qtbot.waitUntil(lambda: chooser.property("flash") is False, timeout=4000)
+    told = notices[-1]
+    assert (told.title, told.text) == ("Undone", "Architecture: MLP → Small CNN")
+    page.draft.redo()
+    assert notices[-1].title == "Redone"
+
+
+def test_control_y_makes_an_edit_again(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    context.draft.set("loop.epochs", 9)
+    page.draft.undo()
+    qtbot.keyClick(page.bar.start_button, Qt.Key.Key_Y, Qt.KeyboardModifier.ControlModifier)
+    assert context.draft.value("loop.epochs") == 9
