@@ -194,15 +194,13 @@ def venv_package() -> str:
 
 
 def install_venv_as_root() -> bool:
-    """Install python3-venv where that needs no question: as root, with apt."""
-    if os.name == "nt" or os.geteuid() != 0 or not shutil.which("apt-get"):
+    """Install python3-venv as root with apt, where whoever sits at the terminal agrees."""
+    from studio.preflight import install_as_root
+
+    try:
+        return install_as_root([venv_package()], "What makes Python environments") and can_make_environments()
+    except subprocess.CalledProcessError:
         return False
-    say(f"Installing {venv_package()}")
-    quiet = {**clean(os.environ), "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", venv_package()]):
-        if subprocess.run(command, env=quiet, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode:
-            return False
-    return can_make_environments()
 
 
 def install(testing: bool) -> None:

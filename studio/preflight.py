@@ -11,7 +11,7 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -187,21 +187,27 @@ def how_to_install(missing: list[Library], release: Mapping[str, str]) -> str:
     return f"{start}; paste this line into a terminal, then start again: {INSTALL_COMMANDS[system]} {names}"
 
 
-def install_as_root(missing: list[Library], release: Mapping[str, str]) -> bool:
-    """Install what is missing where that needs no question: as root on Debian and its kin. True when it was done.
+def install_as_root(packages: Sequence[str], for_what: str) -> bool:
+    """Install Debian's ``packages`` as root, with apt. True when it was done; False for anybody else, elsewhere, and for a person
+    who is asked on a terminal and would rather not.
 
     Raises subprocess.CalledProcessError, its stderr holding apt's own words, when apt fails.
     """
     import shutil
     import subprocess
 
-    if family(release) != "debian" or os.geteuid() != 0 or not shutil.which("apt-get"):
+    if os.name == "nt" or os.geteuid() != 0 or not shutil.which("apt-get"):
         return False
-    names = packages(missing, release)
-    print(f"Installing Qt's system libraries: {' '.join(names)}", file=sys.stderr, flush=True)
+    command = ["apt-get", "install", "-y", "--no-install-recommends", *packages]
+    print(f"{for_what}: {' '.join(command)}", file=sys.stderr, flush=True)
+    if sys.stdin is not None and sys.stdin.isatty():
+        print("Run this now? [Y/n] ", end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline()  # "" at the end of input: nobody agreed
+        if answer.strip().lower() not in ("y", "yes") and answer != "\n":
+            return False
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", *names]):
-        subprocess.run(command, env=quiet, check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    for step in (["apt-get", "update"], command):
+        subprocess.run(step, env=quiet, check=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return True
 
 
@@ -217,7 +223,7 @@ def library_problem(wanted: Platform, install: bool = False, load: Loader = ctyp
     release = os_release()
     if install:
         try:
-            if install_as_root(missing, release):
+            if family(release) == "debian" and install_as_root(packages(missing, release), "Qt's system libraries"):
                 missing = missing_libraries(wanted, load)
         except subprocess.CalledProcessError as error:
             return f"{how_to_install(missing, release)}\n(Tried that; apt-get said: {error.stderr.strip()})"

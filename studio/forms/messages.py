@@ -36,6 +36,11 @@ def as_sentence(message: str, kind_of: KindOf | None = None) -> str:
     return message[:1].upper() + message[1:]
 
 
+def as_full_sentence(message: str, kind_of: KindOf | None = None) -> str:
+    """The same with its full stop: it stands among others."""
+    return f"{as_sentence(message.rstrip('.'), kind_of)}."
+
+
 def with_titles(message: str, kind_of: KindOf | None = None) -> str:
     """``message`` with settings called as the forms call them: files name them by dotted keys, ``dataset.task``. What is to be
     typed on the command line stays as it is, but a hint for people there is left out. ``kind_of`` tells titles apart that each

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from studio.forms.messages import KindOf, as_sentence, tell_change
+from studio.forms.messages import KindOf, as_full_sentence, tell_change
 from studio.state.drafts.setting_specs import defaults
 from studio.theme import SPACING, IconRole
 from studio.widgets import IconLabel, empty, label
@@ -77,20 +77,17 @@ def telling(changes: Sequence[Change]) -> list[Change]:
 
 
 def _groups(sheet: ResumePlan, kind_of: KindOf) -> list[_Group]:
-    def say(clause: str) -> str:
-        return f"{as_sentence(clause.rstrip('.'), kind_of)}."
-
     if sheet.refused:
-        return [("Not possible", "cross", "danger", (say(sheet.refused),))]
+        return [("Not possible", "cross", "danger", (as_full_sentence(sheet.refused, kind_of),))]
     groups: list[_Group] = [
-        ("Restored", "check", "success", [say(text) for text in sheet.restored]),
+        ("Restored", "check", "success", [as_full_sentence(text, kind_of) for text in sheet.restored]),
         (
             "Changed",
             "sliders",
             "accent",
-            [tell_change(change, kind_of) for change in telling(sheet.changed)] or ["No setting is changed yet."],
+            [tell_change(change, kind_of) for change in telling(sheet.changed)],
         ),
-        ("Ignored", "cross", "muted", [say(text) for text in sheet.ignored]),
-        ("Note", "info", "warning", [say(text) for text in sheet.notes]),
+        ("Ignored", "cross", "muted", [as_full_sentence(text, kind_of) for text in sheet.ignored]),
+        ("Note", "info", "warning", [as_full_sentence(text, kind_of) for text in sheet.notes]),
     ]
     return [group for group in groups if group[3]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from studio.state.runs.live_run import LiveRun
 from studio.state.runs.run_library import RunLibrary
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
+from training.config.run import LONGEST_NAME
 from training.control import Command
 from training.errors import TrainingError
 from training.presets import preset_text
@@ -101,10 +103,14 @@ class AppContext(QObject):
 
     # ----------------------------------------------------------------------------------------------- runs
 
+    def is_training(self) -> bool:
+        """Whether a run is being trained: nothing is wrong then, but no other one can start."""
+        return self.live.live or self.engine.training
+
     def start_problem(self) -> str:
         """Why no run can start now, in one sentence; "" when one can."""
-        if self.live.live or self.engine.training:
-            return "A run is being trained. Stop it first, or wait for its end."
+        if self.is_training():
+            return "Another run is in progress. Stop it first, or wait for its end."
         if self.engine.state is EngineState.DEAD and self.engine.death is not None:
             return str(self.engine.death)
         return ""
@@ -169,7 +175,7 @@ class AppContext(QObject):
         if self._asks_for_consent(folder.path, (), lambda: self.branch_at_once(folder, checkpoint)):
             return
         try:
-            self.start_run(config_here(folder), checkpoint.path)
+            self.start_run(_name_branch(config_here(folder), checkpoint), checkpoint.path)
         except TrainingError as error:
             self.notifier.notify(str(error), "danger")
 
@@ -231,7 +237,7 @@ class AppContext(QObject):
             self.notifier.notify(str(error), "danger")
             return
         self._set_branch(BranchSource(folder, checkpoint, config, manifest))
-        self.draft.set_config(here)
+        self.draft.set_config(_name_branch(here, checkpoint))
         self.show_page("setup")
 
     def cancel_branch(self) -> None:
@@ -307,6 +313,13 @@ class AppContext(QObject):
             if self.live.folder is not None and self.live.folder.path == folder:
                 # Later: whoever else hears of the end of the run must have heard of it before the next one begins.
                 QTimer.singleShot(0, self, lambda: self.resume(folder, overrides))
+
+
+def _name_branch(config: RunConfig, checkpoint: CheckpointInfo) -> RunConfig:
+    """A name by which the branch is told from the run that it leaves."""
+    stem = re.sub(r" from step [\d,]+$", "", config.name)
+    suffix = f" from step {checkpoint.step}"
+    return config.model_copy(update={"name": stem[: LONGEST_NAME - len(suffix)] + suffix})
 
 
 def workspace_of(settings: SettingsStore) -> Path:

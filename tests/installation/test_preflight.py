@@ -1,6 +1,7 @@
 """What is missing is named by its package, once, in a line to paste; nothing is asked of Qt."""
 
 import ctypes
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -91,6 +92,25 @@ def test_root_on_debian_gets_them_installed(apt: Path) -> None:
 
     assert preflight.library_problem("xcb", install=True, load=load) is None
     assert apt.read_text().splitlines() == ["update", "install -y --no-install-recommends libxcb-cursor0"]
+
+
+class Typing(io.StringIO):
+    """A terminal at which somebody has typed."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "installs"), [("n\n", False), ("\n", True), ("Y\n", True), ("", False)])
+def test_root_at_a_terminal_is_asked_first(
+    apt: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answer: str, installs: bool
+) -> None:
+    monkeypatch.setattr("sys.stdin", Typing(answer))
+    problem = preflight.library_problem("xcb", install=True, load=without("libxcb-cursor.so.0"))
+    assert "apt-get install -y --no-install-recommends libxcb-cursor0" in capsys.readouterr().err
+    assert apt.exists() is installs
+    assert problem is not None  # the library is still missing here, whatever apt was told
+    assert "sudo apt install libxcb-cursor0" in problem
 
 
 def test_anyone_else_is_only_told(apt: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,13 +34,13 @@ def label_choice(choice: str, labels: Mapping[str, str]) -> str:
 
 @cache
 def describe(section: type[Section]) -> tuple[FieldSpec, ...]:
-    """The settings of ``section`` in the order they are declared, inherited ones after its own, and before all the path
-    without which there is nothing to set; ``kind`` left out."""
+    """The settings of ``section`` in the order they are declared, inherited ones after its own, but ``leading`` ones first, and
+    before all the path without which there is nothing to set; ``kind`` left out."""
     inherited = {name for base in section.__mro__[1:] if issubclass(base, Section) for name in base.model_fields}
     names = [name for name in section.model_fields if name != "kind"]
     own = [name for name in names if name not in inherited]
     found = [_spec(name, section.model_fields[name]) for name in own + [name for name in names if name in inherited]]
-    return tuple(sorted(found, key=lambda spec: not (spec.path and spec.required)))
+    return tuple(sorted(found, key=lambda spec: (not (spec.path and spec.required), spec.name not in section.leading)))
 
 
 def _spec(name: str, info: FieldInfo) -> FieldSpec:

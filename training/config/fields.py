@@ -6,7 +6,7 @@ import csv
 from collections.abc import Mapping
 from functools import partial
 from types import NoneType
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -47,6 +47,9 @@ class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, validate_default=True, defer_build=True
     )
+
+    leading: ClassVar[frozenset[str]] = frozenset()
+    """Inherited settings that a form shows before the section's own."""
 
     @model_validator(mode="before")
     @classmethod

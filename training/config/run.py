@@ -22,6 +22,8 @@ from training.config.sections.schedule import OneCycle, Schedule
 from training.core.batch_plan import BatchPlan
 from training.errors import InputError, pluralize
 
+LONGEST_NAME = 80
+
 
 class RunConfig(Section):
     """A whole run. With nothing given it is the built-in sample: synthetic shapes and a small CNN."""
@@ -31,7 +33,7 @@ class RunConfig(Section):
         "Name",
         "What the run is called in lists and folders.",
         min_length=1,
-        max_length=80,
+        max_length=LONGEST_NAME,
         # No control characters, line separators or marks that turn the direction of writing; not only blanks.
         pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*[^\x00-\x20\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
         r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]*$",

@@ -213,11 +213,14 @@ class SetupPage(QWidget):
     def _update(self) -> None:
         problems = self.problem_sentences()
         self.context.hold_draft(self._find_hold())
+        problem, awaited = self.context.start_problem(), self.previews.find_awaited()
+        if self.context.is_training():
+            problem, awaited = "", problem
         self.bar.set_state(
             summary(self.draft.usable_config(), self.previews.length()),
             problems,
-            self.context.start_problem() or self.sheet.refusal(),
-            self.previews.find_awaited(),
+            problem or self.sheet.refusal(),
+            awaited,
         )
         self._show_inactive()
         self._dataset_form.suggest_several(self._takes_several_targets())

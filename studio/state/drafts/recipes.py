@@ -21,7 +21,7 @@ from studio.state.drafts.setting_specs import (
     split_sections,
 )
 from training.config import parse_config
-from training.config.run import alternatives
+from training.config.run import LONGEST_NAME, alternatives
 from training.config.sections.data.dataset_section import DatasetSection
 from training.facts import Target
 from training.presets import preset_names, preset_text
@@ -204,9 +204,6 @@ def _dataset(before: Section, present: Section, usual: Section, made: Section, a
     return made
 
 
-_LONGEST = 80
-
-
 def name_after_change(data: Settings, place_before: str = "", otherwise: str = "") -> str:
     """The name for the settings ``data`` once their data, network or task is another one: a preset's ("table classes") or that of
     the data before may say what the run no longer does, so its data names it, and where that has no place it is
@@ -222,7 +219,7 @@ def _name_place(place: object) -> str:
     if not isinstance(place, str) or not place:
         return ""
     path = Path(place)
-    return (path.name if path.is_dir() else path.stem)[:_LONGEST]
+    return (path.name if path.is_dir() else path.stem)[:LONGEST_NAME]
 
 
 @cache

@@ -249,3 +249,11 @@ def test_a_setting_is_found_by_the_old_everyday_word_and_by_the_field_s(
     forms = [form_of(qtbot, draft, section) for section in SECTIONS]
     assert path in find_settings(everyday, forms)
     assert path in find_settings(of_the_field, forms)
+
+
+@pytest.mark.parametrize("kind", kinds("optimizer"))
+def test_the_learning_rate_comes_first_whatever_the_optimizer(qtbot: QtBot, draft: Draft, kind: str) -> None:
+    draft.set_kind("optimizer", kind)
+    form = SectionForm(draft, "optimizer")
+    qtbot.addWidget(form)
+    assert list(form.rows())[:2] == ["optimizer.lr", "optimizer.weight_decay"]

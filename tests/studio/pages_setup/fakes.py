@@ -92,6 +92,9 @@ class FakeContext(QObject):
     def start_problem(self) -> str:
         return self.problem
 
+    def is_training(self) -> bool:
+        return self.problem.startswith("Another run")
+
     def set_problem(self, problem: str) -> None:
         self.problem = problem
         self.start_problem_changed.emit(problem)

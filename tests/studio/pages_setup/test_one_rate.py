@@ -66,7 +66,7 @@ def test_sgd_under_one_cycle_trains_at_the_rate_its_field_shows(page: SetupPage,
     assert notice.action is not None
     notice.action()
     assert rates(context) == curve
-    assert len(heard) == 1
+    assert [each.title for each in heard] == ["Moved to SGD's scale", "Undone", "Redone"]
 
 
 def test_a_highest_rate_set_on_purpose_stands_in_the_way_of_the_other_until_it_is_taken_over(

@@ -93,9 +93,12 @@ def test_several_problems_are_counted(page: SetupPage, context: FakeContext) -> 
 
 
 def test_another_reason_not_to_start_stands_beside_the_button(page: SetupPage, context: FakeContext) -> None:
-    context.set_problem("A run is being trained. Stop it first, or wait for its end.")
+    context.set_problem("No engine.")
     assert not page.bar.start_button.isEnabled()
-    assert page.bar.reason.text().startswith("A run is being trained.")
+    assert (page.bar.reason.text(), page.bar.reason.property("role")) == ("No engine.", "problem")
+    context.set_problem("Another run is in progress.")  # nothing is wrong
+    assert not page.bar.start_button.isEnabled()
+    assert (page.bar.reason.text(), page.bar.reason.property("role")) == ("Another run is in progress.", "help")
     context.set_problem("")
     assert page.bar.start_button.isEnabled()
 

@@ -54,7 +54,7 @@ def test_a_run_from_start_to_end(qtbot: QtBot, context: AppContext, config: Make
     context.start_problem_changed.connect(problems.append)
     context.start_run(config(epochs=3, milliseconds=3))
     assert context.live.state is RunState.STARTING
-    assert "being trained" in context.start_problem()
+    assert "in progress" in context.start_problem()
     ended(qtbot, context, RunState.COMPLETED)
     assert seen[0] is RunState.STARTING
     assert seen[-1] is RunState.COMPLETED
@@ -149,6 +149,7 @@ def test_branching_prefills_the_form_and_starts_from_the_checkpoint(
     assert context.branch.title == "step 40 of lab"
     draft = context.draft.config()
     assert draft is not None
+    assert draft.name == "lab from step 40"  # not to be taken for the run it leaves
     context.start_run(draft)
     ended(qtbot, context, RunState.COMPLETED)
     assert context.branch is None

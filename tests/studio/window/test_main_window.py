@@ -128,7 +128,7 @@ def test_closing_while_training_can_leave_it_in_the_background_and_the_next_wind
     qtbot.waitUntil(lambda: next_context.live.state is RunState.TRAINING)
     assert next_context.live.folder == folder
     assert next_window.rail.current() == "train"
-    assert "being trained" in next_context.start_problem()
+    assert "in progress" in next_context.start_problem()
     before = next_context.live.progress.step
     qtbot.waitUntil(lambda: next_context.live.progress.step > before)
     next_context.live.ask(Command.STOP)

@@ -51,6 +51,8 @@ class OptimizerSection(Section):
     or the last ones, otherwise than what comes before.
     """
 
+    leading = frozenset({"lr", "weight_decay"})
+
     lr: LearningRate = 1e-3
     weight_decay: WeightDecay = 0.0
     decay_bias_and_norm: bool = advanced(

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from studio.engine.client import Ticket
 from studio.engine.host import EngineHost
-from studio.forms.messages import as_sentence, with_titles
+from studio.forms.messages import as_full_sentence, as_sentence, with_titles
 from studio.state.drafts.draft import Draft
 from training.config import RunConfig
 from training.errors import Problem
@@ -167,7 +167,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
                 refused = answer.refused
                 self.problems, self._refused = answer.problems, bool(refused)
                 self.answer, self.refusal = (None, self._without_setting(refused)) if refused else (answer, "")
-                self.notes = [with_titles(note, self._draft.kind) for note in answer.notes]
+                self.notes = [as_full_sentence(note, self._draft.kind) for note in answer.notes]
                 self.table = answer.table if isinstance(answer, DatasetReport) else None
                 self._finish()
 
