@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -28,14 +28,13 @@ from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.table_card import TableCard
 from studio.pages.setup.start_bar import StartBar, summary
-from studio.pages.setup.undo_notice import flash, tell_step
+from studio.pages.setup.undo_notice import UndoNotice
 from studio.state.context import AppContext
 from studio.state.drafts.setting_specs import RUN, specs
 from studio.theme import SPACING, icon
 from studio.widgets import in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
 from training.config.run import alternatives
-from training.toml_text import Toml
 
 
 class SetupPage(QWidget):
@@ -137,7 +136,7 @@ class SetupPage(QWidget):
         self.previews.changed.connect(self._update)
         self.previews.dataset.changed.connect(self._offer_columns)
         self.draft.problems_changed.connect(self._update)
-        self.draft.stepped.connect(self._on_stepped)
+        self.draft.stepped.connect(UndoNotice(self.context, self.tabs, self.show_setting, self.go_to).show)
         self.draft.kind_changed.connect(partial(withdraw_move, self.context))
         self.draft.moved.connect(partial(tell_of_move, self.context))
         self.context.start_problem_changed.connect(self._update)
@@ -187,16 +186,6 @@ class SetupPage(QWidget):
                     QTimer.singleShot(0, row, partial(panel.scroll_to, row))
                     return row
         return None
-
-    def _on_stepped(self, back: bool, changes: Mapping[str, tuple[Toml, Toml]]) -> None:
-        tell_step(self.context.notifier, back, changes, self.draft.kind)
-        panel = self.tabs.currentIndex()
-        for path in changes:
-            if (row := self.show_setting(path)) is not None:
-                if self.tabs.currentIndex() != panel:
-                    self.go_to(path)  # the keyboard goes along: where it was is out of sight
-                flash(row)
-                return
 
     def problem_sentences(self) -> list[tuple[str, str]]:
         """(path, sentence with the field's name) of everything wrong, as the forms say it."""
