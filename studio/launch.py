@@ -20,6 +20,7 @@ from studio.services.keep_awake import KeepAwake
 from studio.services.logs import log_folder, log_qt_messages, open_log
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, workspace_of
+from studio.state.drafts.kept_draft import recall_draft, remember_draft
 from studio.state.staying_awake import StayingAwake
 from studio.window.application import theme_mode
 from studio.window.main_window import MainWindow
@@ -62,12 +63,12 @@ class Application(QObject):
         self.settings.changed.connect(self._on_settings_changed)
         self._on_settings_changed(chosen)  # the appearance may have been changed while there was only the frame
         self._remembering = QTimer(self, singleShot=True, interval=_REMEMBER_AFTER)
-        self._remembering.timeout.connect(self.context.remember)
+        self._remembering.timeout.connect(lambda: remember_draft(self.context.draft))
         self._signals = UnixSignals(self)
 
     def open_window(self, config: str | None, start: bool) -> None:
         """Furnish the window that is on the screen, and do what the command line asks for."""
-        self.context.recall()
+        recall_draft(self.context.draft)
         self.context.draft.changed.connect(self._remembering.start)
         self.window.furnish(self.context)
         controller = self.window.controller

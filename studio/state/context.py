@@ -13,7 +13,6 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.engine.host import EngineHost
 from studio.engine.messages import EngineDeath, EngineState
 from studio.engine.state import ENDED
-from studio.services.app_settings import draft_file, read_object, write_object
 from studio.services.background import Background
 from studio.services.notifier import Notifier
 from studio.services.settings import SettingsStore
@@ -243,15 +242,6 @@ class AppContext(QObject):
     def cancel_branch(self) -> None:
         """The next run starts from the beginning."""
         self._set_branch(None)
-
-    def recall(self) -> None:
-        """Put what the forms held at the last end back into them."""
-        if data := read_object(draft_file()):
-            self.draft.set_data(data)
-
-    def remember(self) -> None:
-        """Keep what the forms hold for the next start."""
-        write_object(draft_file(), self.draft.data())
 
     def show_page(self, key: str) -> None:
         """Bring a page to the front."""

@@ -20,6 +20,7 @@ from studio.forms.consent_editor import ask_to_run
 from studio.panels.run_words import STATE_WORDS
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
+from studio.state.drafts.kept_draft import remember_draft
 from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_run
 from studio.window.crash_notices import CrashNotices
@@ -193,7 +194,7 @@ class MainController(QObject):
     def _remember(self) -> None:
         geometry = bytes(self._window.saveGeometry().toBase64().data()).decode()
         self.context.settings.update(geometry=geometry, closed=time.time())
-        self.context.remember()
+        remember_draft(self.context.draft)
 
     @Slot(object)
     def _on_not_handed_over(self, death: EngineDeath) -> None:

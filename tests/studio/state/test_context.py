@@ -12,6 +12,7 @@ from studio.actions.table import ACTIONS
 from studio.engine.state import RunState
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
+from studio.state.drafts.kept_draft import recall_draft, remember_draft
 from tests.studio.conftest import ENDLESS
 from training.config import RunConfig
 from training.control import Command
@@ -221,9 +222,9 @@ def test_a_preset_whose_data_are_not_here_is_opened_and_says_so(qtbot: QtBot, co
 
 def test_the_form_is_remembered(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     context.draft.set_config(config("kept"))
-    context.remember()
+    remember_draft(context.draft)
     context.draft.reset_all()
-    context.recall()
+    recall_draft(context.draft)
     kept = context.draft.config()
     assert kept is not None
     assert kept.name == "kept"
@@ -235,7 +236,7 @@ def test_a_damaged_memory_of_the_form_is_survived(qtbot: QtBot, context: AppCont
 
     draft_file().parent.mkdir(parents=True, exist_ok=True)
     draft_file().write_text(garbage)
-    context.recall()
+    recall_draft(context.draft)
 
 
 def test_what_holds_the_draft_back_is_said_and_shown_but_a_file_that_is_to_be_started_is(
