@@ -153,8 +153,7 @@ class SetupPage(QWidget):
         for keys, slot in (
             (QKeySequence(QKeySequence.StandardKey.Find), self._focus_search),
             (QKeySequence(QKeySequence.StandardKey.Undo), self.draft.undo),
-            (QKeySequence("Ctrl+Shift+Z"), self.draft.redo),
-            (QKeySequence("Ctrl+Y"), self.draft.redo),
+            *((QKeySequence(keys), self.draft.redo) for keys in ("Ctrl+Shift+Z", "Ctrl+Y")),
         ):
             shortcut = QShortcut(keys, self, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
