@@ -85,6 +85,12 @@ OBJECTIVES = (
     Entry(objective.Regression, "Regression", "objectives.regression:make_regression", "numbers values"),
     Entry(objective.Ranking, "Ranking", "objectives.ranking:make_ranking", "learning to rank"),
     Entry(objective.Distillation, "Knowledge distillation", "objectives.distillation:make_distillation", "teacher"),
+    Entry(
+        objective.Embedding,
+        "Metric learning",
+        "objectives.embedding:make_embedding",
+        "embedding triplet contrastive SimCLR similarity search",
+    ),
     Entry(objective.Segmentation, "Semantic segmentation", "objectives.segmentation:make_segmentation", "masks pixels"),
     Entry(objective.LanguageModel, "Language model", "objectives.language_model:make_language_model"),
 )

@@ -21,6 +21,7 @@ _ANSWERS = {
     "regression": "value",
     "ranking": "order",
     "distillation": "class",
+    "embedding": "embedding",
     "segmentation": "class of each pixel",
     "language_model": "next token",
 }

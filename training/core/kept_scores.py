@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -57,6 +57,52 @@ def rank_columns(values: Tensor) -> Tensor:
         last = counts.cumsum(0).double()
         columns.append((last - (counts - 1) / 2.0)[place])
     return torch.stack(columns, dim=1)
+
+
+# ---------------------------------------------------------------------------------------------------- embeddings
+
+PAIRS_AT_ONCE = 1 << 22
+"""Pairs of samples compared at a time: matrices of 16 MB as float32, however many samples there are."""
+
+
+def keep_embeddings(outputs: Tensor, targets: Tensor, unit: bool = False) -> tuple[Tensor, Tensor]:
+    """(n, size), divided by their lengths where ``unit``, and the classes; of several views the first."""
+    first = outputs[: len(targets)].float()
+    return functional.normalize(first, dim=1) if unit else first, targets
+
+
+def compare_with_all(embeddings: Tensor, targets: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """For some samples after the others: how near all are to them, float32 (some, n), and which are of their class. Nearness
+    falls with the Euclidean distance, -inf for the sample itself; of unit length it orders as the cosine does."""
+    points = embeddings - embeddings.mean(0)
+    lengths, numbers = points.square().sum(1), torch.arange(len(points), device=points.device)
+    for some in numbers.split(max(1, PAIRS_AT_ONCE // len(points))):
+        itself = some[:, None] == numbers
+        near = (2.0 * points[some] @ points.T - lengths).masked_fill(itself, -torch.inf)
+        yield near, (targets[some][:, None] == targets) & ~itself
+
+
+def recall_at(embeddings: Tensor, targets: Tensor, k: int) -> Tensor:
+    """(n,): 1 for a sample that has one of its class among its k nearest others, else 0; NaN where there is no other of its
+    class. A sample of another class that is just as near counts as nearer, so embeddings that are all alike score 0."""
+    found = []
+    for near, same in compare_with_all(embeddings, targets):
+        best = near.masked_fill(~same, -torch.inf).amax(1, keepdim=True)
+        ahead = ((near >= best) & ~same & near.isfinite()).sum(1)
+        found.append(torch.where(same.any(1), (ahead < k).float(), math.nan))
+    return torch.cat(found)
+
+
+def retrieval_precision(embeddings: Tensor, targets: Tensor) -> Tensor:
+    """(n,): the average precision of a sample's list of all others, the nearest first; NaN where there is none of its class.
+    Those that are equally near stand at the end of their row."""
+    found = []
+    for near, same in compare_with_all(embeddings, targets):
+        hits = near.masked_fill(~same, -torch.inf)
+        ranks, right = (len(targets) - torch.searchsorted(all_.sort(1).values, near) for all_ in (near, hits))
+        precisions = torch.where(same, right / ranks, torch.zeros_like(near)).sum(1) / same.sum(1)
+        found.append(precisions)  # 0 / 0 where there is none
+    return torch.cat(found)
 
 
 # ------------------------------------------------------------------------------------------------------- curves

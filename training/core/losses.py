@@ -232,3 +232,124 @@ def sigmoid_probabilities(outputs: Tensor) -> Tensor:
     """Of one logit (n, 1, ...) for the second of two classes: (n, 2, ...)."""
     second = torch.sigmoid(outputs)
     return torch.cat([1.0 - second, second], dim=1)
+
+
+# ---------------------------------------------------------------------------------------------------- embeddings
+#
+# These compare the samples of a batch with each other: each batch is a set of pairs of its own. Outputs (views * n, size)
+# may show every sample several times, all samples in each view, while targets stay (n,).
+
+
+def last_views(outputs: Tensor, targets: Tensor, views: int, unit: bool) -> tuple[Tensor, Tensor]:
+    """The last ``views`` of the samples in outputs (any * n, size), divided by their lengths where ``unit``, and the class of
+    each, int64 (views * n,)."""
+    embeddings = outputs[-views * len(targets) :]
+    return functional.normalize(embeddings, dim=1) if unit else embeddings, targets.repeat(views)
+
+
+def pair_classes(targets: Tensor) -> tuple[Tensor, Tensor]:
+    """bool (n, n) each: whether two are different samples of one class, and whether they are of two classes."""
+    alike = targets[:, None] == targets
+    itself = torch.eye(len(targets), dtype=torch.bool, device=targets.device)
+    return alike & ~itself, ~alike
+
+
+def pair_distances(embeddings: Tensor) -> Tensor:
+    """Euclidean, (n, n). The gradient is 0 where two lie in one place, which have no direction to go apart."""
+    points = embeddings - embeddings.detach().mean(0)  # nearer to 0, where differences of squares lose fewer digits
+    lengths = points.square().sum(1)
+    squares = lengths[:, None] + lengths - 2.0 * points @ points.T
+    apart = squares > 0.0
+    return torch.where(apart, torch.where(apart, squares, torch.ones_like(squares)).sqrt(), torch.zeros_like(squares))
+
+
+def count_anchors(targets: Tensor, views: int = 1) -> Tensor:
+    """How many of the batch have both another of their class and one of another class to be compared with."""
+    same, other = pair_classes(targets.repeat(views))
+    return (same.any(1) & other.any(1)).sum().float()
+
+
+def count_paired(targets: Tensor, views: int = 1) -> Tensor:
+    """All of the batch where it shows more than one class, else none."""
+    return (targets != targets[0]).any().float() * (views * len(targets))
+
+
+def triplet_margin(
+    outputs: Tensor, targets: Tensor, margin: float, mine: Callable[..., Any], unit: bool = False, views: int = 1
+) -> Tensor:
+    """``functional.triplet_margin_loss`` (eps 0) of triplets inside the batch: max(0, d(anchor, positive) - d(anchor, negative)
+    + margin), the mean over an anchor's triplets.
+
+    ``mine`` says how often each pair stands in a triplet that costs something, as a share of the anchor's triplets."""
+    embeddings, targets = last_views(outputs, targets, views, unit)
+    distances = pair_distances(embeddings)
+    pulled, pushed = mine(distances.detach(), *pair_classes(targets), margin)
+    return (pulled * (distances + margin) - pushed * distances).sum()
+
+
+def mine_hardest(distances: Tensor, same: Tensor, other: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """One triplet an anchor: its farthest positive and its nearest negative (batch hard; Hermans et al. 2017)."""
+    farthest, positive = distances.masked_fill(~same, -torch.inf).max(1, keepdim=True)
+    nearest, negative = distances.masked_fill(~other, torch.inf).min(1, keepdim=True)
+    costs = (farthest + margin > nearest).to(distances.dtype)  # never where there is no positive or no negative
+    blank = torch.zeros_like(distances)
+    return blank.scatter(1, positive, costs), blank.scatter(1, negative, costs)
+
+
+def mine_semi_hard(distances: Tensor, same: Tensor, other: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """One triplet for each positive: with the nearest negative that is farther away than it (semi-hard; Schroff et al. 2015),
+    or with the farthest where none is."""
+    ordered = distances.masked_fill(~other, torch.inf).sort(1)
+    beyond = torch.searchsorted(ordered.values, distances, right=True)
+    last = (other.sum(1, keepdim=True) - 1).clamp(min=0)
+    negative = ordered.indices.gather(1, torch.minimum(beyond, last))
+    costs = same & other.any(1, keepdim=True) & (distances + margin > distances.gather(1, negative))
+    pulled = costs.to(distances.dtype)
+    pushed = torch.zeros_like(pulled).scatter_add(1, negative, pulled)  # whole numbers: exact in any order
+    triplets = same.sum(1, keepdim=True).clamp(min=1)
+    return pulled / triplets, pushed / triplets
+
+
+def mine_all(distances: Tensor, same: Tensor, other: Tensor, margin: float) -> tuple[Tensor, Tensor]:
+    """Every positive with every negative (batch all), counted by sorting: memory is that of the pairs, not of the triplets."""
+    reach = distances + margin
+    nearer = torch.searchsorted(distances.masked_fill(~other, torch.inf).sort(1).values, reach)
+    short = torch.searchsorted(reach.masked_fill(~same, torch.inf).sort(1).values, distances, right=True)
+    positives, negatives = same.sum(1, keepdim=True), other.sum(1, keepdim=True)
+    triplets = (positives * negatives).clamp(min=1).to(distances.dtype)
+    return nearer * same / triplets, (positives - short) * other / triplets
+
+
+def contrastive_loss(outputs: Tensor, targets: Tensor, margin: float, unit: bool = False, views: int = 1) -> Tensor:
+    """d² / 2 of two samples of one class, max(0, margin - d)² / 2 of two of different classes, the mean over a sample's pairs
+    (Hadsell, Chopra and LeCun, 2006). 0 for a batch of one class: nothing would keep its samples apart."""
+    embeddings, targets = last_views(outputs, targets, views, unit)
+    distances, (same, other) = pair_distances(embeddings), pair_classes(targets)
+    costs = same * distances.square() + other * (margin - distances).clamp(min=0.0).square()
+    return costs.sum() * other.any() / (2 * max(len(targets) - 1, 1))
+
+
+def compare_directions(embeddings: Tensor, temperature: float) -> Tensor:
+    """Cosine similarities / temperature, (n, n), the least possible for a sample and itself."""
+    similarities = embeddings @ embeddings.T / temperature
+    itself = torch.eye(len(embeddings), dtype=torch.bool, device=embeddings.device)
+    return similarities.masked_fill(itself, torch.finfo(similarities.dtype).min)
+
+
+def supervised_contrastive(outputs: Tensor, targets: Tensor, temperature: float, views: int = 1) -> Tensor:
+    """The mean over a sample's positives of -log softmax of its similarities with all others (Khosla et al. 2020, L_out). 0 for
+    one without a positive or without a negative."""
+    embeddings, targets = last_views(outputs, targets, views, unit=True)
+    same, other = pair_classes(targets)
+    logs = functional.log_softmax(compare_directions(embeddings, temperature), dim=1)
+    costs = torch.where(same & other.any(1, keepdim=True), -logs, torch.zeros_like(logs))
+    return (costs.sum(1) / same.sum(1).clamp(min=1)).sum()
+
+
+def nt_xent(outputs: Tensor, targets: Tensor, temperature: float) -> Tensor:
+    """Cross-entropy of the other view of the same sample among all other views of the batch, the mean over both views (SimCLR,
+    Chen et al. 2020). Classes are not looked at."""
+    embeddings, _ = last_views(outputs, targets, 2, unit=True)
+    partners = torch.arange(len(embeddings), device=embeddings.device).roll(len(targets))
+    similarities = compare_directions(embeddings, temperature)
+    return functional.cross_entropy(similarities, partners, reduction="sum") / 2

@@ -74,7 +74,7 @@ def _host(session: Session, trial: Trial) -> Found:
     )
     if need <= host.available:
         return ok(f"Memory: {parts}; {format_bytes(host.available)} are free.")
-    fix = keep_steps(propose_smaller_batches(session.data.plan, session.model), session)
+    fix = keep_steps(propose_smaller_batches(session), session)
     smaller = session.device.type == "cpu" and trial.passing > saved and fix
     return warn(
         f"Memory will hardly do: {parts}, but of the {format_bytes(host.total)} {host.bound} only "
@@ -94,7 +94,7 @@ def _gpu(session: Session, trial: Trial) -> Found:
     text = f"GPU memory: {needed}; others hold {format_bytes(others)}"
     if trial.on_gpu + others <= TIGHT_SHARE * total:
         return ok(f"{text}.")
-    fix = keep_steps(propose_smaller_batches(session.data.plan, session.model), session)
+    fix = keep_steps(propose_smaller_batches(session), session)
     advice = f"Use {format_settings(fix)}: the same samples in each step, with less memory." if fix else ""
     return warn(f"{text}, so a longer window may not fit.", advice=advice, fix=fix)
 

@@ -41,6 +41,8 @@ _NAMELESS = frozenset([
 """Names of no class, in small letters and without spaces."""
 _STEPS = 20
 """Of an epoch, where a smaller batch is proposed."""
+LONELY = 0.5
+"""Share of samples without another of their class in their batch, from which it is worth a warning."""
 LOSS_BAND = 0.5
 """How far, as a share of log C, a fresh model's loss may lie from that of guessing before it is worth a warning."""
 
@@ -108,7 +110,7 @@ def _data(session: Session) -> list[Found]:
     if facts.target == "mask":
         return [*found, *_absent_in_masks(facts), *_nameless(session)]
     if facts.target in ("class", "labels"):
-        return [*found, *_classes(session)]
+        return [*found, *_classes(session), *_few_pairs(session)]
     return [*found, *unmeasurable(facts, session.data.source.targets[session.data.splits["validation"]])]
 
 
@@ -142,6 +144,24 @@ def _nameless(session: Session) -> list[Found]:
     title = f"The class {names[place]} is learned and counted like any other, though its name says that it is none."
     advice = f"Set dataset.ignore_index to {place}, its place in the class list, to leave such pixels out."
     return [warn(title, advice=advice, fix={"dataset.ignore_index": place})]
+
+
+def _few_pairs(session: Session) -> list[Found]:
+    """Batches that are compared within themselves, but mostly hold one sample of a class."""
+    counts, size = session.data.report.counts["train"], session.config.loop.batch_size
+    if not session.objective.compares_samples or session.objective.views > 1 or not sum(counts):
+        return []
+    present = [count for count in counts if count]
+    if session.config.loader.sampling == "balanced":
+        alone = (1.0 - 1.0 / len(present)) ** (size - 1)
+    else:  # the chance that none of the others is of the same class, over all samples
+        alone = sum(n / sum(present) * (1.0 - n / sum(present)) ** (size - 1) for n in present)
+    if alone <= LONELY:
+        return []
+    title = (
+        f"Only {1.0 - alone:.0%} of the samples would have another of their class in their batch to be compared with."
+    )
+    return [warn(title, advice="Take larger batches (loop.batch_size).")]
 
 
 def _count_names(facts: DataFacts) -> str:

@@ -70,6 +70,7 @@ def assemble(
         report_progress("building the model", None)
         objective = make_objective(config.objective, data.facts, device)
         _refuse_unmeasured(config, objective)
+        data.views, data.compares_samples = objective.views, objective.compares_samples
         model = make_model(config.model, data.facts, objective.outputs, config.seed, code, not loads)
         precision, batch_size = config.precision, config.loop.batch_size
         threads = auto.threads or choose_threads(precision.threads, model, data.facts, batch_size)

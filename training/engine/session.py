@@ -87,7 +87,10 @@ class Session:
         return nullcontext()
 
     def evaluation_size(self, batch_size: int) -> int:
-        """Samples to a batch where no gradients are kept, beside training batches of ``batch_size``."""
+        """Samples to a batch where no gradients are kept, beside training batches of ``batch_size``: as many where they are
+        compared with each other, so that the loss is of the same kind."""
+        if self.objective.compares_samples:
+            return self.config.loop.validation_batch_size or batch_size
         return self.config.loop.validation_batch_size or samples_at_once(self.model, self.data.facts, 2 * batch_size)
 
     def cut_batches(self) -> None:

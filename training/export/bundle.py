@@ -92,6 +92,8 @@ class ExportBundle(Trained):
     def logits(self, samples: Tensor) -> Tensor:
         """What the checkpoint's own model answers to ``samples``, values in their own units: float32."""
         outputs: Tensor = self.model(self.normalization.apply(samples))
+        if self.objective.unit_length:
+            return torch.nn.functional.normalize(outputs, dim=1)
         spread = self.objective.spread
         return outputs if spread is None else outputs * torch.tensor(spread[1]) + torch.tensor(spread[0])
 

@@ -23,7 +23,7 @@ def has_same_evaluation(bundle: ExportBundle, script: ModuleType) -> bool:
     outputs = torch.randn(_answers(bundle, targets), generator=generator)
     if isinstance(bundle.config.objective, Distillation):
         targets = with_answers(targets, torch.randn(outputs.shape, generator=generator))
-    batches = list(zip(outputs.split(SAMPLES), targets.split(SAMPLES), strict=True))
+    batches = list(zip(outputs.split(SAMPLES * _views(bundle)), targets.split(SAMPLES), strict=True))
     wanted = bundle.config.monitor.removeprefix("val/")
     metric = objective.metrics.get(wanted, next(iter(objective.metrics.values())))
     ours = evaluate(nn.Identity(), batches, objective.loss, metric, autocast=nullcontext)
@@ -59,4 +59,10 @@ def _answers(bundle: ExportBundle, targets: Tensor) -> tuple[int, ...]:
     if bundle.facts.target in ("tokens", "ranks"):
         return (*targets.shape, bundle.objective.outputs)
     places = targets.shape[1:] if bundle.facts.target == "mask" else ()
-    return (len(targets), bundle.objective.outputs, *places)
+    return (len(targets) * _views(bundle), bundle.objective.outputs, *places)
+
+
+def _views(bundle: ExportBundle) -> int:
+    """How often an evaluation has each sample: as it is, and in the views of training where there are several."""
+    views = bundle.objective.views
+    return 1 if views == 1 else 1 + views

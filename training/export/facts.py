@@ -32,6 +32,7 @@ from training.export.model_json import (
 )
 from training.export.place import TOKENIZER
 from training.facts import Layout, Target
+from training.objectives import Objective
 from training.runs.records.manifest import digest
 
 VERSION = 1
@@ -76,6 +77,8 @@ def _describe_output(bundle: ExportBundle, done_by: str) -> Output:
         "softmax": "; softmax makes them probabilities",
         "sigmoid": "; the logistic function makes each a probability",
     }
+    if objective.is_embedding:
+        return _describe_embedding(objective, done_by)
     return Output(
         kind=facts.target,
         shape=("batch", *sizes.get(facts.target, (count,))),
@@ -84,6 +87,25 @@ def _describe_output(bundle: ExportBundle, done_by: str) -> Output:
         probabilities=objective.probabilities,
         threshold=getattr(bundle.config.objective, "threshold", None),
         spread=None if spread is None or done_by == "model" else Spread(mean=spread[0], std=spread[1]),
+        unit_length=False,
+    )
+
+
+def _describe_embedding(objective: Objective, done_by: str) -> Output:
+    unit = objective.unit_length
+    compared = (
+        "their cosine similarity, which is the sum of the products of two" if unit else "the Euclidean distance of two"
+    )
+    length = " of length 1" * unit
+    return Output(
+        kind="embedding",
+        shape=("batch", objective.outputs),
+        dtype="float32",
+        meaning=f"an embedding{length}; how alike two samples are is told by {compared}",
+        probabilities="none",
+        threshold=None,
+        spread=None,
+        unit_length=unit and done_by == "caller",
     )
 
 

@@ -129,7 +129,7 @@ class Deployed(nn.Module):
         self.model = bundle.model
         self._tokens = bundle.facts.layout == "tokens"
         self._missing = bundle.normalization.missing
-        self._spread = bundle.objective.spread
+        self._spread, self._unit_length = bundle.objective.spread, bundle.objective.unit_length
         self.register_buffer("scale", torch.tensor([1 / (part * divisor) for part in std]).view(size))
         self.register_buffer("shift", torch.tensor([-m / s for m, s in zip(mean, std, strict=True)]).view(size))
         if self._spread is not None:
@@ -143,6 +143,8 @@ class Deployed(nn.Module):
         if self._missing:
             samples = torch.where(samples.isnan(), 0.0, samples)
         outputs: Tensor = self.model(samples)
+        if self._unit_length:
+            return nn.functional.normalize(outputs, dim=1)
         return outputs if self._spread is None else outputs * self.std + self.mean
 
 

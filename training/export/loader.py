@@ -33,6 +33,8 @@ def write_loader(bundle: ExportBundle, path: Path, usage: ModuleType) -> None:
         definitions.take(usage, name)
     if bundle.facts.layout == "image":
         definitions.take(samples, "read_image")
+    if bundle.objective.is_embedding:
+        definitions.take(samples, "distance")
     if bundle.facts.columns:
         definitions.take(samples, "read_rows")
     words = (

@@ -84,13 +84,14 @@ class Input(_Record):
 class Output(_Record):
     """From the probability ``threshold`` on it is a yes."""
 
-    kind: Target
+    kind: Target | Literal["embedding"]
     shape: tuple[str | int, ...]
     dtype: str
     meaning: str
     probabilities: str
     threshold: float | None
     spread: Spread | None
+    unit_length: bool
 
 
 class TensorFacts(_Record):

@@ -36,6 +36,14 @@ class Objective:
     spread: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     """Mean and standard deviation of each value to predict, where the model learns them with zero mean and unit std: an
     exported model answers outputs * std + mean."""
+    views: int = 1
+    """How often each training sample is shown in its batch, every time augmented in another way."""
+    compares_samples: bool = False
+    """Whether the loss compares the samples of a batch with each other, so that smaller batches would make it another one."""
+    is_embedding: bool = False
+    """Whether the outputs are no answers but places: what is close together is alike."""
+    unit_length: bool = False
+    """Whether outputs count by their direction alone: an exported model answers them divided by their length."""
     initial_loss: float | None = None
     """The average loss of a model that knows nothing yet; a much higher one points to a mistake. None: not known."""
 

@@ -25,6 +25,7 @@ def small(kind: str, folder: Path, *overrides: str, teacher: Path | None = None)
         "regression": (table(folder), LIGHT, {}),
         "ranking": (made("ranked"), LIGHT, {}),
         "distillation": (made("blobs"), LIGHT, {"teacher": str(teacher or folder)}),
+        "embedding": (made("blobs"), LIGHT, {"embedding_size": 4}),
         "segmentation": (masks(folder), {"kind": "unet", "depth": 1, "width": 4, "dropout": 0.1}, {}),
         "language_model": (
             {"kind": "text", "path": str(write_text(folder)), "context": 16},

@@ -34,6 +34,9 @@ FORMS: dict[str, tuple[str, ...]] = {
     "ranking, accumulated": (*ACCUMULATED, "precision.compute=fp16", "loop.ema_decay=0.9"),
     "distillation": (),
     "distillation, accumulated": (*ACCUMULATED, "objective.alpha=1.0", "loop.ema_decay=0.9"),
+    "embedding": (),
+    "embedding, triplets": (*ACCUMULATED, "objective.loss=triplet_margin", "objective.ranking_metrics=true"),
+    "embedding, as it is": ("objective.loss=contrastive", "objective.normalize=false", "loop.ema_decay=0.9"),
     "segmentation": (),
     "segmentation, dice": (*ACCUMULATED, "objective.loss=dice", "precision.compute=fp16"),
     "segmentation, both": (*ACCUMULATED, "objective.loss=dice_cross_entropy", "objective.balanced=true"),
@@ -69,7 +72,7 @@ def test_trains_and_goes_on_to_the_same_bits(form: str, teacher: Path, tmp_path:
     assert best is not None
     assert best.metric == config.monitor
     evaluation = read_evaluation(folder, "validation")
-    assert (evaluation is None) == (kind in ("ranking", "language_model"))
+    assert (evaluation is None) == (kind in ("ranking", "embedding", "language_model"))
     if evaluation is not None:
         names = json.loads(folder.data_file.read_text())["classes"]
         assert list(evaluation.names) == names

@@ -42,9 +42,21 @@ POINTS: dict[str, Any] = {"dataset": {"kind": "moons"}, "model": {"kind": "mlp"}
             "checkpoints, or a Python file.",
         ),
         (
+            {"kind": "embedding", "loss": "nt_xent"},
+            "objective.loss: nt_xent compares two views of each sample, so it needs images, which moons does not give; choose "
+            "other data, or set this to supervised_contrastive.",
+        ),
+        (
+            {"kind": "embedding", "views": 2},
+            "objective.views: asks for two views of each sample, so it needs images, which moons does not give; choose other data, or "
+            "set this to 1.",
+        ),
+        ({"kind": "embedding", "margin": 0.0}, "objective.margin: must be greater than 0.0, but is 0.0."),
+        ({"kind": "embedding", "label_smoothing": 0.1}, "objective.label_smoothing: unknown key in [objective] with kind"),
+        (
             {"kind": "regression"},
             "objective.kind: regression needs numbers to predict, but moons gives one class for each sample; choose "
-            "classification or distillation.",
+            "classification, distillation or embedding.",
         ),
     ],
 )  # fmt: skip
@@ -86,6 +98,25 @@ def test_an_ignored_class_cannot_be_mixed() -> None:
     [problem] = refused.value.problems
     assert str(problem) == "dataset.mixup_alpha: cannot mix samples of a class that is ignored; set it to 0."
     assert problem.fix == {"dataset.mixup_alpha": 0.0}
+
+
+def test_what_comparing_within_a_batch_does_not_go_with() -> None:
+    data: dict[str, Any] = {
+        "dataset": {"kind": "shapes", "cutmix_alpha": 1.0},
+        "objective": {"kind": "embedding", "loss": "nt_xent"},
+        "loop": {"batch_size": 1, "on_out_of_memory": "smaller_batches"},
+    }
+    with pytest.raises(ConfigError) as refused:
+        parse_config(data)
+    assert {problem.path: problem.fix for problem in refused.value.problems} == {
+        "dataset.cutmix_alpha": {"dataset.cutmix_alpha": 0.0},
+        "objective.loss": {"objective.loss": "supervised_contrastive"},
+        "loop.batch_size": {},
+        "loop.on_out_of_memory": {"loop.on_out_of_memory": "stop"},
+    }
+    assert "needs images that are augmented; switch some augmentation on" in str(refused.value)
+    fixed = {"dataset": {"kind": "shapes", "flip": True}, "objective": data["objective"]}
+    assert parse_config(fixed)
 
 
 def test_a_file_without_a_kind_means_classification(tmp_path: Path) -> None:
@@ -159,7 +190,7 @@ def test_a_task_that_no_target_of_a_table_suits_is_refused_unread(tmp_path: Path
     [problem] = refused.value.problems
     assert problem.path == "objective.kind"
     assert problem.message.endswith(
-        "but table gives none; choose classification, multi_label, regression or distillation."
+        "but table gives none; choose classification, multi_label, regression, distillation or embedding."
     )
     assert problem.fix == {"objective.kind": "classification"}
     for possible in ("classification", "multi_label", "regression"):

@@ -22,7 +22,7 @@ from training.export import export_checkpoint
 from training.export.bundle import load_bundle
 
 FORMATS = ("safetensors", "torch-export", "onnx")
-TRACED = ("regression", "ranking", "segmentation", "language_model")
+TRACED = ("regression", "ranking", "embedding", "segmentation", "language_model")
 """What is tried in every format; the others differ from them in words only."""
 NETWORK = """
 from torch import nn
@@ -38,6 +38,7 @@ FORMS: dict[str, tuple[str, ...]] = {
     "multi_label": ("model.kind=tabular", "model.hidden=[8, 8]", "model.residual=true"),
     "regression": ("model.kind=tabular", "model.hidden=[8]", "model.frequencies=2"),
     "ranking": (),
+    "embedding": (),
     "segmentation": (),
     "segmentation, one logit": ("objective.loss=dice_bce", "model.norm=group"),
     "language_model": (),
@@ -58,6 +59,7 @@ def test_answers_of_every_task(form: str, tmp_path: Path) -> None:
 
 def check_answers(kind: str, checkpoint: Path, to: str, out: Path) -> None:
     facts, predicted, bundle = elsewhere(checkpoint, to, out)
+    code = run_path(str(out / "model.py"))
     expected = bundle.logits(bundle.samples())
     shown = expected.double()
     if bundle.objective.probabilities == "softmax":
@@ -75,6 +77,11 @@ def check_answers(kind: str, checkpoint: Path, to: str, out: Path) -> None:
         elif kind == "ranking":
             scores = expected[number].flatten()
             assert scores[torch.tensor(answer)].diff().max() <= 1e-5
+        elif kind == "embedding":
+            assert answer == pytest.approx(shown[number].tolist(), abs=1e-4)
+            assert np.linalg.norm(answer) == pytest.approx(1.0, abs=1e-5)
+            apart = float((shown[number] - shown[0]).norm())
+            assert code["distance"](answer, predicted[0]) == pytest.approx(apart, abs=1e-4)
         elif kind == "segmentation":
             assert np.array_equal(answer, shown[number].argmax(0).numpy())
         else:

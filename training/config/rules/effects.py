@@ -35,8 +35,9 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
     },
     "objective": {
         "loss": "kind loss label_smoothing balanced class_weights ignore_index pos_weight delta standardise mse_weight "
-        "l1_weight huber_weight margin teacher teacher_weights teacher_arguments teacher_inputs temperature alpha "
+        "l1_weight huber_weight mining normalize views margin teacher teacher_weights teacher_arguments teacher_inputs temperature alpha "
         "dice_weight smooth",
+        "shape": "embedding_size",
         "judging": "ranking_metrics threshold top",
     },
     "optimizer": {

@@ -11,6 +11,7 @@ from training.config.run import RunConfig
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
 from training.config.sections.data.image_section import ImageSection
 from training.config.sections.data.text import TextDataset
+from training.config.sections.objective import Embedding, Objective
 from training.config.sections.optimizer import Muon, RMSprop, Sgd
 from training.config.sections.schedule import ScheduleSection
 
@@ -40,7 +41,7 @@ def find_inactive(config: RunConfig, given: Collection[str] = ()) -> dict[str, I
         found["dataset.vocabulary_size"] = Inactive(
             f"No effect while dataset.vocabulary is {config.dataset.vocabulary}."
         )
-    found |= _of_images(config.dataset) | _of_the_schedule(config)
+    found |= _of_images(config.dataset) | _of_the_schedule(config) | _of_embeddings(config.objective)
     if optimizer.freeze != "stages":
         found["optimizer.freeze_stages"] = Inactive(f"No effect while optimizer.freeze is {optimizer.freeze}.")
     if optimizer.weight_decay == 0.0:
@@ -88,6 +89,21 @@ def _of_images(dataset: DatasetSection) -> dict[str, Inactive]:
     if not dataset.blur:
         found["dataset.blur_sigma"] = Inactive("No effect while dataset.blur is 0.")
     return found
+
+
+def _of_embeddings(objective: Objective) -> dict[str, Inactive]:
+    if not isinstance(objective, Embedding):
+        return {}
+    by_angle = objective.loss in ("supervised_contrastive", "nt_xent")
+    idle = {
+        "temperature": not by_angle,
+        "margin": by_angle,
+        "mining": objective.loss != "triplet_margin",
+        "normalize": by_angle,
+        "views": objective.loss == "nt_xent",
+    }
+    inactive = Inactive(f"No effect while objective.loss is {objective.loss}.")
+    return {f"objective.{name}": inactive for name, is_idle in idle.items() if is_idle}
 
 
 def _of_the_schedule(config: RunConfig) -> dict[str, Inactive]:

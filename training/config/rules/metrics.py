@@ -39,6 +39,8 @@ METRICS: tuple[Metric, ...] = (
     Metric("mrr", "Mean reciprocal rank", maximize=True, format=".4f"),
     Metric("pair_accuracy", "Pairwise accuracy", maximize=True, format=".2%"),
     Metric("agreement", "Teacher agreement", maximize=True, format=".2%"),
+    Metric("recall_at_1", "Recall@1", maximize=True, format=".2%"),
+    Metric("recall_at_k", "Recall@k", maximize=True, format=".2%"),
     Metric("mean_iou", "Mean IoU", maximize=True, format=".2%"),
     Metric("dice", "Dice", maximize=True, format=".4f"),
     Metric("pixel_accuracy", "Pixel accuracy", maximize=True, format=".2%"),

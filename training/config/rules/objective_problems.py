@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 from training.config.rules.teacher_file import teacher_problems
 from training.config.run import RunConfig
-from training.config.sections.objective import Classification, Distillation, Objective, Regression, Segmentation
+from training.config.sections.data.image_section import ImageSection
+from training.config.sections.objective import (
+    Classification,
+    Distillation,
+    Embedding,
+    Objective,
+    Regression,
+    Segmentation,
+)
 from training.errors import Problem
 
 _MIXING = ("mixup_alpha", "cutmix_alpha")
@@ -29,12 +37,47 @@ def objective_problems(config: RunConfig) -> Iterator[Problem]:
             if getattr(objective, name):
                 what = "acts on cross-entropy, which the loss dice has none of; choose dice_cross_entropy."
                 yield Problem(f"objective.{name}", what, {"objective.loss": "dice_cross_entropy"})
+    if isinstance(objective, Embedding):
+        yield from _embedding_problems(config, objective)
     if isinstance(objective, Distillation):
         yield from teacher_problems(objective)
     if isinstance(objective, Regression) and objective.loss == "weighted_sum":
         weights = ("mse_weight", "l1_weight", "huber_weight")
         if not any(getattr(objective, name) for name in weights):
             yield Problem("objective.loss", f"all of {', '.join(weights)} are 0; raise one of them.")
+
+
+def _embedding_problems(config: RunConfig, objective: Embedding) -> Iterator[Problem]:
+    """What the comparing of a batch's samples with each other does not go with."""
+    dataset = config.dataset
+    for name in _MIXING:
+        if getattr(dataset, name, 0.0):
+            yield Problem(
+                f"dataset.{name}",
+                "a mixed sample has no class to be compared by; set it to 0.",
+                {f"dataset.{name}": 0.0},
+            )
+    if objective.shown_views > 1 and not (isinstance(dataset, ImageSection) and dataset.is_augmented):
+        path = "objective.loss" if objective.loss == "nt_xent" else "objective.views"
+        fix = {path: "supervised_contrastive" if objective.loss == "nt_xent" else 1}
+        where = (
+            "images that are augmented"
+            if isinstance(dataset, ImageSection)
+            else f"images, which {dataset.kind} does not give"
+        )
+        advice = "switch some augmentation on" if isinstance(dataset, ImageSection) else "choose other data"
+        what = "nt_xent compares" if objective.loss == "nt_xent" else "asks for"
+        yield Problem(
+            path, f"{what} two views of each sample, so it needs {where}; {advice}, or set this to {fix[path]}.", fix
+        )
+    if config.loop.batch_size < 2:
+        what = (
+            f"a batch is compared within itself under {objective.kind}, so it has to hold 2 samples at least; raise it."
+        )
+        yield Problem("loop.batch_size", what)
+    if config.loop.on_out_of_memory == "smaller_batches":
+        what = f"smaller batches hold other pairs, so they are another loss under {objective.kind}; choose stop."
+        yield Problem("loop.on_out_of_memory", what, {"loop.on_out_of_memory": "stop"})
 
 
 def _weight_problems(objective: Objective) -> Iterator[Problem]:

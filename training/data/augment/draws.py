@@ -28,6 +28,12 @@ class Draws(NamedTuple):
     numbers: Tensor
 
 
+def epoch_of_view(epoch: int, view: int) -> int:
+    """What stands for the epoch where a sample is shown in several views: for the first the epoch, for others one that no run
+    reaches."""
+    return epoch + view * 2**40
+
+
 def draw_uniform(draws: Draws, stream: str) -> Tensor:
     """float64 (B,) in [0, 1), multiples of 2**-24."""
     return uniform(draws.seed, stream, draws.epoch, draws.indices).double()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Self
@@ -18,6 +18,7 @@ from training.core.batch_plan import BatchPlan
 from training.core.losses import pixel_classes
 from training.core.splits import pick_evenly
 from training.data.augment import Augmenter
+from training.data.augment.draws import epoch_of_view
 from training.data.augment.mixing import mix_targets
 from training.data.batching.resident import Bounds, Notice, RawBatch, Resident
 from training.data.batching.streamed import BatchFeed
@@ -104,6 +105,11 @@ class Data:
         self.plan = config.plan_epoch(len(splits["train"]))
         self.steps_per_epoch = self.plan.steps
         self.evaluation_size = config.loop.validation_batch_size or 2 * config.loop.batch_size  # no gradients are kept
+        self.views = 1
+        """How often each sample stands in a batch of training, augmented in different ways: all samples in one view, then
+        all in the next. Batches of evaluation have them as they are, and behind that, where there are several, these views."""
+        self.compares_samples = False
+        """Whether samples that lie side by side are compared: evaluation takes them in an order without meaning."""
         self._seed = config.seed
         self._sampling = config.loader.sampling
         self._augment = Augmenter(config.dataset, config.seed, mask=facts.target == "mask")
@@ -168,8 +174,10 @@ class Data:
         return self._known_order[1]
 
     def evaluation_batches(self, part: str) -> Iterator[Batch]:
-        """The samples of a part in the order of their numbers, never varied."""
+        """The samples of a part, never varied: in the order of their numbers, but where a batch's samples are compared."""
         order = self.splits[part]
+        if self.compares_samples:  # sorted by class, many batches would be of a single one
+            order = order[counter_rng.permutation(self._seed, 0, len(order), stream="compared")]
         size = self.evaluation_size
         bounds = [(first, min(first + size, len(order))) for first in range(0, len(order), size)]
         return self._batches("evaluate", order, bounds, None)
@@ -230,7 +238,7 @@ class Data:
             order = torch.stack([order, self._augment.partners(self.splits["train"], order, epoch)], 1).flatten()
         passes = self._feed.iterate(use, order, [(each * group[0][0], each * group[-1][1]) for group in groups])
         for group, raw in zip(groups, passes, strict=True):
-            made = self._batch(raw, epoch)
+            made = self._batch(raw, self._epochs(use, epoch))
             if len(group) == 1:
                 yield made
                 continue
@@ -244,21 +252,41 @@ class Data:
         if not isinstance(self._feed, Resident) or not bounds:
             return 1
         values = (bounds[0][1] - bounds[0][0]) * math.prod(self.facts.shape)
-        if values * torch.float32.itemsize % ALIGNMENT:
+        if self.views > 1 or values * torch.float32.itemsize % ALIGNMENT:
             return 1
         return max(1, min(MOST_TOGETHER, VALUES_TOGETHER // values))
 
-    def _batch(self, raw: RawBatch, epoch: int | None) -> Batch:
-        facts, images = self.facts, raw.samples
+    def _epochs(self, use: str, epoch: int | None) -> list[int | None]:
+        """By which epoch each view of a batch is augmented; None: not at all."""
+        plain: list[int | None] = [None] * (epoch is None)
+        if self.views == 1 or (epoch is None and use != "evaluate"):
+            return plain or [epoch]
+        return plain + [epoch_of_view(epoch or 0, view) for view in range(self.views)]
+
+    def _batch(self, raw: RawBatch, epochs: Sequence[int | None]) -> Batch:
+        facts, samples = self.facts, raw.samples
         if facts.layout == "tokens":
-            tokens = images.long()
+            tokens = samples.long()
             return Batch(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous(), raw.indices)
         targets = self._targets.index_select(0, raw.numbers)
         if facts.layout != "image":
-            return Batch(self.normalization.apply(images), targets, raw.indices)
+            return Batch(self.normalization.apply(samples), targets, raw.indices)
+        pictures = [self._pictures(raw, targets, epoch) for epoch in epochs]
+        images, targets, indices = pictures[0]
+        if len(pictures) > 1:
+            images = torch.cat([view for view, _, _ in pictures])
+        inputs = images.permute(0, 3, 1, 2)
+        if not self.channels_last:
+            # Not contiguous(), which leaves one channel as it is, and convolutions take that for channels last.
+            inputs = inputs.clone(memory_format=torch.contiguous_format)
+        return Batch(inputs, targets, indices)
+
+    def _pictures(self, raw: RawBatch, targets: Tensor, epoch: int | None) -> tuple[Tensor, Tensor, Tensor]:
+        """Normalized images (B, H, W, C) as the epoch shows them, with their targets and indices."""
+        images = raw.samples
         if epoch is not None and not self._augment.identity:
             images = self._augment(images, raw.indices, epoch, raw.numbers)
-        if facts.target == "mask":
+        if self.facts.target == "mask":
             targets = pixel_classes(images[..., -1])
             images = images[..., :-1].contiguous()
         images, indices = self.normalization.apply_pixels(images), raw.indices
@@ -267,9 +295,5 @@ class Data:
             if self._augment.mixes:
                 indices = indices[::2].contiguous()
                 images, share = self._augment.mix(images[::2], images[1::2], indices, epoch)
-                targets = mix_targets(targets[::2], targets[1::2], share, len(facts.names))
-        inputs = images.permute(0, 3, 1, 2)
-        if not self.channels_last:
-            # Not contiguous(), which leaves one channel as it is, and convolutions take that for channels last.
-            inputs = inputs.clone(memory_format=torch.contiguous_format)
-        return Batch(inputs, targets, indices)
+                targets = mix_targets(targets[::2], targets[1::2], share, len(self.facts.names))
+        return images, targets, indices

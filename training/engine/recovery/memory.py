@@ -69,7 +69,7 @@ class OutOfMemory:
             message, trace = describe_shortage(error, session), traceback.format_exc(limit=-12)
         # Out here the error is gone, and with it all that the frames of the failed window held.
         plan = session.data.plan
-        fix = propose_smaller_batches(plan, session.model)
+        fix = propose_smaller_batches(session)
         if random is None or not fix or not window.repeatable:
             fitting = keep_steps(find_fitting_batches(session, train_step), session)
             out_of_memory = make_shortage(message, session, fitting)
@@ -150,11 +150,15 @@ def free_memory(device: torch.device) -> None:
 # ------------------------------------------------------------------------------------------ what is proposed and told
 
 
-def propose_smaller_batches(plan: BatchPlan, model: nn.Module) -> dict[str, int]:
+def propose_smaller_batches(session: Session) -> dict[str, int]:
     """The settings for batches of at most half the size that give each step the same samples; empty without any.
 
-    Batch normalization cannot learn from single samples, so a model that has it is not given batches of one.
+    Batch normalization cannot learn from single samples, so a model that has it is not given batches of one. Where the loss
+    compares the samples of a batch, smaller ones are no other way to the same step.
     """
+    plan, model = session.data.plan, session.model
+    if session.objective.compares_samples:
+        return {}
     finer = plan.smaller(plan.batch_size // 2)
     if finer is None or finer.accumulation > MOST_ACCUMULATION:
         return {}
@@ -181,7 +185,7 @@ def find_fitting_batches(session: Session, train_step: TrainStep) -> dict[str, i
     ``progress``.
     """
     data, progress = session.data, replace(session.progress)
-    while fix := propose_smaller_batches(data.plan, session.model):
+    while fix := propose_smaller_batches(session):
         session.optimizer.zero_grad(set_to_none=True)
         free_memory(session.device)
         finer = replace(data.plan, batch_size=fix["loop.batch_size"], accumulation=fix["loop.accumulation"])
@@ -216,6 +220,12 @@ def describe_shortage(error: BaseException, session: Session) -> str:
 
 def make_shortage(message: str, session: Session, fix: Mapping[str, int | str]) -> TrainingError:
     """``message`` with the smaller batches that ``fix`` stands for, or what else helps."""
+    if not fix and session.objective.compares_samples:
+        what = f"Batches are not made smaller by themselves: objective.kind {session.config.objective.kind} compares the samples of"
+        return TrainingError(
+            message,
+            f"{what} a batch, so that would be another loss. Set a smaller loop.batch_size. {_other_advice(session)}",
+        )
     if not fix:
         return TrainingError(message, f"No smaller batches that make the same steps fit. {_other_advice(session)}")
     advice = f"Use {format_settings(fix)}, which fits: the samples of each step stay the same{_mention_batch_norm(session.model)}."
@@ -243,9 +253,10 @@ def _evaluation_shortage(error: BaseException, session: Session) -> TrainingErro
     if size == 1:
         return TrainingError(message, _other_advice(session))
     fix = {"loop.validation_batch_size": size // 2}
-    return TrainingError(
-        message, f"Use {format_settings(fix)}: the same metrics up to rounding, with less memory.", fix
-    )
+    same = "the same metrics up to rounding"
+    if session.objective.compares_samples:
+        same += ", but another loss, which compares the samples of a batch"
+    return TrainingError(message, f"Use {format_settings(fix)}: {same}, with less memory.", fix)
 
 
 def explain_shortage(error: BaseException, phase: str, config: RunConfig) -> TrainingError:

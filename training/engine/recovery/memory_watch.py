@@ -125,7 +125,7 @@ class MemoryWatch:
             return {"loader.workers": batches.workers // 2}
         if not on_host:
             return {}
-        return keep_steps(propose_smaller_batches(session.data.plan, session.model), session)
+        return keep_steps(propose_smaller_batches(session), session)
 
 
 def explain_vanished(folder: RunFolder, history: History, session: Session) -> Found | None:

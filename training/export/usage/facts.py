@@ -28,6 +28,7 @@ class Output(TypedDict):
     probabilities: str
     threshold: float | None
     spread: dict[str, list[float]] | None
+    unit_length: bool  # whether they are still to be divided by their length
 
 
 class ModelFacts(TypedDict):

@@ -66,10 +66,13 @@ def answers(facts: ModelFacts, scores: Any) -> list[Any]:
     "class": the likeliest class and its probability. "labels": the probability of each label, by its name;
     from ``facts["output"]["threshold"]`` on the sample carries it. "values": each
     value by its name. "mask": the class number of each pixel, an array. "tokens": the likeliest token to come next and its
-    probability. "ranks": the numbers of the items, best first.
+    probability. "ranks": the numbers of the items, best first. "embedding": the numbers of its embedding; ``distance``
+    compares two.
     """
     output, names = facts["output"], facts["classes"]
     kind, scores = output["kind"], np.asarray(scores)
+    if kind == "embedding":
+        return scores.tolist()
     if kind == "mask":
         return list(scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.int64))
     if kind == "ranks":
@@ -85,3 +88,9 @@ def answers(facts: ModelFacts, scores: Any) -> list[Any]:
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     chances = weights / weights.sum(axis=1, keepdims=True)
     return [(names[row.argmax()], float(row.max())) for row in chances]
+
+
+def distance(one: Iterable[float], other: Iterable[float]) -> float:
+    """How far two embeddings are apart: 0 is the same place. Where they have length 1, it is at most 2, and their cosine
+    similarity is 1 - distance² / 2."""
+    return float(np.linalg.norm(np.subtract(list(one), list(other))))

@@ -54,6 +54,8 @@ def normalize_samples(facts: ModelFacts, samples: torch.Tensor) -> torch.Tensor:
 def logits(model: nn.Module, facts: ModelFacts, samples: Any) -> torch.Tensor:
     """The model's scores of samples (n, *shape), a tensor or array in the dtype that ``facts["input"]`` names."""
     scores: torch.Tensor = model(normalize_samples(facts, torch.as_tensor(samples)))
+    if facts["output"]["unit_length"]:
+        return torch.nn.functional.normalize(scores, dim=1)
     spread = facts["output"]["spread"]  # values were learned with zero mean and unit std
     return scores if spread is None else scores * torch.tensor(spread["std"]) + torch.tensor(spread["mean"])
 

@@ -177,6 +177,16 @@ class ImageSection(DatasetSection):
         le=10.0,
     )
 
+    @property
+    def is_augmented(self) -> bool:
+        """Whether an image is ever shown otherwise than it is, by itself alone."""
+        changes = (
+            *(self.flip, self.vertical_flip, self.crop_padding, self.rotation, self.resized_crop_scale < 1.0),
+            *(self.translate, self.affine_scale, self.shear, self.perspective, self.auto_augment != "none"),
+            *(self.brightness, self.contrast, self.saturation, self.hue, self.grayscale, self.blur, self.erasing),
+        )
+        return any(changes)
+
 
 class GivenSplitSection(PartsSection, ImageSection):
     """Images that may come with their own validation or test part."""
