@@ -18,7 +18,7 @@ LIGHT: Written = {"kind": "mlp", "hidden": [16], "dropout": 0.1}
 def small(kind: str, folder: Path, *overrides: str, teacher: Path | None = None) -> RunConfig:
     """Four steps of the task ``kind``, with dropout where the network has it; files are written into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
-    dataset, model, objective = {
+    choices: dict[str, tuple[Written, Written, Written]] = {
         "classification": (made("blobs"), LIGHT, {}),
         "binary": (made("moons"), LIGHT, {}),
         "multi_label": (table(folder), LIGHT, {}),
@@ -32,7 +32,8 @@ def small(kind: str, folder: Path, *overrides: str, teacher: Path | None = None)
             {"kind": "gpt", "layers": 1, "heads": 2, "width": 16, "dropout": 0.1},
             {},
         ),
-    }[kind]
+    }
+    dataset, model, objective = choices[kind]
     if kind in ("multi_label", "regression"):
         task = {"multi_label": ("labels", ["big", "bright"]), "regression": ("values", ["sum", "product"])}[kind]
         ignored = [name for name in ("big", "bright", "sum", "product") if name not in task[1]]

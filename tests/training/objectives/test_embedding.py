@@ -59,7 +59,10 @@ def prepared(config: Embedding, outputs: Tensor) -> Tensor:
 def triplets_of(anchor: int, distances: Tensor, classes: Tensor, mining: str) -> list[tuple[int, int]]:
     """The positives and negatives that the papers choose, one after the other."""
     others = [each for each in range(len(classes)) if each != anchor]
-    near = lambda each: float(distances[anchor, each])  # noqa: E731
+
+    def near(each: int) -> float:
+        return float(distances[anchor, each])
+
     positives = [each for each in others if classes[each] == classes[anchor]]
     negatives = [each for each in others if classes[each] != classes[anchor]]
     if not positives or not negatives:
