@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from training.catalog.entry import Entry
-from training.config.sections import model, objective, optimizer, pretrained, schedule, user_file
+from training.config.sections import embedding, model, objective, optimizer, pretrained, schedule, user_file
 from training.config.sections.data import dataset, images, npz, tables, tabular, text, torchvision_sets, toys
 
 DATASETS = (
@@ -86,7 +86,7 @@ OBJECTIVES = (
     Entry(objective.Ranking, "Ranking", "objectives.ranking:make_ranking", "learning to rank"),
     Entry(objective.Distillation, "Knowledge distillation", "objectives.distillation:make_distillation", "teacher"),
     Entry(
-        objective.Embedding,
+        embedding.Embedding,
         "Metric learning",
         "objectives.embedding:make_embedding",
         "embedding triplet contrastive SimCLR similarity search",

@@ -15,7 +15,8 @@ from training.config.sections.data.dataset import Dataset, ShapesDataset
 from training.config.sections.loader import Loader
 from training.config.sections.loop import Loop
 from training.config.sections.model import Model, SmallCnn
-from training.config.sections.objective import Classification, Objective, ObjectiveSection
+from training.config.sections.objective import Classification, Objective
+from training.config.sections.objective_section import ObjectiveSection
 from training.config.sections.optimizer import WITHOUT_MOMENTUM, AdamW, Optimizer
 from training.config.sections.precision import Precision
 from training.config.sections.schedule import OneCycle, Schedule

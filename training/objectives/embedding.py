@@ -6,7 +6,7 @@ from functools import partial
 
 import torch
 
-from training.config.sections.objective import Embedding
+from training.config.sections.embedding import Embedding
 from training.core.kept_scores import keep_embeddings, recall_at, retrieval_precision
 from training.core.losses import (
     Loss,

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tests.training.objectives.passes import evaluate_batches
-from training.config.sections.objective import Embedding
+from training.config.sections.embedding import Embedding
 from training.facts import DataFacts
 from training.objectives import make_objective
 

@@ -11,7 +11,8 @@ from training.config.run import RunConfig
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
 from training.config.sections.data.image_section import ImageSection
 from training.config.sections.data.text import TextDataset
-from training.config.sections.objective import Embedding, Objective
+from training.config.sections.embedding import Embedding
+from training.config.sections.objective import Objective
 from training.config.sections.optimizer import Muon, RMSprop, Sgd
 from training.config.sections.schedule import ScheduleSection
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from training.config.rules.teacher_file import teacher_problems
 from training.config.run import RunConfig
 from training.config.sections.data.image_section import ImageSection
+from training.config.sections.embedding import Embedding
 from training.config.sections.objective import (
     Classification,
     Distillation,
-    Embedding,
     Objective,
     Regression,
     Segmentation,

@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from training.config.rules.metrics import Metric as MetricTitle
 from training.config.rules.metrics import metric
-from training.config.sections.objective import ObjectiveSection
+from training.config.sections.objective_section import ObjectiveSection
 from training.core.losses import Loss
 from training.core.scores import Metric
 from training.export.bundle import ExportBundle
