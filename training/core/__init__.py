@@ -24,6 +24,7 @@ ORDER = (
     "readers.idx_reading",
     "readers.image_reading",
     "readers.table_reading",
+    "readers.moment_reading",
     "readers.byte_pairs",
     "readers.text_reading",
     "readers.prepared_reading",

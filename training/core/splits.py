@@ -41,6 +41,15 @@ def hold_back_groups(groups: Tensor, fraction: float, seed: int, stream: str) ->
     return torch.isin(members, order[: min(count, len(names) - 1)])
 
 
+def hold_back_newest(moments: Tensor, fraction: float) -> Tensor:
+    """bool (n,): the samples of the latest of the ``moments`` (int64 (n,), later is larger), as many moments as come closest to
+    the fraction together; never all. Samples of one moment are not parted: what is told of one is told of the others."""
+    times, places, sizes = torch.unique(moments, return_inverse=True, return_counts=True)
+    reached = torch.cumsum(sizes.flip(0), 0)
+    count = int(torch.argmin((reached - fraction * len(moments)).abs())) + 1
+    return places >= len(times) - min(count, len(times) - 1)
+
+
 def drop_copies(keys: Sequence[bytes], parts: dict[str, Tensor]) -> dict[str, Tensor]:
     """The parts, int64 sample numbers, without those samples beside "train" that are trained on, too: equal samples have
     equal ``keys``, of which there is one a sample."""

@@ -17,6 +17,7 @@ from training.data.batching.resident import Notice, Resident
 from training.data.batching.streamed import BatchFeed, Streamed
 from training.data.duplicates import without_duplicates
 from training.data.images.cache_room import cache_wish
+from training.data.moments import describe_periods
 from training.data.normalize import measure
 from training.data.placement import measure_room, place, refuse_too_much_made
 from training.data.source import Opening, ReportProgress, Source, silent, throttle
@@ -137,6 +138,7 @@ def summarize(
     notes: Sequence[str] = (),
 ) -> DataSummary:
     """What there is to say of the samples; ``notes`` come after those of the source."""
+    periods = describe_periods(source.moments, splits, config.dataset) if source.moments is not None else []
     return DataSummary(
         kind=config.dataset.kind,
         layout=source.layout,
@@ -150,7 +152,7 @@ def summarize(
         shape=source.shape,
         skipped=source.skipped[:_SHOWN],
         skipped_total=len(source.skipped),
-        notes=(*source.notes, *notes),
+        notes=(*source.notes, *periods, *notes),
         fingerprint=source.fingerprint,
     )
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from training.data.batching.resident import Notice
 from training.data.images.cache_room import CacheWish
+from training.data.moments import Moments
 from training.data_report import Skipped
 from training.facts import Layout, Target
 
@@ -48,6 +49,8 @@ class Source:
     """As ``DataFacts.vocabulary`` and ``merges``, of text."""
     groups: Tensor | None = None
     """int64 (N,): samples of the same number belong together, and no split parts them."""
+    moments: Moments | None = None
+    """When each is from, where the newest are to be held out."""
     in_order: bool = False
     """Whether neighbors are alike, as in a text: the last samples are held out then, not any."""
     parts: dict[str, Tensor]

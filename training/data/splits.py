@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
-from training.core.splits import hold_back_by_class, hold_back_groups
+from training.core.splits import hold_back_by_class, hold_back_groups, hold_back_newest
+from training.data.moments import Moments
 from training.data.source import Source
 from training.errors import InputError
 
@@ -17,7 +18,7 @@ from training.errors import InputError
 def split_source(source: Source, config: DatasetSection) -> dict[str, Tensor]:
     """``split`` as the samples of ``source`` ask for it."""
     targets = source.targets if source.target == "class" else torch.zeros(len(source.targets), dtype=torch.int64)
-    return split(targets, source.parts, config, source.groups, source.in_order)
+    return split(targets, source.parts, config, source.groups, source.in_order, source.moments)
 
 
 def split(
@@ -26,6 +27,7 @@ def split(
     config: DatasetSection,
     groups: Tensor | None = None,
     in_order: bool = False,
+    moments: Moments | None = None,
 ) -> dict[str, Tensor]:
     """Sorted int64 sample numbers of "train", "validation" and, when the data has one left over or the settings want one,
     "test".
@@ -34,7 +36,8 @@ def split(
     samples are drawn class by class from "train" by ``split_seed``: round(fraction * n) in all, shared out by largest
     remainder, and never the last sample of a class. With ``groups`` (int64, (N,)) whole groups are drawn instead, as many
     as come closest to the fraction; ``in_order`` holds back the last samples. Those to test on are drawn likewise, after those
-    to validate on, which are the same with and without. Raises InputError when a part would be empty.
+    to validate on, which are the same with and without. ``moments`` holds back the newest to test on, and the newest of the
+    others to validate on. Raises InputError when a part would be empty.
     """
     wanted = config.validation if isinstance(config, PartsSection) else "auto"
     train = torch.sort(parts["train"]).values
@@ -42,8 +45,14 @@ def split(
         if "test" not in parts:
             raise InputError("dataset.validation: the data has no test part to validate on.", "Choose auto or split.")
         return {"train": train, "validation": torch.sort(parts["test"]).values}
-    draw = _Draw(targets, groups, in_order, config.split_seed)
+    draw = _Draw(targets, groups, in_order, config.split_seed, moments)
     n = len(train)
+    if moments is not None:
+        result = {}
+        if config.test_fraction:
+            train, result["test"] = draw.part(train, config.test_fraction, n, "test_fraction", "")
+        train, validation = draw.part(train, config.validation_fraction, n, "validation_fraction", "")
+        return {"train": train, "validation": validation, **result}
     if wanted == "auto" and "validation" in parts:
         validation = torch.sort(parts["validation"]).values
     else:
@@ -70,6 +79,7 @@ class _Draw:
     groups: Tensor | None
     in_order: bool
     seed: int
+    moments: Moments | None = None
 
     def part(self, of: Tensor, share: float, whole: int, setting: str, stream: str) -> tuple[Tensor, Tensor]:
         """The samples ``of`` that stay, and those held out: ``share`` of ``whole``, which may be more than there are left."""
@@ -78,6 +88,8 @@ class _Draw:
             raise self._refusal(setting, share, whole, of)
         if self.groups is not None:
             held = hold_back_groups(self.groups[of], fraction, self.seed, stream)
+        elif self.moments is not None:
+            held = hold_back_newest(self.moments.ranks[of], fraction)
         elif self.in_order:
             held = torch.arange(len(of)) >= len(of) - math.floor(fraction * len(of) + 0.5)
         else:
@@ -97,6 +109,11 @@ class _Draw:
                 else f"samples, of which the {len(of)} left are in one group,"
             )
             return InputError(f"{asked} {one} {nothing}", "Change the fraction or add samples, in at least two groups.")
+        if none_held and self.moments is not None:
+            of_one = f"samples of one moment, {self.moments.show(int(self.moments.ranks[of[0]]))},"
+            return InputError(
+                f"{asked} {of_one} {nothing}", "Add samples of other moments, or choose another time column."
+            )
         if none_held and not self.in_order:
             return InputError(
                 f"{asked} training samples leaves none to {judges} on.",

@@ -27,6 +27,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from types import ModuleType

@@ -7,6 +7,7 @@ import io
 import json
 import shutil
 from contextlib import redirect_stdout
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,19 @@ def test_rows_are_split_as_the_run_splits_them(settings: tuple[str, ...], train:
     ignored = [name for name in ("query", "grade", "part") if name not in named]
     overrides = [f"dataset.{setting}" for setting in settings]
     assert_repeated(train(changed(config, f"dataset.ignored={ignored}", *overrides)), tmp_path)
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y %H:%M", "%Y-%m-%d", "%Y%m%d"])
+def test_rows_are_split_by_time_as_the_run_splits_them(form: str, train: Train, tmp_path: Path) -> None:
+    config = small("table", tmp_path)
+    names, *lines = (tmp_path / "t.csv").read_text().splitlines()
+    day = datetime(2024, 1, 25)
+    rows = [f"{line},{day + timedelta(days=37 * row % 50):{form}}" for row, line in enumerate(lines)]
+    (tmp_path / "t.csv").write_text("\n".join([f"{names},when", *rows]) + "\n")
+    more = ["dataset.time_column=when", "dataset.ignored=query, grade", "dataset.test_fraction=0.15"]
+    text = assert_repeated(train(changed(config, *more)), tmp_path)
+    assert "hold_back_newest" in text
+    assert "SPLIT_SEED" not in text
 
 
 def test_copies_are_left_out(idx_folder: Path, train: Train, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
         "judging": "duplicates",
         "data": "kind name samples data_seed turns noise factor classes spread items image_size color inputs targets task "
         "label_separator file_column file_ending ignore_index unknown features ignored categorical missing_indicator "
-        "missing_marks separator query_column max_items split_column group_column validation validation_fraction "
+        "missing_marks separator query_column max_items split_column group_column time_column validation validation_fraction "
         "test_fraction split_seed context vocabulary vocabulary_size stride encoding emnist_split partition annotation_level",
     },
     "model": {

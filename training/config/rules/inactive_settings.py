@@ -126,6 +126,8 @@ def _of_the_schedule(config: RunConfig) -> dict[str, Inactive]:
 
 
 def _of_the_split(dataset: DatasetSection, given: Collection[str]) -> dict[str, str]:
+    if getattr(dataset, "time_column", None):
+        return {"dataset.split_seed": "No effect while dataset.time_column is set: the newest samples are held out."}
     why = ""
     if getattr(dataset, "validation_path", None):
         why = "No effect: the validation data is given."

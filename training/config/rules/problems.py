@@ -20,7 +20,7 @@ from training.config.rules.task import task_problems
 from training.config.run import SECTIONS, RunConfig, alternatives
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
 from training.config.sections.data.images import ImageTableDataset
-from training.config.sections.data.tables import TableSection, repeat_problems, role_problems
+from training.config.sections.data.tables import TIME_EXCLUDES, TableSection, repeat_problems, role_problems
 from training.config.sections.schedule import OneCycle
 from training.errors import ConfigError, Problem, TrainingError
 from training.system.untrusted import escape_unprintable
@@ -220,6 +220,13 @@ def _dataset_problems(dataset: DatasetSection) -> Iterator[Problem]:
         yield from role_problems(dataset)
     elif isinstance(dataset, ImageTableDataset):
         yield from repeat_problems("dataset.targets", dataset.targets)
+    if time_column := getattr(dataset, "time_column", None):
+        for other in TIME_EXCLUDES:
+            if getattr(dataset, other):
+                what = f"samples are held out by time, or as dataset.{other} says, not both; empty one of them."
+                yield Problem("dataset.time_column", what, {f"dataset.{other}": None})
+        if isinstance(dataset, ImageTableDataset) and time_column in (dataset.file_column, *dataset.targets):
+            yield Problem("dataset.time_column", "is the column of the files or a target, too; choose another.")
     if isinstance(dataset, PartsSection) and dataset.validation == "test" and dataset.test_fraction:
         what = "nothing is held out where dataset.validation is test: the test part of the data is validated on"
         yield Problem("dataset.test_fraction", f"{what}. Set this to 0.", {"dataset.test_fraction": 0.0})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Self
 
@@ -17,6 +17,7 @@ from training.config.sections.data.tables import MISSING_MARKS
 from training.core.readers.table_reading import group_numbers
 from training.data.images.folder import Listing, image_suffixes, look_up
 from training.data.images.images import Images, Opened, choose_form, digest_labels, open_images
+from training.data.moments import Moments
 from training.data.source import Opening
 from training.data.tables.columns import (
     dense_codes,
@@ -28,6 +29,7 @@ from training.data.tables.columns import (
 )
 from training.data.tables.table_file import read_table, require_columns, sort_of
 from training.data.tables.targets import require_trained_classes
+from training.data.tables.time_column import order_rows
 from training.errors import InputError
 from training.facts import Target
 from training.system.untrusted import escape_unprintable
@@ -45,6 +47,7 @@ class Labels:
     names: tuple[str, ...]
     targets: Tensor
     groups: Tensor | None
+    moments: Moments | None = None
 
 
 class ImageTable(Images):
@@ -56,6 +59,7 @@ class ImageTable(Images):
         super().__init__(opened, labels.names, targets, digest_labels(opened, targets, labels.target, labels.names))
         self.target = labels.target
         self.groups = None if labels.groups is None else labels.groups[good]
+        self.moments = None if labels.moments is None else labels.moments.select(good)
 
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
@@ -81,6 +85,8 @@ def open_image_table(dataset: ImageTableDataset, opening: Opening) -> ImageTable
         )
     frame = frame[rows]
     labels = _labels(frame, rows, targets, dataset)
+    if dataset.time_column:
+        labels = replace(labels, moments=order_rows(frame.get_column(dataset.time_column), torch.from_numpy(rows)))
     if not dataset.targets:
         listing.notes.append(predicts_last(targets[0]))
     opened = open_images(listing, choose_form(listing, dataset.image_size, dataset.color), opening)
@@ -95,11 +101,12 @@ def find_image_roles(frame: pl.DataFrame, dataset: ImageTableDataset) -> tuple[s
         ("file_column", dataset.file_column),
         ("split_column", dataset.split_column),
         ("group_column", dataset.group_column),
+        ("time_column", dataset.time_column),
     ):
         require_columns(setting, [name] if name else [], frame.columns)
     require_columns("targets", dataset.targets, frame.columns)
     file_column = dataset.file_column or _file_column(frame)
-    taken = {file_column, dataset.split_column, dataset.group_column}
+    taken = {file_column, dataset.split_column, dataset.group_column, dataset.time_column}
     targets = dataset.targets or tuple(name for name in frame.columns if name not in taken)[-1:]
     if not targets:
         raise InputError("dataset.targets: the table has no column to predict.", "Add one, or choose another table.")

@@ -19,6 +19,7 @@ from training.data.tables.columns import dense_codes, find_roles, number_rows, r
 from training.data.tables.features import Features, encode
 from training.data.tables.table_file import read_table
 from training.data.tables.targets import require_trained_classes
+from training.data.tables.time_column import order_rows
 from training.errors import InputError, pluralize
 from training.facts import Layout, Target
 from training.system.untrusted import escape_unprintable
@@ -69,6 +70,7 @@ def open_table(dataset: TableDataset, opening: Opening) -> Table:
     names, targets = _targets(frame, roles.targets, target)
     parts = read_parts(frame.get_column(dataset.split_column)) if dataset.split_column else None
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
+    moments = order_rows(frame.get_column(dataset.time_column), rows) if dataset.time_column else None
     columns = dict(zip(frame.columns, frame.get_columns(), strict=True))
     del frame
     return Table(
@@ -79,6 +81,7 @@ def open_table(dataset: TableDataset, opening: Opening) -> Table:
         rows=rows,
         parts=parts or {"train": torch.arange(len(rows))},
         groups=groups,
+        moments=moments,
         notes=(*notes, *roles.notes, *more),
         fingerprint=fingerprint,
     )

@@ -54,7 +54,7 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
         require_columns(setting, getattr(dataset, setting), names)
     others = {"split_column": dataset.split_column}
     if isinstance(dataset, TableDataset):
-        others["group_column"] = dataset.group_column
+        others |= {"group_column": dataset.group_column, "time_column": dataset.time_column}
     elif isinstance(dataset, RankingDataset):
         others["query_column"] = dataset.query_column
     for setting, name in others.items():

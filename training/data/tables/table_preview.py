@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from training.config.sections.data.images import ImageTableDataset
-from training.config.sections.data.tables import MISSING_MARKS, RankingDataset, TableDataset, TableSection
+from training.config.sections.data.tables import MISSING_MARKS, RankingDataset, TableSection
 from training.data.sources.image_table import find_image_roles
 from training.data.tables.columns import find_roles
 from training.data.tables.table_file import UNNAMED, read_table, sort_of
@@ -17,6 +17,7 @@ from training.system.untrusted import escape_unprintable
 
 _LOOKED_AT = 200_000
 _ROWS, _COLUMNS, _LETTERS = 30, 500, 40
+_SPLITTING = {"split_column": "split", "group_column": "group", "time_column": "time"}
 
 
 def preview_table(dataset: TableSection | ImageTableDataset) -> TablePreview:
@@ -37,7 +38,7 @@ def _preview_image_table(dataset: ImageTableDataset) -> TablePreview:
         roles |= dict.fromkeys(targets, "target") | {file_column: "file"}
     except InputError:  # said where the dataset is opened
         roles |= {name: "target" for name in dataset.targets if name in roles}
-    roles |= {name: role for name, role in ((dataset.split_column, "split"), (dataset.group_column, "group")) if name}
+    roles |= {name: role for setting, role in _SPLITTING.items() if (name := getattr(dataset, setting, None))}
     return _make_preview(frame, roles)
 
 
@@ -60,10 +61,7 @@ def _describe(column: pl.Series, role: str) -> Column:
 def _roles(frame: pl.DataFrame, dataset: TableSection) -> dict[str, str]:
     """What each column is for, as far as it can be told."""
     known = dict.fromkeys((*dataset.ignored, UNNAMED), "ignored")
-    if dataset.split_column:
-        known[dataset.split_column] = "split"
-    if isinstance(dataset, TableDataset) and dataset.group_column:
-        known[dataset.group_column] = "group"
+    known |= {name: role for setting, role in _SPLITTING.items() if (name := getattr(dataset, setting, None))}
     if isinstance(dataset, RankingDataset):
         known[dataset.query_column] = "query"
     try:

@@ -99,6 +99,19 @@ _DESCRIBE: dict[str, Callable[[ExportBundle, Any], Reading]] = {
 }
 
 
+_DRAWS = {
+    "class": ("hold_back_by_class", ""),
+    "group": ("hold_back_groups", "group_numbers(frame[GROUP_COLUMN])[train]"),
+    "time": ("hold_back_newest", "rank_moments(frame[TIME_COLUMN])[train]"),
+}
+"""The function of core that holds samples out, and by what; "" for the classes."""
+
+
+def _of_left(share: str, other: str) -> str:
+    """A share of all, as one of those that are left when the part ``other`` is held out."""
+    return f'{share} * (len(train) + len(parts["{other}"])) / len(train)'
+
+
 @dataclass(frozen=True)
 class Data:
     """Where samples come from, and which are held out: ``held`` has the part, the share and the stream of random numbers of
@@ -112,6 +125,7 @@ class Data:
     held: Sequence[tuple[str, str, str]] = ()
     draw: str = ""
     kinds: str = ""
+    seeded: bool = True
     copies: bool = False
     tested: bool = False
 
@@ -123,6 +137,7 @@ def describe_data(bundle: ExportBundle, file: str) -> Data:
     dataset = bundle.config.dataset
     reading = _DESCRIBE.get(dataset.kind, _describe_toy)(bundle, dataset)
     split_column, group_column = (getattr(dataset, name, None) for name in ("split_column", "group_column"))
+    time_column = getattr(dataset, "time_column", None)
     wanted, parts = dataset.validation if isinstance(dataset, PartsSection) else "auto", dict(reading.parts)
     # What judges: a part that came with the data, "test", or one that is held out.
     given = isinstance(dataset, TextDataset) or (wanted == "auto" and "validation" in parts)
@@ -132,8 +147,10 @@ def describe_data(bundle: ExportBundle, file: str) -> Data:
         parts = {"validation" if part == "test" else part: named for part, named in parts.items()}
     held = [] if given or wanted == "test" else [("validation", "VALIDATION_FRACTION", "split")]
     if dataset.test_fraction and wanted != "test":
-        of_what_is_left = ' * (len(train) + len(parts["validation"])) / len(train)' if held else ""
-        held.append(("test", f"TEST_FRACTION{of_what_is_left}", "test split"))
+        share = _of_left("TEST_FRACTION", "validation") if held else "TEST_FRACTION"
+        held.append(("test", share, "test split"))
+    if time_column is not None and len(held) > 1:  # the newest are to test on
+        held = [("test", "TEST_FRACTION", ""), ("validation", _of_left("VALIDATION_FRACTION", "test"), "")]
     place = getattr(dataset, "path", "")
     settings = [Setting("", "DATA", code(place))] * bool(place) + reading.settings
     if isinstance(dataset, IdxDataset):
@@ -147,14 +164,18 @@ def describe_data(bundle: ExportBundle, file: str) -> Data:
         settings.append(Setting("The part that each of its words means, in lower case.", "PARTS", part_of))
     if held and group_column is not None:
         settings.append(setting(dataset, "group_column"))
+    if held and time_column is not None:
+        settings.append(setting(dataset, "time_column"))
+    draw, kinds = _DRAWS["time" if time_column is not None else "group" if group_column is not None else "class"]
     of_class = "classes[train]" if bundle.facts.target == "class" else "torch.zeros_like(train)"
     return Data(
         reading=reading,
-        settings=settings + _input_settings(bundle, [part for part, _, _ in held]),
+        settings=settings + _input_settings(bundle, [part for part, _, _ in held], seeded=time_column is None),
         path=bool(place),
         held=held,
-        draw="hold_back_by_class" if group_column is None else "hold_back_groups",
-        kinds=of_class if group_column is None else "group_numbers(frame[GROUP_COLUMN])[train]",
+        draw=draw,
+        kinds=kinds or of_class,
+        seeded=time_column is None,
         copies=isinstance(dataset, PartsSection) and dataset.duplicates != "keep",
         tested="test" in parts or any(part == "test" for part, _, _ in held),
     )
@@ -184,11 +205,11 @@ def _describe_prepared(bundle: ExportBundle, prepared: PreparedTensors, name: st
     )
 
 
-def _input_settings(bundle: ExportBundle, held: list[str]) -> list[Setting]:
+def _input_settings(bundle: ExportBundle, held: list[str], seeded: bool = True) -> list[Setting]:
     """How samples are augmented and normalized, after the shares of the parts that are ``held`` out."""
     names = list_augmentation_settings(bundle.config)
     if held:
-        names += [*(f"{part}_fraction" for part in held), "split_seed"]
+        names += [*(f"{part}_fraction" for part in held), *["split_seed"] * seeded]
     settings = [setting(bundle.config.dataset, name) for name in names]
     if bundle.facts.layout == "tokens":
         return settings

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from training.config.fields import Columns, File, Folder, advanced, setting
 from training.config.sections.data.dataset_section import ColorMode
 from training.config.sections.data.image_section import GivenSplitSection, ImageSize, Sides
-from training.config.sections.data.tables import Column, GroupColumn, SplitColumn, Task
+from training.config.sections.data.tables import Column, GroupColumn, SplitColumn, Task, TimeColumn
 from training.facts import Target
 
 IMAGE_FOLDERS = frozenset({"images", "image", "imgs", "img", "pictures", "jpegimages"})
@@ -58,6 +58,7 @@ class ImageTableDataset(GivenSplitSection):
     )
     split_column: SplitColumn = None
     group_column: GroupColumn = None
+    time_column: TimeColumn = None
     color: ColorMode = "rgb"
 
     @property

@@ -45,6 +45,20 @@ GroupColumn = Annotated[
     ),
 ]
 
+TimeColumn = Annotated[
+    Column | None,
+    advanced(
+        title="Time column",
+        help="A column of dates, times or numbers that rise with time: the newest rows are held out (as TimeSeriesSplit does), none at "
+        "random, and rows of one moment stay together. The test set, where one is held out, is the newest. Not an input of the model.",
+        also="temporal split date order chronological",
+        placeholder="none",
+        columns=True,
+    ),
+]
+TIME_EXCLUDES = ("split_column", "group_column")
+"""Settings beside which rows cannot be held out by time."""
+
 
 class TableSection(Section):
     """A table's file and the roles that any table's columns may have."""
@@ -111,6 +125,7 @@ class TableDataset(PartsSection, TableSection):
     kind: Literal["table"] = "table"
     task: Task = "auto"
     group_column: GroupColumn = None
+    time_column: TimeColumn = None
 
 
 class RankingDataset(PartsSection, TableSection):
@@ -143,7 +158,9 @@ def role_problems(dataset: TableSection) -> Iterator[Problem]:
     """Columns that stand twice in one role, or in two that exclude each other; one sentence for each setting to change."""
     yield from repeat_problems("dataset.targets", dataset.targets)
     yield from repeat_problems("dataset.features", dataset.features)
-    alone = {role: getattr(dataset, role, None) for role in ("split_column", "group_column", "query_column")}
+    alone = {
+        role: getattr(dataset, role, None) for role in ("split_column", "group_column", "query_column", "time_column")
+    }
     roles = [
         ("targets", dataset.targets),
         ("features", dataset.features),
