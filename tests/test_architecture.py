@@ -173,6 +173,6 @@ def test_the_engine_trains_where_qt_is_not_installed(tmp_path: Path) -> None:
         "import sys\n"
         "for name in ('PySide6', 'shiboken6', 'pyqtgraph'): sys.modules[name] = None\n"
         "from training.cli import main\n"
-        "options = ['--set', 'loop.max_steps=3', '--set', 'schedule.warmup_steps=0']\n"
+        "options = ['--set', 'loop.max_steps=3', '--set', 'schedule.warmup=0']\n"
         f"sys.exit(main(['run', 'preset:spiral', *options, '--workspace', {str(tmp_path)!r}]))"
     )

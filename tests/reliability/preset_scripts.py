@@ -144,8 +144,8 @@ def examine(name: str, steps: int, repeat: bool, folder: Path) -> str:
     save = max(1, steps // 2)
     cut = [f"loop.max_steps={steps}", "loop.epochs=1000", f"checkpoints.every_steps={save}", "precision.device=cpu"]
     settings = [*overrides(name, folder), *cut]
-    if (warmup := re.search(r"^warmup_steps = (\d+)", preset_text(name), re.MULTILINE)) is not None:
-        settings.append(f"schedule.warmup_steps={min(int(warmup[1]), steps // 2)}")
+    if (warmup := re.search(r"^warmup = (\d+)", preset_text(name), re.MULTILINE)) is not None:
+        settings.append(f"schedule.warmup={min(int(warmup[1]), steps // 2)}")
     config = load_preset(name, settings, trust=True)
     checkpoint = Path(str(start_run(config, folder / "runs").last_checkpoint))
     file = folder / "script.py"

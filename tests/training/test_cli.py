@@ -115,9 +115,7 @@ def test_words_that_cannot_be_meant_are_told_in_one_sentence(words: str, said: s
 
 
 def test_presets_run_by_name(capsys: Captured) -> None:
-    assert (
-        main(["run", "preset:spiral", "--set", "loop.max_steps=5", "--set", "schedule.warmup_steps=0", "--json"]) == 0
-    )
+    assert main(["run", "preset:spiral", "--set", "loop.max_steps=5", "--set", "schedule.warmup=0", "--json"]) == 0
     assert json_line(capsys)["step"] == 5
     assert main(["run", "preset:spirl"]) == 2
     assert "spiral" in capsys.readouterr().err

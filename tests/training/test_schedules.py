@@ -44,10 +44,11 @@ def with_warmup(
     config: sections.ScheduleSection, make: Callable[[torch.optim.Optimizer], Scheduler]
 ) -> Callable[[torch.optim.Optimizer], Scheduler]:
     def build(optimizer: torch.optim.Optimizer) -> Scheduler:
-        warmup = torchs.LinearLR(optimizer, config.warmup_start_factor, total_iters=config.warmup_steps)
-        return torchs.SequentialLR(optimizer, [warmup, make(optimizer)], milestones=[config.warmup_steps])
+        assert isinstance(config.warmup, int)
+        warmup = torchs.LinearLR(optimizer, config.warmup_start_factor, total_iters=config.warmup)
+        return torchs.SequentialLR(optimizer, [warmup, make(optimizer)], milestones=[config.warmup])
 
-    return build if config.warmup_steps else make
+    return build if config.warmup else make
 
 
 def assert_equal_rates(ours: Schedule, theirs: list[float]) -> None:
@@ -57,7 +58,7 @@ def assert_equal_rates(ours: Schedule, theirs: list[float]) -> None:
         assert abs(got - wanted) <= 1e-12 * wanted, f"step {step}: {got!r} instead of {wanted!r}"
 
 
-WARMUPS = [{}, {"warmup_steps": 1}, {"warmup_steps": 100}, {"warmup_steps": 333, "warmup_start_factor": 0.5}]
+WARMUPS = [{}, {"warmup": 1}, {"warmup": 100}, {"warmup": 333, "warmup_start_factor": 0.5}]
 
 
 @pytest.mark.parametrize("warmup", WARMUPS)
@@ -114,8 +115,8 @@ WARMUPS = [{}, {"warmup_steps": 1}, {"warmup_steps": 100}, {"warmup_steps": 333,
 )
 def test_schedule_equals_torch(config, make, total, warmup) -> None:  # type: ignore[no-untyped-def]
     config = config.model_copy(update=warmup)
-    theirs, _ = torch_rates(with_warmup(config, make(config, total - config.warmup_steps)))
-    ours = make_schedule(config, BASE_LR, total)
+    theirs, _ = torch_rates(with_warmup(config, make(config, total - config.warmup)))
+    ours = make_schedule(config, BASE_LR, total, 10)
     assert_equal_rates(ours, theirs)
     assert ours.momentum(17) is None
     assert ours.plateau is None
@@ -156,19 +157,19 @@ def test_one_cycle_equals_torch(
         ),
         total,
     )
-    ours = make_schedule(config, BASE_LR, total)
+    ours = make_schedule(config, BASE_LR, total, 10)
     assert_equal_rates(ours, theirs)
     assert [ours.momentum(step) for step in range(total)] == pytest.approx(momenta, rel=1e-12)
 
 
 def test_one_cycle_rises_at_once_where_torch_divides_by_zero() -> None:
-    schedule = make_schedule(sections.OneCycle(pct_start=0.1), 0.1, 10)
+    schedule = make_schedule(sections.OneCycle(pct_start=0.1), 0.1, 10, 10)
     assert schedule.lr(0) == pytest.approx(0.1)
     assert schedule.lr(9) == pytest.approx(0.1 / 25 / 1e4)
 
 
 def test_one_cycle_leaves_momentum_alone_when_told() -> None:
-    assert make_schedule(sections.OneCycle(cycle_momentum=False), 0.1, 10).momentum(3) is None
+    assert make_schedule(sections.OneCycle(cycle_momentum=False), 0.1, 10, 10).momentum(3) is None
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def test_one_cycle_leaves_momentum_alone_when_told() -> None:
     ],
 )
 def test_last_value_is_held_past_the_end(config: schedules.ScheduleConfig) -> None:
-    schedule = make_schedule(config, BASE_LR, 100)
+    schedule = make_schedule(config, BASE_LR, 100, 10)
     assert schedule.lr(101) == schedule.lr(100) == schedule.lr(10_000)
     assert schedule.lr(10_000) <= schedule.lr(99)
 
@@ -191,9 +192,9 @@ def test_last_value_is_held_past_the_end(config: schedules.ScheduleConfig) -> No
 @pytest.mark.parametrize("fraction", [0.001, 0.2, 1.0])
 def test_warmup_stable_decay(shape: str, fraction: float) -> None:
     config = sections.WarmupStableDecay.model_validate(
-        {"warmup_steps": 50, "decay_fraction": fraction, "decay_shape": shape, "end_factor": 0.1}
+        {"warmup": 50, "decay_fraction": fraction, "decay_shape": shape, "end_factor": 0.1}
     )
-    schedule = make_schedule(config, 2.0, STEPS)
+    schedule = make_schedule(config, 2.0, STEPS, 10)
     decay = min(round(fraction * STEPS), STEPS - 50)
     start = STEPS - decay
     assert [schedule.lr(step) for step in range(50, start + 1)] == [2.0] * (start - 50 + 1)
@@ -226,7 +227,7 @@ def test_plateau_equals_torch(seed: int, maximize: bool) -> None:
         cooldown=config.cooldown,
         min_lr=config.min_lr,
     )
-    ours = make_schedule(config, BASE_LR, STEPS)
+    ours = make_schedule(config, BASE_LR, STEPS, 10)
     assert ours.plateau is not None
     for validation in range(300):
         metric = draw.choice([draw.gauss(1.0, 0.3), draw.gauss(0.0, 1.0), math.nan, math.inf, -math.inf, 1.0])
@@ -239,14 +240,14 @@ def test_plateau_equals_torch(seed: int, maximize: bool) -> None:
         assert ours.plateau.state()["cooldown_left"] == theirs.cooldown_counter
         if validation % 50 == 17:  # a resume in between changes nothing
             numbers = ours.plateau.state()
-            ours = make_schedule(config, BASE_LR, STEPS)
+            ours = make_schedule(config, BASE_LR, STEPS, 10)
             assert ours.plateau is not None
             ours.plateau.load(numbers)
 
 
 def test_plateau_factor_applies_to_its_warmup() -> None:
-    config = sections.Plateau(warmup_steps=10, warmup_start_factor=0.1, patience=0, factor=0.5)
-    schedule = make_schedule(config, 1.0, 100)
+    config = sections.Plateau(warmup=10, warmup_start_factor=0.1, patience=0, factor=0.5)
+    schedule = make_schedule(config, 1.0, 100, 10)
     assert [schedule.lr(0), schedule.lr(5), schedule.lr(10)] == pytest.approx([0.1, 0.55, 1.0])
     assert schedule.plateau is not None
     assert not schedule.plateau.update(1.0, maximize=False)
@@ -264,9 +265,9 @@ def test_plateau_state_before_the_first_validation_round_trips() -> None:
 
 
 def test_warmup_longer_than_the_run_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"schedule\.warmup_steps: .*100 steps must be shorter .*which has 100"):
-        make_schedule(sections.Cosine(warmup_steps=100), 0.1, 100)
-    assert make_schedule(sections.Cosine(warmup_steps=99), 0.1, 100).lr(99) == 0.1
+    with pytest.raises(ConfigError, match=r"schedule\.warmup: .*100 steps must be shorter .*which has 100"):
+        make_schedule(sections.Cosine(warmup=100), 0.1, 100, 10)
+    assert make_schedule(sections.Cosine(warmup=99), 0.1, 100, 10).lr(99) == 0.1
 
 
 def test_every_kind_is_described_in_one_sentence() -> None:
@@ -275,7 +276,7 @@ def test_every_kind_is_described_in_one_sentence() -> None:
         assert text[0].isupper()
         assert text.endswith(".")
         assert text.count(". ") == 0
-    assert schedules.describe(sections.Cosine(warmup_steps=500), 0.05) == (
+    assert schedules.describe(sections.Cosine(warmup=500), 0.05) == (
         "Rises over 500 steps from 0.01 of the rate, then falls along half a cosine wave to 0."
     )
     assert schedules.describe(sections.Plateau(), 0.05) == (

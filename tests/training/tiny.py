@@ -49,7 +49,7 @@ def tiny_images(folder: Path, *overrides: str) -> RunConfig:
         "name": "pictures",
         "dataset": {"kind": "idx", "path": str(folder), "flip": True, "crop_padding": 2, "rotation": 10.0},
         "model": {"kind": "small_cnn", "channels": [4, 8], "hidden": 16, "dropout": 0.2},
-        "schedule": {"kind": "cosine", "warmup_steps": 3},
+        "schedule": {"kind": "cosine", "warmup": 3},
         "loop": {"epochs": 3, "batch_size": 20, "accumulation": 3, "ema_decay": 0.9},
         "checkpoints": {"every_steps": 2, "keep_last": 50},
     }

@@ -27,6 +27,10 @@ _TERMS = {
 """Choices that the field writes otherwise than with a capital letter."""
 
 
+_DURATION = int | str
+"""What ``fields.Duration`` is to pydantic."""
+
+
 def label_choice(choice: str, labels: Mapping[str, str]) -> str:
     """How a form shows a choice: by ``labels``, by the field's spelling, or as it is with a capital letter."""
     return labels.get(choice) or _TERMS.get(choice) or choice[:1].upper() + choice[1:].replace("_", " ")
@@ -66,6 +70,10 @@ def _spec(name: str, info: FieldInfo) -> FieldSpec:
     elif origin is tuple:
         item = _without_none(get_args(annotation)[0])[0]
         editor, whole = "names" if item is str else "numbers", item is int
+        if item == _DURATION:
+            editor = "durations"
+    elif annotation == _DURATION:
+        editor = "duration"
     else:
         editor = {bool: "bool", int: "int", float: "float"}.get(annotation, "text")  # type: ignore[assignment]
     labels = extra.pop("labels", {})

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 PathKind = Literal["file", "folder", "any"]
-Editor = Literal["bool", "int", "float", "choice", "text", "numbers", "names", "path", "table", "consent"]
+Editor = Literal[
+    "bool", "int", "float", "choice", "text", "numbers", "names", "path", "table", "consent", "duration", "durations"
+]
 
 
 @dataclass(frozen=True)

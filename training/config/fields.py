@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 from functools import partial
 from types import NoneType
 from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from training.config.field_spec import FieldSpec, PathKind
+from training.core.durations import read_duration
 from training.toml_text import Toml
 
 Count = Annotated[int, Field(ge=1)]
@@ -39,6 +42,28 @@ def join_names(names: list[str]) -> str:
 
 Names = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], BeforeValidator(split_names)]
 """Several names; one text with commas will do."""
+
+
+def _check_duration(value: Any, least: int) -> Any:
+    """A duration as it is written; a text that is a number alone is one of steps."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise PydanticCustomError("duration", 'must be a number of steps or a text like "3 epochs" or "5 %"')
+    duration = value.strip() if isinstance(value, str) else value
+    if isinstance(duration, str) and re.fullmatch("[0-9]{1,9}", duration):
+        duration = int(duration)
+    try:
+        number, _ = read_duration(duration)
+    except ValueError as error:
+        raise PydanticCustomError("duration", "{why}", {"why": str(error)}) from error
+    if number < 0 or (number == 0 and least):
+        raise PydanticCustomError("duration", "must be more than 0" if least else "must be 0 or more")
+    return duration
+
+
+Duration = Annotated[int | str, BeforeValidator(partial(_check_duration, least=1))]
+"""A stretch of the run, as it was written: 300 (steps), "3 epochs" or "5 %" of the run. ``core.durations`` counts its steps."""
+DurationOrNone = Annotated[int | str, BeforeValidator(partial(_check_duration, least=0))]
+"""One that may be 0."""
 
 
 class Section(BaseModel):

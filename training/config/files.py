@@ -10,6 +10,7 @@ from typing import get_args
 
 from pydantic import JsonValue, ValidationError
 
+from training.config.migrations import current_name, migrate
 from training.config.paths import with_absolute_paths
 from training.config.rules.optimizer_scale import Moved, rescale
 from training.config.rules.problems import cross_problems, problems_from
@@ -63,10 +64,11 @@ def parse_config(
 def apply_overrides(data: dict[str, Toml], overrides: Iterable[str]) -> Moved:
     """Apply "section.key=value" (or "name=value") to ``data`` in place; values are TOML, else plain text. With another optimizer
     the settings that are not named go to its scale, as in the window: returned is what stood there and what does now."""
+    data.update(migrate(data))
     before, named = read_table(data, "optimizer"), set[str]()
     for override in overrides:
         key, separator, text = override.partition("=")
-        parts = key.strip().split(".")
+        parts = current_name(key.strip()).split(".")
         if not separator or not 1 <= len(parts) <= 3 or not all(parts):
             raise InputError(f"--set {override}: must look like section.key=value, for example loop.epochs=3.")
         if len(parts) > 1 and parts[0] not in SECTIONS:

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from pydantic import model_validator
 
 from training.config.fields import Section, SeedNumber, advanced, setting
+from training.config.migrations import migrate
 from training.config.rules.metrics import metric
 from training.config.sections.checkpoints import Checkpoints
 from training.config.sections.data.dataset import Dataset, ShapesDataset
@@ -70,6 +71,11 @@ class RunConfig(Section):
         if not isinstance(objective, dict) or "kind" in objective:
             return data
         return {**data, "objective": {"kind": _usual_task(data.get("dataset")), **objective}}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_earlier_version(cls, data: Any) -> Any:
+        return migrate(data) if isinstance(data, Mapping) else data
 
     @model_validator(mode="before")
     @classmethod

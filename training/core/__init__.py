@@ -14,6 +14,7 @@ ORDER = (
     "splits",
     "balance",
     "normalization",
+    "durations",
     "schedules",
     "averaging",
     "evaluation",

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from training.config import RunConfig
+from training.config.rules.schedule_problems import duration_problems
 from training.config.sections.user_file import UserFile
 from training.data import Data, prepare
 from training.data.normalize import Normalization
@@ -28,7 +29,7 @@ from training.engine.session import Session
 from training.engine.step import choose_clip
 from training.engine.teacher import make_teacher
 from training.engine.watches.loss_parts import LossParts
-from training.errors import InputError
+from training.errors import ConfigError, InputError
 from training.models import fit_to_samples, make_model
 from training.models.activation_checkpointing import checkpoint_activations
 from training.models.bf16_conv import refuse_long_strides
@@ -98,9 +99,10 @@ def assemble(
         if device.type == "cpu" and precision.compute == "bf16":
             refuse_long_strides(model, data.facts)
         torch.manual_seed(config.seed)  # dropout's stream; initial weights, order and augmentation have their own
-        total_steps = config.loop.epochs * data.steps_per_epoch
-        if config.loop.max_steps is not None:
-            total_steps = min(total_steps, config.loop.max_steps)
+        total_steps = config.loop.total_steps(data.steps_per_epoch)
+        too_long = [] if loads else list(duration_problems(config.schedule, total_steps, data.steps_per_epoch))
+        if too_long:  # a run of an earlier version, which allowed it, goes on as it began
+            raise ConfigError(too_long)
         answer: nn.Module = model
         if isinstance(config.model, UserFile):
             answer = CheckedModel(model, config.model, data.facts, objective.outputs)
@@ -120,7 +122,7 @@ def assemble(
             optimizer=optimizer,
             clip=choose_clip(config.loop),
             guard=make_guard(optimizer, device, model.buffers()),
-            schedule=make_run_schedule(config, total_steps),
+            schedule=make_run_schedule(config, total_steps, data.steps_per_epoch),
             ema=_average(config, model, total_steps, data.steps_per_epoch),
             total_steps=total_steps,
             freezing=freezing,

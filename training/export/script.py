@@ -13,9 +13,12 @@ import torch
 from torch import nn
 
 import training
-from training.config.sections.schedule import OneCycle
+from training.config.rules.schedule_problems import goes_by_epochs
+from training.config.sections.schedule import OneCycle, ScheduleSection
 from training.config.sections.user_file import UserFile
 from training.core import counter_rng
+from training.core.batch_plan import BatchPlan
+from training.core.durations import count_duration
 from training.data.augment import Augmenter
 from training.errors import InputError, TrainingError, format_bytes
 from training.export.bundle import SAMPLES, ExportBundle
@@ -37,6 +40,7 @@ from training.optim import parameter_groups
 from training.protocol.answers import ExportResult
 from training.schedules import make_schedule
 from training.schedules.formulas import ANNEALS
+from training.schedules.schedule import Span
 from training.system.atomic import write_stream
 from training.system.untrusted import MEGABYTE, UnfitFile, read_bytes
 
@@ -208,19 +212,28 @@ def _has_same_augmentation(bundle: ExportBundle, script: ModuleType) -> bool:
 
 
 def _has_same_rates(bundle: ExportBundle, script: ModuleType) -> bool:
-    config = bundle.config.schedule
-    steps = _TRIED_STEPS + getattr(config, "warmup_steps", 0)
-    schedule = make_schedule(config, bundle.config.optimizer.lr, steps)
+    config, loop, samples = bundle.config.schedule, bundle.config.loop, bundle.manifest.data.training_samples
+    drop_last = bundle.config.loader.drop_last
+    per_epoch = BatchPlan.of_samples(samples or _TRIED_STEPS, loop.batch_size, loop.accumulation, drop_last).steps
+    total = loop.total_steps(per_epoch)
+    if samples is None and isinstance(
+        config, ScheduleSection
+    ):  # an earlier version did not say: then it counts in steps
+        total = _TRIED_STEPS + count_duration(config.warmup, _TRIED_STEPS, per_epoch)
+    span = Span(total, per_epoch, goes_by_epochs(config))
+    schedule = make_schedule(config, bundle.config.optimizer.lr, span.total_steps, per_epoch)
     rate, momenta = script.learning_rate, getattr(script, "MOMENTA", None)
-    values = {"total_steps": steps, "factor": 1.0}
+    values = {"total_steps": span.total_steps, "steps_per_epoch": per_epoch, "factor": 1.0}
     wanted = {name: value for name, value in values.items() if name in inspect.signature(rate).parameters}
     anneal = ANNEALS[config.anneal_strategy].__name__ if isinstance(config, OneCycle) else ""
 
     def momentum(step: int) -> float | None:
-        return momenta and script.one_cycle(step, steps, script.PCT_START, momenta, getattr(script, anneal))
+        unit = span.unit(step)
+        return momenta and script.one_cycle(unit, span.total, script.PCT_START, momenta, getattr(script, anneal))
 
     return all(
-        (rate(step, **wanted), momentum(step)) == (schedule.lr(step), schedule.momentum(step)) for step in range(steps)
+        (rate(step, **wanted), momentum(step)) == (schedule.lr(step), schedule.momentum(step))
+        for step in range(0, span.total_steps, max(span.total_steps // _TRIED_STEPS, 1))
     )
 
 

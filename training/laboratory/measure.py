@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from training.config import RunConfig
 from training.config.sections.schedule import OneCycle
+from training.core.durations import count_duration
 from training.events import AttemptStarted, CheckpointSaved, EpochEnded, Event, Found, PhaseChanged
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
@@ -79,7 +80,7 @@ def measure(folder: RunFolder, killed_at: float | None = None) -> Measured:
     attempt = history.attempts[-1] if history.attempts else None
     samples = history.data.report.samples["train"] if history.data else 0
     epoch_seconds = _epoch_seconds(events)
-    steady = steady_from(config, rows["lr"])
+    steady = steady_from(config, rows["lr"], attempt)
     limit = config.loop.clip_norm or 0.0
     figures = Figures(
         run=folder.id,
@@ -114,11 +115,13 @@ def measure(folder: RunFolder, killed_at: float | None = None) -> Measured:
     return Measured(folder, config, figures, rows, checkpoints)
 
 
-def steady_from(config: RunConfig, rates: NDArray[np.float64]) -> int:
+def steady_from(config: RunConfig, rates: NDArray[np.float64], attempt: AttemptStarted | None) -> int:
     """The first step (from 1) in steady state: after the warm-up, that is once the rate has passed its top."""
     if isinstance(config.schedule, OneCycle):
         return int(np.argmax(rates)) + 2 if len(rates) else 1
-    return config.schedule.warmup_steps + 1
+    if attempt is None:
+        return 1
+    return count_duration(config.schedule.warmup, attempt.total_steps, attempt.steps_per_epoch) + 1
 
 
 def _share_over(norms: NDArray[np.float32], limit: float) -> float:

@@ -15,6 +15,7 @@ from training.config.diff import Change, diff
 from training.config.rules.effects import Effect, effect_of
 from training.config.rules.inactive_settings import find_inactive
 from training.config.rules.optimizer_state import averaging, optimizer_numbers, optimizer_obstacle
+from training.config.rules.schedule_problems import durations_of
 from training.config.rules.weights_fit import (
     find_renumbering,
     normalization_notes,
@@ -251,7 +252,7 @@ def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts
         notes.append("the new run begins at step 0, and so does its learning rate")
     elif "loop.batch_size" in paths:
         notes.append("each step sees the same samples as before, in other batches")
-    if "position" in parts and paths & {"loop.epochs", "loop.max_steps"} and after.schedule.kind in _LAID_OUT:
+    if "position" in parts and paths & {"loop.epochs", "loop.max_steps"} and _is_laid_out(after):
         notes.append("the schedule is laid out over the new length, so the learning rate jumps here")
     if "optimizer" not in parts and optimizer_numbers(after):
         notes.append(f"{optimizer_numbers(after)} begin at zero")
@@ -264,6 +265,12 @@ def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts
     if outputs_unknown(before, after):
         notes.append("the weights fit only a task that asks for as many outputs")
     return [*notes, *normalization_notes(before, after)]
+
+
+def _is_laid_out(config: RunConfig) -> bool:
+    """Whether the rate at a step depends on the length of the whole run."""
+    shares = [duration for _, duration in durations_of(config.schedule) if str(duration).endswith("%")]
+    return config.schedule.kind in _LAID_OUT or bool(shares)
 
 
 def _of_teacher(changes: Sequence[Change], became: str) -> list[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from training.config.rules.schedule_problems import goes_by_epochs
 from training.config.sections import schedule as sections
+from training.core.durations import read_duration
 from training.errors import pluralize
 from training.schedules.schedule import ScheduleConfig
 
@@ -10,10 +12,20 @@ from training.schedules.schedule import ScheduleConfig
 def describe(config: ScheduleConfig, lr: float) -> str:
     """What the schedule does with the optimizer's rate ``lr``, in one sentence for the panel."""
     text = _shape_in_words(config, lr)
-    if isinstance(config, sections.ScheduleSection) and config.warmup_steps:
-        steps = "1 step" if config.warmup_steps == 1 else f"{config.warmup_steps:,} steps"
-        return f"Rises over {steps} from {config.warmup_start_factor:.3g} of the rate, then {text}."
+    if goes_by_epochs(config) and not isinstance(config, sections.Exponential):
+        text += ", changing once per epoch"
+    if isinstance(config, sections.ScheduleSection) and read_duration(config.warmup)[0]:
+        warmup = _in_words(config.warmup)
+        return f"Rises over {warmup} from {config.warmup_start_factor:.3g} of the rate, then {text}."
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _in_words(duration: int | str) -> str:
+    """``3 epochs``, ``300 steps``, ``5 % of the run``"""
+    number, unit = read_duration(duration)
+    if unit == "%":
+        return f"{number:g} % of the run"
+    return pluralize(int(number), unit) if float(number).is_integer() else f"{number:g} {unit}s"
 
 
 def _shape_in_words(config: ScheduleConfig, lr: float) -> str:
@@ -29,14 +41,15 @@ def _shape_in_words(config: ScheduleConfig, lr: float) -> str:
             return f"falls along half a cosine wave to {config.eta_min:g}"
         case sections.CosineRestarts():
             growth = "" if config.t_mult == 1 else f", each period {config.t_mult} times as long as the one before"
-            return f"falls along a cosine to {config.eta_min:g} and starts again after {config.t_0:,} steps{growth}"
+            return f"falls along a cosine to {config.eta_min:g} and starts again after {_in_words(config.t_0)}{growth}"
         case sections.Step():
-            return f"is multiplied by {config.gamma:g} every {config.step_size:,} steps"
+            return f"is multiplied by {config.gamma:g} every {_in_words(config.step_size)}"
         case sections.MultiStep():
-            where = ", ".join(str(step) for step in config.milestones)
-            return f"is multiplied by {config.gamma:g} at step{'s' if len(config.milestones) > 1 else ''} {where}"
+            where, last = ", ".join(map(str, config.milestones)), len(config.milestones) > 1
+            at = f"step{'s' * last} {where}" if all(isinstance(each, int) for each in config.milestones) else where
+            return f"is multiplied by {config.gamma:g} at {at}"
         case sections.Exponential():
-            return f"is multiplied by {config.gamma:g} at every step"
+            return f"is multiplied by {config.gamma:g} at every {config.every}"
         case sections.Polynomial():
             return f"falls to zero along a curve of power {config.power:g}"
         case sections.WarmupStableDecay():

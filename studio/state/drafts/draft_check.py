@@ -19,6 +19,7 @@ from studio.state.drafts.setting_specs import (
     split_path,
 )
 from training.config import RunConfig
+from training.config.migrations import migrate
 from training.config.rules.problems import cross_problems, problems_from
 from training.config.run import SECTIONS
 from training.errors import Problem
@@ -65,6 +66,7 @@ def complete(data: Mapping[str, Toml]) -> tuple[Settings, list[str]]:
 
     Simple values stay as they are, right or wrong: they may be half typed.
     """
+    data = migrate(data)
     left_out = [key for key in data if key not in SECTIONS and key not in specs(RUN)]
     result: Settings = {RUN: {}}
     for name, spec in specs(RUN).items():

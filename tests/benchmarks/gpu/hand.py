@@ -58,7 +58,7 @@ def train(task: Task, clock: Clock, device: torch.device, mode: str) -> None:
         weight_decay=section.weight_decay,
         fused=True,
     )
-    schedule = make_schedule(task.config.schedule, section.lr, task.total_steps)
+    schedule = make_schedule(task.config.schedule, section.lr, task.total_steps, task.steps_per_epoch)
     rates = [schedule.lr(step) for step in range(task.total_steps)]
     losses: list[Tensor] = []
     clock.start()

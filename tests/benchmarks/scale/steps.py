@@ -59,7 +59,7 @@ def tiny_run(steps: int) -> RunConfig:
             "dataset": {"kind": "spiral", "samples": 10 * EPOCH},
             "model": {"kind": "mlp", "hidden": [16]},
             "optimizer": {"kind": "adamw", "lr": 3e-3},
-            "schedule": {"kind": "cosine", "warmup_steps": 50},
+            "schedule": {"kind": "cosine", "warmup": 50},
             "loop": {"epochs": steps // EPOCH, "batch_size": 8},
             "checkpoints": {"every_steps": EPOCH},
         }

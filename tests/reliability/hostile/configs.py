@@ -22,7 +22,7 @@ _NUMBERS = {
         "max_skipped_steps",
     ),
     "optimizer": ("lr", "weight_decay", "eps"),
-    "schedule": ("warmup_steps", "pct_start", "div_factor"),
+    "schedule": ("warmup", "pct_start", "div_factor"),
     "dataset": ("samples", "noise", "turns", "validation_fraction", "split_seed", "data_seed"),
     "checkpoints": ("every_steps", "keep_last"),
     "loader": ("workers", "memory_limit_mb", "cache_limit_gb"),
@@ -63,9 +63,7 @@ def _numbers() -> dict[str, Make]:
     for section, names in _NUMBERS.items():
         for title, value in _NO_NUMBERS.items():
             kind = {"dataset": 'kind = "spiral"\n', "optimizer": 'kind = "adamw"\n', "schedule": 'kind = "one_cycle"\n'}
-            lines = "".join(
-                f"{name} = {value}\n" for name in names if not (name == "warmup_steps" and section == "schedule")
-            )
+            lines = "".join(f"{name} = {value}\n" for name in names if not (name == "warmup" and section == "schedule"))
             made[f"numbers of [{section}]: {title}"] = _text(f"[{section}]\n{kind.get(section, '')}{lines}")
     for title, value in _NO_NUMBERS.items():
         made[f"seed: {title}"] = _text(f"seed = {value}\n")

@@ -36,7 +36,7 @@ def choose(page: SetupPage, section: str, kind: str) -> None:
 def rates(context: FakeContext) -> list[float]:
     config = context.draft.config()
     assert config is not None
-    schedule = make_run_schedule(config, 100)
+    schedule = make_run_schedule(config, 100, 100)
     return [schedule.lr(step) for step in range(100)]
 
 

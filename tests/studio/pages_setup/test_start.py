@@ -107,11 +107,11 @@ def test_a_schedule_too_long_for_the_run_is_found_when_the_samples_are_known(
     page: SetupPage, context: FakeContext
 ) -> None:
     context.draft.set_kind("schedule", "cosine")
-    context.draft.set("schedule.warmup_steps", 400)
+    context.draft.set("schedule.warmup", 400)
     assert page.bar.start_button.isEnabled()  # nobody knows yet how long the run is
     answer(context)  # 375 steps
     assert not page.bar.start_button.isEnabled()
-    assert page.problem_sentences()[0][0] == "schedule.warmup_steps"
+    assert page.problem_sentences()[0][0] == "schedule.warmup"
     context.draft.set("loop.epochs", 10)
     assert page.bar.start_button.isEnabled()
 

@@ -36,6 +36,6 @@ def test_trains_and_goes_on_to_the_same_bits(row: Entry, tmp_path: Path) -> None
     export(last, tmp_path / "exported")
     rates = read_series(last.parent.parent / "series.bin")["lr"].tolist()
     if row.kind != "plateau":
-        schedule = make_schedule(config.schedule, config.optimizer.lr, 4)
+        schedule = make_schedule(config.schedule, config.optimizer.lr, 4, 4)
         assert rates == [schedule.lr(step) for step in range(4)]
     assert describe(config.schedule, config.optimizer.lr).endswith(".")

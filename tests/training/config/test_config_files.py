@@ -108,7 +108,7 @@ def test_values_away_from_their_defaults_survive_the_round_trip(tmp_path: Path) 
             "deterministic": True,
             "model": {"kind": "mlp", "hidden": [], "activation": "gelu"},
             "optimizer": {"kind": "adam", "betas": [0.1, 0.2], "eps": 1e-300, "lr": 0.1 + 0.2},
-            "schedule": {"kind": "multi_step", "milestones": [1, 5, 9], "warmup_steps": 3},
+            "schedule": {"kind": "multi_step", "milestones": [1, 5, 9], "warmup": 3},
             "loop": {"max_steps": 10, "clip_norm": "", "clip_value": 0.5, "ema_decay": 0.999},
             "checkpoints": {"every_steps": ""},
             "loader": {"workers": 0},

@@ -125,8 +125,9 @@ def adamw(**settings: Any) -> dict[str, Any]:
             "schedule.base_momentum: must not exceed max_momentum; lower it.",
         ),
         (
-            {"schedule": {"kind": "cosine", "warmup_steps": 10}, "loop": {"max_steps": 10}},
-            "schedule.warmup_steps: must be fewer than loop.max_steps; shorten the warm-up.",
+            {"schedule": {"kind": "cosine", "warmup": 10}, "loop": {"max_steps": 10}},
+            "schedule.warmup: the warm-up of 10 steps must be shorter than the run, which has 10 steps (loop.max_steps); shorten "
+            "the warm-up or train longer.",
         ),
         (
             {"schedule": {"kind": "multi_step", "milestones": [5, 3]}},

@@ -72,7 +72,7 @@ def test_a_skipped_first_step_keeps_the_branched_batch_norm_statistics(tmp_path:
         "model.name=mobilenet_v3_small",
         "loop.epochs=1",
         "loop.ema_decay=none",
-        "schedule.warmup_steps=0",
+        "schedule.warmup=0",
     )
     parent = RunFolder(Path(start_run(config, tmp_path).folder))
     checkpoint = max(parent.checkpoints.iterdir())

@@ -168,7 +168,7 @@ def test_what_is_refused_does_not_fit_and_leaves_nothing(case: str, tmp_path: Pa
 
 def test_images_varied_otherwise_go_on_where_the_checkpoint_stands(tmp_path: Path) -> None:
     images = write_idx(tmp_path / "data")
-    plateau = ("schedule.kind=plateau", "schedule.patience=0", "schedule.warmup_steps=0")
+    plateau = ("schedule.kind=plateau", "schedule.patience=0", "schedule.warmup=0")
     before = tiny_images(images, *plateau)
     after = tiny_images(images, *plateau, "dataset.erasing=0.3", "dataset.brightness=0.2", "dataset.cutmix_alpha=1.0")
     parent = RunFolder(Path(start_run(before, tmp_path).folder))

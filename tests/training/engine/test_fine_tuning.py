@@ -38,7 +38,7 @@ def normed(images: Path, *more: str) -> RunConfig:
         "loop.batch_size=16",
         "loop.epochs=2",
         "checkpoints.every_steps=1",
-        "schedule.warmup_steps=0",
+        "schedule.warmup=0",
         "optimizer.weight_decay=0.1",
         *more,
     )

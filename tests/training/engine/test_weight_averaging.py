@@ -83,7 +83,7 @@ NORMED = (
     "loop.ema_decay=none",
     "loop.swa_start=0.0",
     "loop.swa_every_steps=2",
-    "schedule.warmup_steps=0",
+    "schedule.warmup=0",
 )
 
 
@@ -118,7 +118,7 @@ def test_with_statistics_a_resumed_run_is_the_same(step: int, images: Path, tmp_
 
 def test_the_rate_is_held_as_torchs_swalr_does() -> None:
     config = tiny("loop.swa_start=0.5", "loop.swa_lr=0.003", "schedule.kind=constant", "optimizer.lr=0.01")
-    ours = make_run_schedule(config, 20)
+    ours = make_run_schedule(config, 20, 10)
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(()))], lr=0.01)
     theirs = SWALR(optimizer, swa_lr=0.003, anneal_epochs=0)
     assert [ours.lr(step) for step in range(10)] == [0.01] * 10

@@ -59,7 +59,7 @@ def resnet(train: Train, tmp_path_factory: pytest.TempPathFactory) -> Path:
             "model.kind=torchvision",
             "model.name=resnet18",
             "schedule.kind=constant",
-            "schedule.warmup_steps=0",
+            "schedule.warmup=0",
             "loop.max_steps=1",
             "loop.batch_size=8",
             "loop.accumulation=1",

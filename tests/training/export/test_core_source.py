@@ -44,7 +44,7 @@ def runs(place: Path) -> dict[str, RunConfig]:
     }
 
 
-WHITENED = ("model={kind='whitened_cnn', channels=[4, 4, 8]}", "schedule.warmup_steps=0", "dataset.erasing=0.5")
+WHITENED = ("model={kind='whitened_cnn', channels=[4, 4, 8]}", "schedule.warmup=0", "dataset.erasing=0.5")
 EXPECTED = {
     "muon": {"Muon", "orthogonal", "rand_augment", "warp", "Draws"},
     "whitened": {"whiten", "prepare_whitening", "pick_evenly", "erase"},

@@ -234,7 +234,7 @@ def test_data_that_is_not_there_is_told_in_a_sentence(
 ) -> None:
     if kind in ("idx", "image_folder"):
         folder = idx_folder if kind == "idx" else write_folder(tmp_path / "images")
-        config = tiny_images(folder, "precision.device=cpu", f"dataset.kind={kind}", "schedule.warmup_steps=0")
+        config = tiny_images(folder, "precision.device=cpu", f"dataset.kind={kind}", "schedule.warmup=0")
     else:
         config = small("table", tmp_path) if kind == "table" else catalog_small("language_model", tmp_path)
     file = export(train(config), tmp_path / "train.py")

@@ -48,7 +48,7 @@ if __name__ == "__main__":
     raise SystemExit("only to be looked at")
 '''
 ONE_STEP = (
-    "schedule.warmup_steps=0",
+    "schedule.warmup=0",
     "loop.max_steps=1",
     "loop.epochs=1",
     "loop.batch_size=8",
@@ -141,5 +141,5 @@ def test_zoo_with_the_weights_of_a_file(form: str, train: Train, tmp_path: Path)
 
 def test_layer_that_whitens_is_made_from_the_training_images(train: Train, tmp_path: Path) -> None:
     folder = write_idx(tmp_path / "data", samples=60, size=12)
-    whitened = ("model={kind='whitened_cnn', channels=[4, 4, 8]}", "schedule.warmup_steps=0", "loop.epochs=2")
+    whitened = ("model={kind='whitened_cnn', channels=[4, 4, 8]}", "schedule.warmup=0", "loop.epochs=2")
     repeats(train(tiny_images(folder, CPU, *whitened)), tmp_path)

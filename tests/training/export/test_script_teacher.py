@@ -70,7 +70,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
 
 
 def test_checkpoint_teaches_images_that_are_varied_and_mixed(train: Train, idx_folder: Path, tmp_path: Path) -> None:
-    short = ("schedule.warmup_steps=0", "loop.epochs=1")
+    short = ("schedule.warmup=0", "loop.epochs=1")
     teacher = train(tiny_images(idx_folder, CPU, *short, "dataset.validation_fraction=0.4"))
     mixing = ("dataset.mixup_alpha=0.4", "checkpoints.monitor=val/agreement")
     checkpoint = train(tiny_images(idx_folder, *SHORT, *mixing, f"objective.teacher={teacher}"))

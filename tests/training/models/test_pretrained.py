@@ -262,7 +262,7 @@ def images(tmp_path: Path, *overrides: str) -> RunConfig:
         "loop.epochs=1",
         "loop.accumulation=1",
         "loop.max_steps=2",
-        "schedule.warmup_steps=0",
+        "schedule.warmup=0",
         "checkpoints.every_steps=1",
         "precision.device=cpu",
     )

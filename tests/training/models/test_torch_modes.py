@@ -64,7 +64,7 @@ def command(folder: Path, text: str, name: str) -> list[str]:
     (folder / f"{name}.py").write_text(text, encoding="utf-8")
     settings = (
         "model.kind=user_file", f"model.path={folder / name}.py", "dataset.samples=60", "loop.batch_size=12",
-        "loop.epochs=1", "schedule.warmup_steps=0", "precision.threads=2", "precision.compute=bf16",
+        "loop.epochs=1", "schedule.warmup=0", "precision.threads=2", "precision.compute=bf16",
     )  # fmt: skip
     told = [word for setting in settings for word in ("--set", setting)]
     return ["preset:spiral", *told, "--trust", "--workspace", str(folder / f"runs {name}"), "--json"]

@@ -75,7 +75,7 @@ def test_a_preset_has_one_rate_and_its_curve_is_what_it_was(name: str) -> None:
         return
     assert isinstance(config.schedule, OneCycle)
     before, now = config.schedule.model_copy(update={"max_lr": PEAKS[name]}), config.optimizer.lr
-    old, new = make_schedule(before, 1e-3, 977), make_schedule(config.schedule, now, 977)
+    old, new = make_schedule(before, 1e-3, 977, 977), make_schedule(config.schedule, now, 977, 977)
     assert [(old.lr(step), old.momentum(step)) for step in range(977)] == [
         (new.lr(step), new.momentum(step)) for step in range(977)
     ]

@@ -123,8 +123,8 @@ def sets(row: Preset, tmp_path: Path) -> list[str]:
         given["model.path"].write_text(NETWORK)
     assert set(given) == {ask.setting for ask in row.asks}
     texts = [f"{setting}={path}" for setting, path in given.items()] + SMALLER.get(row.name, [])
-    if "warmup_steps" in read_table(read_toml(preset_text(row.name), row.name), "schedule"):
-        texts.append("schedule.warmup_steps=1")
+    if "warmup" in read_table(read_toml(preset_text(row.name), row.name), "schedule"):
+        texts.append("schedule.warmup=1")
     agreed = ["--trust"] if "model.path" in given else []
     return [*(word for text in texts for word in ("--set", text)), *agreed]
 

@@ -15,6 +15,7 @@ from training.config.sections.embedding import Embedding
 from training.config.sections.objective import Objective
 from training.config.sections.optimizer import Muon, RMSprop, Sgd
 from training.config.sections.schedule import ScheduleSection
+from training.core.durations import read_duration
 
 _MOVING = ("crop_padding", "rotation", "translate", "affine_scale", "shear", "perspective")
 """Augmentations that bring in something from outside of the image; crops and flips do not."""
@@ -110,8 +111,8 @@ def _of_embeddings(objective: Objective) -> dict[str, Inactive]:
 def _of_the_schedule(config: RunConfig) -> dict[str, Inactive]:
     schedule = config.schedule
     if isinstance(schedule, ScheduleSection):
-        inactive = Inactive("No effect while schedule.warmup_steps is 0.")
-        return {} if schedule.warmup_steps else {"schedule.warmup_start_factor": inactive}
+        inactive = Inactive("No effect while schedule.warmup is 0.")
+        return {} if read_duration(schedule.warmup)[0] else {"schedule.warmup_start_factor": inactive}
     found = {}
     if schedule.max_lr is not None:
         fix = {"schedule.max_lr": None, "optimizer.lr": schedule.max_lr}

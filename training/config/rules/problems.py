@@ -16,12 +16,12 @@ from training.config.rules.metrics import is_known, is_share
 from training.config.rules.model_problems import model_problems, text_problems
 from training.config.rules.objective_problems import objective_problems
 from training.config.rules.optimizer_problems import optimizer_problems
+from training.config.rules.schedule_problems import schedule_problems
 from training.config.rules.task import task_problems
 from training.config.run import SECTIONS, RunConfig, alternatives
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
 from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import TIME_EXCLUDES, TableSection, repeat_problems, role_problems
-from training.config.sections.schedule import OneCycle
 from training.errors import ConfigError, Problem, TrainingError
 from training.system.untrusted import escape_unprintable
 from training.toml_text import Toml
@@ -137,6 +137,8 @@ def _sentence(detail: ErrorDetails, section: str, location: Sequence[str]) -> st
         "literal_error": f"must be {context.get('expected')}, but is {shown}.",
         "union_tag_not_found": f"needs a kind: one of {', '.join(kinds)}.",
         "union_tag_invalid": _unknown_kind(detail, kinds),
+        "cadence": str(detail["msg"]),
+        "duration": f"{detail['msg']}, but is {shown}.",
         "tuple_type": f"must be a list of values, but is {shown}.",
         "too_short": f"needs at least {_count(context.get('min_length'))}.",
         "too_long": f"takes at most {_count(context.get('max_length'))}.",
@@ -186,23 +188,12 @@ def cross_problems(config: RunConfig) -> list[Problem]:
         *_dataset_problems(config.dataset),
         *objective_problems(config),
         *optimizer_problems(config),
-        *_schedule_problems(config),
+        *schedule_problems(config),
         *_loop_problems(config),
         *model_problems(config),
         *text_problems(config),
         *path_problems(config),
     ]
-
-
-def _schedule_problems(config: RunConfig) -> Iterator[Problem]:
-    schedule = config.schedule
-    if isinstance(schedule, OneCycle):
-        if schedule.base_momentum > schedule.max_momentum:
-            yield Problem("schedule.base_momentum", "must not exceed max_momentum; lower it.")
-    elif config.loop.max_steps is not None and schedule.warmup_steps >= config.loop.max_steps:
-        yield Problem("schedule.warmup_steps", "must be fewer than loop.max_steps; shorten the warm-up.")
-    if schedule.kind == "multi_step" and list(schedule.milestones) != sorted(set(schedule.milestones)):
-        yield Problem("schedule.milestones", "must rise from each to the next, for example 1000, 2000.")
 
 
 def _loop_problems(config: RunConfig) -> Iterator[Problem]:

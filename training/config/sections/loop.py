@@ -142,3 +142,8 @@ class Loop(Section):
         labels={"smaller_batches": "Reduce batch size"},
         affects_result=False,
     )
+
+    def total_steps(self, steps_per_epoch: int) -> int:
+        """Optimizer steps of a run whose epochs have ``steps_per_epoch``."""
+        steps = self.epochs * steps_per_epoch
+        return steps if self.max_steps is None else min(steps, self.max_steps)

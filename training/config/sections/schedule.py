@@ -1,12 +1,23 @@
-"""``[schedule]``: the learning rate over optimizer steps. The formulas are in ``training.schedules``."""
+"""``[schedule]``: the learning rate over optimizer steps or epochs. The formulas are in ``training.schedules``."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
-from training.config.fields import Count, Fraction, Section, Share, ShareAboveZero, ShareBelowOne, advanced, setting
+from training.config.fields import (
+    Duration,
+    DurationOrNone,
+    Fraction,
+    Section,
+    Share,
+    ShareAboveZero,
+    ShareBelowOne,
+    advanced,
+    setting,
+)
 
 MinLr = Annotated[float, setting(title="Min LR", also="lowest rate", ge=0.0, log_scale=True)]
 Gamma = Annotated[
@@ -17,53 +28,70 @@ EndFactor = Annotated[
 ]
 
 
+class Cadence(Section):
+    """When the rate changes. A run that ends inside an epoch counts that epoch, too."""
+
+    every: Literal["step", "epoch"] = setting(
+        "step",
+        "Scheduler step",
+        "When the rate changes: after each optimizer step, or once per epoch, in a staircase (scheduler.step()).",
+        also="cadence per epoch T_max every",
+        labels={"step": "Every step", "epoch": "Every epoch"},
+    )
+
+
 class ScheduleSection(Section):
     """A linear warm-up, as torch's ``LinearLR``, before the schedule proper."""
 
-    warmup_steps: int = setting(
+    warmup: DurationOrNone = setting(
         0,
-        "Warm-up steps",
-        "Steps in which the rate rises to the optimizer's (LinearLR: total_iters).",
-        unit="steps",
-        ge=0,
+        "Warm-up",
+        "How long the rate rises to the optimizer's: steps, epochs or a share of the run (LinearLR: total_iters).",
+        also="warmup_steps",
     )
     warmup_start_factor: ShareAboveZero = advanced(
         0.01, "Warm-up start factor", "Share of the rate at the first warm-up step (LinearLR: start_factor)."
     )
 
 
-class Constant(ScheduleSection):
+class SteppedSection(Cadence, ScheduleSection):
+    """A schedule that goes by steps or by epochs, with its warm-up."""
+
+
+class Constant(SteppedSection):
     """The same rate throughout."""
 
     kind: Literal["constant"] = "constant"
 
 
-class Linear(ScheduleSection):
+class Linear(SteppedSection):
     """A straight line from the optimizer's rate to a share of it."""
 
     kind: Literal["linear"] = "linear"
     end_factor: EndFactor = 0.0
 
 
-class Cosine(ScheduleSection):
+class Cosine(SteppedSection):
     """Half a cosine wave down."""
 
     kind: Literal["cosine"] = "cosine"
     eta_min: MinLr = setting(0.0, help="The rate at the end.")
 
 
-class CosineRestarts(ScheduleSection):
+class CosineRestarts(SteppedSection):
     """Cosine waves, each beginning again at the top."""
 
     kind: Literal["cosine_restarts"] = "cosine_restarts"
-    t_0: Count = setting(1000, "T_0", "Steps until the first restart.", also="first period", unit="steps")
+    t_0: Duration = setting(
+        1000, "T_0", "How long until the first restart: steps, epochs or a share of the run.", also="first period"
+    )
     t_mult: int = setting(
         1, "T_mult", "Each period is this many times as long as the one before.", also="period factor", ge=1, le=100
     )
     eta_min: MinLr = setting(0.0, help="The rate just before a restart.")
 
 
-class OneCycle(Section):
+class OneCycle(Cadence):
     """Up to a high rate, then down to almost nothing: often the fastest for a fixed number of epochs."""
 
     kind: Literal["one_cycle"] = "one_cycle"
@@ -77,7 +105,7 @@ class OneCycle(Section):
         le=100.0,
         log_scale=True,
     )
-    pct_start: Fraction = setting(0.3, "Warm-up fraction", "Share of all steps spent rising.", also="rising share")
+    pct_start: Fraction = setting(0.3, "Warm-up fraction", "Share of the run spent rising.", also="rising share")
     div_factor: float = advanced(
         25.0, "Div factor", "The first rate is the max LR divided by this.", also="start divisor", gt=0.0
     )
@@ -104,24 +132,28 @@ class OneCycle(Section):
         return lr if self.max_lr is None else self.max_lr
 
 
-class Step(ScheduleSection):
+class Step(SteppedSection):
     """Drops by a factor at a fixed interval."""
 
     kind: Literal["step"] = "step"
-    step_size: Count = setting(
-        1000, "Step size", "Steps between two drops, counted from the end of the warm-up.", also="every", unit="steps"
+    step_size: Duration = setting(
+        1000,
+        "Step size",
+        "How long from one drop to the next, counted from the end of the warm-up: steps, epochs or a share of the run.",
+        also="every",
     )
     gamma: Gamma = 0.1
 
 
-class MultiStep(ScheduleSection):
-    """Drops by a factor at steps you name."""
+class MultiStep(SteppedSection):
+    """Drops by a factor at places you name."""
 
     kind: Literal["multi_step"] = "multi_step"
-    milestones: tuple[Annotated[int, Field(ge=1)], ...] = setting(
+    milestones: tuple[Duration, ...] = setting(
         (1000, 2000),
         "Milestones",
-        "Steps after the warm-up at which the rate drops, rising, for example 1000, 2000.",
+        "Where the rate drops, counted from the end of the warm-up, rising: steps, epochs or shares of the run, for example "
+        "1000, 2000 or 30 epochs, 60 epochs.",
         also="at steps",
         strict=False,
         min_length=1,
@@ -129,26 +161,29 @@ class MultiStep(ScheduleSection):
     gamma: Gamma = 0.1
 
 
-class Exponential(ScheduleSection):
-    """Falls by the same factor at every step."""
+class Exponential(SteppedSection):
+    """Falls by the same factor every time."""
 
     kind: Literal["exponential"] = "exponential"
-    gamma: Gamma = setting(0.999, help="The rate is multiplied by this at each step.")
+    gamma: Gamma = setting(
+        0.999,
+        help="The rate is multiplied by this at each step, or at each epoch where the scheduler steps every epoch.",
+    )
 
 
-class Polynomial(ScheduleSection):
+class Polynomial(SteppedSection):
     """Falls to zero along a power curve."""
 
     kind: Literal["polynomial"] = "polynomial"
     power: float = setting(1.0, "Power", "1 is a straight line, 2 falls faster at first.", gt=0.0, le=20.0)
 
 
-class WarmupStableDecay(ScheduleSection):
+class WarmupStableDecay(SteppedSection):
     """Warm-up, stable, decay: holds the rate, then decays over the last stretch, so that a run can be prolonged from before it."""
 
     kind: Literal["wsd"] = "wsd"
     decay_fraction: ShareAboveZero = setting(
-        0.2, "Decay fraction", "Share of all steps spent decaying at the end.", also="decay share"
+        0.2, "Decay fraction", "Share of the run spent decaying at the end.", also="decay share"
     )
     decay_shape: Literal["linear", "cosine", "sqrt"] = setting(
         "linear", "Decay shape", "Linear falls evenly, Cosine softly, 1 - sqrt steeply at first."
@@ -157,7 +192,7 @@ class WarmupStableDecay(ScheduleSection):
 
 
 class Plateau(ScheduleSection):
-    """Drops the rate when the monitored metric stops improving."""
+    """Drops the rate when the monitored metric stops improving. It goes by validations, so it has no ``every``."""
 
     kind: Literal["plateau"] = "plateau"
     factor: Fraction = setting(0.1, "Factor", "The rate is multiplied by this when no progress is seen.")
@@ -167,6 +202,15 @@ class Plateau(ScheduleSection):
     threshold: float = advanced(1e-4, "Threshold", "Relative change that counts as progress.", ge=0.0, log_scale=True)
     cooldown: int = advanced(0, "Cooldown", "Validations to wait after a drop.", unit="validations", ge=0)
     min_lr: MinLr = setting(0.0, help="The rate never falls below this.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _goes_by_validations(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "every" in data:
+            raise PydanticCustomError(
+                "cadence", "every: a plateau goes by validations, neither by steps nor by epochs; leave it out."
+            )
+        return data
 
 
 Schedule = Annotated[

@@ -6,11 +6,10 @@ import pprint
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from training.config import RunConfig
 from training.config.fields import Section
-from training.config.sections.schedule import OneCycle, WarmupStableDecay
+from training.config.sections.schedule import OneCycle
 from training.config.sections.user_file import UserFile
 from training.errors import InputError
 from training.export.bundle import ExportBundle
@@ -22,29 +21,14 @@ from training.export.listings.optimizer_listing import (
     describe_optimizer,
     write_clipping,
 )
+from training.export.listings.schedule_listing import ScheduleListing, describe_schedule
 from training.export.listings.task_listing import describe_task
 from training.export.listings.teacher_listing import describe_teacher
 from training.export.listings.weights_listing import describe_weights
 from training.export.literals import Setting, code, prose, setting
 from training.export.network_listing import describe_network, examine_training
 from training.export.source import SecondFile, name_source, render_source
-from training.schedules import describe as describe_schedule
-from training.schedules.formulas import ANNEALS, DECAY_SHAPES
 
-_RATES = {
-    "one_cycle": "one_cycle(step, total_steps, PCT_START, RATES, {anneal})",
-    "constant": "LR",
-    "linear": "linear_decay({t}, {length}, LR, END_FACTOR)",
-    "cosine": "cosine_annealing({t}, {length}, LR, ETA_MIN)",
-    "cosine_restarts": "cosine_warm_restarts({t}, T_0, T_MULT, LR, ETA_MIN)",
-    "step": "step_decay({t}, STEP_SIZE, LR, GAMMA)",
-    "multi_step": "multi_step_decay({t}, MILESTONES, LR, GAMMA)",
-    "exponential": "exponential_decay({t}, LR, GAMMA)",
-    "polynomial": "polynomial_decay({t}, {length}, LR, POWER)",
-    "wsd": "stable_decay({t}, {length}, decay_steps(DECAY_FRACTION, total_steps, {length}), LR, END_FACTOR, {shape})",
-    "plateau": "LR * factor",
-}
-"""The rate behind the warm-up, by the kind of schedule: a call of ``training.core.schedules``."""
 _AUTOCAST = {
     "bf16": "partial(torch.autocast, device.type, torch.bfloat16)",
     "fp16": "partial(torch.autocast, device.type, torch.float16)",
@@ -73,7 +57,7 @@ def render_script(bundle: ExportBundle, file: str, beside: Sequence[SecondFile] 
         )
     network = None if isinstance(config.model, UserFile) else describe_network(bundle)
     data, weights, teacher = describe_data(bundle, file), describe_weights(bundle), describe_teacher(bundle, file)
-    task, schedule = describe_task(bundle), _describe_schedule(bundle)
+    task, schedule = describe_task(bundle), describe_schedule(bundle)
     freezing, optimizer = describe_freezing(bundle), describe_optimizer(bundle)
     slug = re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-") or "run"
     known = weights.known if weights else ""
@@ -124,33 +108,6 @@ def render_script(bundle: ExportBundle, file: str, beside: Sequence[SecondFile] 
     )
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """The function ``learning_rate``. ``rises``: its warm-up is a branch of its own."""
-
-    warmup: bool
-    rises: bool
-    rate: str
-    words: str
-
-
-def _describe_schedule(bundle: ExportBundle) -> Schedule:
-    config = bundle.config.schedule
-    warmup = not isinstance(config, OneCycle) and config.warmup_steps > 0
-    behind = " - WARMUP_STEPS" * warmup
-    words = {"t": f"step{behind}", "length": f"total_steps{behind}"}
-    if isinstance(config, WarmupStableDecay):
-        words["shape"] = DECAY_SHAPES[config.decay_shape].__name__
-    if isinstance(config, OneCycle):
-        words["anneal"] = ANNEALS[config.anneal_strategy].__name__
-    rate = _RATES[config.kind].format(**words)
-    held = config.kind == "plateau"
-    if held and warmup:
-        rate = "LR * linear_warmup(step, WARMUP_STEPS, WARMUP_START_FACTOR) * factor"
-    lines = textwrap.wrap(describe_schedule(config, bundle.config.optimizer.lr), _WIDTH - 10)
-    return Schedule(warmup, warmup and not held, rate, "\n    ".join(lines))
-
-
 def _loop_settings(bundle: ExportBundle) -> Iterator[Setting]:
     """The numbers the run was told, each under its own name in capitals, with the help the form shows."""
     loop = bundle.config.loop
@@ -160,12 +117,12 @@ def _loop_settings(bundle: ExportBundle) -> Iterator[Setting]:
     yield Setting("", "EVALUATION_BATCH_SIZE", bundle.manifest.evaluation_batch_size or before)
 
 
-def _rate_settings(config: RunConfig, listed: Schedule) -> Iterator[Setting]:
+def _rate_settings(config: RunConfig, listed: ScheduleListing) -> Iterator[Setting]:
     schedule = config.schedule
     if not isinstance(schedule, OneCycle):
         yield setting(config.optimizer, "lr")
-        skipped = {"kind", "decay_shape", "warmup_steps", "warmup_start_factor"}
-        names = ["warmup_steps", "warmup_start_factor"] * listed.warmup
+        skipped = {"kind", "every", "decay_shape", "warmup", "warmup_start_factor"}
+        names = ["warmup", "warmup_start_factor"] * listed.warmup
         names += [name for name in type(schedule).model_fields if name not in skipped]
         yield from (setting(schedule, name) for name in names)
         return

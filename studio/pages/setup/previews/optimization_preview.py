@@ -61,7 +61,7 @@ class OptimizationPreview(QWidget):
         answer = self._previews.model.answer
         self._groups.set_rows(parameter_groups(config, answer.groups if answer is not None else None))
         try:
-            schedule = make_run_schedule(config, length.total_steps)
+            schedule = make_run_schedule(config, length.total_steps, length.steps_per_epoch)
         except ConfigError as error:
             message = error.problems[0].message
             self._say_nothing(f"{message[:1].upper()}{message[1:]}")

@@ -15,11 +15,11 @@ from studio.state.formats import kind_title
 from training.config import RunConfig
 from training.config.fields import join_names
 from training.config.rules.optimizer_state import GROUPING
+from training.config.rules.schedule_problems import duration_problems
 from training.config.rules.task import task_problems
-from training.errors import ConfigError, Problem
+from training.errors import Problem
 from training.protocol.answers import DatasetReport, ModelSummary
 from training.protocol.messages import InspectDataset, SummarizeModel
-from training.schedules import make_schedule
 from training.system.untrusted import escape_unprintable
 
 _LONGEST = 60  # letters of what is being read
@@ -107,10 +107,7 @@ class PreviewModel(QObject):
         length = self.length()
         config = self.draft.usable_config("schedule", "optimizer", "loop")
         if config is not None and length is not None and not length.assumed:
-            try:
-                make_schedule(config.schedule, config.optimizer.lr, length.total_steps)
-            except ConfigError as error:
-                found = error.problems
+            found = tuple(duration_problems(config.schedule, length.total_steps, length.steps_per_epoch))
         found = (*found, *self._misfits())
         for problem in (*self.dataset.problems, *self.model.problems):
             if problem.path not in [each.path for each in found]:

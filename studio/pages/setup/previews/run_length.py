@@ -32,10 +32,9 @@ def run_length(config: RunConfig, samples: int | None) -> RunLength:
     loop = config.loop
     drop_last = config.loader.drop_last and count >= loop.batch_size  # else the data refuses it
     plan = BatchPlan.of_samples(max(1, count), loop.batch_size, loop.accumulation, drop_last)
-    total = plan.steps * loop.epochs
-    limit = loop.max_steps
-    limited = limit is not None and limit < total
-    return RunLength(count, samples is None, plan.batches, plan.steps, limit if limited and limit else total, limited)
+    total = loop.total_steps(plan.steps)
+    limited = total < plan.steps * loop.epochs
+    return RunLength(count, samples is None, plan.batches, plan.steps, total, limited)
 
 
 def checkpoint_bytes(config: RunConfig, parameter_bytes: int, buffer_bytes: int) -> int:

@@ -60,7 +60,7 @@ def train(task: Task, clock: Clock) -> None:
     section = task.config.optimizer
     optimizer = torch.optim.AdamW(model.parameters(), lr=section.lr, weight_decay=section.weight_decay, fused=True)
     group, parameters = optimizer.param_groups[0], list(model.parameters())
-    schedule = make_schedule(task.config.schedule, section.lr, task.total_steps)
+    schedule = make_schedule(task.config.schedule, section.lr, task.total_steps, task.steps_per_epoch)
     table = [(schedule.lr(step), (schedule.momentum(step), 0.999)) for step in range(task.total_steps)]
     numbers, losses, norms = task.train, [], []
     clock.start()

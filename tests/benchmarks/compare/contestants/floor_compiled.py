@@ -65,7 +65,7 @@ def train(task: Task, clock: Clock) -> None:
 
 def _table(task: Task) -> Tensor:
     """float32 (steps, 4): rate, first beta and the two bias corrections of AdamW for each step."""
-    schedule = make_schedule(task.config.schedule, task.config.optimizer.lr, task.total_steps)
+    schedule = make_schedule(task.config.schedule, task.config.optimizer.lr, task.total_steps, task.steps_per_epoch)
     rows = []
     for step in range(task.total_steps):
         beta = schedule.momentum(step)
