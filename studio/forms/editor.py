@@ -65,6 +65,9 @@ class Editor(QWidget):
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Offer the columns that the dataset's table has; for settings that name columns."""
 
+    def set_length(self, total_steps: int, steps_per_epoch: int) -> None:
+        """Take in how long the run is (0 steps: not known); for settings that are stretches of it."""
+
     def suggest_several(self, several: bool) -> None:
         """Offer several columns rather than one; for settings that mostly name one."""
 

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QComboBox, QCompleter, QLineEdit, QSizePolicy, QToolButton
 
 from studio.forms.consent_editor import ConsentEditor
+from studio.forms.duration_editor import DurationEditor
 from studio.forms.editor import Editor
 from studio.forms.names_editor import NamesEditor
 from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented, Switch, format_number, parse_number
@@ -317,6 +318,8 @@ def make_editor(spec: FieldSpec) -> Editor:
         "names": NamesEditor,
         "path": PathEditor,
         "consent": ConsentEditor,
+        "duration": DurationEditor,
+        "durations": DurationEditor,
     }
     editor: Editor = makers[spec.editor](spec)
     return editor

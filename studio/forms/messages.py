@@ -130,7 +130,7 @@ def problem_sentence(problem: Problem, spec: FieldSpec, value: Any) -> str:
     """What stands under the field. An empty path needs other words than the general rule has for text."""
     if spec.path and value == "":
         return f"Choose a {'file or folder' if spec.path == 'any' else spec.path}."
-    if spec.editor not in ("int", "float", "numbers"):
+    if spec.editor not in ("int", "float", "numbers", "durations"):
         return as_sentence(problem.message)
     message = re.sub(r"(?<![\w.])(-?\d+)\.0(?!\d)", r"\1", problem.message)  # 1.0 as the form writes it: 1
     position = problem.path.split(".")[2:]

@@ -102,6 +102,8 @@ def other_value(spec: FieldSpec, folder: Path) -> Any:
     if spec.editor == "numbers":
         whole = all(isinstance(item, int) for item in spec.default)
         return [item + 3 if whole else round(item * 0.9, 6) for item in plain(spec.default)]
+    if spec.editor in ("duration", "durations"):
+        return "2 epochs" if spec.editor == "duration" else ["1.5 epochs", "50 %"]
     if spec.editor == "names":
         return ["a", "b, c"]
     if spec.name == "monitor":
@@ -132,7 +134,7 @@ def _other_number(spec: FieldSpec) -> float | int:
 
 def wrong_value(spec: FieldSpec) -> Any:
     """Something a person might type, or a file might say, that cannot be right."""
-    if spec.editor in ("int", "float", "numbers", "bool"):
+    if spec.editor in ("int", "float", "numbers", "bool", "duration", "durations"):
         return "twelve"
     if spec.editor == "names":
         return ["a", "b" * 1001]

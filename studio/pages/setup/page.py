@@ -84,10 +84,11 @@ class SetupPage(QWidget):
         self._add_panel(
             "Model", "models", [form("model", icon_name="layers"), form("objective", icon_name="flag")], model
         )
+        self._schedule_form = form("schedule", icon_name="chart")
         self._add_panel(
             "Optimizer && LR scheduler",
             "optimizer",
-            [form("optimizer", icon_name="sliders"), form("schedule", icon_name="chart")],
+            [form("optimizer", icon_name="sliders"), self._schedule_form],
             OptimizationPreview(previews),
         )
         loop = [
@@ -212,6 +213,7 @@ class SetupPage(QWidget):
             awaited,
         )
         self._show_inactive()
+        self._tell_length()
         self._dataset_form.suggest_several(self._takes_several_targets())
         self.bar.set_starts_branch(self.context.branch is not None)
         wrong = {path for path, _ in problems}
@@ -232,6 +234,13 @@ class SetupPage(QWidget):
         found = find_inactive(config, given) if config else {}
         for form in self.forms:
             form.set_inactive(found)
+
+    def _tell_length(self) -> None:
+        length = self.previews.length()
+        if length is None or length.assumed:
+            self._schedule_form.set_length(0, 0)
+        else:
+            self._schedule_form.set_length(length.total_steps, length.steps_per_epoch)
 
     def _offer_columns(self) -> None:
         table = self.previews.dataset.table
