@@ -53,7 +53,6 @@ class SectionForm(Card):
         self._shown_kind: str | None = None
         self._rows: dict[str, FieldRow] = {}
         self._columns: tuple[Column, ...] = ()
-        self._length = (0, 0)
         self._headings: list[QLabel] = []
         self.chooser: KindChooser | None = None
         self.body.setSpacing(2)
@@ -140,9 +139,8 @@ class SectionForm(Card):
 
     def set_length(self, total_steps: int, steps_per_epoch: int) -> None:
         """Tell settings that are stretches of the run how long it is; 0 steps while that is not known."""
-        self._length = (total_steps, steps_per_epoch)
         for row in self._rows.values():
-            row.editor.set_length(*self._length)
+            row.editor.set_length(total_steps, steps_per_epoch)
 
     def suggest_several(self, several: bool) -> None:
         """Whether the task wants several columns where a setting mostly names one."""
@@ -206,7 +204,6 @@ class SectionForm(Card):
             row.finished.connect(self._draft.recheck)  # the consent itself is kept elsewhere
         if spec.columns:
             row.editor.set_columns(self._columns)
-        row.editor.set_length(*self._length)
         _append(column, row)
         self._rows[row.path] = row
         return row

@@ -27,6 +27,7 @@ from studio.pages.setup.previews.optimization_preview import OptimizationPreview
 from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.table_card import TableCard
+from studio.pages.setup.schedule_form import ScheduleForm
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
 from studio.state.context import AppContext
@@ -84,11 +85,10 @@ class SetupPage(QWidget):
         self._add_panel(
             "Model", "models", [form("model", icon_name="layers"), form("objective", icon_name="flag")], model
         )
-        self._schedule_form = form("schedule", icon_name="chart")
         self._add_panel(
             "Optimizer && LR scheduler",
             "optimizer",
-            [form("optimizer", icon_name="sliders"), self._schedule_form],
+            [form("optimizer", icon_name="sliders"), ScheduleForm(previews)],
             OptimizationPreview(previews),
         )
         loop = [
@@ -213,7 +213,6 @@ class SetupPage(QWidget):
             awaited,
         )
         self._show_inactive()
-        self._tell_length()
         self._dataset_form.suggest_several(self._takes_several_targets())
         self.bar.set_starts_branch(self.context.branch is not None)
         wrong = {path for path, _ in problems}
@@ -234,13 +233,6 @@ class SetupPage(QWidget):
         found = find_inactive(config, given) if config else {}
         for form in self.forms:
             form.set_inactive(found)
-
-    def _tell_length(self) -> None:
-        length = self.previews.length()
-        if length is None or length.assumed:
-            self._schedule_form.set_length(0, 0)
-        else:
-            self._schedule_form.set_length(length.total_steps, length.steps_per_epoch)
 
     def _offer_columns(self) -> None:
         table = self.previews.dataset.table
