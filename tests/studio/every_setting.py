@@ -16,7 +16,7 @@ EVERY_KIND = [
     pytest.param(section, kind, id=f"{section or 'run'}.{kind or '-'}")
     for section in (RUN, *SECTIONS)
     for kind in kinds(section) or ("",)
-    if kind != "user_file"  # nothing of it is valid without a file and consent: `test_user_file`
+    if not kind.startswith("user_")  # nothing of it is valid without a file and consent: `test_user_file`
 ]
 """One test for each: its settings take turns in one form, which is made once."""
 

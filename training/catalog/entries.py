@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from training.catalog.entry import Entry
 from training.config.sections import embedding, model, objective, optimizer, pretrained, schedule, user_file
-from training.config.sections.data import dataset, images, npz, tables, tabular, text, torchvision_sets, toys
+from training.config.sections.data import dataset, images, npz, own_data, tables, tabular, text, torchvision_sets, toys
 
 DATASETS = (
     Entry(dataset.ShapesDataset, "Synthetic shapes", "data.sources.shapes:open_shapes", "drawn shapes sample"),
@@ -43,6 +43,13 @@ DATASETS = (
     Entry(tables.TableDataset, "Table", "data.sources.table:open_table", "tabular csv"),
     Entry(tables.RankingDataset, "Ranking table", "data.sources.ranking:open_ranking", "table of queries"),
     Entry(text.TextDataset, "Text", "data.sources.text:open_text"),
+    Entry(own_data.OwnDataset, "Your own Dataset", "data.sources.own:open_own", "custom torch Dataset Python file"),
+    Entry(
+        own_data.OwnImageDataset,
+        "Your own image Dataset",
+        "data.sources.own:open_own",
+        "custom torch Dataset Python file pictures",
+    ),
 )
 
 MODELS = (

@@ -30,6 +30,7 @@ from training.facts import DataFacts
 from training.protocol.answers import DatasetReport, Points, Sample, TablePreview, TextWindow, TokenShare, ValueCounts
 
 _MOST_POINTS = 2000
+_MOST_OWN = 500  # of a person's own code, which may take its time for each
 _MOST_HISTOGRAMS, _INTERVALS = 6, 32
 
 
@@ -51,7 +52,7 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> DatasetReport:
 
 def _inspect(config: RunConfig, samples: int, table: TablePreview | None) -> DatasetReport:
     refuse_too_much_made(config)
-    source = open_source(config.dataset, Opening(check=False, cache=cache_wish(config.loader)))
+    source = open_source(config.dataset, Opening(check=False, seed=config.seed, cache=cache_wish(config.loader)))
     splits = split_source(source, config.dataset)
     train = splits["train"]
     source = source.fit(train)
@@ -80,7 +81,7 @@ def input_facts(config: RunConfig) -> DataFacts:
 
 def _points(source: Source, train: Tensor) -> Points:
     """The first two features of evenly spaced samples."""
-    count = min(len(train), _MOST_POINTS)
+    count = min(len(train), _MOST_OWN if source.runs_own_code else _MOST_POINTS)
     some = train[torch.arange(count) * len(train) // count]
     values = source.read(some)
     return Points(
@@ -119,6 +120,7 @@ def _draw_samples(source: Source, train: Tensor, config: RunConfig, samples: int
         except TrainingError:  # a file that training will leave out and list; here another one serves
             unreadable += 1
             continue
+        pixels, original = _as_bytes(pixels, masked), _as_bytes(original, masked)
         shown, shown_original = (pixels[..., :-1], original[..., :-1]) if masked else (pixels, original)
         _, height, width, channels = shown.shape
         values = zip(source.classes, source.targets[index].tolist(), strict=True) if source.target == "values" else ()
@@ -144,6 +146,8 @@ def _as_trained_on(
     augment: Augmenter, source: Source, train: Tensor, indices: Tensor, original: Tensor
 ) -> tuple[Tensor, str]:
     """The one sample uint8 (1, H, W, C) as an epoch shows it, and of what it is mixed then."""
+    if source.varies:
+        original = source.read(source.at_epoch(indices, 1))
     pixels = _vary(augment, original, indices)
     if not augment.mixes:
         return pixels, ""
@@ -156,11 +160,25 @@ def _as_trained_on(
 def _vary(augment: Augmenter, original: Tensor, indices: Tensor) -> Tensor:
     """Erased places get the mean color of this very image: that of all is not known without reading all."""
     varied = original if augment.identity else augment(original, indices, 1)
-    pixels = varied if varied.dtype == torch.uint8 else varied.round().clamp(0, 255).to(torch.uint8)
+    pixels = _as_bytes(varied, augment.mask)
     channels = pixels.shape[3] - augment.mask
     colors = pixels[..., :channels]
     erased = augment.erase(colors, indices, 1, colors.float().mean((0, 1, 2)))
     return torch.cat([erased, pixels[..., channels:]], 3)
+
+
+def _as_bytes(pixels: Tensor, masked: bool) -> Tensor:
+    """uint8 of what is drawn or given as float32 from 0 to 255; images that were normalized before are stretched to that, and of many
+    channels, which no screen can show, the first is shown in gray."""
+    colors, rest = (pixels[..., :-1], pixels[..., -1:]) if masked else (pixels, pixels[..., :0])
+    if pixels.dtype != torch.uint8:
+        low, high = float(colors.min()), float(colors.max())
+        if low < -0.5 or high > 255.5 + 255 * 0.2:
+            colors = (colors - low) * (255 / max(high - low, 1e-6))
+        colors = colors.round().clamp(0, 255).to(torch.uint8)
+    if colors.shape[-1] not in (1, 3, 4):
+        colors = colors[..., :1]
+    return torch.cat([colors, rest.to(torch.uint8)], dim=-1)
 
 
 def _label(source: Source, index: int) -> str:

@@ -83,21 +83,47 @@ def measure(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, g
     return _measure_images(read, pick_evenly(train, most), shape[0], masked=facts.target == "mask")
 
 
+def leave(facts: DataFacts) -> Normalization:
+    """What leaves inputs as they are, but for images from 0 to 255, which come to 0 to 1."""
+    numbers = 0 if facts.layout == "tokens" else facts.shape[0 if facts.layout == "image" else -1]
+    return Normalization((0.0,) * numbers, (1.0,) * numbers, facts.layout)
+
+
 def _measure_images(read: Callable[[Tensor], Tensor], some: Tensor, channels: int, masked: bool) -> Normalization:
     total, squares = torch.zeros(2, channels, dtype=torch.int64)
     pixels = 0
+    sums: list[NDArray[np.float64]] = []
     for indices in some.split(_AT_ONCE):
         images = read(indices)
-        values = (images[..., :-1] if masked else images).to(torch.int32).flatten(1)
+        images = images[..., :-1] if masked else images
+        if images.is_floating_point():
+            sums.append(_sum_floats(images, channels))
+            pixels += images.numel() // channels
+            continue
+        values = images.to(torch.int32).flatten(1)
         total += values.sum(0, dtype=torch.int64).view(-1, channels).sum(0)
         squares += (values * values).sum(0, dtype=torch.int64).view(-1, channels).sum(0)
         pixels += values.numel() // channels
+    if sums:
+        return _from_float_sums(sums, pixels)
     mean, std = [], []
     for first, second in zip(total.tolist(), squares.tolist(), strict=True):
         mean.append(first / (255 * pixels))
         # Python's whole numbers: exact, so nothing cancels.
         std.append(max(math.sqrt((pixels * second - first * first) / pixels**2) / 255, _SMALLEST_STD))
     return Normalization(tuple(mean), tuple(std))
+
+
+def _sum_floats(images: Tensor, channels: int) -> NDArray[np.float64]:
+    """(2, channels): the sums of the pixels as 0 to 1, and of their squares, added by NumPy in one thread."""
+    values = images.numpy().astype(np.float64).reshape(-1, channels) / 255
+    return np.stack([values.sum(axis=0), (values * values).sum(axis=0)])
+
+
+def _from_float_sums(sums: list[NDArray[np.float64]], pixels: int) -> Normalization:
+    first, second = np.sum(sums, axis=0) / pixels
+    spread = np.sqrt(np.maximum(second - first * first, 0.0))
+    return Normalization(tuple(first.tolist()), tuple(np.maximum(spread, _SMALLEST_STD).tolist()))
 
 
 def _measure_vectors(read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts, gaps: bool) -> Normalization:

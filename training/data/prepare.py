@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import torch
 
@@ -18,13 +19,13 @@ from training.data.batching.streamed import BatchFeed, Streamed
 from training.data.duplicates import without_duplicates
 from training.data.images.cache_room import cache_wish
 from training.data.moments import describe_periods
-from training.data.normalize import measure
+from training.data.normalize import leave, measure
 from training.data.placement import measure_room, place, refuse_too_much_made
 from training.data.source import Opening, ReportProgress, Source, silent, throttle
 from training.data.sources import open_source
 from training.data.splits import split_source
 from training.data.tables.targets import refuse_nothing_to_learn, target_facts
-from training.data_report import DataReport, DataSummary, InputStats
+from training.data_report import DataReport, DataSummary, InputStats, Placement
 from training.errors import ConfigError, pluralize
 from training.facts import DataFacts, Target
 
@@ -34,10 +35,13 @@ _SLOW_READING = 0.0002  # seconds a sample: below, sending it between processes 
 _PROBED = 32
 
 
-def prepare(config: RunConfig, device: torch.device, report_progress: ReportProgress = silent) -> Data:
+def prepare(
+    config: RunConfig, device: torch.device, report_progress: ReportProgress = silent, code: Path | None = None
+) -> Data:
     """Open, check, split and place the data. Raises InputError, in one sentence, when it cannot be trained on.
 
-    ``report_progress(text, fraction)`` is told what is going on, ``fraction`` None while it cannot be known.
+    ``report_progress(text, fraction)`` is told what is going on, ``fraction`` None while it cannot be known. ``code`` is the run's copy
+    of a Dataset that a person wrote.
     """
     refuse_too_much_made(config)
     loader = config.loader
@@ -49,6 +53,8 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
 
     notices: list[Notice] = []
     opening = Opening(
+        seed=config.seed,
+        code=code,
         keep=keep,
         workers=loader.workers,
         cache=cache_wish(loader),
@@ -61,6 +67,10 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     source = source.fit(splits["train"])
     size = sample_bytes(source) * len(source.targets)
     placement = place(size, {"image": "images", "tokens": "tokens"}.get(source.layout, "numbers"), loader, room)
+    if source.varies:
+        placement = Placement(
+            mode="streamed", bytes=size, reason="samples are read while training, since they may differ in each epoch"
+        )
     feed: BatchFeed
     read: Callable[[torch.Tensor], torch.Tensor] = source.read
     if placement.mode == "resident":
@@ -75,7 +85,10 @@ def prepare(config: RunConfig, device: torch.device, report_progress: ReportProg
     splits, notes = _without_duplicates(config, source, splits, read)
     train = splits["train"]
     facts = target_facts(source, train, read)
-    normalization = measure(_tell_measuring(read, train, report_progress), train, facts, source.gaps)
+    if source.as_given:
+        normalization = leave(facts)
+    else:
+        normalization = measure(_tell_measuring(read, train, report_progress), train, facts, source.gaps)
     if placement.mode == "streamed":
         workers, how = _workers(source, loader.workers)
         placement = placement.model_copy(update={"workers": workers, "reason": f"{placement.reason}; {how}"})
@@ -167,7 +180,7 @@ def sample_bytes(source: Source) -> int:
     """Memory of one sample: bytes of images and their mask, float32 of vectors and lists, tokens as they are read."""
     if source.layout == "image":
         channels, height, width = source.shape
-        return (channels + (source.target == "mask")) * height * width
+        return (channels + (source.target == "mask")) * height * width * (4 if source.float_pixels else 1)
     return (
         source.read(torch.zeros(1, dtype=torch.int64)).nbytes
         if source.layout == "tokens"
@@ -175,10 +188,15 @@ def sample_bytes(source: Source) -> int:
     )
 
 
+def _reader(source: Source) -> str:
+    """Who reads where no workers do."""
+    return "the process that trains reads them" if source.runs_own_code else "a thread reads them ahead"
+
+
 def _workers(source: Source, asked: int | None) -> tuple[int, str]:
     """How many worker processes read, and why."""
     if asked is not None:
-        return asked, f"{asked} workers read them, as the settings ask" if asked else "a thread reads them ahead"
+        return asked, f"{asked} workers read them, as the settings ask" if asked else _reader(source)
     if source.reading != "files":
         return 0, "a thread reads them ahead, since they need no decoding"
     some = torch.arange(0, len(source.targets), max(1, len(source.targets) // _PROBED))
@@ -187,6 +205,6 @@ def _workers(source: Source, asked: int | None) -> tuple[int, str]:
     each = (time.perf_counter() - began) / len(some)
     cores = core_count()
     if cores < 4 or each < _SLOW_READING:
-        return 0, "a thread reads them ahead, since workers would cost more than they give here"
+        return 0, f"{_reader(source)}, since workers would cost more than they give here"
     workers = min(cores - 1, _MOST_WORKERS)
     return workers, f"{workers} workers read them, since decoding takes {1000 * each:.2g} ms each"

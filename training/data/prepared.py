@@ -14,6 +14,7 @@ import torch
 from training.config import RunConfig
 from training.config.paths import path_settings
 from training.config.sections.data.images import ImageTableDataset
+from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.data.torchvision_sets import KnownSetSection
 from training.data.batching.batches import Data
 from training.data.prepare import prepare, require_task
@@ -54,9 +55,14 @@ class PreparedData:
         """Bytes that are kept; 0 when nothing is."""
         return self._kept.size if self._kept else 0
 
-    def prepare(self, config: RunConfig, device: torch.device, report_progress: ReportProgress) -> Data:
+    def prepare(
+        self, config: RunConfig, device: torch.device, report_progress: ReportProgress, code: Path | None = None
+    ) -> Data:
         """The data of ``config``: that of the last run where nothing about it changed, else as ``prepare`` makes it."""
         dataset = config.dataset
+        if isinstance(dataset, OwnDataSection):  # what its code reads besides nobody knows
+            self.drop()
+            return prepare(config, device, report_progress, code)
         paths = [getattr(dataset, name) for name in path_settings(type(dataset))]
         if isinstance(dataset, ImageTableDataset) and dataset.images is None:
             paths.append(str(Path(dataset.path).parent))  # where the images are, too

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,12 +15,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.data.batching.resident import Notice
+from training.data.batching.workers import Reader
 from training.data.images.cache_room import CacheWish
 from training.data.moments import Moments
 from training.data_report import Skipped
 from training.facts import Layout, Target
 
 Reading = Literal["memory", "cache", "files"]
+Batch = Tensor | tuple[Tensor, Tensor]
+"""Samples as ``Source.read`` gives them, and their targets where they come with them."""
 ReportProgress = Callable[[str, float | None], None]
 
 
@@ -62,6 +66,26 @@ class Source:
     """SHA-256 of the content: the same data has the same, changed data another. "" if the files were not checked."""
     supply: str = ""
     """How the samples were come by, a clause for the person; "" when there is nothing to say."""
+
+    varies: bool = False
+    """Whether training samples differ from epoch to epoch, with their targets: they are asked for by what ``at_epoch`` makes of
+    their numbers, and never kept."""
+    runs_own_code: bool = False
+    """Whether reading runs a person's code, which draws from the process's own generators: never beside the training."""
+    as_given: bool = False
+    """Whether inputs are to stay as they are, instead of being normalized by their own mean and std."""
+    float_pixels: bool = False
+    """Whether images are float32, from 0 to 255, instead of uint8."""
+
+    @property
+    def batch_reader(self) -> Reader[Batch]:
+        """What reads batches for training and judging, in worker processes, too."""
+        return self
+
+    def at_epoch(self, indices: Tensor, epoch: int | None) -> Tensor:
+        """What ``read`` and ``batch_reader`` are to be asked for, to have the samples ``indices`` as the ``epoch`` shows them; None: as
+        they are judged by. Without ``varies`` the same."""
+        return indices
 
     @property
     def reading(self) -> Reading:
@@ -140,10 +164,13 @@ class Opening:
     ``check`` decodes every file once and leaves out the broken ones; without it files are only listed (a preview).
     ``keep(size)`` says whether samples of ``size`` bytes in all may stay in memory while they are decoded anyway.
     ``workers`` is the number of decoding processes; None lets the work decide. ``cache`` is where decoded images are kept
-    from run to run, None for nowhere. ``tell`` hears of what the person should know.
+    from run to run, None for nowhere. ``tell`` hears of what the person should know. ``seed`` is the run's, and ``code`` its copy of a
+    file that the person wrote, to be read in that file's place.
     """
 
     check: bool = True
+    seed: int = 0
+    code: Path | None = None
     keep: Callable[[int], bool] = lambda size: False
     workers: int | None = None
     cache: CacheWish | None = None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 import torch
 from torch import nn
 
 from training.config import RunConfig
 from training.config.rules.schedule_problems import duration_problems
+from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.user_file import UserFile
 from training.data import Data, prepare
 from training.data.normalize import Normalization
@@ -36,12 +36,13 @@ from training.models.bf16_conv import refuse_long_strides
 from training.models.networks.norms import refuse_single_samples
 from training.models.networks.stages import stages
 from training.models.own.user_file import CheckedModel
-from training.models.own.user_rng import set_user_seed
 from training.models.zoo.pretrained import Pretrained, load_pretrained
 from training.objectives import Objective, make_objective
 from training.optim import make_guard, make_optimizer
 from training.optim.averaging import EMA, SWA, WeightAverage
 from training.optim.configured_groups import make_freezing
+from training.own_code.user_rng import set_user_seed
+from training.runs.folder import RunFolder
 from training.schedules import make_run_schedule, swa_first
 from training.system.process import give_back_memory
 
@@ -54,25 +55,27 @@ def assemble(
     auto: AutoSettings = ALL_AUTO,
     kept: PreparedData | None = None,
     loads: bool = False,
-    code: Path | None = None,
+    code: RunFolder | None = None,
 ) -> Session:
     """Open the data, build the model and all that trains it. Raises InputError or ConfigError; changes no file.
 
     ``auto`` takes the place of what would be chosen now: a resumed run keeps what it began with. ``kept`` may still hold the data
-    from the last time. ``code`` is the run's copy of a person's own network. ``loads`` says that weights will be loaded: none are looked for in the samples.
+    from the last time. ``code`` is the run that keeps copies of a person's own code, which are read in place of the files. ``loads`` says that weights will be loaded: none are looked for in the samples.
     """
     device = choose_device(config.precision.device)
     apply_backends(config.precision, config.deterministic)
     numerics = Numerics(config.precision, device)
     with ExitStack() as on_error:
-        data = (kept.prepare if kept else prepare)(config, device, report_progress)
+        own_data = code.dataset_code_file if code and isinstance(config.dataset, OwnDataSection) else None
+        data = (kept.prepare if kept else prepare)(config, device, report_progress, own_data)
         on_error.callback(data.close)
         give_back_memory()  # files that were unpacked, before the steps take the holes they left
         report_progress("building the model", None)
         objective = make_objective(config.objective, data.facts, device)
         _refuse_unmeasured(config, objective)
         data.views, data.compares_samples = objective.views, objective.compares_samples
-        model = make_model(config.model, data.facts, objective.outputs, config.seed, code, not loads)
+        own_network = code.code_file if code and isinstance(config.model, UserFile) else None
+        model = make_model(config.model, data.facts, objective.outputs, config.seed, own_network, not loads)
         precision, batch_size = config.precision, config.loop.batch_size
         threads = auto.threads or choose_threads(precision.threads, model, data.facts, batch_size)
         torch.set_num_threads(threads)

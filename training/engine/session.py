@@ -19,7 +19,6 @@ from training.engine.device import Numerics
 from training.engine.progress import Progress
 from training.engine.watches.watch import Watch
 from training.models.flops import samples_at_once
-from training.models.own.user_rng import seed_user_rng, set_user_rng_state, set_user_seed, user_rng_state
 from training.models.zoo.pretrained import Pretrained
 from training.objectives import Objective
 from training.optim.averaging import WeightAverage
@@ -27,6 +26,7 @@ from training.optim.freezing import Freezing
 from training.optim.fused_step import remember_state
 from training.optim.guard import Guard
 from training.optim.optimizers import cycle_momentum, load_optimizer
+from training.own_code.user_rng import seed_user_rng, set_user_rng_state, set_user_seed, user_rng_state
 from training.schedules import Schedule
 
 Clip = Callable[[Iterable[nn.Parameter]], Tensor]

@@ -12,7 +12,7 @@ from training.export.network_listing import Network, describe_network
 from training.export.own_network import call_build
 from training.export.source import render_module
 from training.export.usage import samples, weights
-from training.models.own.user_file import text_of
+from training.own_code.run_file import text_of
 
 FILE = "model.py"
 _NETWORK = "network.py"
@@ -22,7 +22,7 @@ def write_loader(bundle: ExportBundle, path: Path, usage: ModuleType) -> None:
     """Put it beside the exported file ``path``; ``usage`` is the module of ``training.export.usage`` that it is made of."""
     names, network = ["load_model", "logits", "predict"], None
     if usage is weights and isinstance(config := bundle.config.model, UserFile):
-        (path.parent / _NETWORK).write_text(text_of(config, bundle.code_file).text, encoding="utf-8")
+        (path.parent / _NETWORK).write_text(text_of(config, "model", bundle.code_file).text, encoding="utf-8")
         build = call_build(config, bundle.code_file, bundle.facts, bundle.objective.outputs)
         network = Network("The network.", [f'return load_code("{_NETWORK}").{build}'])
         names.append("load_code")

@@ -9,12 +9,13 @@ from training.config.sections.user_file import UserFile
 from training.errors import InputError
 from training.export.literals import ONE_LINE, call, keywords
 from training.facts import DataFacts
-from training.models.own.user_file import arguments_of, text_of
+from training.models.own.user_file import arguments_of
+from training.own_code.run_file import text_of
 
 
 def call_build(config: UserFile, code: Path | None, facts: DataFacts, outputs: int) -> str:
     """The call that makes the network. ``code`` is a run's copy of the file."""
-    return call("build", keywords(**arguments_of(config, text_of(config, code), facts, outputs)), ONE_LINE)
+    return call("build", keywords(**arguments_of(config, text_of(config, "model", code), facts, outputs)), ONE_LINE)
 
 
 def write_own_module(
@@ -22,7 +23,7 @@ def write_own_module(
 ) -> str:
     """The file below a comment of ``words``, and a function ``makes`` that returns the network. Raises InputError for a file that
     draws with Python's or NumPy's random numbers: in a run they follow from seed and step, a script has torch's alone."""
-    text = text_of(config, code).text
+    text = text_of(config, "model", code).text
     if _draws_without_torch(text):
         raise InputError(
             "model.path: the file draws with Python's or NumPy's random numbers, which a script does not repeat; draw with torch "

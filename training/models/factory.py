@@ -18,7 +18,7 @@ from training.config.sections.user_file import UserFile
 from training.errors import InputError, format_bytes
 from training.facts import DataFacts
 from training.models.networks.whitening import WHITENED_IMAGES, whiten
-from training.models.own.user_rng import seed_user_rng
+from training.own_code.user_rng import seed_user_rng
 
 
 def make_model(

@@ -12,7 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from training.facts import DataFacts
 from training.models.meta_forward import example_input, switch_mode
-from training.models.own.user_rng import preserve_rng
+from training.own_code.user_rng import preserve_rng
 
 FLOP = 6
 """Floating-point operations of a training step for each multiplication of the forward pass: a multiplication and an

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from training.facts import DataFacts
-from training.models.own.user_rng import preserve_rng
+from training.own_code.user_rng import preserve_rng
 
 SMALL = 25e6
 """Weights up to which a copy of them takes no time to speak of."""

@@ -14,10 +14,12 @@ from training.config import RunConfig
 from training.config.consent import agree, is_agreed
 from training.config.files import apply_overrides, config_data
 from training.config.paths import with_absolute_paths
-from training.config.rules.signature import read_signature
+from training.config.rules.signature import DATASET, NETWORK, Purpose, read_signature
 from training.config.rules.teacher_file import is_code
+from training.config.sections.data.own_data import OWN_DATA
 from training.config.sections.objective import Distillation
-from training.config.sections.user_file import UserFile, explain_distrust
+from training.config.sections.own_file import explain_distrust
+from training.config.sections.user_file import UserFile
 from training.errors import CheckpointError, InputError, Problem
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import read_manifest
@@ -37,6 +39,7 @@ class Code:
     file: Path
     digest: str | None
     setting: str = ""
+    purpose: Purpose = NETWORK
 
 
 def trust_file(config: Path, overrides: Sequence[str]) -> list[str]:
@@ -73,7 +76,7 @@ def code_to_agree(folder: RunFolder, overrides: Sequence[str] = ()) -> list[Path
     found, needed = [], _code_of_run(folder, overrides)
     with suppress(InputError, OSError):  # the engine says what is wrong with a teacher
         for code in needed:
-            if code.digest and not is_agreed(code.digest) and _digest(code.file) == code.digest:
+            if code.digest and not is_agreed(code.digest) and _digest(code.file, code.purpose) == code.digest:
                 found.append(code.file)
     return found
 
@@ -113,12 +116,20 @@ def checkpoint_problems(config: RunConfig) -> list[Problem]:
     return [Problem(_TEACHER, refusal)] if refusal else []
 
 
-def _find_code(settings: Mapping[str, Toml], kept: Path | None = None) -> Iterator[Code]:
-    """All that a run with ``settings`` needs; ``kept`` is its own copy of the network. Raises InputError for a teacher that
-    cannot be read."""
-    model, objective = read_table(settings, "model"), read_table(settings, "objective")
-    if model.get("kind") == _KIND and isinstance(path := model.get("path"), str):
-        yield Code(kept, _read_digest(model, "trusted")) if kept else Code(Path(path), None, "model.trusted")
+def _find_code(settings: Mapping[str, Toml], run: RunFolder | None = None) -> Iterator[Code]:
+    """All that a run with ``settings`` needs; ``run`` keeps copies of its own. Raises InputError for a teacher that cannot be
+    read."""
+    objective = read_table(settings, "objective")
+    for name, kinds, purpose, kept in (
+        ("dataset", OWN_DATA, DATASET, run and run.dataset_code_file),
+        ("model", (_KIND,), NETWORK, run and run.code_file),
+    ):
+        section = read_table(settings, name)
+        if section.get("kind") in kinds and isinstance(path := section.get("path"), str):
+            if kept:
+                yield Code(kept, _read_digest(section, "trusted"), purpose=purpose)
+            else:
+                yield Code(Path(path), None, f"{name}.trusted", purpose)
     teacher = objective.get("teacher")
     if isinstance(teacher, str) and teacher and Path(teacher).exists():
         code = code_of(Path(teacher))
@@ -134,23 +145,23 @@ def _read_digest(section: Mapping[str, Toml], name: str) -> str | None:
 def _code_of_run(folder: RunFolder, overrides: Sequence[str]) -> Iterator[Code]:
     data: dict[str, Toml] = dict(config_data(folder.config()))
     apply_overrides(data, overrides)
-    return _find_code(with_absolute_paths(data, Path.cwd()), folder.code_file)
+    return _find_code(with_absolute_paths(data, Path.cwd()), folder)
 
 
 def _agree_to(codes: Iterable[Code]) -> list[str]:
     """Agree to each as it is now. Returns the digests that a configuration has to tell, as overrides."""
     overrides = []
     for code in codes:
-        digest = read_signature(code.file).digest
+        digest = read_signature(code.file, code.purpose).digest
         agree(digest, str(code.file))
         if code.setting and digest != code.digest:
             overrides.append(f"{code.setting}={digest}")
     return overrides
 
 
-def _digest(path: Path) -> str | None:
+def _digest(path: Path, purpose: Purpose = NETWORK) -> str | None:
     """None of a file that cannot be read as code."""
     try:
-        return read_signature(path).digest
+        return read_signature(path, purpose).digest
     except (InputError, OSError):
         return None

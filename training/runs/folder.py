@@ -10,6 +10,7 @@ layers.bin         norms of gradient, weights and update of each layer, at every
 checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
 places.json        where the data lies and what computes on machines the run was carried to
 network.py         the code of a network that a person wrote, as it ran
+dataset.py         the same of a Dataset
 profile.json       where the time of its steps went, once somebody asked
 evaluation.json    which class was taken for which at the best validation and the test
 set_aside/steps-201-400/    all that training changes as it was before the run went back to step 200
@@ -83,6 +84,7 @@ class RunFolder:
     environment_file = _Entry("environment.json")
     evaluation_file = _Entry("evaluation.json")
     code_file = _Entry("network.py")
+    dataset_code_file = _Entry("dataset.py")
     profile_file = _Entry("profile.json")
     log_file = _Entry("log.txt")
     exports = _Entry("exports")

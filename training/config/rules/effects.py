@@ -20,9 +20,11 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
     "dataset": {
         "place": "path validation_path images class_list",
         "judging": "duplicates",
+        "normalization": "normalize",
         "data": "kind name samples data_seed turns noise factor classes spread items image_size color inputs targets task "
         "label_separator file_column file_ending ignore_index unknown features ignored categorical missing_indicator "
-        "missing_marks separator query_column max_items split_column group_column time_column validation validation_fraction "
+        "trusted arguments random_samples missing_marks separator query_column max_items split_column group_column "
+        "time_column validation validation_fraction "
         "test_fraction split_seed context vocabulary vocabulary_size stride encoding emnist_split partition annotation_level",
     },
     "model": {

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from training.config.run import RunConfig
 from training.config.sections.data.text import Gpt, TextDataset
 from training.config.sections.data.torchvision_names import CLASSIFICATION_MODELS, SEGMENTATION_MODELS
+from training.config.sections.own_file import own_file_problems
 from training.config.sections.pretrained import NamedWeights, TorchvisionModel, TorchvisionSegmentation
-from training.config.sections.user_file import UserFile, user_file_problems
+from training.config.sections.user_file import UserFile
 from training.errors import Problem
 from training.system.untrusted import escape_unprintable
 
@@ -25,7 +26,7 @@ def model_problems(config: RunConfig) -> list[Problem]:
     if isinstance(model, NamedWeights) and model.pretrained and model.weights:
         found.append(Problem("model.weights", "published weights are chosen already; empty this or model.pretrained."))
     if isinstance(model, UserFile):
-        found += user_file_problems(model)
+        found += own_file_problems(model, "model")
     precision = config.precision
     for name, what in (
         ("compile", "what is compiled decides by itself what to compute again"),

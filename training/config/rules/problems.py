@@ -21,7 +21,9 @@ from training.config.rules.task import task_problems
 from training.config.run import SECTIONS, RunConfig, alternatives
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
 from training.config.sections.data.images import ImageTableDataset
+from training.config.sections.data.own_data import OwnDataSection, own_data_problems
 from training.config.sections.data.tables import TIME_EXCLUDES, TableSection, repeat_problems, role_problems
+from training.config.sections.own_file import own_file_problems
 from training.errors import ConfigError, Problem, TrainingError
 from training.system.untrusted import escape_unprintable
 from training.toml_text import Toml
@@ -186,6 +188,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
     return [
         *task_problems(config),
         *_dataset_problems(config.dataset),
+        *_own_data_problems(config),
         *objective_problems(config),
         *optimizer_problems(config),
         *schedule_problems(config),
@@ -204,6 +207,12 @@ def _loop_problems(config: RunConfig) -> Iterator[Problem]:
     percent = f"; write {threshold / 100:g} for {threshold:g} %" if fix and is_share(config.monitor) else ""
     what = f"{config.monitor} is never more than 1, so it would not be reached at {threshold:g}{percent}."
     yield Problem("loop.stopping_threshold", what, fix if percent else {})
+
+
+def _own_data_problems(config: RunConfig) -> Iterator[Problem]:
+    if isinstance(config.dataset, OwnDataSection):
+        yield from own_file_problems(config.dataset, "dataset")
+        yield from own_data_problems(config.dataset, config.loader)
 
 
 def _dataset_problems(dataset: DatasetSection) -> Iterator[Problem]:

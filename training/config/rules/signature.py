@@ -33,6 +33,33 @@ FILLED: Mapping[str, str] = {
 them beside "height" only, for alone it is a network's own."""
 
 FUNCTION = "build"
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a file's ``build`` is for: what it ``returns``, an ``example`` of its first line, which parameters are ``filled`` in and not
+    the person's to choose, a clause that says so, and which it must have."""
+
+    returns: str
+    example: str
+    filled: frozenset[str]
+    fills: str
+    needs: frozenset[str] = frozenset()
+
+
+NETWORK = Purpose(
+    "the network",
+    f"def {FUNCTION}(channels: int, classes: int, width: int = 64)",
+    frozenset(FILLED),
+    "is filled in from the data",
+)
+DATASET = Purpose(
+    "the torch Dataset",
+    f"def {FUNCTION}(split: str, size: int = 64)",
+    frozenset({"split"}),
+    'is "train" or "validation" in turn',
+    frozenset({"split"}),
+)
 _MOST_BYTES = MEGABYTE
 _SORTS: Mapping[str, Sort] = {"bool": "bool", "int": "int", "float": "float", "str": "text"}
 
@@ -63,23 +90,23 @@ class Signature:
     summary: str
 
 
-def read_signature(path: Path) -> Signature:
-    """The signature of ``build`` in ``path``. Raises InputError, naming file and line, for a file without one."""
+def read_signature(path: Path, purpose: Purpose = NETWORK) -> Signature:
+    """The signature of ``build`` in ``path``, which is for ``purpose``. Raises InputError, naming file and line, for a file without one."""
     shown = escape_unprintable(str(path), 300)
     try:
         status = path.stat()
-        return _read(str(path), status.st_mtime_ns, status.st_size)
+        return _read(str(path), purpose, status.st_mtime_ns, status.st_size)
     except OSError as error:
         raise InputError(f"{shown}: cannot be read ({error.strerror or error}); choose another file.") from error
 
 
 @lru_cache(maxsize=8)
-def _read(path: str, _changed: int, _size: int) -> Signature:
+def _read(path: str, purpose: Purpose, _changed: int, _size: int) -> Signature:
     """By the file's times, because forms ask at each keystroke."""
-    return signature_of(read_bytes(Path(path), _MOST_BYTES), path)
+    return signature_of(read_bytes(Path(path), _MOST_BYTES), path, purpose)
 
 
-def signature_of(content: bytes, path: str) -> Signature:
+def signature_of(content: bytes, path: str, purpose: Purpose = NETWORK) -> Signature:
     """The same of a file's content; ``path`` is for messages."""
     shown = escape_unprintable(path, 300)
     try:
@@ -95,13 +122,19 @@ def signature_of(content: bytes, path: str) -> Signature:
     builds = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == FUNCTION]
     if not builds:
         raise InputError(
-            f"{shown}: defines no function {FUNCTION}(...) that returns the network; add one, for example "
-            f"def {FUNCTION}(channels: int, classes: int, width: int = 64)."
+            f"{shown}: defines no function {FUNCTION}(...) that returns {purpose.returns}; add one, for example "
+            f"{purpose.example}."
         )
     build = builds[-1]  # which is the one that Python would call
     names = _arguments(build, shown)
     asked = [argument.arg for argument, _ in names]
-    filled = tuple(name for name in asked if name in FILLED or (name == "width" and "height" in asked))
+    missing = sorted(purpose.needs - set(asked))
+    if missing:
+        raise InputError(
+            f"{shown}, line {build.lineno}: {FUNCTION} has no parameter {missing[0]}; write for example {purpose.example}."
+        )
+    sized = purpose is NETWORK and "height" in asked
+    filled = tuple(name for name in asked if name in purpose.filled or (name == "width" and sized))
     parameters = tuple(
         _parameter(argument, default, build, shown) for argument, default in names if argument.arg not in filled
     )
@@ -122,7 +155,7 @@ def _refuse_packages(tree: ast.Module, path: Path, shown: str) -> None:
             what = f"the file {beside[0]}.py beside it" if beside else "a package of its own"
             line = getattr(node, "lineno", 1)
             raise InputError(
-                f"{shown}, line {line}: imports {what}, but only a single file is supported; put all that the network needs "
+                f"{shown}, line {line}: imports {what}, but only a single file is supported; put all that it needs "
                 "into it, or install the rest as a package."
             )
 

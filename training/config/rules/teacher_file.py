@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from training.config.sections.objective import Distillation
-from training.config.sections.user_file import UserFile, user_file_problems
+from training.config.sections.own_file import own_file_problems
+from training.config.sections.user_file import UserFile
 from training.errors import Problem
 
 _SETTINGS: Mapping[str, str] = {
@@ -56,7 +57,7 @@ def teacher_problems(objective: Distillation) -> Iterator[Problem]:
     """What is wrong with a teacher in a Python file, and settings of such a one beside a checkpoint."""
     network = own_network(objective)
     if network is not None:
-        yield from map(of_teacher, user_file_problems(network))
+        yield from map(of_teacher, own_file_problems(network, "model"))
         if network.weights is None:
             what = (
                 "a teacher in a Python file needs the weights that it was trained to; choose the file that holds them."

@@ -12,7 +12,8 @@ from training.config.field_spec import FieldSpec
 from training.config.fields import Fraction, ShareAboveZero, ShareBelowOne, advanced, setting
 from training.config.sections.embedding import Embedding
 from training.config.sections.objective_section import ObjectiveSection
-from training.config.sections.user_file import Argument, UserFile
+from training.config.sections.own_file import Argument
+from training.config.sections.user_file import UserFile
 from training.facts import IGNORED
 from training.toml_text import Toml
 

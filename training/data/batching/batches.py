@@ -236,6 +236,7 @@ class Data:
         if epoch is not None and self._augment.mixes:
             each = 2  # every sample is followed by the one it is mixed with
             order = torch.stack([order, self._augment.partners(self.splits["train"], order, epoch)], 1).flatten()
+        order = self.source.at_epoch(order, epoch)
         passes = self._feed.iterate(use, order, [(each * group[0][0], each * group[-1][1]) for group in groups])
         for group, raw in zip(groups, passes, strict=True):
             made = self._batch(raw, self._epochs(use, epoch))
@@ -265,10 +266,13 @@ class Data:
 
     def _batch(self, raw: RawBatch, epochs: Sequence[int | None]) -> Batch:
         facts, samples = self.facts, raw.samples
+        if self.source.varies:
+            count = len(self.source.targets)
+            raw = raw._replace(numbers=raw.numbers % count, indices=raw.indices % count)
         if facts.layout == "tokens":
             tokens = samples.long()
             return Batch(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous(), raw.indices)
-        targets = self._targets.index_select(0, raw.numbers)
+        targets = self._targets.index_select(0, raw.numbers) if raw.targets is None else raw.targets
         if facts.layout != "image":
             return Batch(self.normalization.apply(samples), targets, raw.indices)
         pictures = [self._pictures(raw, targets, epoch) for epoch in epochs]

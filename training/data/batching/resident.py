@@ -17,6 +17,8 @@ class RawBatch(NamedTuple):
     samples: Tensor
     numbers: Tensor
     indices: Tensor
+    targets: Tensor | None = None
+    """On the device, where they come with the samples."""
 
 
 class Notice(NamedTuple):

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from training.data.batching.resident import Bounds, Notice, RawBatch, Resident
 from training.data.batching.workers import Workers
-from training.data.source import Source
+from training.data.source import Batch, Source
 
 READ_BY_WORKERS = ("train", "evaluate")
 """Uses that each have workers of their own; for the few batches of others no process is worth its start."""
@@ -26,7 +26,7 @@ class Streamed:
         self._device = device
         self._count = workers
         self._ahead = prefetch_factor
-        self._workers: dict[str, Workers[Tensor]] = {}  # for each use
+        self._workers: dict[str, Workers[Batch]] = {}  # for each use
         self._thread: ThreadPoolExecutor | None = None
         self._copies = torch.cuda.Stream(device) if device.type == "cuda" else None
         self.waited = 0.0
@@ -35,14 +35,17 @@ class Streamed:
 
     def iterate(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[RawBatch]:
         """One pass at a time for each ``use``; a new one ends the one before. Raises TrainingError naming a lost file."""
-        by_workers = self._count and use in READ_BY_WORKERS
-        read = self._from_workers(use, order, bounds) if by_workers else self._from_thread(order, bounds)
-        host = ((samples, order[first:end]) for (first, end), samples in zip(bounds, self._time(read), strict=True))
-        return (
-            self._on_gpu(host)
-            if self._copies
-            else (RawBatch(s.to(self._device), i.to(self._device), i) for s, i in host)
-        )
+        if self._count and use in READ_BY_WORKERS:
+            read = self._from_workers(use, order, bounds)
+        elif self._source.runs_own_code:
+            read = (self._read(order[first:end]) for first, end in bounds)
+        else:
+            read = self._from_thread(order, bounds)
+        host = ((*_part(batch), order[first:end]) for (first, end), batch in zip(bounds, self._time(read), strict=True))
+        if self._copies:
+            return self._on_gpu(host)
+        here = self._device
+        return (RawBatch(s.to(here), i.to(here), i, None if t is None else t.to(here)) for s, t, i in host)
 
     def reopen(self) -> Streamed:
         made = Streamed(self._source, self._device, self._count, self._ahead)
@@ -58,7 +61,7 @@ class Streamed:
             self._thread.shutdown(cancel_futures=True)
             self._thread = None
 
-    def _time(self, batches: Iterator[Tensor]) -> Iterator[Tensor]:
+    def _time(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         while True:
             began = time.perf_counter()
             try:
@@ -75,19 +78,19 @@ class Streamed:
         self.notices += [notice for notice in dict.fromkeys(notices) if notice not in self._heard]
         self._heard.update(notices)
 
-    def _from_workers(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:
+    def _from_workers(self, use: str, order: Tensor, bounds: Bounds) -> Iterator[Batch]:
         if use not in self._workers:
             sets, pinned = len(READ_BY_WORKERS) - len(self._workers), self._copies is not None
             self._workers[use] = Workers(
-                self._source, self._count, pinned, self.notices.append, self._hear, sets, self._ahead
+                self._source.batch_reader, self._count, pinned, self.notices.append, self._hear, sets, self._ahead
             )
         return self._workers[use].batches(order, bounds)
 
-    def _from_thread(self, order: Tensor, bounds: Bounds) -> Iterator[Tensor]:
+    def _from_thread(self, order: Tensor, bounds: Bounds) -> Iterator[Batch]:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="read samples")
         thread = self._thread
-        running: deque[Future[Tensor]] = deque()
+        running: deque[Future[Batch]] = deque()
         try:
             for first, end in bounds:
                 running.append(thread.submit(self._read, order[first:end]))
@@ -99,19 +102,22 @@ class Streamed:
             for future in running:
                 future.cancel()
 
-    def _read(self, indices: Tensor) -> Tensor:
-        samples = self._source.read(indices)
-        return samples.pin_memory() if self._copies else samples
+    def _read(self, indices: Tensor) -> Batch:
+        batch = self._source.batch_reader.read(indices)
+        if not self._copies:
+            return batch
+        return (batch[0].pin_memory(), batch[1].pin_memory()) if isinstance(batch, tuple) else batch.pin_memory()
 
-    def _on_gpu(self, host: Iterator[tuple[Tensor, Tensor]]) -> Iterator[RawBatch]:
+    def _on_gpu(self, host: Iterator[tuple[Tensor, Tensor | None, Tensor]]) -> Iterator[RawBatch]:
         """Copy one batch ahead on a stream of its own, while the model computes."""
         ahead: tuple[RawBatch, torch.cuda.Event] | None = None
-        for samples, indices in host:
+        for samples, targets, indices in host:
             with torch.cuda.stream(self._copies):
                 raw = RawBatch(
                     samples.to(self._device, non_blocking=True),
                     indices.pin_memory().to(self._device, non_blocking=True),
                     indices,
+                    None if targets is None else targets.to(self._device, non_blocking=True),
                 )
                 copied = torch.cuda.Event()
                 copied.record()
@@ -124,9 +130,13 @@ class Streamed:
     def _await_copy(self, raw: RawBatch, copied: torch.cuda.Event) -> RawBatch:
         computing = torch.cuda.current_stream(self._device)
         computing.wait_event(copied)
-        for tensor in (raw.samples, raw.numbers):
+        for tensor in (raw.samples, raw.numbers, *([] if raw.targets is None else [raw.targets])):
             tensor.record_stream(computing)  # its memory must not be reused for the next copy while it is read
         return raw
+
+
+def _part(batch: Batch) -> tuple[Tensor, Tensor | None]:
+    return (batch[0], batch[1]) if isinstance(batch, tuple | list) else (batch, None)
 
 
 BatchFeed = Resident | Streamed

@@ -17,8 +17,8 @@ from training.config import RunConfig
 from training.engine.session import Session
 from training.errors import pluralize
 from training.events import Found, warn
-from training.models.own.user_rng import preserve_rng
 from training.optim.fast_clip import gradient_norm
+from training.own_code.user_rng import preserve_rng
 
 logger = logging.getLogger(__name__)
 

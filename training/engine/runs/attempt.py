@@ -11,6 +11,7 @@ from typing import Any
 
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
+from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.user_file import UserFile
 from training.data_report import DataReport
 from training.engine.assemble import assemble
@@ -41,7 +42,7 @@ from training.engine.step_logger import StepLogger
 from training.engine.validation import Validation
 from training.errors import InputError, TrainingError, pluralize
 from training.events import Completed, DataPrepared, Event, PhaseChanged, Stopped, inform, warn
-from training.models.own.user_file import keep_code
+from training.own_code.run_file import keep_code
 from training.runs.folder import RunFolder, delete_run
 from training.runs.records.environment import read_environment
 from training.runs.records.forms import StatusRecord
@@ -138,7 +139,7 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
     loads = restore is not None and restore.checkpoint is not None
     if isinstance(restore, Branch | Resume):
         auto = replace(auto, normalization=read_normalization(config, restore.manifest))
-    session = assemble(config, report, auto, writer.hooks.kept, loads, _code(folder, config, restore))
+    session = assemble(config, report, auto, writer.hooks.kept, loads, _keep_code(folder, config, restore))
     try:
         with explain_disk_errors(folder.data_file):
             check_data(folder, session, restore.manifest if isinstance(restore, Resume) else None)
@@ -159,15 +160,17 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
     return session
 
 
-def _code(folder: RunFolder, config: RunConfig, restore: Restore | None) -> Path | None:
-    """The run's own copy of the file that the network is written in, which is made where there is none yet."""
-    if not isinstance(config.model, UserFile):
-        return None
+def _keep_code(folder: RunFolder, config: RunConfig, restore: Restore | None) -> RunFolder:
+    """``folder`` with the run's own copies of the files that its network and its data are written in, which are made where there are
+    none yet."""
     before = (
         restore.parent if isinstance(restore, Branch) else restore.ended if isinstance(restore, FromStart) else None
     )
-    keep_code(config.model, folder.code_file, *([before.code_file] if before else []))
-    return folder.code_file
+    if isinstance(config.model, UserFile):
+        keep_code(config.model, "model", folder.code_file, *([before.code_file] if before else []))
+    if isinstance(config.dataset, OwnDataSection):
+        keep_code(config.dataset, "dataset", folder.dataset_code_file, *([before.dataset_code_file] if before else []))
+    return folder
 
 
 def _note_environment(writer: RunWriter, session: Session, restore: Restore | None, source: Path | None) -> None:

@@ -9,7 +9,7 @@ from training.engine.device import ran_out_of_memory
 from training.engine.recovery.memory import explain_shortage
 from training.errors import TrainingError
 from training.events import Failed
-from training.models.own.user_file import place_of
+from training.own_code.run_file import place_of
 
 
 def describe_failure(error: Exception, step: int, config: RunConfig, phase: str, saved: bool) -> Failed:

@@ -12,6 +12,7 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import Change, diff
 from training.config.files import config_data
 from training.config.paths import with_changed_paths_absolute
+from training.config.sections.data.own_data import OwnDataSection
 from training.engine.device import choose_device, replace_missing_device
 from training.engine.recovery.origin import refuse_other_teacher
 from training.engine.recovery.restore import Branch, FromStart, Resume, refuse_by_sheet, refuse_other_settings
@@ -29,8 +30,10 @@ from training.runs.rewind import list_set_aside, look_beyond
 from training.runs.workspace import find_target
 from training.toml_text import Toml
 
-OWN = "model."
+OWN: tuple[str, ...] = ("model.",)
 """A run's folder holds all of the network that goes on: weights, and the code of a person's own file."""
+OWN_DATASET = ("dataset.path", "dataset.trusted", "dataset.arguments")
+"""And the code of a person's own Dataset."""
 
 __all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run"]
 
@@ -221,7 +224,8 @@ def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
     try:
         parse_config(config_data(config), folder.id)
     except ConfigError as error:
-        problems = [problem for problem in error.problems if not problem.path.startswith(OWN)]
+        of_code = OWN + (OWN_DATASET if isinstance(config.dataset, OwnDataSection) else ())
+        problems = [problem for problem in error.problems if not problem.path.startswith(of_code)]
         if not problems:
             return
         if all(problem.path != DATA for problem in problems):

@@ -19,6 +19,7 @@ from torch import Tensor
 from training.catalog.script_data import LARGE_DATA, READ_BY_SCRIPTS, bytes_beside
 from training.checkpoints.trained import Trained
 from training.config import RunConfig
+from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.data.torchvision_sets import KnownSetSection
 from training.data.duplicates import without_duplicates
 from training.data.images.cache_room import cache_wish
@@ -86,9 +87,18 @@ def prepare_data(trained: Trained) -> PreparedTensors | None:
     config = trained.config
     if config.dataset.kind in READ_BY_SCRIPTS:
         return None
+    if isinstance(config.dataset, OwnDataSection) and config.dataset.random_samples:
+        raise InputError(
+            "dataset.random_samples: a script does not repeat what the Dataset draws in each epoch; export safetensors, torch-export or "
+            "onnx instead, or train with this switched off."
+        )
     room = measure_room(config.loader, torch.device("cpu"))
+    code = trained.checkpoint.parent.parent / "dataset.py"
     opening = Opening(
-        keep=lambda size: size <= room.host, workers=config.loader.workers, cache=cache_wish(config.loader)
+        code=code if code.is_file() else None,
+        keep=lambda size: size <= room.host,
+        workers=config.loader.workers,
+        cache=cache_wish(config.loader),
     )
     source, splits = open_again(config, opening)
     if trained.manifest.data.fingerprint != source.fingerprint:

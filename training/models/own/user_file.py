@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import linecache
-import sys
-import traceback
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.lazy import LazyModuleMixin
 
-from training.config.rules.signature import FILLED, FUNCTION, Signature, read_signature, signature_of
-from training.config.sections.user_file import UserFile, argument_problems, explain_distrust
-from training.errors import ConfigError, InputError, Problem, TrainingError, pluralize
+from training.config.rules.signature import FILLED, FUNCTION, Signature
+from training.config.sections.user_file import UserFile
+from training.errors import InputError, TrainingError, pluralize
 from training.facts import DataFacts
 from training.models.meta_forward import forward_meta, switch_mode
 from training.models.own.shape_errors import Entered, explain_refusal, track_layers
-from training.models.torch_modes import call_and_compare_modes, preserve_modes
-from training.system.atomic import write_bytes
-from training.system.untrusted import MEGABYTE, escape_unprintable, read_bytes
-
-_MODULE = "trainwright_user_file_"
+from training.own_code.run_file import chosen_arguments, describe_kind, explain_faults, is_own, read_agreed, run_file
+from training.own_code.torch_modes import call_and_compare_modes, preserve_modes
+from training.system.untrusted import escape_unprintable
 
 
 def make_user_model(
@@ -43,19 +37,13 @@ def make_user_model(
     so that a file which seeds generators where it is imported does not change what is drawn later. Raises InputError for a
     file that nobody agreed to run, and for each of its faults."""
     path = Path(config.path)  # which messages name: a copy has the same lines
-    signature = read_signature(code or path)
-    refusal = explain_distrust(path, signature.digest, config.trusted)
-    if refusal:
-        raise ConfigError([Problem("model.trusted", refusal)])
-    problems = list(argument_problems(config, signature))
-    if problems:
-        raise ConfigError(problems)
+    signature = read_agreed(config, "model", code)
     arguments = arguments_of(config, signature, facts, outputs)
     with seed():
-        module = _run(signature, path)
+        module = run_file(signature, path)
     try:
         with seed():
-            with _explain_faults(path, "cannot build the network"):
+            with explain_faults(path, "cannot build the network"):
                 model = getattr(module, FUNCTION)(**arguments)
             if fault := _unfit(model):
                 raise InputError(f"{escape_unprintable(str(path))}: {fault}")
@@ -71,7 +59,7 @@ def make_user_model(
 def _unfit(model: Any) -> str:
     """Why what the file returns is no network to train, as a sentence; "" where it is one."""
     if not isinstance(model, nn.Module):
-        return f"{FUNCTION} returns {_kind(model)}, no torch.nn.Module; return the network."
+        return f"{FUNCTION} returns {describe_kind(model)}, no torch.nn.Module; return the network."
     if not any(True for _ in model.parameters()):
         return f"the network that {FUNCTION} returns has no weights to train; add some."
     for name, weight in model.named_parameters():
@@ -90,39 +78,6 @@ def _unfit(model: Any) -> str:
     return ""
 
 
-def keep_code(config: UserFile, copy: Path, *others: Path) -> None:
-    """Put the file that the person agreed to into ``copy``, unless it lies there: from the first of ``others`` (another run's
-    copy, where this one branched off) or the file itself that is still what it was. Raises InputError."""
-    if _find_trusted(config, copy) is not None:
-        return
-    if (data := _find_trusted(config, *others, Path(config.path))) is not None:
-        write_bytes(copy, data)
-        return
-    signature = read_signature(Path(config.path))  # says what is wrong with a file that cannot be read
-    refusal = explain_distrust(Path(config.path), signature.digest, config.trusted)
-    raise ConfigError([Problem("model.trusted", refusal or "the file's copy in the run's folder is gone.")])
-
-
-def text_of(config: UserFile, code: Path | None) -> Signature:
-    """The file as the run has it, for exports; raises InputError when neither copy nor file is what was trusted."""
-    data = _find_trusted(config, *([code] if code else []), Path(config.path))
-    if data is None:
-        raise InputError(
-            "model.path: neither the run's copy of the file nor the file itself is what was trained; bring it back."
-        )
-    return signature_of(data, config.path)
-
-
-def _find_trusted(config: UserFile, *paths: Path) -> bytes | None:
-    """The first of them that is what the person agreed to."""
-    for path in paths:
-        with suppress(OSError):
-            data = read_bytes(path, MEGABYTE)
-            if hashlib.sha256(data).hexdigest() == config.trusted:
-                return data
-    return None
-
-
 def arguments_of(config: UserFile, signature: Signature, facts: DataFacts, outputs: int) -> dict[str, Any]:
     """All that ``build`` is called with. Raises InputError when it asks for what such data does not have."""
     known = _of_data(facts, outputs)
@@ -136,14 +91,7 @@ def arguments_of(config: UserFile, signature: Signature, facts: DataFacts, outpu
                 f"model.path: {FUNCTION} asks for {name}, which {what}{square} do not have; choose other data."
             )
         arguments[name] = known[meaning]
-    for parameter in signature.parameters:
-        if parameter.name in config.arguments:
-            value: Any = config.arguments[parameter.name]
-            if parameter.sort == "float" and isinstance(value, int):
-                value = float(value)
-            value = tuple(value) if isinstance(value, list) else value
-            arguments[parameter.name] = None if parameter.optional and value == "" else value
-    return arguments
+    return arguments | chosen_arguments(config, signature)
 
 
 def _of_data(facts: DataFacts, outputs: int) -> Mapping[str, int]:
@@ -177,7 +125,11 @@ def _try_forward(model: nn.Module, path: Path, facts: DataFacts, outputs: int, b
     # In this order: batch norm takes no sample alone while it trains.
     for training, samples, what in ((True, 2, f"samples of shape {shape}"), (False, 1, "a single sample")):
         told = f"the network cannot take {what}"
-        with switch_mode(model, training), track_layers(model) as entered, _explain_faults(path, told, entered):
+        with (
+            switch_mode(model, training),
+            track_layers(model) as entered,
+            explain_faults(path, told, partial(_explain_layers, entered)),
+        ):
             answer = forward_meta(model, facts, samples, call)
         if fault := find_misfit(answer, answer_shape(facts, outputs, samples)):
             raise InputError(f"{escape_unprintable(str(path))}: {fault}")
@@ -189,6 +141,14 @@ def _try_forward(model: nn.Module, path: Path, facts: DataFacts, outputs: int, b
         )
 
 
+def _explain_layers(entered: Entered, reason: str) -> str:
+    """``reason``, or which layer of another's refused its input, the last of those ``entered``: of the file's own the line says
+    where."""
+    if entered and not is_own(type(entered[-1][1]).__module__):
+        return explain_refusal(entered, reason)
+    return reason
+
+
 def find_misfit(answer: Any, wanted: tuple[int, ...]) -> str:
     """What is wrong with a network's answer, as a sentence; "" for a tensor of the shape ``wanted``."""
     if isinstance(answer, Tensor) and tuple(answer.shape) == wanted:
@@ -198,7 +158,7 @@ def find_misfit(answer: Any, wanted: tuple[int, ...]) -> str:
         " (squeeze() takes the axis of the samples away, too)" if lost else ""
     )
     return (
-        f"for {pluralize(wanted[0], 'sample')} the network answers {_kind(answer)}, but a tensor of "
+        f"for {pluralize(wanted[0], 'sample')} the network answers {describe_kind(answer)}, but a tensor of "
         f"{' x '.join(map(str, wanted))} is wanted; {advice}."
     )
 
@@ -243,50 +203,3 @@ def answer_shape(facts: DataFacts, outputs: int, samples: int) -> tuple[int, ...
     if facts.target == "tokens":
         return samples, *facts.shape, outputs
     return (samples, facts.shape[0]) if facts.target == "ranks" else (samples, outputs)
-
-
-def _run(signature: Signature, path: Path) -> ModuleType:
-    """The file as a module. Its lines stay known for tracebacks, whatever becomes of the file."""
-    name = f"{_MODULE}{signature.digest[:16]}"
-    module = ModuleType(name)
-    module.__file__ = str(path)
-    linecache.cache[str(path)] = (len(signature.text), None, signature.text.splitlines(True), str(path))
-    sys.modules[name] = module  # dataclasses look their module up
-    with _explain_faults(path, "cannot be run"):
-        exec(compile(signature.text, str(path), "exec"), module.__dict__)
-    return module
-
-
-@contextmanager
-def _explain_faults(path: Path, what: str, entered: Entered | None = None) -> Iterator[None]:
-    """Inside, code of the file ``path`` runs. Afterwards torch's modes are put back; a fault is told as one sentence, with the
-    layer of another's that refused its input, the last of those ``entered``."""
-    with preserve_modes(path):
-        try:
-            yield
-        except InputError:
-            raise
-        except (Exception, SystemExit) as error:
-            place = place_of(error)
-            line = f", line {place[1]}" if place else ""
-            reason = (
-                f"{type(error).__name__}: {escape_unprintable(str(error).strip().split(chr(10))[0].rstrip('.'), 200)}"
-            )
-            if entered and not type(entered[-1][1]).__module__.startswith(_MODULE):  # else the line says where
-                reason = explain_refusal(entered, reason)
-            raise InputError(f"{escape_unprintable(str(path))}{line}: {what}: {reason}. Correct the file.") from error
-
-
-def place_of(error: BaseException) -> tuple[str, int] | None:
-    """File and line of the innermost frame of ``error`` that a person's file has; None when it came from elsewhere."""
-    frames = list(traceback.walk_tb(error.__traceback__))
-    for frame, line in reversed(frames):
-        if str(frame.f_globals.get("__name__", "")).startswith(_MODULE):
-            return frame.f_code.co_filename, line
-    return None
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, torch.Tensor):
-        return f"a tensor of {' x '.join(map(str, value.shape)) or 'a single number'}"
-    return f"a {type(value).__name__}" if value is not None else "nothing"

@@ -11,6 +11,7 @@ from training.config.sections.data.dataset_section import ColorMode
 from training.config.sections.data.image_section import GivenSplitSection, ImageSection, ImageSize
 from training.config.sections.data.images import ImageTableDataset, SegmentationDataset
 from training.config.sections.data.npz import NpzDataset, NpzImagesDataset
+from training.config.sections.data.own_data import OwnDataset, OwnImageDataset
 from training.config.sections.data.tables import RankingDataset, TableDataset
 from training.config.sections.data.text import TextDataset
 from training.config.sections.data.torchvision_sets import TorchvisionDataset, TorchvisionSegmentationDataset
@@ -69,6 +70,8 @@ Dataset = Annotated[
     | NpzImagesDataset
     | TableDataset
     | RankingDataset
-    | TextDataset,
+    | TextDataset
+    | OwnDataset
+    | OwnImageDataset,
     Field(discriminator="kind"),
 ]

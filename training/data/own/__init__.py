@@ -1,0 +1,1 @@
+"""A torch ``Dataset`` of the person's own: opened, drawn from and checked."""

@@ -1,0 +1,140 @@
+"""A person's own Python file: run only with consent, its faults told by file, line and reason."""
+
+from __future__ import annotations
+
+import hashlib
+import linecache
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from training.config.rules.signature import Signature, read_signature, signature_of
+from training.config.sections.own_file import OwnFile, argument_problems, explain_distrust
+from training.errors import ConfigError, InputError, Problem
+from training.own_code.torch_modes import preserve_modes
+from training.system.atomic import write_bytes
+from training.system.untrusted import MEGABYTE, escape_unprintable, read_bytes
+
+_MODULE = "trainwright_user_file_"
+
+
+def read_agreed(config: OwnFile, section: str, code: Path | None = None) -> Signature:
+    """The file that the settings ``config`` of ``section`` name, or in its place ``code``, a run's own copy. Raises InputError for
+    one that nobody agreed to run, and for arguments that it does not take."""
+    path = Path(config.path)  # which messages name: a copy has the same lines
+    signature = read_signature(code or path, config.purpose)
+    refusal = explain_distrust(path, signature.digest, config.trusted)
+    if refusal:
+        raise ConfigError([Problem(f"{section}.trusted", refusal)])
+    problems = list(argument_problems(config, section, signature))
+    if problems:
+        raise ConfigError(problems)
+    return signature
+
+
+def chosen_arguments(config: OwnFile, signature: Signature) -> dict[str, Any]:
+    """What the person chose of the parameters of ``build``, as it is called with it."""
+    arguments: dict[str, Any] = {}
+    for parameter in signature.parameters:
+        if parameter.name in config.arguments:
+            value: Any = config.arguments[parameter.name]
+            if parameter.sort == "float" and isinstance(value, int):
+                value = float(value)
+            value = tuple(value) if isinstance(value, list) else value
+            arguments[parameter.name] = None if parameter.optional and value == "" else value
+    return arguments
+
+
+def keep_code(config: OwnFile, section: str, copy: Path, *others: Path) -> None:
+    """Put the file that the person agreed to into ``copy``, unless it lies there: from the first of ``others`` (another run's
+    copy, where this one branched off) or the file itself that is still what it was. Raises InputError."""
+    if _find_trusted(config, copy) is not None:
+        return
+    if (data := _find_trusted(config, *others, Path(config.path))) is not None:
+        write_bytes(copy, data)
+        return
+    signature = read_signature(Path(config.path), config.purpose)  # says what is wrong with a file that cannot be read
+    refusal = explain_distrust(Path(config.path), signature.digest, config.trusted)
+    raise ConfigError([Problem(f"{section}.trusted", refusal or "the file's copy in the run's folder is gone.")])
+
+
+def text_of(config: OwnFile, section: str, code: Path | None) -> Signature:
+    """The file as the run has it, for exports; raises InputError when neither copy nor file is what was trusted."""
+    data = _find_trusted(config, *([code] if code else []), Path(config.path))
+    if data is None:
+        raise InputError(
+            f"{section}.path: neither the run's copy of the file nor the file itself is what was trained; bring it back."
+        )
+    return signature_of(data, config.path, config.purpose)
+
+
+def _find_trusted(config: OwnFile, *paths: Path) -> bytes | None:
+    """The first of them that is what the person agreed to."""
+    for path in paths:
+        with suppress(OSError):
+            data = read_bytes(path, MEGABYTE)
+            if hashlib.sha256(data).hexdigest() == config.trusted:
+                return data
+    return None
+
+
+def run_file(signature: Signature, path: Path) -> ModuleType:
+    """The file as a module. Its lines stay known for tracebacks, whatever becomes of the file."""
+    name = f"{_MODULE}{signature.digest[:16]}"
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    linecache.cache[str(path)] = (len(signature.text), None, signature.text.splitlines(True), str(path))
+    sys.modules[name] = module  # dataclasses look their module up
+    with explain_faults(path, "cannot be run"):
+        exec(compile(signature.text, str(path), "exec"), module.__dict__)
+    return module
+
+
+@contextmanager
+def explain_faults(path: Path, what: str, explain: Callable[[str], str] = lambda reason: reason) -> Iterator[None]:
+    """Inside, code of the file ``path`` runs. Afterwards torch's modes are put back; a fault is told as one sentence, of which
+    ``explain`` may know the reason better."""
+    with preserve_modes(path):
+        try:
+            yield
+        except InputError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise InputError(f"{tell_fault(error, path, what, explain)} Correct the file.") from error
+
+
+def tell_fault(
+    error: BaseException, path: Path, what: str, explain: Callable[[str], str] = lambda reason: reason
+) -> str:
+    """``error`` of the file ``path`` as one sentence, with the line."""
+    place = place_of(error)
+    line = f", line {place[1]}" if place else ""
+    reason = f"{type(error).__name__}: {escape_unprintable(str(error).strip().split(chr(10))[0].rstrip('.'), 200)}"
+    return f"{escape_unprintable(str(path))}{line}: {what}: {explain(reason)}."
+
+
+def is_own(module: str) -> bool:
+    """Whether the module of that name is a person's file."""
+    return module.startswith(_MODULE)
+
+
+def place_of(error: BaseException) -> tuple[str, int] | None:
+    """File and line of the innermost frame of ``error`` that a person's file has; None when it came from elsewhere."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    for frame, line in reversed(frames):
+        if is_own(str(frame.f_globals.get("__name__", ""))):
+            return frame.f_code.co_filename, line
+    return None
+
+
+def describe_kind(value: Any) -> str:
+    """``a tensor of 3 x 4``, ``a list``, ``nothing``"""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of {' x '.join(map(str, value.shape)) or 'a single number'}"
+    return f"a {type(value).__name__}" if value is not None else "nothing"
