@@ -6,10 +6,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from studio.charts.class_legend import paint_names
 from studio.theme import RADIUS, font, theme
 
 _PAD = 14.0
-_MOST_LEGEND = 8
 
 
 class Scatter(QWidget):
@@ -55,19 +55,7 @@ class Scatter(QWidget):
 
     def _paint_legend(self, painter: QPainter) -> float:
         """Names with their colors along the bottom; returns the height they take."""
-        palette = theme().palette
         painter.setFont(font("caption"))
-        metrics = painter.fontMetrics()
-        left, line = _PAD, self.height() - _PAD - metrics.height() / 2
-        for number, name in enumerate(list(self._groups)[:_MOST_LEGEND]):
-            shown = metrics.elidedText(name, Qt.TextElideMode.ElideRight, 120)
-            width = metrics.horizontalAdvance(shown)
-            if left + 14 + width > self.width() - _PAD:
-                break
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(palette.curves[number % len(palette.curves)]))
-            painter.drawEllipse(QRectF(left, line - 4, 8, 8))
-            painter.setPen(QColor(palette.muted))
-            painter.drawText(QPointF(left + 14, line + metrics.ascent() / 2 - 1), shown)
-            left += 14 + width + 18
-        return _PAD * 2 + metrics.height()
+        height = painter.fontMetrics().height()
+        paint_names(painter, list(self._groups), _PAD, self.width() - _PAD, self.height() - _PAD - height / 2)
+        return _PAD * 2 + height

@@ -66,6 +66,14 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--out", required=True, type=Path, metavar="PATH")
     option("--large-data", action="store_true", help="let the samples beside a script take more than 2 GB")
 
+    told = "draw the decision boundary of a run over points in the plane, validation by validation"
+    option = add("boundary", "cli.boundary:draw_boundary", told, *_RECORDS)
+    option("run", metavar="RUN", help="a run's id, name or folder")
+    option(
+        "--out", required=True, type=Path, metavar="PATH", help="a .gif file, or a folder for a PNG of each validation"
+    )
+    option("--rate", type=float, default=10.0, metavar="N", help="frames per second of the animation (10)")
+
     told = "let a trained language model go on with a text"
     option = add("generate", "generation:run_generate", told, "checkpoint", "--trust", *_RECORDS)
     option("--prompt", default="\n", metavar="TEXT", help="what to go on with; by default a line break")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 import torch
 
@@ -26,8 +27,6 @@ def evaluate(session: Session, part: str, prefix: str, out_of_memory: OutOfMemor
     run validated more often is the same run. ``shortage`` decides what happens when memory runs out.
     """
     objective = session.objective
-    measure_statistics(session)
-    averaged = session.ema.swap_weights() if session.ema is not None else contextlib.nullcontext()
 
     def measure() -> tuple[dict[str, float], Tables]:
         metrics = MetricSet(objective.metrics, objective.tables)
@@ -37,9 +36,19 @@ def evaluate(session: Session, part: str, prefix: str, out_of_memory: OutOfMemor
         )
         return {f"{prefix}{name}": value for name, value in metrics.results(loss, score).items()}, metrics.tables
 
+    with measure_quietly(session, part):
+        return out_of_memory.evaluate(measure)
+
+
+@contextlib.contextmanager
+def measure_quietly(session: Session, what: str) -> Iterator[None]:
+    """Inside, the network has the weights that are validated and may be asked in eval mode; afterwards it trains on as if nobody
+    had. ``what`` is what a person's own code draws its numbers for."""
+    measure_statistics(session)
+    averaged = session.ema.swap_weights() if session.ema is not None else contextlib.nullcontext()
     try:
-        with averaged, torch.inference_mode(), session.seed_user_code(part):
-            return out_of_memory.evaluate(measure)
+        with averaged, torch.inference_mode(), session.seed_user_code(what):
+            yield
     finally:
         session.freezing.train()
 

@@ -45,6 +45,7 @@ class Loop:
                 self._train_epoch()
             except TooManySkips as row:
                 self.roll_back.undo(row)
+                self.validation.forget_later()
 
     def _train_epoch(self) -> None:
         """Train to the end of the epoch, or until ``control`` says stop, or until the windows have to be cut again."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from training.checkpoints.load import load_weights
 from training.config.rules.metrics import metric
 from training.control import Control
+from training.engine.boundary import DecisionBoundary
 from training.engine.evaluate import evaluate
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.runs.run_writer import RunWriter
@@ -30,6 +31,7 @@ class Validation:
         self._writer = writer
         self._step_logger = step_logger
         self._out_of_memory = out_of_memory
+        self._boundary = DecisionBoundary(session, writer.folder, out_of_memory)
 
     def after_step(self, control: Control) -> bool:
         """Validate where this step calls for it, tell the epoch's end, and finish the run with its last step. Returns whether
@@ -49,6 +51,10 @@ class Validation:
             if not epoch_ended:
                 progress.note_train_loss()
         return improved
+
+    def forget_later(self) -> None:
+        """The run went back to an earlier step."""
+        self._boundary.forget_later()
 
     def validate_on_request(self) -> dict[str, float]:
         """A validation that was asked for in between: shown, but it decides nothing, or the run would differ by it."""
@@ -80,6 +86,7 @@ class Validation:
         self._step_logger.flush()
         before = self._writer.set_phase("validating")
         measured = evaluate(self._session, "validation", "val/", self._out_of_memory)
+        self._boundary.look()
         self._writer.set_phase(before)
         self._step_logger.restart_clock()
         return measured

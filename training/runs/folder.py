@@ -13,6 +13,7 @@ network.py         the code of a network that a person wrote, as it ran
 dataset.py         the same of a Dataset
 profile.json       where the time of its steps went, once somebody asked
 evaluation.json    which class was taken for which at the best validation and the test
+boundary.bin       what a network answers over the plane of its two inputs, validation by validation
 set_aside/steps-201-400/    all that training changes as it was before the run went back to step 200
 """
 
@@ -83,6 +84,7 @@ class RunFolder:
     data_file = _Entry("data.json")
     environment_file = _Entry("environment.json")
     evaluation_file = _Entry("evaluation.json")
+    boundary_file = _Entry("boundary.bin")
     code_file = _Entry("network.py")
     dataset_code_file = _Entry("dataset.py")
     profile_file = _Entry("profile.json")

@@ -15,7 +15,7 @@ MOST_SERIES: Final = 4096 * MEGABYTE
 
 _FOLDERS: Final = frozenset({"checkpoints", "exports", "set_aside"})
 _SERIES: Final = frozenset({"series.bin", "telemetry.bin", "parts.bin", "layers.bin"})
-_APPENDED: Final = _SERIES | {"events.jsonl", "log.txt"}
+_APPENDED: Final = _SERIES | {"events.jsonl", "boundary.bin", "log.txt"}
 _FILES: Final = _APPENDED | {
     "config.toml", "status.json", "environment.json", "data.json", "commands.jsonl", "splits.safetensors", "owner.json",
     "labels.json", "places.json", "network.py", "dataset.py", "profile.json", "evaluation.json",

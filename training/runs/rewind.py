@@ -13,6 +13,7 @@ from pathlib import Path
 
 from training.errors import InputError, format_bytes
 from training.events import Found, Rewound
+from training.runs.boundary.frames import copy_boundary
 from training.runs.folder import RunFolder, claim, read_json, release
 from training.runs.links import refuse_links
 from training.runs.owner import refuse_any
@@ -148,6 +149,7 @@ def _write_records(folder: RunFolder, new: RunFolder, beyond: Beyond) -> None:
     if measured is not None and measured.step <= beyond.step:  # the test measured weights that are set aside
         record = {"validation": read_json(folder.evaluation_file)["validation"]}
         new.evaluation_file.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    copy_boundary(folder.boundary_file, new.boundary_file, beyond.step)
     if folder.profile_file.is_file():
         link(folder.profile_file, new.profile_file)
     _write_status(folder, new, beyond)

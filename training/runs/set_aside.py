@@ -98,6 +98,7 @@ def state_files(folder: RunFolder) -> list[Path]:
         folder.events_file,
         folder.labels_file,
         folder.evaluation_file,
+        folder.boundary_file,
         folder.profile_file,
         folder.status_file,
     ]

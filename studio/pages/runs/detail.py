@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from studio.actions.files import reveal
 from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, STATUS_STATES, RunState
+from studio.panels.boundary_card import BoundaryCard
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.config_view import ConfigView
@@ -78,6 +79,7 @@ class RunDetail(QWidget):
         self.curves = RunCurves(context.settings)
         self.checkpoints = CheckpointPanel(context)
         self.config = ConfigView()
+        self.boundary = BoundaryCard(context)
         self.evaluation = EvaluationCard(context.background)
         self.profile = Card("Profiler", "gauge")
         self._profile_view = ProfileView()
@@ -116,6 +118,7 @@ class RunDetail(QWidget):
             self._reader = RunReader(run.folder)
         if changed:
             self._context.background.submit(self._reader.read, self._on_read, self._on_unreadable)
+            self.boundary.set_run(run.folder)
             self.evaluation.set_run(run.folder)
             self._read_profile(run)
         self._update_buttons()
@@ -134,7 +137,7 @@ class RunDetail(QWidget):
         charts.add((self.curves, 1))
         charts.setMinimumHeight(400)
         charts.setMaximumHeight(_HIGHEST_CHARTS)  # the list of settings beside them can be longer than a screen
-        main = in_widget(vbox((charts, 1), self.evaluation, self.profile, Stretch(0), spacing=SPACING.m))
+        main = in_widget(vbox((charts, 1), self.boundary, self.evaluation, self.profile, Stretch(0), spacing=SPACING.m))
         side = in_widget(vbox((self.checkpoints, 1), self.config, spacing=SPACING.m))
         vbox(head, self.outcome, (TwoColumns(main, side, side_width=_SIDE), 1), parent=self, spacing=SPACING.m)
 

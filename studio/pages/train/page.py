@@ -17,6 +17,7 @@ from studio.pages.train.header import RunHeader
 from studio.pages.train.numbers import NumbersRow
 from studio.pages.train.profile_card import ProfileCard
 from studio.pages.train.system import SystemStrip
+from studio.panels.boundary_card import BoundaryCard
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.evaluation_card import EvaluationCard
@@ -65,6 +66,7 @@ class TrainPage(QWidget):
         self.findings = FindingList()
         self.curves = RunCurves(context.settings)
         self.checkpoints = CheckpointPanel(context)
+        self.boundary = BoundaryCard(context)
         self.evaluation = EvaluationCard(context.background)
         self.profile = ProfileCard(context)
         self.system = SystemStrip(context.live)
@@ -86,7 +88,7 @@ class TrainPage(QWidget):
         columns = TwoColumns(charts, self.checkpoints)
         upper, lower = (
             (self.header, self.outcome, self.findings, self.numbers),
-            (self.evaluation, self.profile, self.system),
+            (self.boundary, self.evaluation, self.profile, self.system),
         )
         margins = (SPACING.l, SPACING.l, SPACING.l, SPACING.m)
         self._content = scroll_area(in_widget(vbox(*upper, (columns, 1), *lower, spacing=SPACING.m, margins=margins)))
@@ -173,6 +175,7 @@ class TrainPage(QWidget):
         self.checkpoints.set_run(self._live.folder, self._live.state, self._live.done_at)
         self._show_checkpoints()
         self._show_set_aside()
+        self.boundary.set_run(self._live.folder)
         self.evaluation.set_run(self._live.folder)
         self.profile.set_run(self._live.folder, self._live.state)
         self._show_outcome()
@@ -232,6 +235,7 @@ class TrainPage(QWidget):
             self.checkpoints.refresh()
         if isinstance(event, (Validated, AttemptStarted, *FINAL_EVENTS)):
             self.evaluation.refresh()
+            self.boundary.refresh()
 
     # --------------------------------------------------------------------------------------------- actions
 

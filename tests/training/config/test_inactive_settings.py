@@ -32,6 +32,7 @@ OTHERS = {
     "schedule.max_momentum": "0.2",
     "loop.early_stopping_min_delta": "0.5",
     "loop.roll_back_factor": "0.1",
+    "loop.decision_boundary": "every_validation",
     "loader.cache_folder": "elsewhere",
     "loader.cache_limit_gb": "1",
     "loader.memory_limit_mb": "1",

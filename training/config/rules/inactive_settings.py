@@ -11,6 +11,7 @@ from training.config.run import RunConfig
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
 from training.config.sections.data.image_section import ImageSection
 from training.config.sections.data.text import TextDataset
+from training.config.sections.data.toys import ToySection
 from training.config.sections.embedding import Embedding
 from training.config.sections.objective import Objective
 from training.config.sections.optimizer import Muon, RMSprop, Sgd
@@ -52,6 +53,8 @@ def find_inactive(config: RunConfig, given: Collection[str] = ()) -> dict[str, I
                 found[f"optimizer.{name}"] = Inactive("No effect while optimizer.weight_decay is 0.")
     if loop.early_stopping_patience is None:
         found["loop.early_stopping_min_delta"] = Inactive("No effect without early stopping.")
+    if config.dataset.layout != "vector" or (isinstance(config.dataset, ToySection) and config.dataset.numbers != 2):
+        found["loop.decision_boundary"] = Inactive("No effect: the data are no points in the plane.")
     if loop.after_skips == "stop":
         found["loop.roll_back_factor"] = Inactive("No effect while loop.after_skips is stop.")
     if loader.mode != "auto":

@@ -64,6 +64,14 @@ class Loop(Section):
         ge=1,
         le=10**6,
     )
+    decision_boundary: Literal["auto", "every_validation", "off"] = advanced(
+        "auto",
+        "Decision boundary",
+        "Of data with two inputs and classes: after a validation, keep which class the network predicts all over the plane. Auto "
+        "leaves some out where that would take more than a second and 2 % of the run's time.",
+        also="decision regions animation GIF",
+        affects_result=False,
+    )
     ema_decay: ShareBelowOne | None = advanced(
         None,
         "EMA decay",
