@@ -38,25 +38,21 @@ class Inactive:
 def find_inactive(config: RunConfig, given: Collection[str] = ()) -> dict[str, Inactive]:
     """Why each of them has no effect, by dotted setting. ``given`` are the parts that the data came with, as far as somebody
     looked."""
-    optimizer, loop, loader = config.optimizer, config.loop, config.loader
+    optimizer, loader = config.optimizer, config.loader
     found = {path: Inactive(why) for path, why in _of_the_split(config.dataset, given).items()}
     if isinstance(config.dataset, TextDataset) and config.dataset.vocabulary != "bpe":
         found["dataset.vocabulary_size"] = Inactive(
             f"No effect while dataset.vocabulary is {config.dataset.vocabulary}."
         )
-    found |= _of_images(config.dataset) | _of_the_schedule(config) | _of_embeddings(config.objective)
+    found |= (
+        _of_images(config.dataset) | _of_the_schedule(config) | _of_embeddings(config.objective) | _of_the_loop(config)
+    )
     if optimizer.freeze != "stages":
         found["optimizer.freeze_stages"] = Inactive(f"No effect while optimizer.freeze is {optimizer.freeze}.")
     if optimizer.weight_decay == 0.0:
         for name in ("decay_bias_and_norm", "decoupled_weight_decay"):
             if hasattr(optimizer, name):
                 found[f"optimizer.{name}"] = Inactive("No effect while optimizer.weight_decay is 0.")
-    if loop.early_stopping_patience is None:
-        found["loop.early_stopping_min_delta"] = Inactive("No effect without early stopping.")
-    if config.dataset.layout != "vector" or (isinstance(config.dataset, ToySection) and config.dataset.numbers != 2):
-        found["loop.decision_boundary"] = Inactive("No effect: the data are no points in the plane.")
-    if loop.after_skips == "stop":
-        found["loop.roll_back_factor"] = Inactive("No effect while loop.after_skips is stop.")
     if loader.mode != "auto":
         found["loader.memory_limit_mb"] = Inactive(f"No effect while loader.mode is {loader.mode}.")
     if loader.mode == "resident":
@@ -109,6 +105,17 @@ def _of_embeddings(objective: Objective) -> dict[str, Inactive]:
     }
     inactive = Inactive(f"No effect while objective.loss is {objective.loss}.")
     return {f"objective.{name}": inactive for name, is_idle in idle.items() if is_idle}
+
+
+def _of_the_loop(config: RunConfig) -> dict[str, Inactive]:
+    loop, dataset, found = config.loop, config.dataset, {}
+    if loop.early_stopping_patience is None:
+        found["loop.early_stopping_min_delta"] = Inactive("No effect without early stopping.")
+    if dataset.layout != "vector" or (isinstance(dataset, ToySection) and dataset.numbers != 2):
+        found["loop.decision_boundary"] = Inactive("No effect: the data are no points in the plane.")
+    if loop.after_skips == "stop":
+        found["loop.roll_back_factor"] = Inactive("No effect while loop.after_skips is stop.")
+    return found
 
 
 def _of_the_schedule(config: RunConfig) -> dict[str, Inactive]:
