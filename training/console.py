@@ -32,6 +32,7 @@ from training.events import (
 from training.live_line import LiveLine, Part
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
+from training.runs.records.gpu_memory import describe_gpu_memory
 from training.runs.records.gradients import clip_limit, count_clipped, format_clipped
 from training.runs.records.progress import Progress, ProgressMeter
 from training.runs.records.series import read_steps
@@ -55,6 +56,7 @@ class Console:
         self._meter = ProgressMeter()
         self._epoch_told = 0  # the step of the last epoch's end that was told
         self._validated: Validated | None = None  # at the end of an epoch, of which the rest is told next
+        self._row: Any = None  # newest of telemetry
         self._limit: float | None = None  # of the gradient norm
         self.profiled = False  # a profile was written by this attempt
 
@@ -79,7 +81,9 @@ class Console:
             if self._folder is not None:
                 self._line(f"run {self._folder.id} in {self._folder.path}")
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
-            self._line(f"{where}: {_length(event)} of {pluralize(event.steps_per_epoch, 'step')} on {event.device}")
+            note = f" ({event.device_note})" if event.device_note else ""
+            steps = pluralize(event.steps_per_epoch, "step")
+            self._line(f"{where}: {_length(event)} of {steps} on {event.device}{note}")
         elif isinstance(event, DataPrepared):
             self._describe_data(event.report)
         elif isinstance(event, Validated | EpochEnded) and self._started and event.step <= self._started.step:
@@ -102,6 +106,7 @@ class Console:
 
     def draw_progress(self, row: Any, newest: Any) -> None:
         """A telemetry row arrived, and the newest step's; redraws the live line now and then."""
+        self._row = row[-1]
         if not self._live.is_possible or self._started is None:
             return
         self._meter.see_rows(newest)
@@ -125,6 +130,8 @@ class Console:
             words.append(f"best {best.metric} {format_value(best.metric, best.value)} at step {best.step:,}")
         if record.samples_per_second:
             words.append(f"{record.samples_per_second:,.0f} samples/s")
+        if self._row is not None and (memory := describe_gpu_memory(self._row)):
+            words.append(f"GPU memory {memory}")
         self._line(", ".join(words))
         if record.reason and (record.status != "completed" or record.reason.startswith((STOPPED_EARLY, REACHED))):
             self._line(f"{record.reason} {record.advice or ''}".rstrip())

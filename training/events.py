@@ -43,6 +43,7 @@ class AttemptStarted(Event):
     changes: tuple[str, ...] = ()  # settings that differ from the run's own in this attempt
     environment: Environment = field(default_factory=Environment)
     parameters: int = 0  # of the network; 0: an earlier version did not tell
+    device_note: str = ""  # why it is this device, where that is worth a word
 
     def ends_epoch(self, step: int) -> bool:
         """Whether an epoch ends with ``step``."""

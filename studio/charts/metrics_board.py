@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QSlider, QWidget
 
 from studio.charts.plots.curve import Line
 from studio.charts.plots.curve_plot import CurvePlot
+from studio.charts.plots.gradient_plot import GradientPlot
 from studio.charts.plots.markers import MarkerKind
 from studio.charts.plots.shared_x import SharedX
 from studio.charts.redraw_clock import RedrawClock
@@ -49,10 +50,12 @@ class MetricsBoard(QWidget):
         super().__init__()
         clock = RedrawClock(self)
         shared_x = SharedX(self)
-        titles = {"loss": "Loss", "metric": "Metric", "grad_norm": "Gradient norm", "lr": "Learning rate"}
-        self._plots = {
-            key: CurvePlot(title, from_zero=key == "lr", clock=clock, shared_x=shared_x)
-            for key, title in titles.items()
+        self.gradients = GradientPlot(clock=clock, shared_x=shared_x)
+        self._plots: dict[str, CurvePlot] = {
+            "loss": CurvePlot("Loss", clock=clock, shared_x=shared_x),
+            "metric": CurvePlot("Metric", clock=clock, shared_x=shared_x),
+            "grad_norm": self.gradients,
+            "lr": CurvePlot("Learning rate", from_zero=True, clock=clock, shared_x=shared_x),
         }
         self._home: dict[str, CurvePlot] = {}
         self._faded = 0  # stretches that there are curves for

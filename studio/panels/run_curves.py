@@ -14,6 +14,7 @@ from studio.services.settings import SettingsStore
 from studio.state.formats import metric_title
 from studio.state.runs.set_aside import Stretch
 from studio.widgets import vbox
+from training.config import RunConfig
 from training.config.rules.metrics import is_share
 from training.events import (
     AttemptStarted,
@@ -25,6 +26,7 @@ from training.events import (
     Stopped,
     Validated,
 )
+from training.runs.records.gradients import clip_limit
 from training.runs.records.manifest import BEST, CheckpointInfo
 from training.runs.records.series import Rows
 
@@ -74,6 +76,10 @@ class RunCurves(QWidget):
         metric = "Appears with the first validation." if on else "Nothing was validated."
         self.board.plot("metric").set_empty_text(metric)
 
+    def show_config(self, config: RunConfig | None) -> None:
+        """What the run's settings mean for the curves; None while they are not known."""
+        self.board.gradients.set_limit(clip_limit(config.loop) if config else None)
+
     def add_rows(self, rows: Rows) -> None:
         """New steps."""
         steps = rows["step"].astype(np.float64)
@@ -114,6 +120,8 @@ class RunCurves(QWidget):
         """Draw what an event means for the curves."""
         if isinstance(event, AttemptStarted):
             self._attempts += 1
+            if self._attempts == 1:
+                self.board.gradients.set_own_from(event.step)
             self.board.set_steps_per_epoch(event.steps_per_epoch or None)
             if event.step > 0:
                 self.truncate(event.step)

@@ -138,7 +138,9 @@ class Run:
             os.kill(os.getpid(), signal.SIGKILL)
         loss = 2.0 / self.step
         self.series.append(np.array([(self.step, self.epoch, 0, 1e-3, loss, 1.0)], STEP_ROW))
-        self.telemetry.append(np.array([(time.time(), self.step, 1000.0, 0.0, 200.0, 0.0, 0.5, math.nan)], FLUSH_ROW))
+        self.telemetry.append(
+            np.array([(time.time(), self.step, 1000.0, 0.0, 200.0, 0.0, 0.5, math.nan, 0.0, 0.0)], FLUSH_ROW)
+        )
         if self.control.save:
             self.control.save = False
             self.save()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.config import RunConfig
-from training.core.batch_plan import BatchPlan
+from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, count_rows, read_series, read_steps
@@ -76,7 +76,10 @@ def _step_counts(config: RunConfig | None, history: History) -> _Counts | None:
     samples = history.data.report.samples.get("train", 0) if history.data else 0
     if config is None or not history.attempts or samples < 1:
         return None
-    plan = BatchPlan(samples, config.loop.batch_size, config.loop.accumulation)
+    try:
+        plan = config.plan_epoch(samples)
+    except InputError:  # settings that were edited since
+        return None
     if plan.steps != history.attempts[-1].steps_per_epoch:
         return None
     return _Counts(plan.samples_per_step, plan.samples(plan.steps - 1), plan.steps)

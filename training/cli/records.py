@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,9 +29,11 @@ from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, F
 from training.runs.records.environment import read_environment
 from training.runs.records.evaluation import PARTS, Evaluation, read_evaluation
 from training.runs.records.forms import StatusRecord
+from training.runs.records.gpu_memory import describe_gpu_memory
 from training.runs.records.gradients import ClippedSteps, count_run, format_clipped
 from training.runs.records.history import History
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
+from training.runs.records.series import FLUSH_ROW, Rows, read_series
 from training.runs.rewind import list_set_aside
 from training.runs.step_profile import read_profile
 from training.runs.workspace import find_run
@@ -78,10 +81,12 @@ def show_run(arguments: argparse.Namespace) -> int:
     config = read_config_text(folder.config_file)
     profile = read_profile(folder)
     clipped = count_run(folder, history)
+    looks = read_series(folder.telemetry_file, FLUSH_ROW)
     kept = {part: evaluation for part in PARTS if (evaluation := read_evaluation(folder, part))}
     if arguments.json:
         shown = _history_record(history, checkpoints, events)
         shown["profile"] = profile.model_dump() if profile else None
+        shown["gpu_memory_mb"] = _gpu_memory_record(looks)
         shown["clipped"] = _clipped_record(*clipped) if clipped else None
         shown["set_aside"] = set_aside_records(folder)
         shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
@@ -90,6 +95,8 @@ def show_run(arguments: argparse.Namespace) -> int:
     lines = [format_run(record), f"folder     {folder.path}", *_format_origin(record)]
     lines += _format_attempt(events, environment)
     lines += _format_skips(history.skipped)
+    if len(looks) and (memory := describe_gpu_memory(looks[-1])):
+        lines.append(f"GPU memory {memory}")
     if clipped is not None and clipped[1].made:
         lines.append(_format_clipped_steps(*clipped))
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.metrics.items()]
@@ -205,6 +212,15 @@ def _format_skips(skipped: Sequence[StepSkipped]) -> list[str]:
         rest = f" and {more:,} more" if more > 0 else ""
         lines.append(f"skipped    step {event.step:,} with {', '.join(event.names)}{rest}: its gradient was not finite")
     return lines
+
+
+def _gpu_memory_record(looks: Rows) -> dict[str, JsonValue] | None:
+    """At the newest look; None on other devices, and for what an earlier version did not measure."""
+    if not len(looks) or not looks["gpu_memory_mb"][-1] > 0:
+        return None
+    columns = {"allocated": "gpu_allocated_mb", "reserved": "gpu_memory_mb", "peak": "gpu_peak_mb"}
+    figures = {name: float(looks[column][-1]) for name, column in columns.items()}
+    return {name: value if math.isfinite(value) else None for name, value in figures.items()}
 
 
 def _clipped_record(limit: float, steps: ClippedSteps) -> dict[str, JsonValue]:

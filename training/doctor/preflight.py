@@ -22,6 +22,7 @@ from training.doctor.unmeasurable import unmeasurable
 from training.engine.assemble import assemble
 from training.engine.compile import compile_session
 from training.engine.device import describe_device, ran_out_of_memory
+from training.engine.gpu_search import explain_cpu, look_for_nvidia
 from training.engine.recovery.memory import count_saved_bytes, describe_shortage, find_fitting_batches, make_shortage
 from training.engine.runs.outcome import describe_error, explain
 from training.engine.session import Session
@@ -87,7 +88,7 @@ def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[F
     yield _weights(session)
     yield own_network_findings(session)
     yield norm_findings(session)
-    yield [_device(session)]
+    yield [_device(session), *_missed_gpu(session)]
     yield _step(session)
     yield _compiling(session, report)
     yield [_disk(session, workspace)]
@@ -238,6 +239,14 @@ def _device(session: Session) -> Found:
             advice="Set precision.compute to fp32.",
         )
     return ok(f"The run works on the {name}{threads} in {compute.upper()}.")
+
+
+def _missed_gpu(session: Session) -> list[Found]:
+    """A GPU that is there but cannot be used, where the device was left to the program."""
+    if session.config.precision.device != "auto" or session.device.type != "cpu":
+        return []
+    reason = explain_cpu(look_for_nvidia())
+    return [reason] if reason is not None else []
 
 
 def _compiling(session: Session, report: Report) -> list[Found]:

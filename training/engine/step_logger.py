@@ -51,6 +51,8 @@ class StepLogger:
             (watch, ColumnLog(folder.path / watch.file, watch.columns, session.progress.step))
             for watch in session.watches
         ]
+        if session.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(session.device)  # else that of the run before, in the same process
         self._process = psutil.Process()
         self._process.cpu_percent()
         self._pending: list[tuple[int, int, float, int, int, Tensor, Tensor]] = []
@@ -184,8 +186,11 @@ class StepLogger:
         row["wait_share"] = min(self._row_waited / seconds, 1.0)
         row["memory_mb"] = self._process.memory_info().rss / 2**20
         row["cpu_share"] = self._process.cpu_percent() / 100.0 / (psutil.cpu_count() or 1)
-        row["gpu_memory_mb"] = torch.cuda.memory_reserved(device) / 2**20 if device.type == "cuda" else 0.0
         row["gpu_share"] = np.nan
+        if device.type == "cuda":
+            row["gpu_memory_mb"] = torch.cuda.memory_reserved(device) / 2**20
+            row["gpu_allocated_mb"] = torch.cuda.memory_allocated(device) / 2**20
+            row["gpu_peak_mb"] = torch.cuda.max_memory_allocated(device) / 2**20
         with explain_disk_errors(self._folder.telemetry_file):
             self._telemetry.append(row)
         self._row_samples = 0

@@ -85,7 +85,7 @@ class Legend(QWidget):
         self._choice = QComboBox()
         self._choice.setProperty("titleChoice", True)
         self._choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self._choice.setToolTip("Choose another metric")
+        self._choice.setToolTip("Choose what is shown")
         self._choice.hide()
         self._choice.currentIndexChanged.connect(self._on_chosen)
         self._row.addWidget(self._choice)

@@ -23,7 +23,8 @@ class ValueScale:
     would press all other steps flat. A logarithmic axis has room for them.
 
     `hides_values` says whether the last `scaled` had to leave out values that have no logarithm, `spike` the furthest
-    value that the last `fit_to` left out of the range.
+    value that the last `fit_to` left out of the range. `landmark` is a value that is shown, too, where what is drawn lies
+    near enough to it to keep half of the height.
     """
 
     def __init__(self, *, from_zero: bool = False) -> None:
@@ -32,6 +33,7 @@ class ValueScale:
         self.hides_values = False
         self.shows_spikes = False
         self.spike: float | None = None
+        self.landmark: float | None = None
         self.bottom, self.top = 0.0, 1.0
         self._is_chosen = False
 
@@ -49,9 +51,14 @@ class ValueScale:
 
     def height(self, value: float) -> float:
         """Where a value lies, moved into the range; the bottom for one that cannot be drawn."""
-        if self.is_log:
-            value = math.log10(value) if value > 0 else math.nan
+        value = self.place(value)
         return min(max(value, self.bottom), self.top) if math.isfinite(value) else self.bottom
+
+    def place(self, value: float) -> float:
+        """Where a value lies, in the range or not; NaN for one that cannot be drawn."""
+        if self.is_log:
+            return math.log10(value) if value > 0 else math.nan
+        return value
 
     def note(self) -> str:
         """What cannot be seen as it stands, in a few words; "" for nothing. The figure first, as the end may be cut."""
@@ -77,6 +84,8 @@ class ValueScale:
 
     def _show(self, heights: Floats) -> None:
         low, high = float(heights.min()), float(heights.max())
+        if self.landmark is not None and low - (high - low) <= (at := self.place(self.landmark)) <= high + (high - low):
+            low, high = min(low, at), max(high, at)
         if self._from_zero and not self.is_log:
             low, high = min(low, 0.0), max(high, 0.0)
         if self.is_log:

@@ -213,6 +213,7 @@ class RunDetail(QWidget):
 
     def _show_what(self, run: RunSummary) -> None:
         config = _config_of(run)
+        self.curves.show_config(config)
         kinds = run.dataset_title, run.model_title
         self._what.setText(summarize(config, self._report, self._parameters) if config else " · ".join(kinds))
 

@@ -12,6 +12,7 @@ from studio.state.runs.live_run import LiveRun
 from studio.theme import SPACING
 from studio.widgets import IconLabel, SteadyLabel, hbox, label
 from training.errors import format_bytes
+from training.runs.records.gpu_memory import describe_gpu_memory
 from training.runs.records.series import Rows
 
 _WAIT_WARNING = 0.3  # share of the time spent waiting for data from which the loader is the bottleneck
@@ -29,7 +30,11 @@ class SystemStrip(QWidget):
         row = hbox(parent=self, spacing=SPACING.xs, margins=(SPACING.xs, 0, SPACING.xs, 0))
         self._cpu = self._add(row, "cpu", "CPU use of the engine, of all cores")
         self._memory = self._add(row, "layers", "Memory of the engine")
-        self._gpu = self._add(row, "bolt", "GPU use and memory")
+        self._gpu = self._add(
+            row,
+            "bolt",
+            "GPU use and memory: what tensors hold (allocated), what PyTorch keeps for them (reserved), and the most that tensors have held",
+        )
         self._wait = self._add(row, "clock", "Share of the time the engine waits for data")
         row.addStretch(1)
         self.device = label("", "caption")
@@ -40,6 +45,7 @@ class SystemStrip(QWidget):
         """Another run."""
         self._clear_figures()
         self.device.setText("")
+        self.device.setToolTip("")
 
     @Slot()
     def _on_looked(self) -> None:
@@ -56,7 +62,7 @@ class SystemStrip(QWidget):
         last = rows[-1]
         self._show(self._cpu, "CPU", _share(float(last["cpu_share"])))
         self._show(self._memory, "Memory", _mebibytes(float(last["memory_mb"])))
-        gpu = [_share(float(last["gpu_share"])), _mebibytes(float(last["gpu_memory_mb"]))]
+        gpu = [_share(float(last["gpu_share"])), describe_gpu_memory(last)]
         self._show(self._gpu, "GPU", ", ".join(part for part in gpu if part))
         wait = float(rows["wait_share"][-10:].mean())
         self._show(self._wait, "Data-loading stall", _share(wait), warn=wait > _WAIT_WARNING)

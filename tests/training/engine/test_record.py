@@ -5,10 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+import torch
 
+from tests.training.commands import json_line
 from tests.training.tiny import tiny
+from training.cli import main
+from training.console import Console
 from training.control import Command, send
 from training.data import Data, MicroBatches
 from training.engine import fit
@@ -19,6 +25,7 @@ from training.errors import TrainingError
 from training.events import Event
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
+from training.runs.records.gpu_memory import describe_gpu_memory
 from training.runs.records.series import FLUSH_ROW, read_series
 
 
@@ -92,3 +99,42 @@ def test_what_a_failed_run_did_last_is_written_down(tmp_path: Path, monkeypatch:
     assert series["step"].tolist() == list(range(1, 12))
     assert (series["loss"] > 0).all()
     assert looks(folder_of(failed)) == [8, 11]
+
+
+def test_gpu_memory_is_written_down_as_torch_tells_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a machine without a GPU: torch's functions answer as on one, and the session says that it is on one while it is looked at."""
+    figures = {"memory_allocated": 300, "memory_reserved": 512, "max_memory_allocated": 450}
+    for name, size in figures.items():
+        monkeypatch.setattr(torch.cuda, name, lambda device, size=size: size * 2**20)
+    reset: list[torch.device] = []
+    monkeypatch.setattr(torch.cuda, "reset_peak_memory_stats", reset.append)
+    ended = start_run(tiny(), tmp_path)
+    folder = folder_of(ended)
+    rows = read_series(folder.telemetry_file, FLUSH_ROW)
+    assert not any(rows[name].any() for name in ("gpu_memory_mb", "gpu_allocated_mb", "gpu_peak_mb"))
+    assert not reset
+    assert describe_gpu_memory(rows[-1]) == ""
+
+    session = SimpleNamespace(
+        device=torch.device("cuda", 0), progress=SimpleNamespace(step=24), data=SimpleNamespace(waited=0.0), watches=()
+    )
+    folder.telemetry_file.unlink()
+    logger = record.StepLogger(cast(Any, session), folder, cast(Any, None))
+    assert reset == [torch.device("cuda", 0)]
+    logger._row_seconds = 1.0
+    logger.flush_all()
+    logger.close()
+    row = read_series(folder.telemetry_file, FLUSH_ROW)[-1]
+    assert [row[name] for name in ("gpu_allocated_mb", "gpu_memory_mb", "gpu_peak_mb")] == [300, 512, 450]
+    told = "315 MB allocated, 537 MB reserved, 472 MB peak"
+    assert describe_gpu_memory(row) == told
+    assert main(["show", ended.run, "--workspace", str(tmp_path)]) == 0
+    assert f"GPU memory {told}\n" in capsys.readouterr().out
+    assert main(["show", ended.run, "--workspace", str(tmp_path), "--json"]) == 0
+    assert json_line(capsys)["gpu_memory_mb"] == {"allocated": 300.0, "reserved": 512.0, "peak": 450.0}
+    console = Console()
+    console.draw_progress(read_series(folder.telemetry_file, FLUSH_ROW), read_series(folder.series_file)[-1:])
+    console.print_end(ended)
+    assert f"samples/s, GPU memory {told}\n" in capsys.readouterr().err

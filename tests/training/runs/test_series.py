@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from training.errors import InputError
-from training.runs.records.series import STEP_ROW, SeriesReader, SeriesWriter, read_series
+from training.runs.records.gpu_memory import describe_gpu_memory
+from training.runs.records.series import (
+    FLUSH_ROW,
+    STEP_ROW,
+    SeriesReader,
+    SeriesWriter,
+    is_series,
+    read_series,
+    read_steps,
+)
 
 
 def rows(first: int, count: int) -> np.ndarray:
@@ -63,3 +72,49 @@ def test_foreign_file_is_refused(tmp_path: Path) -> None:
         SeriesWriter(path, STEP_ROW)
     with pytest.raises(InputError, match="not a series"):
         read_series(path)
+
+
+def earlier_rows(count: int) -> np.ndarray:
+    """Telemetry before GPU memory was told in three numbers."""
+    made = np.zeros(count, np.dtype(FLUSH_ROW.descr[:8]))
+    made["step"], made["gpu_memory_mb"] = np.arange(count) + 1, 512.0
+    return made
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_telemetry_of_an_earlier_version_is_read_and_goes_on_as_it_was(tmp_path: Path, count: int) -> None:
+    path = tmp_path / "telemetry.bin"
+    SeriesWriter(path, earlier_rows(0).dtype).close()
+    with path.open("ab") as stream:
+        stream.write(earlier_rows(count).tobytes())
+    assert is_series(path, FLUSH_ROW)
+    reader = SeriesReader(path, FLUSH_ROW)
+    rows = reader.read()[1]
+    assert rows.dtype == FLUSH_ROW
+    assert rows["step"].tolist() == list(range(1, count + 1))
+    assert np.isnan(rows["gpu_allocated_mb"]).all()
+    assert describe_gpu_memory(rows[0]) == "537 MB reserved"
+    new = np.zeros(2, FLUSH_ROW)
+    new["step"], new["gpu_peak_mb"] = (8, 9), 7.0
+    writer = SeriesWriter(path, FLUSH_ROW)
+    writer.append(new)
+    assert writer.rows == count + 2
+    writer.close()
+    cut, more = reader.read()
+    assert (cut, more["step"].tolist()) == (False, [8, 9])
+    assert read_series(path, FLUSH_ROW)["step"].tolist() == [*range(1, count + 1), 8, 9]
+    assert not is_series(path, STEP_ROW)
+    with pytest.raises(InputError, match="not a series"):
+        read_series(path, STEP_ROW)
+
+
+def test_a_stretch_of_steps_is_read_alone(tmp_path: Path) -> None:
+    path = tmp_path / "series.bin"
+    assert len(read_steps(path, 1, 5)) == 0
+    writer = SeriesWriter(path, STEP_ROW)
+    writer.append(rows(1, 9))
+    writer.close()
+    assert read_steps(path, 3, 5)["step"].tolist() == [3, 4, 5]
+    assert read_steps(path, -2, 2)["step"].tolist() == [1, 2]
+    assert read_steps(path, 8, 99)["step"].tolist() == [8, 9]
+    assert len(read_steps(path, 10, 12)) == 0

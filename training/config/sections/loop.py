@@ -33,7 +33,9 @@ class Loop(Section):
     clip_norm: float | None = setting(
         1.0,
         "Gradient clipping (norm)",
-        "Scale the gradient down when its norm exceeds this (clip_grad_norm_: max_norm). 0 or empty: never.",
+        "Scale the gradient down when its norm exceeds this (clip_grad_norm_: max_norm). 1.0 is usual; 0.5 for very deep networks or "
+        "an unstable start; 5.0 where training is stable and only rare norms are large. If almost no step is clipped, the limit does "
+        "nothing; if almost all are, it acts as a limit of the learning rate: lower that instead. 0 or empty: never.",
         also="clip norm",
         placeholder="never",
         ge=0.0,

@@ -19,6 +19,7 @@ from training.engine.checkpoint_saver import CheckpointSaver
 from training.engine.compile import compile_session
 from training.engine.device import choose_device
 from training.engine.fit import Loop
+from training.engine.gpu_search import describe_absence, explain_cpu, look_for_nvidia
 from training.engine.profiler import Profiler
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.recovery.memory_watch import MemoryWatch, explain_vanished
@@ -280,7 +281,13 @@ def _announce(writer: RunWriter, session: Session, restore: Restore | None) -> N
     before."""
     history = read_history(writer.folder.events_file)
     lost = explain_vanished(writer.folder, history, session)
-    writer.announce(session, len(history.attempts) + 1, restore.checkpoint if restore else None)
+    chosen = session.config.precision.device == "auto" and session.device.type == "cpu"
+    traces = look_for_nvidia() if chosen else None
+    checkpoint = restore.checkpoint if restore else None
+    note = describe_absence(traces) if traces else ""
+    writer.announce(session, len(history.attempts) + 1, checkpoint, device_note=note)
+    if traces is not None and (reason := explain_cpu(traces)) is not None:
+        writer.emit(reason)
     if lost is not None:
         writer.emit(lost)
     if (beginning := session.beginning) is not None:  # with weights that are not fresh

@@ -133,7 +133,14 @@ class RunWriter:
         except OSError as error:
             logger.warning("Nobody hears of the run any more: %s", error)
 
-    def announce(self, session: Session, attempt: int, checkpoint: Path | None, changes: tuple[str, ...] = ()) -> None:
+    def announce(
+        self,
+        session: Session,
+        attempt: int,
+        checkpoint: Path | None,
+        changes: tuple[str, ...] = (),
+        device_note: str = "",
+    ) -> None:
         """Say that a stretch of work begins where ``session`` stands: what was told of later steps is void."""
         self.emit(
             AttemptStarted(
@@ -147,6 +154,7 @@ class RunWriter:
                 changes=(*self.changes, *changes),
                 environment=self.environment,
                 parameters=sum(parameter.numel() for parameter in session.model.parameters()),
+                device_note=device_note,
             )
         )
 

@@ -29,12 +29,17 @@ FLUSH_ROW: Final = np.dtype(
         ("samples_per_second", "<f4"),
         ("wait_share", "<f4"),  # share of the time spent waiting for data
         ("memory_mb", "<f4"),  # resident memory of the engine
-        ("gpu_memory_mb", "<f4"),
+        ("gpu_memory_mb", "<f4"),  # that torch's allocator has reserved; 0 on other devices, as the next two
         ("cpu_share", "<f4"),  # of all cores
         ("gpu_share", "<f4"),  # NaN where it cannot be measured
+        ("gpu_allocated_mb", "<f4"),  # of the reserved, what tensors hold; NaN: an earlier version did not tell
+        ("gpu_peak_mb", "<f4"),  # the most that tensors have held since the attempt began; NaN likewise
     ]
 )
 """One look at the engine, about ten a second."""
+
+_EARLIER: Final = {FLUSH_ROW: (np.dtype(FLUSH_ROW.descr[:8]),)}
+"""Rows as earlier versions wrote them. A file goes on as it was begun."""
 
 _MAGIC: Final = b"TRNWRGHT"
 _HEADER: Final = 32
@@ -42,6 +47,21 @@ _HEADER: Final = 32
 
 def _header(dtype: np.dtype[np.void]) -> bytes:
     return (_MAGIC + np.array([1, dtype.itemsize], "<u4").tobytes()).ljust(_HEADER, b"\0")
+
+
+def _layout_of(header: bytes, dtype: np.dtype[np.void]) -> np.dtype[np.void] | None:
+    """How the rows of a file lie that begins with ``header``; None where it holds no such rows."""
+    return next((each for each in (dtype, *_EARLIER.get(dtype, ())) if header == _header(each)), None)
+
+
+def _as_layout(rows: Rows, layout: np.dtype[np.void]) -> Rows:
+    """``rows`` with the columns of ``layout``; those that they lack are not known."""
+    if rows.dtype == layout:
+        return rows
+    made, known = np.zeros(len(rows), layout), rows.dtype.names or ()
+    for name in layout.names or ():
+        made[name] = rows[name] if name in known else np.nan
+    return made
 
 
 class SeriesWriter:
@@ -57,8 +77,11 @@ class SeriesWriter:
         try:
             if new:
                 self._write(self._header)
-            elif self._file.read(len(self._header)) != self._header:
-                raise InputError(f"{path}: is not a series of this program; the run cannot be continued.")
+            elif (found := self._file.read(len(self._header))) != self._header:
+                layout = None if header else _layout_of(found, dtype)
+                if layout is None:
+                    raise InputError(f"{path}: is not a series of this program; the run cannot be continued.")
+                self._dtype, self._header = layout, found
             self.truncate(self.rows)  # a torn tail is no row
         except BaseException:
             self._file.close()
@@ -70,8 +93,8 @@ class SeriesWriter:
         return (os.fstat(self._file.fileno()).st_size - len(self._header)) // self._dtype.itemsize
 
     def append(self, rows: Rows) -> None:
-        """Add ``rows`` (of the file's dtype) at the end."""
-        self._write(np.ascontiguousarray(rows).tobytes())
+        """Add ``rows`` (of the writer's dtype) at the end."""
+        self._write(np.ascontiguousarray(_as_layout(rows, self._dtype)).tobytes())
 
     def _write(self, data: bytes) -> None:
         view, size = memoryview(data), self._file.tell()
@@ -109,16 +132,18 @@ def count_rows(path: Path, dtype: np.dtype[np.void]) -> int:
 def is_series(path: Path, dtype: np.dtype[np.void]) -> bool:
     """Whether ``path`` begins as a series of such rows does."""
     with path.open("rb") as stream:
-        return stream.read(_HEADER) == _header(dtype)
+        return _layout_of(stream.read(_HEADER), dtype) is not None
 
 
 @contextmanager
-def _open_series(path: Path, dtype: np.dtype[np.void]) -> Iterator[BinaryIO]:
+def _open_series(path: Path, dtype: np.dtype[np.void]) -> Iterator[tuple[BinaryIO, np.dtype[np.void]]]:
+    """The file, and how its rows lie."""
     try:
         with open_file(path, MOST_SERIES) as stream:
-            if stream.read(_HEADER) != _header(dtype):
+            layout = _layout_of(stream.read(_HEADER), dtype)
+            if layout is None:
                 raise InputError(f"{path}: is not a series of this program; put the run's own file back.")
-            yield stream
+            yield stream, layout
     except UnfitFile as error:
         raise InputError(f"{path}: {error.strerror}, so it is no series of a run.") from error
 
@@ -137,21 +162,20 @@ class SeriesReader:
         After a cut the rows are the whole file again.
         """
         try:
-            size = os.stat(self.path).st_size
+            size = max(os.stat(self.path).st_size - _HEADER, 0)
         except FileNotFoundError:
             size = 0
-        whole = max(size - _HEADER, 0) // self._dtype.itemsize * self._dtype.itemsize
-        cut = whole < self._offset
+        cut = size < self._offset
         if cut:
             self._offset = 0
-        if whole == self._offset:
+        if size == self._offset:
             return cut, np.empty(0, self._dtype)
-        with _open_series(self.path, self._dtype) as stream:
+        with _open_series(self.path, self._dtype) as (stream, layout):
             stream.seek(_HEADER + self._offset)
-            data = stream.read(whole - self._offset)
-        data = data[: len(data) // self._dtype.itemsize * self._dtype.itemsize]
+            data = stream.read(size - self._offset)
+        data = data[: len(data) // layout.itemsize * layout.itemsize]
         self._offset += len(data)
-        return cut, np.frombuffer(data, self._dtype)
+        return cut, _as_layout(np.frombuffer(data, layout), self._dtype)
 
 
 def read_series(path: Path, dtype: np.dtype[np.void] = STEP_ROW) -> Rows:
@@ -165,7 +189,7 @@ def read_steps(path: Path, first: int, last: int) -> Rows:
     if last < first:
         return np.empty(0, STEP_ROW)
     size = STEP_ROW.itemsize
-    with _open_series(path, STEP_ROW) as stream:
+    with _open_series(path, STEP_ROW) as (stream, _):
         stream.seek(_HEADER + (first - 1) * size)
         data = stream.read((last - first + 1) * size)
     return np.frombuffer(data[: len(data) // size * size], STEP_ROW)
@@ -179,7 +203,7 @@ def sample_series(path: Path, stretches: int, length: int) -> Rows:
     if rows <= stretches * length:
         return read_series(path)
     size, parts = STEP_ROW.itemsize, []
-    with _open_series(path, STEP_ROW) as stream:
+    with _open_series(path, STEP_ROW) as (stream, _):
         for at in range(stretches):
             stream.seek(_HEADER + (rows * at // stretches) * size)
             parts.append(stream.read(length * size))
