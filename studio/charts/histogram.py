@@ -36,7 +36,7 @@ class Histogram(QWidget):
         all drawn of one width. The edge number ``mark`` is a limit: it is a line, and bars beyond it have its color.
         Without edges there is nothing to show."""
         self._edges, self._mark = tuple(edges), mark
-        self._show(values, *((edges[0], edges[-1]) if edges else (None, None)), counts)
+        self._show(values, edges[0] if edges else None, edges[-1] if edges else None, counts)
 
     def _show(self, name: str, low: float | None, high: float | None, counts: Sequence[int]) -> None:
         self._name = name
