@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,9 +19,11 @@ from training.core.guard import FiniteGuard
 from training.core.step import train_step
 from training.data import Batch
 from training.engine.assemble import assemble
+from training.engine.fit import Loop
 from training.engine.session import Session
 from training.optim.averaging import EMA
 from training.optim.fast_clip import clip_norm
+from training.system.resources import find_resources
 
 
 @dataclass
@@ -227,3 +230,21 @@ def test_a_poisoned_step_changes_nothing() -> None:
     assert not torch.isfinite(norm)
     assert all(torch.equal(value, before[name]) for name, value in session.model.state_dict().items())
     assert all(torch.equal(session.ema.shadow[name], value) for name, value in averaged.items())
+
+
+def test_the_diagram_in_the_help_has_the_order_of_the_step_and_of_the_loop() -> None:
+    drawn = (find_resources("training", "help") / "loop.md").read_text(encoding="utf-8").split("```")[1]
+    step = [
+        "zero_grad(", "model(inputs)", "loss(outputs, targets", ".backward()", "unscale_(", "clip", "optimizer.step",
+        "scaler.update()",
+    ]  # fmt: skip
+    loop = [
+        "end_epoch()",
+        "saver.after_step(control, improved=self.validation.after_step(control))",
+        "requests.handle()",
+    ]
+    around = ["epoch ends?", "validation due?", "a checkpoint", "asked for?"]  # an argument comes before its call
+    made, kept = inspect.getsource(train_step), inspect.getsource(Loop._train_epoch)
+    for words, text in ((step, made.rpartition('"""')[2]), (loop, kept), ([*step, *around], drawn)):
+        places = [text.index(word) for word in words]
+        assert places == sorted(places)

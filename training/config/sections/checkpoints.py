@@ -12,7 +12,8 @@ class Checkpoints(Section):
     every_steps: Count | None = setting(
         500,
         "Checkpoint every N steps",
-        "Steps between two checkpoints. Empty: only at the end of each epoch. Where the disk is slower, training waits for it.",
+        "Steps between two checkpoints, exactly: where the disk is slower, training waits until the one before is written, and says "
+        "what that costs. Empty: only at the end of each epoch.",
         also="save every",
         unit="steps",
         placeholder="each epoch",
