@@ -28,7 +28,9 @@ from training.engine.device import (
 from training.engine.session import Session
 from training.engine.step import choose_clip
 from training.engine.teacher import make_teacher
+from training.engine.watches.layer_norms import LayerNorms, choose_interval
 from training.engine.watches.loss_parts import LossParts
+from training.engine.watches.watch import Watch
 from training.errors import ConfigError, InputError
 from training.models import fit_to_samples, make_model
 from training.models.activation_checkpointing import checkpoint_activations
@@ -130,7 +132,7 @@ def assemble(
             total_steps=total_steps,
             freezing=freezing,
             beginning=beginning,
-            watches=[LossParts(objective)] if objective.parts else [],
+            watches=_watch(config, model, objective, data, total_steps),
         )
         session.cut_batches()
         session.make_ready()
@@ -138,6 +140,16 @@ def assemble(
             set_user_seed(config.seed, "training", 0)
         on_error.pop_all()
         return session
+
+
+def _watch(config: RunConfig, model: nn.Module, objective: Objective, data: Data, total_steps: int) -> list[Watch]:
+    """What looks at the steps."""
+    watches: list[Watch] = [LossParts(objective)] if objective.parts else []
+    if config.loop.layer_norms:
+        samples = config.loop.batch_size * config.loop.accumulation
+        every = config.loop.layer_norms_every_steps or choose_interval(model, data.facts, samples, total_steps)
+        watches.append(LayerNorms(model, every))
+    return watches
 
 
 def _refuse_unmeasured(config: RunConfig, objective: Objective) -> None:

@@ -47,10 +47,7 @@ class StepLogger:
         self._series = SeriesWriter(folder.series_file, STEP_ROW)
         self._telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
         self._series.truncate(session.progress.step)  # what came after the checkpoint is done again
-        self._watched = [
-            (watch, ColumnLog(folder.path / watch.file, watch.columns, session.progress.step))
-            for watch in session.watches
-        ]
+        self._logs = [ColumnLog(watch, folder.path, session.progress.step) for watch in session.watches]
         if session.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(session.device)  # else that of the run before, in the same process
         self._process = psutil.Process()
@@ -75,9 +72,8 @@ class StepLogger:
         progress = self._session.progress
         self._pending.append((progress.step, progress.epoch, lr, samples, progress.window, loss, norm))
         self._flush_samples += samples
-        for watch, log in self._watched:
-            if (values := watch.take()) is not None:
-                log.add(progress.step, values)
+        for log in self._logs:
+            log.add(progress.step)
 
     def restart_clock(self) -> None:
         """Leave the time since the last flush (validation, saving, a pause) out of the throughput."""
@@ -98,7 +94,7 @@ class StepLogger:
         with explain_disk_errors(self._folder.series_file):
             self._series.append(rows[rows["step"] <= self._session.progress.step])
         self._newest = rows[-1:]
-        for _, log in self._watched:
+        for log in self._logs:
             log.flush(self._session.progress.step)
         self._note_time()
         if self._last_flush >= self._row_due:
@@ -118,7 +114,7 @@ class StepLogger:
     def discard(self) -> None:
         """Drop what is not written yet."""
         self._pending.clear()
-        for _, log in self._watched:
+        for log in self._logs:
             log.discard()
         self._row_samples = self._flush_samples = 0
         self._row_seconds = self._row_waited = 0.0
@@ -137,7 +133,7 @@ class StepLogger:
         """Drop whatever lies behind the session's present step."""
         self.discard()
         self._series.truncate(self._session.progress.step)
-        for _, log in self._watched:
+        for log in self._logs:
             log.rewind(self._session.progress.step)
         self.restart_clock()
 
@@ -200,7 +196,7 @@ class StepLogger:
     def sync(self) -> None:
         """Make what is written of the steps survive a power cut; done before a checkpoint refers to it."""
         self._series.sync()
-        for _, log in self._watched:
+        for log in self._logs:
             log.sync()
 
     def write_rest(self) -> None:
@@ -210,7 +206,7 @@ class StepLogger:
                 rows, _, _ = self._fetch()
                 with explain_disk_errors(self._folder.series_file):
                     self._series.append(rows)
-                for _, log in self._watched:
+                for log in self._logs:
                     log.flush(int(rows["step"][-1]))
                 self._note_time()
             if self._row_seconds:
@@ -220,7 +216,7 @@ class StepLogger:
 
     def close(self) -> None:
         """Close all files."""
-        for _, log in self._watched:
+        for log in self._logs:
             log.close()
         self._series.close()
         self._telemetry.close()

@@ -143,6 +143,22 @@ class Loop(Section):
     roll_back_factor: Fraction = advanced(
         0.5, "LR factor after rollback", "Multiplies the LR schedule at each rollback.", also="rate after a roll back"
     )
+    layer_norms: bool = advanced(
+        True,
+        "Norms of each layer",
+        "Record the norms of gradient, weights and update of each layer, for the heat map. Not of steps that are compiled or "
+        "recorded as a whole.",
+        also="weight norm, update-to-weight ratio",
+        affects_result=False,
+    )
+    layer_norms_every_steps: Count | None = advanced(
+        None,
+        "Norms every N steps",
+        "Steps between two records of the layers' norms. Empty: so many that they take about a hundredth of a run's time at most.",
+        unit="steps",
+        placeholder="automatic",
+        affects_result=False,
+    )
     on_out_of_memory: Literal["stop", "smaller_batches"] = advanced(
         "stop",
         "On out of memory (OOM)",

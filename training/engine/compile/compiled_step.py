@@ -25,7 +25,8 @@ from training.engine.device import TINY_MODEL, ran_out_of_memory
 from training.engine.recovery.memory import describe_shortage, find_fitting_batches, make_shortage
 from training.engine.recovery.replay import preserve_state
 from training.engine.session import Session
-from training.engine.step import train_step
+from training.engine.step import train_step, watch_step
+from training.engine.watches.layer_norms import LayerNorms
 from training.models.own.user_file import CheckedModel
 
 Key = tuple[torch.Size, tuple[int, ...]]
@@ -59,7 +60,7 @@ def compile_parts(session: Session, recorded: bool, report_progress: Callable[[s
                 graph = StepGraph(session, _find_used(session, batch))
                 with refuse_counting(session.model, setting):
                     session.compiled = CompiledStep(session, graph, batch, recorded)
-                session.watches = []  # the steps that they could look at would be the odd ones only
+                _keep_watches(session, graph.is_whole)
     except (RuntimeError, MemoryError) as error:
         if not ran_out_of_memory(error):
             raise
@@ -68,6 +69,11 @@ def compile_parts(session: Session, recorded: bool, report_progress: Callable[[s
         return
     # Out here the error is gone, and with it all that the frames of the failed pass held.
     raise make_shortage(message, session, find_fitting_batches(session, train_step))
+
+
+def _keep_watches(session: Session, whole: bool) -> None:
+    """Only those of what is not inside the graph: of the rest they would see the steps that it does not fit."""
+    session.watches = [watch for watch in session.watches if isinstance(watch, LayerNorms) and not whole]
 
 
 def _example(session: Session) -> Batch:
@@ -230,8 +236,9 @@ class CompiledStep:
         for parameter, gradient in zip(graph.weights, graph.gradients, strict=True):
             parameter.grad = gradient
         scaler.unscale_(session.optimizer)
-        norm = session.clip(session.parameters)
-        stepped = session.guard(session.optimizer.step, norm)
+        _, clip, guard = watch_step(session)
+        norm = clip(session.parameters)
+        stepped = guard(session.optimizer.step, norm)
         scaler.update()
         session.optimizer.zero_grad(set_to_none=True)  # the sums are the graph's
         session.update_average(stepped)

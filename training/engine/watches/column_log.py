@@ -8,24 +8,26 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.runs.records.columns import Columns, ColumnsWriter
+from training.engine.watches.watch import Watch
+from training.runs.records.columns import ColumnsWriter
 from training.runs.storage import explain_disk_errors
 
 
 class ColumnLog:
     """Keeps what was measured of steps until it is fetched, in one copy, and appended."""
 
-    def __init__(self, path: Path, columns: Columns, step: int) -> None:
-        """What the file holds beyond ``step`` is cut: it is done again."""
-        self._path, self._columns = path, columns
+    def __init__(self, watch: Watch, folder: Path, step: int) -> None:
+        """``watch`` measures. What its file in ``folder`` holds beyond ``step`` is cut: it is done again."""
+        self._watch, self._path = watch, folder / watch.file
         self._pending: list[tuple[int, Tensor]] = []
-        with explain_disk_errors(path):
-            self._writer = ColumnsWriter(path, columns)
+        with explain_disk_errors(self._path):
+            self._writer = ColumnsWriter(self._path, watch.columns)
             self._writer.cut(step)
 
-    def add(self, step: int, values: Tensor) -> None:
-        """Note ``values`` (columns,) of ``step``."""
-        self._pending.append((step, values))
+    def add(self, step: int) -> None:
+        """Note what was measured of ``step``, which was just attempted."""
+        if (values := self._watch.take()) is not None:
+            self._pending.append((step, values))
 
     def flush(self, last: int) -> None:
         """Write what is pending up to the step ``last``; the rest never counts."""
@@ -33,9 +35,9 @@ class ColumnLog:
         if not pending:
             return
         steps, values = zip(*pending, strict=True)
-        rows = np.zeros(len(steps), self._columns.row)
+        rows = np.zeros(len(steps), self._watch.columns.row)
         rows["step"] = steps
-        rows["values"] = torch.stack(values).float().cpu().numpy()
+        rows["values"] = self._watch.fold(torch.stack(values).float().cpu().numpy())
         with explain_disk_errors(self._path):
             self._writer.append(rows[rows["step"] <= last])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from training.engine.watches.watch import Given
@@ -32,6 +34,10 @@ class LossParts:
         """As ``Watch`` says."""
         sums, self._sums = self._sums, None
         return sums
+
+    def fold(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """As ``Watch`` says: they are what is written."""
+        return values
 
     def _note(self, totals: Tensor, weights: Any) -> Tensor:
         """``Loss.mean`` of a batch's share, which passes here apart for the last time."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from training.core.losses import Loss
@@ -36,5 +38,9 @@ class Watch(Protocol):
         ...
 
     def take(self) -> Tensor | None:
-        """What was measured of the step attempted last, float (columns,), once; None where it is not looked at."""
+        """What was measured of the step attempted last, 1-dim, once; None where it is not looked at."""
+        ...
+
+    def fold(self, values: NDArray[np.float32]) -> NDArray[Any]:
+        """What was measured of some steps (steps, numbers), as it is to be written: (steps, columns)."""
         ...
