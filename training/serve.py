@@ -20,7 +20,16 @@ from typing import TYPE_CHECKING
 
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Control
 from training.errors import InputError, TrainingError
-from training.protocol.answers import Answer, DatasetReport, ExportResult, Findings, ModelSummary, ParameterGroup
+from training.protocol.answers import (
+    Answer,
+    DatasetReport,
+    ExportResult,
+    Findings,
+    MaybeRunTime,
+    ModelSummary,
+    ParameterGroup,
+    RunTime,
+)
 from training.protocol.messages import (
     BranchRequest,
     CheckRequest,
@@ -30,6 +39,7 @@ from training.protocol.messages import (
     Finished,
     IfWindowDies,
     InspectDataset,
+    MeasureRunTime,
     Progress,
     Quit,
     Ready,
@@ -129,6 +139,8 @@ class Server:
                 return _send_back(_summarize_model(request))
             case CheckRequest():
                 return _send_back(self._check(request))
+            case MeasureRunTime():
+                return _send_back(self._measure_run_time(request))
             case ExportRequest():
                 return _send_back(_export(request))
             case UnknownRequest(fault=fault) if fault:
@@ -180,7 +192,20 @@ class Server:
             self._reply(Progress(id=request.id, text=text, fraction=fraction))
 
         workspace = request.workspace or default_workspace()
-        return Findings(findings=tuple(preflight(parse_config(request.config), workspace, report, self._kept)))
+        times: list[RunTime] = []
+        found = preflight(parse_config(request.config), workspace, report, self._kept, times.append)
+        return Findings(findings=tuple(found), run_time=times[0] if times else None)
+
+    def _measure_run_time(self, request: MeasureRunTime) -> MaybeRunTime:
+        from training.config import parse_config
+        from training.doctor.run_time import measure_run_time
+        from training.engine.assemble import assemble
+
+        session = assemble(parse_config(request.config), lambda text, fraction: None, kept=self._kept)
+        try:
+            return MaybeRunTime(run_time=measure_run_time(session, request.patience))
+        finally:
+            session.data.close()
 
 
 def _inspect_dataset(request: InspectDataset) -> DatasetReport:

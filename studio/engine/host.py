@@ -23,6 +23,7 @@ from training.protocol.messages import (
     ExportRequest,
     Finished,
     InspectDataset,
+    MeasureRunTime,
     Progress,
     Ready,
     Refusal,
@@ -43,7 +44,7 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 HandleFailure = Callable[[Refusal], object]
 ShowProgress = Callable[[str, float | None], object]
 
-Inquiry = InspectDataset | SummarizeModel | CheckRequest
+Inquiry = InspectDataset | SummarizeModel | CheckRequest | MeasureRunTime
 """A question of which only the newest one is answered."""
 
 

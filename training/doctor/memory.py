@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import psutil
@@ -28,12 +27,12 @@ TIGHT_SHARE = 0.9  # of a GPU; what the driver and other programs need on top is
 
 @dataclass(frozen=True)
 class Trial:
-    """One step that was tried: the loss before it, its seconds, and the bytes that it needed for a moment, in the
-    computer's memory and, at the most and in all, on the GPU."""
+    """One step that was tried: the loss before it, the bytes of the computer's memory that were held ``before`` it and at its
+    ``peak``, and those at the most and in all ``on_gpu``."""
 
     loss: float
-    seconds: float
-    passing: int
+    before: int
+    peak: int
     on_gpu: int
 
 
@@ -44,12 +43,12 @@ def try_step(session: Session) -> Trial:
         torch.cuda.reset_peak_memory_stats(session.device)
     forget_peak()
     batch = next(iter(next(iter(session.data.steps(0)))))  # a teacher's answers to it need memory, too
-    began = time.perf_counter()
+    before = psutil.Process().memory_info().rss
     loss, _ = train_step(session, MicroBatches(len(batch.targets), 1, iter([batch])), session.next_lr())
     value = float(loss)
-    seconds = time.perf_counter() - began
-    passing = max(peak_resident() - psutil.Process().memory_info().rss, 0)
-    return Trial(value, seconds, passing, torch.cuda.max_memory_reserved(session.device) if on_gpu else 0)
+    return Trial(
+        value, before, max(peak_resident(), before), torch.cuda.max_memory_reserved(session.device) if on_gpu else 0
+    )
 
 
 def memory_findings(session: Session, trial: Trial) -> list[Found]:
@@ -63,19 +62,20 @@ def memory_findings(session: Session, trial: Trial) -> list[Found]:
 def _host(session: Session, trial: Trial) -> Found:
     host, saved = host_memory(), count_saved_bytes(session)
     ahead = session.data.bytes_ahead(session.config.loader.prefetch_factor)
-    held, need = psutil.Process().memory_info().rss, trial.passing + saved + ahead
+    grown, held = trial.peak - trial.before, psutil.Process().memory_info().rss
+    need = max(trial.peak - held, 0) + saved + ahead  # what the step took, the allocator may hold still
     batches = session.data.report.batches
     data = f", {format_bytes(batches.bytes)} of samples" if batches.mode == "resident" else ""
     inside = f"{data}{_of_teacher(session)}" if session.device.type == "cpu" else ""
     parts = (
-        f"{format_bytes(held)} now{inside}, {format_bytes(trial.passing)} more for a step "
+        f"{format_bytes(trial.before)} before the first step{inside}, {format_bytes(grown)} more for it "
         f"and {format_bytes(saved)} for the copy that a checkpoint is written from"
         + (f", and up to {format_bytes(ahead)} of batches that are read ahead" if ahead else "")
     )
     if need <= host.available:
         return ok(f"Memory: {parts}; {format_bytes(host.available)} are free.")
     fix = keep_steps(propose_smaller_batches(session), session)
-    smaller = session.device.type == "cpu" and trial.passing > saved and fix
+    smaller = session.device.type == "cpu" and grown > saved and fix
     return warn(
         f"Memory will hardly do: {parts}, but of the {format_bytes(host.total)} {host.bound} only "
         f"{format_bytes(host.available)} are free; the system may kill the run without a message.",

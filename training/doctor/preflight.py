@@ -18,6 +18,7 @@ from training.doctor.duplicates import duplicate_findings
 from training.doctor.findings import ok
 from training.doctor.memory import Trial, memory_findings, try_step
 from training.doctor.network import norm_findings, own_network_findings
+from training.doctor.run_time import WARM, measure_run_time
 from training.doctor.unmeasurable import unmeasurable
 from training.engine.assemble import assemble
 from training.engine.compile import compile_session
@@ -30,6 +31,7 @@ from training.engine.step import train_step
 from training.errors import ConfigError, TrainingError, format_bytes, pluralize
 from training.events import Found, warn
 from training.facts import DataFacts
+from training.protocol.answers import RunTime
 from training.system.untrusted import escape_unprintable
 
 logger = logging.getLogger(__name__)
@@ -49,11 +51,16 @@ LOSS_BAND = 0.5
 
 
 def preflight(
-    config: RunConfig, workspace: Path, report: Report = lambda text, fraction: None, kept: PreparedData | None = None
+    config: RunConfig,
+    workspace: Path,
+    report: Report = lambda text, fraction: None,
+    kept: PreparedData | None = None,
+    tell_time: Callable[[RunTime], object] = lambda run_time: None,
 ) -> list[Found]:
     """Findings in the order they matter; an "error" among them means that the run could not start or would be useless.
 
-    What ``kept`` holds is not opened again, and what is opened stays there for the run.
+    What ``kept`` holds is not opened again, and what is opened stays there for the run. ``tell_time`` hears how long a run
+    that could start will take.
     """
     phase = ""
 
@@ -68,6 +75,10 @@ def preflight(
         try:
             for some in _looks(session, workspace, note):
                 found += some
+            if all(item.level != "error" for item in found) and (run_time := measure_run_time(session)) is not None:
+                tell_time(run_time)
+                each = f"{WARM} warm steps of {run_time.step * 1e3:,.{1 if run_time.step < 0.1 else 0}f} ms"
+                found.append(ok(f"The run takes {run_time}, by {each}."))
         finally:
             session.data.close()
     except ConfigError as error:
@@ -280,16 +291,15 @@ def _loss(session: Session, trial: Trial) -> Found:
             title=f"The loss of the first batch is {trial.loss}.",
             advice="Look for broken samples, or use fp32 instead of fp16.",
         )
-    took = f"one batch took {trial.seconds * 1e3:.0f} ms"
     if guessing is None:
-        return ok(f"Initial loss {trial.loss:.3f}; {took}.")
+        return ok(f"Initial loss {trial.loss:.3f}.")
     classes = len(session.data.facts.names)
     formula = f"ln {classes:,} = " if classes > 1 and math.isclose(guessing, math.log(classes)) else ""
     title = f"Initial loss {trial.loss:.3f} (chance level {formula}{guessing:.3f})"
     if abs(trial.loss - guessing) > LOSS_BAND * guessing:
         advice = "Far above means badly scaled inputs or initial weights; far below means that labels leak."
         return warn(f"{title}.", advice=advice)
-    return ok(f"{title}; {took}.")
+    return ok(f"{title}.")
 
 
 def _make_error(shortage: TrainingError) -> Found:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
 from training.data_report import Skipped
-from training.errors import Problem
+from training.errors import Problem, format_duration
 from training.events import Found
 from training.facts import Target
 
@@ -166,7 +166,32 @@ class ModelSummary(Preview):
     groups: tuple[ParameterGroup, ...] | None = None
 
 
-class Findings(Answer):
+class RunTime(Answer):
+    """How long a run will take: seconds of a ``step`` and of a ``validation``, when all is warm, and how many of them there will
+    be."""
+
+    step: float
+    validation: float
+    steps: int
+    steps_per_epoch: int
+    validations: int
+
+    def __str__(self) -> str:
+        whole = self.step * self.steps + self.validation * self.validations
+        if whole < 1:
+            return "less than a second"
+        per_epoch = whole * self.steps_per_epoch / self.steps
+        each = f", {format_duration(per_epoch)} an epoch" if 1 <= per_epoch < whole else ""
+        return f"about {format_duration(whole)}{each}"
+
+
+class MaybeRunTime(Answer):
+    """None where telling it would take too long."""
+
+    run_time: RunTime | None = None
+
+
+class Findings(MaybeRunTime):
     """What ``training.doctor`` has to say."""
 
     findings: tuple[Found, ...] = ()

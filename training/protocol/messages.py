@@ -73,6 +73,14 @@ class CheckRequest(Message):
     workspace: Path | None = None
 
 
+class MeasureRunTime(Message):
+    """Answered by ``answers.MaybeRunTime``: none where the first step takes longer than ``patience`` seconds."""
+
+    action: Literal["measure_run_time"] = "measure_run_time"
+    config: Settings
+    patience: float
+
+
 class ExportRequest(Message):
     """Answered by an ``answers.ExportResult``."""
 
@@ -111,7 +119,15 @@ class UnknownRequest(Message):
 
 TrainRequest = RunRequest | ResumeRequest | BranchRequest
 KnownRequest = (
-    TrainRequest | InspectDataset | SummarizeModel | CheckRequest | ExportRequest | DetachRequest | IfWindowDies | Quit
+    TrainRequest
+    | InspectDataset
+    | SummarizeModel
+    | CheckRequest
+    | MeasureRunTime
+    | ExportRequest
+    | DetachRequest
+    | IfWindowDies
+    | Quit
 )
 Request = KnownRequest | UnknownRequest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -31,7 +31,7 @@ from studio.widgets import (
     vbox,
 )
 from training.events import FindingLevel, Found
-from training.protocol.answers import Findings
+from training.protocol.answers import Findings, RunTime
 from training.protocol.messages import CheckRequest, Refusal
 
 _ICONS: dict[FindingLevel, tuple[str, IconRole]] = {
@@ -45,7 +45,12 @@ _TOP = Qt.AlignmentFlag.AlignTop
 
 
 class FindingsPanel(Card):
-    """Has the engine look before the run, and lists what it finds until a setting changes."""
+    """Has the engine look before the run, and lists what it finds until a setting changes.
+
+    Signals: `timed(RunTime | None)` with each list.
+    """
+
+    timed = Signal(object)
 
     def __init__(self, context: AppContext, previews: PreviewModel) -> None:
         super().__init__("Check", "check")
@@ -75,7 +80,11 @@ class FindingsPanel(Card):
         self._previews.ask_again()
         request = CheckRequest(config=config.model_dump(mode="json"))
         self._ticket = self._context.engine.ask(
-            request, Findings, lambda result: self._show(result.findings), self._on_refused, self._show_busy
+            request,
+            Findings,
+            lambda result: self._show(result.findings, result.run_time),
+            self._on_refused,
+            self._show_busy,
         )
 
     def apply(self, settings: Mapping[str, JsonValue]) -> None:
@@ -114,8 +123,9 @@ class FindingsPanel(Card):
         self._show([Found(level="error", title=refusal.message, advice=refusal.advice)])
         self._context.draft.set_engine_problems(refusal.problems)
 
-    def _show(self, findings: Sequence[Found]) -> None:
+    def _show(self, findings: Sequence[Found], run_time: RunTime | None = None) -> None:
         """One row for each finding; the pill says the worst."""
+        self.timed.emit(run_time)
         levels = {finding.level for finding in findings}
         tone: Tone = "danger" if "error" in levels else "warning" if "warning" in levels else "success"
         words = {"danger": "Cannot start", "warning": "Worth a look", "success": "Ready to start"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -16,22 +15,16 @@ from studio.forms.section_form import SectionForm
 from studio.pages.setup.branch_sheet import BranchSheet
 from studio.pages.setup.drops import open_dropped
 from studio.pages.setup.findings import FindingsPanel
+from studio.pages.setup.four_panels import make_panels
 from studio.pages.setup.header import Finder, SetupHeader
 from studio.pages.setup.other_data import OtherData, tell_of_move, withdraw_move
 from studio.pages.setup.panel import Panel
-from studio.pages.setup.previews.dataset_preview import DatasetPreview
 from studio.pages.setup.previews.engine_query import DEBOUNCE
-from studio.pages.setup.previews.loop_preview import LoopPreview
-from studio.pages.setup.previews.model_preview import ModelPreview
-from studio.pages.setup.previews.optimization_preview import OptimizationPreview
-from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.pages.setup.previews.preview_model import PreviewModel
-from studio.pages.setup.previews.table_card import TableCard
-from studio.pages.setup.schedule_form import ScheduleForm
+from studio.pages.setup.previews.run_time import REST, RunTimeQuery
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
 from studio.state.context import AppContext
-from studio.state.drafts.setting_specs import RUN, specs
 from studio.theme import SPACING, icon
 from studio.widgets import in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
@@ -51,13 +44,14 @@ class SetupPage(QWidget):
         self.stack = QStackedWidget()
         self.panels: list[Panel] = []
         self._help_pages: list[str] = []
-        self._build_panels()
+        self._add_panels()
         self.forms: list[SectionForm] = [
             self.header.name_form,
             *(form for panel in self.panels for form in panel.forms),
         ]
         self.finder = Finder(self.header.search, self.forms, self.show_setting, self)
         self.findings = FindingsPanel(context, self.previews)
+        self.run_time = RunTimeQuery(context, self.previews, self, rest=REST if preview_delay else 0)
         self.bar = StartBar()
         self.other_data = OtherData(context, self.previews.dataset, self)
         self._undo_notice = UndoNotice(context, self.tabs, self.show_setting, self.go_to)
@@ -68,44 +62,13 @@ class SetupPage(QWidget):
 
     # ------------------------------------------------------------------------------------------ building
 
-    def _build_panels(self) -> None:
-        previews, form = self.previews, partial(SectionForm, self.draft)
-        run_settings = tuple(name for name in specs(RUN) if name != "name")
-        dataset = PreviewFrame(
-            previews.dataset, DatasetPreview(previews.dataset),
-            icon_name="image", waiting="Reading the dataset", nothing="No samples to show",
-            always=TableCard(previews.dataset),
-        )  # fmt: skip
-        model = PreviewFrame(
-            previews.model, ModelPreview(previews.model),
-            icon_name="layers", waiting="Building the model", nothing="No layers to show",
-        )  # fmt: skip
-        self._dataset_form = form("dataset", icon_name="database")
-        self._add_panel("Dataset", "data", [self._dataset_form], dataset)
-        self._add_panel(
-            "Model", "models", [form("model", icon_name="layers"), form("objective", icon_name="flag")], model
-        )
-        self._add_panel(
-            "Optimizer && LR scheduler",
-            "optimizer",
-            [form("optimizer", icon_name="sliders"), ScheduleForm(previews)],
-            OptimizationPreview(previews),
-        )
-        loop = [
-            form("loop", icon_name="refresh"),
-            form("precision", icon_name="cpu"),
-            form("loader", icon_name="download"),
-            form("checkpoints", icon_name="bookmark"),
-            form(RUN, title="Reproducibility", icon_name="lock", only=run_settings),
-        ]
-        self._add_panel("Precision && loop", "loop", loop, LoopPreview(previews))
-
-    def _add_panel(self, title: str, help_page: str, forms: Sequence[SectionForm], preview: QWidget) -> None:
-        panel = Panel(forms, preview)
-        self._help_pages.append(help_page)
-        self.panels.append(panel)
-        self.tabs.addTab(icon("check", "success"), title)
-        self.stack.addWidget(panel)
+    def _add_panels(self) -> None:
+        for title, help_page, panel in make_panels(self.draft, self.previews):
+            self._help_pages.append(help_page)
+            self.panels.append(panel)
+            self.tabs.addTab(icon("check", "success"), title)
+            self.stack.addWidget(panel)
+        self._dataset_form = self.panels[0].forms[0]
 
     def _lay_out(self) -> None:
         self.setAcceptDrops(True)
@@ -146,6 +109,8 @@ class SetupPage(QWidget):
         self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
         self.bar.check_asked.connect(self.findings.check)
+        self.findings.timed.connect(self.run_time.set_measured)
+        self.run_time.changed.connect(self._update)
         self.bar.check_asked.connect(self.sheet.make_room)
         self.bar.problem_chosen.connect(self.go_to)
         for form in self.forms:
@@ -207,7 +172,7 @@ class SetupPage(QWidget):
         if self.context.is_training():
             problem, awaited = "", problem
         self.bar.set_state(
-            summary(self.draft.usable_config(), self.previews.length()),
+            summary(self.draft.usable_config(), self.previews.length(), self.run_time.run_time),
             problems,
             problem or self.sheet.refusal(),
             awaited,
@@ -272,6 +237,7 @@ class SetupPage(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self.previews.set_active(False)
+        self.run_time.stop()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

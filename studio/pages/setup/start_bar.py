@@ -13,6 +13,7 @@ from studio.state.formats import kind_title
 from studio.theme import SPACING, set_role
 from studio.widgets import STRETCH, button, hbox, label, vbox
 from training.config import RunConfig
+from training.protocol.answers import RunTime
 
 
 class StartBar(QFrame):
@@ -83,10 +84,15 @@ class StartBar(QFrame):
         menu.popup(top - QPoint(0, menu.sizeHint().height() + 4))
 
 
-def summary(config: RunConfig | None, length: RunLength | None) -> str:
+def summary(config: RunConfig | None, length: RunLength | None, run_time: RunTime | None = None) -> str:
     """One sentence: what will be trained on what, for how long."""
     if config is None or length is None:
         return "Setup incomplete"
+    what = _describe_run(config, length)
+    return f"{what} · {run_time}" if run_time else what
+
+
+def _describe_run(config: RunConfig, length: RunLength) -> str:
     model = kind_title("model", getattr(config.model, "name", config.model.kind))
     samples = f"{length.samples:,} samples" if not length.assumed else "the dataset"
     if length.limited:

@@ -16,7 +16,7 @@ from studio.state.drafts.draft import Draft
 from training.config import RunConfig
 from training.errors import Problem
 from training.protocol.answers import Answer
-from training.protocol.messages import CheckRequest, InspectDataset, Quit, Refusal, SummarizeModel
+from training.protocol.messages import CheckRequest, InspectDataset, MeasureRunTime, Quit, Refusal, SummarizeModel
 from training.runs.records.forms import Manifest, TrainedData
 from training.runs.records.manifest import CheckpointInfo
 
@@ -29,7 +29,7 @@ class Asked:
     answer_type: type[Answer]
     handle_result: Callable[[Any], object]
     failed: HandleFailure
-    progress: ShowProgress
+    progress: ShowProgress = lambda text, fraction: None
     inquiry: Ticket = field(default_factory=lambda: Ticket(Quit(), print))
 
     def done(self, result: Mapping[str, Any]) -> None:
@@ -44,9 +44,15 @@ class FakeEngine:
         self.inspections: list[Asked] = []
         self.summaries: list[Asked] = []
         self.checks: list[Asked] = []
+        self.timings: list[Asked] = []
 
-    def ask(self, request: InspectDataset | SummarizeModel | CheckRequest, *rest: Any) -> Ticket:
-        lists = {InspectDataset: self.inspections, SummarizeModel: self.summaries, CheckRequest: self.checks}
+    def ask(self, request: InspectDataset | SummarizeModel | CheckRequest | MeasureRunTime, *rest: Any) -> Ticket:
+        lists = {
+            InspectDataset: self.inspections,
+            SummarizeModel: self.summaries,
+            CheckRequest: self.checks,
+            MeasureRunTime: self.timings,
+        }
         lists[type(request)].append(Asked(request.config, *rest))
         return lists[type(request)][-1].inquiry
 

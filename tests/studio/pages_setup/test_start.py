@@ -148,6 +148,43 @@ def test_check_lists_findings_until_a_setting_changes(qtbot: QtBot, page: SetupP
     assert not page.findings.isVisible()
 
 
+RUN_TIME = {"step": 0.01, "validation": 0.2, "steps": 1000, "steps_per_epoch": 200, "validations": 5}
+
+
+def test_the_start_bar_tells_the_time_that_a_check_measured_until_a_setting_changes(
+    page: SetupPage, context: FakeContext
+) -> None:
+    answer(context)
+    page.bar.check_asked.emit()
+    context.engine.checks[-1].done({"findings": [], "run_time": RUN_TIME})
+    assert page.bar.summary.text() == "Small CNN on 4,800 samples, 5 epochs of 75 steps · about 11 s, 2 s an epoch"
+    context.draft.set("loop.epochs", 9)
+    assert "about" not in page.bar.summary.text()
+
+
+def test_a_quick_run_is_timed_by_itself_once_and_a_large_one_by_the_check_alone(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    timings = context.engine.timings
+    assert not timings
+    answer(context)
+    qtbot.waitUntil(lambda: len(timings) == 1)
+    timings[-1].done({"run_time": None})  # its first step took too long
+    page.draft.recheck()
+    qtbot.wait(50)
+    assert len(timings) == 1
+    context.draft.set("loop.epochs", 9)
+    qtbot.waitUntil(lambda: len(timings) == 2)
+    timings[-1].done({"run_time": RUN_TIME})
+    assert page.bar.summary.text().endswith(" · about 11 s, 2 s an epoch")
+    context.draft.set("dataset.samples", 99_999)
+    qtbot.waitUntil(lambda: len(context.engine.inspections) == 2)
+    answer(context, train=10**7)
+    qtbot.wait(50)
+    assert len(timings) == 2
+    assert "about" not in page.bar.summary.text()
+
+
 def test_a_refused_check_marks_the_field(page: SetupPage, context: FakeContext) -> None:
     page.bar.check_asked.emit()
     context.engine.checks[-1].failed(refusal("does not fit these images.", "model.channels"))

@@ -14,17 +14,46 @@ from tests.training.data.pairs_of_images import write_pairs
 from tests.training.tiny import tiny, write_idx
 from training.config import apply_overrides, parse_config
 from training.doctor import preflight
-from training.engine.runs.run import start_run
+from training.engine.runs.run import Hooks, start_run
 from training.errors import TrainingError
-from training.events import Found
+from training.events import Event, Found, Validated
+from training.protocol.answers import RunTime
 
 NO_MEMORY = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 1099511627776 bytes."
 
 
 def test_a_good_run_has_only_good_findings(tmp_path: Path) -> None:
     found = preflight(tiny(), tmp_path / "workspace")
-    assert [item.level for item in found] == ["ok"] * 5
+    assert [item.level for item in found] == ["ok"] * 6
     assert not (tmp_path / "workspace").exists()
+
+
+def test_the_time_of_a_run_is_that_of_its_steps_and_validations(tmp_path: Path) -> None:
+    told: list[RunTime] = []
+    config = tiny("loop.epochs=3", "loop.validate_every_steps=4")
+    found = preflight(config, tmp_path, tell_time=told.append)
+    [run_time] = told
+    seen: list[Event] = []
+    record = start_run(config, tmp_path, Hooks(watch=seen.append))
+    validations = [event for event in seen if isinstance(event, Validated)]
+    assert (run_time.steps, run_time.validations) == (record.step, len(validations))
+    assert run_time.step > 0
+    assert run_time.validation > 0
+    assert [item.title for item in found if item.title.startswith(f"The run takes {run_time}, by 3 warm steps of ")]
+
+
+@pytest.mark.parametrize(
+    ("step", "steps", "words"),
+    [
+        (1.0, 100, "about 1 min 50 s, 11 s an epoch"),  # ten epochs of ten steps and a second of validation
+        (0.001, 10, "about 1 s"),
+        (1e-4, 10, "less than a second"),
+    ],
+)
+def test_the_time_of_a_run_in_words(step: float, steps: int, words: str) -> None:
+    validations = steps // 10 if step > 1e-4 else 0
+    told = RunTime(step=step, validation=1.0, steps=steps, steps_per_epoch=10, validations=validations)
+    assert str(told) == words
 
 
 def test_freezing_fresh_weights_is_warned_of(tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""Which forms and which preview stand on each panel of the Setup page."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+from studio.forms.section_form import SectionForm
+from studio.pages.setup.panel import Panel
+from studio.pages.setup.previews.dataset_preview import DatasetPreview
+from studio.pages.setup.previews.loop_preview import LoopPreview
+from studio.pages.setup.previews.model_preview import ModelPreview
+from studio.pages.setup.previews.optimization_preview import OptimizationPreview
+from studio.pages.setup.previews.preview_frame import PreviewFrame
+from studio.pages.setup.previews.preview_model import PreviewModel
+from studio.pages.setup.previews.table_card import TableCard
+from studio.pages.setup.schedule_form import ScheduleForm
+from studio.state.drafts.draft import Draft
+from studio.state.drafts.setting_specs import RUN, specs
+
+
+class PanelEntry(NamedTuple):
+    """A panel, its tab's title, and the page of the help that tells of it."""
+
+    title: str
+    help_page: str
+    panel: Panel
+
+
+def make_panels(draft: Draft, previews: PreviewModel) -> list[PanelEntry]:
+    """The panels in the order of their tabs."""
+    form = partial(SectionForm, draft)
+    run_settings = tuple(name for name in specs(RUN) if name != "name")
+    dataset = PreviewFrame(
+        previews.dataset, DatasetPreview(previews.dataset),
+        icon_name="image", waiting="Reading the dataset", nothing="No samples to show",
+        always=TableCard(previews.dataset),
+    )  # fmt: skip
+    model = PreviewFrame(
+        previews.model, ModelPreview(previews.model),
+        icon_name="layers", waiting="Building the model", nothing="No layers to show",
+    )  # fmt: skip
+    network = [form("model", icon_name="layers"), form("objective", icon_name="flag")]
+    optimization = [form("optimizer", icon_name="sliders"), ScheduleForm(previews)]
+    loop = [
+        form("loop", icon_name="refresh"),
+        form("precision", icon_name="cpu"),
+        form("loader", icon_name="download"),
+        form("checkpoints", icon_name="bookmark"),
+        form(RUN, title="Reproducibility", icon_name="lock", only=run_settings),
+    ]
+    return [
+        PanelEntry("Dataset", "data", Panel([form("dataset", icon_name="database")], dataset)),
+        PanelEntry("Model", "models", Panel(network, model)),
+        PanelEntry("Optimizer && LR scheduler", "optimizer", Panel(optimization, OptimizationPreview(previews))),
+        PanelEntry("Precision && loop", "loop", Panel(loop, LoopPreview(previews))),
+    ]
