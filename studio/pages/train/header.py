@@ -186,8 +186,6 @@ def _detail(state: RunState, progress: Progress) -> str:
     if progress.epoch:
         parts.append(f"epoch {progress.epoch} of {progress.epochs}")
     parts.append(f"step {progress.step:,} of {progress.total_steps:,}")
-    if progress.stale and state not in ENDED:
-        parts.append(f"early stopping {progress.stale}")
     if state in (RunState.TRAINING, RunState.VALIDATING, RunState.SAVING):
         if progress.eta is not None:
             parts.append(f"{format_duration(progress.eta)} left")

@@ -114,9 +114,15 @@ class NumbersRow(Card):
         best = next((event for event in reversed(self._validated) if event.improved), self._validated[0])
         value, highest = (format_metric(self._monitor, float(event.metrics[self._monitor])) for event in (newest, best))
         self.quality.set_value(value)
+        early = self._early_stopping()
         if not self._has_best:
-            self.quality.set_delta(f"at step {newest.step:,}")
+            self.quality.set_delta(f"at step {newest.step:,}{early}")
         elif best is newest:
-            self.quality.set_delta("new best" if self._live else "best of the run", "success")
+            self.quality.set_delta(f"new best{early}" if self._live else "best of the run", "success")
         else:
-            self.quality.set_delta(f"best {highest} at step {best.step:,}")
+            self.quality.set_delta(f"best {highest} at step {best.step:,}{early}")
+
+    def _early_stopping(self) -> str:
+        """Its counter, of the newest validation that counts; "" while that stands at 0, and once the run has ended."""
+        counted = next((event for event in reversed(self._validated) if event.stale is not None), None)
+        return f", early stopping {counted.stale_words}" if self._live and counted and counted.stale else ""

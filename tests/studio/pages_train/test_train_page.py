@@ -352,7 +352,7 @@ def test_an_ordinary_end_needs_no_banner(qtbot: QtBot) -> None:
     assert banner.isHidden()
 
 
-def test_early_stopping_counts_at_the_top_until_the_run_has_ended(
+def test_early_stopping_counts_beside_the_metric_until_the_run_has_ended(
     qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
 ) -> None:
     folder = create_run(workspace, config())
@@ -363,7 +363,7 @@ def test_early_stopping_counts_at_the_top_until_the_run_has_ended(
     context.watch(folder.path)
 
     def words() -> str:
-        return page.header._progress.accessibleName()
+        return page.numbers.quality._delta.text()
 
     def judge(step: int, stale: int) -> None:
         metrics = {"val/accuracy": 0.5, "val/loss": 1.0}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from training.events import AttemptStarted, Event, Validated
+from training.events import AttemptStarted, Event
 from training.runs.records.forms import StatusRecord
 from training.runs.records.series import Rows
 
@@ -24,7 +24,6 @@ class Progress:
     epochs: int = 0
     samples_per_second: float = 0.0
     eta: float | None = None
-    stale: str = ""  # early stopping's counter, "3 of 5"; "" while it stands at 0 and without early stopping
 
     @property
     def epoch(self) -> int:
@@ -47,12 +46,9 @@ class ProgressMeter:
         self._step = 0
         self._looks: deque[tuple[float, int]] = deque()
         self._rate = 0.0
-        self._validated: list[Validated] = []  # those that early stopping counts
 
     def see_event(self, event: Event) -> None:
-        """Take up the plan of an attempt, and early stopping's counter."""
-        if isinstance(event, Validated) and event.stale is not None:
-            self._validated.append(event)
+        """Take up the plan of an attempt."""
         if isinstance(event, AttemptStarted):
             self._start = event
             self._step = event.step
@@ -65,7 +61,6 @@ class ProgressMeter:
     def see_truncation(self, step: int) -> None:
         """Steps after ``step`` are void."""
         self._step = min(self._step, step)
-        self._validated = [event for event in self._validated if event.step <= step]
         self._looks.clear()
 
     def see_telemetry(self, rows: Rows) -> None:
@@ -95,7 +90,6 @@ class ProgressMeter:
             epochs=start.epochs,
             samples_per_second=self._rate,
             eta=self._eta(start.total_steps),
-            stale=self._validated[-1].stale_words if self._validated and self._validated[-1].stale else "",
         )
 
     def _eta(self, total_steps: int) -> float | None:
