@@ -27,6 +27,7 @@ from training.events import (
     Found,
     PhaseChanged,
     Profiled,
+    RateDropped,
     Validated,
 )
 from training.live_line import LiveLine, Part
@@ -57,6 +58,7 @@ class Console:
         self._epoch_told = 0  # the step of the last epoch's end that was told
         self._validated: Validated | None = None  # at the end of an epoch, of which the rest is told next
         self._row: Any = None  # newest of telemetry
+        self._dropped: RateDropped | None = None  # at the end of an epoch
         self._limit: float | None = None  # of the gradient norm
         self.profiled = False  # a profile was written by this attempt
 
@@ -77,7 +79,7 @@ class Console:
         self._meter.see_event(event)
         if isinstance(event, AttemptStarted):
             self._started = event
-            self._validated, self._epoch_told = None, 0
+            self._validated, self._dropped, self._epoch_told = None, None, 0
             if self._folder is not None:
                 self._line(f"run {self._folder.id} in {self._folder.path}")
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
@@ -86,10 +88,16 @@ class Console:
             self._line(f"{where}: {_length(event)} of {steps} on {event.device}{note}")
         elif isinstance(event, DataPrepared):
             self._describe_data(event.report)
-        elif isinstance(event, Validated | EpochEnded) and self._started and event.step <= self._started.step:
+        elif (
+            isinstance(event, Validated | RateDropped | EpochEnded)
+            and self._started
+            and event.step <= self._started.step
+        ):
             return  # what a branch takes over from its parent
         elif isinstance(event, Validated):
             self._see_validation(event)
+        elif isinstance(event, RateDropped):
+            self._see_drop(event)
         elif isinstance(event, EpochEnded):
             self._print_epoch(event)
         elif isinstance(event, Found):
@@ -162,6 +170,16 @@ class Console:
         if measured and measured.step == event.step:
             shown, verdict = _format_metrics(measured), _format_verdict(measured)
         self._print_parts(event.epoch, event.step, [*loss, *shown, *self._format_steps(event.step), *verdict])
+        if self._dropped is not None:
+            dropped, self._dropped = self._dropped, None
+            self._see_drop(dropped)
+
+    def _see_drop(self, event: RateDropped) -> None:
+        if self._validated is not None:
+            self._dropped = event  # told below its epoch, which is told next
+            return
+        ends_epoch = self._started is not None and self._started.ends_epoch(event.step)
+        self._print_parts(event.epoch + (not ends_epoch), event.step, [f"lr {event.words}"])
 
     def _format_steps(self, step: int) -> list[str]:
         """What the steps of the epoch up to ``step`` tell."""

@@ -100,6 +100,26 @@ class Validated(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RateDropped(Event):
+    """The plateau schedule took the learning rate from ``before`` down to ``after``, behind ``step``: ``metric`` had made no
+    progress in ``validations`` of them."""
+
+    kind: ClassVar[str] = "rate_dropped"
+    step: int
+    epoch: int
+    before: float
+    after: float
+    metric: str
+    validations: int
+
+    @property
+    def words(self) -> str:
+        """ "0.01 → 0.001: no progress of val/loss in 4 validations" """
+        counted = f"{self.validations:,} validation{'' if self.validations == 1 else 's'}"
+        return f"{self.before:.3g} → {self.after:.3g}: no progress of {self.metric} in {counted}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class StepSkipped(Event):
     """The gradient of ``step`` was not finite, so the weights were left as they were.
 

@@ -111,9 +111,11 @@ class MetricsBoard(QWidget):
         self.fit()
 
     def add_marker(self, kind: MarkerKind, step: float, text: str, key: object) -> None:
-        """Mark a step: checkpoints and the best one on the loss, events and resumes across all plots."""
+        """Mark a step: checkpoints and the best one on the loss, drops of the rate on the rate, events and resumes across all
+        plots."""
+        home = "lr" if kind == "drop" else "loss"
         for quantity, plot in self._plots.items():
-            if quantity == "loss" or kind in ("event", "resume"):
+            if quantity == home or kind in ("event", "resume"):
                 plot.add_marker(kind, step, text, key)
 
     def remove_marker(self, key: object) -> None:

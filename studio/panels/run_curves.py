@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from training.events import (
     Event,
     Failed,
     Found,
+    RateDropped,
     Rewound,
     Stopped,
     Validated,
@@ -132,6 +134,9 @@ class RunCurves(QWidget):
             self.truncate(event.step)
         elif isinstance(event, Validated):
             self._add_validation(event)
+        elif isinstance(event, RateDropped):
+            metric = replace(event, metric=metric_title(event.metric))
+            self.board.add_marker("drop", event.step, f"Step {event.step:,}: {metric.words}", ("drop", event.step))
         elif isinstance(event, Found) and event.level in ("warning", "error"):
             self._findings += 1
             self.board.add_marker("event", event.step, event.title, ("finding", self._findings))

@@ -184,6 +184,7 @@ def _history_record(
             pick(item, "attempt", "time", "step", "device", "changes") | {"environment": item.environment.record()}
             for item in history.attempts
         ],
+        "rate_drops": [pick(item, "step", "epoch", "before", "after", "metric") for item in history.drops],
         "skipped": [pick(item, "step", "epoch", "samples", "names") for item in history.skipped],
     }
 

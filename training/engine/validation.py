@@ -14,7 +14,7 @@ from training.engine.recovery.memory import OutOfMemory
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.step_logger import StepLogger
-from training.events import REACHED, STOPPED_EARLY, EpochEnded, Validated
+from training.events import REACHED, STOPPED_EARLY, EpochEnded, RateDropped, Validated
 from training.objectives import Tables
 from training.runs.records.evaluation import Part, note_evaluation
 from training.runs.storage import explain_disk_errors
@@ -64,15 +64,14 @@ class Validation:
 
     def _validate(self) -> bool:
         """A validation that counts: it feeds the best label, early stopping and the plateau schedule."""
-        session, progress, config = self._session, self._session.progress, self._session.config
+        progress, config = self._session.progress, self._session.config
         loop = config.loop
         metrics, tables = self._measure()
         improved = progress.judge(metrics, config.monitor, config.maximize, loop.early_stopping_min_delta)
         if improved:
             self._keep_tables("validation", progress.step, tables)
         self._tell(metrics, improved, progress.stale_validations)
-        if session.schedule.plateau is not None:
-            session.schedule.plateau.update(metrics[config.monitor], config.maximize)
+        self._follow_plateau(metrics[config.monitor])
         if loop.early_stopping_patience is not None and progress.stale_validations >= loop.early_stopping_patience:
             stale = progress.stale_validations
             progress.finish(f"{STOPPED_EARLY}: {config.monitor} has not improved for {stale} validations")
@@ -81,6 +80,28 @@ class Validation:
             shown, asked = (metric(config.monitor).show(value) for value in (metrics[config.monitor], threshold))
             progress.finish(f"{REACHED} {config.monitor} {shown} (loop.stopping_threshold: {asked})")
         return improved
+
+    def _follow_plateau(self, value: float) -> None:
+        """Hand the monitored metric to a plateau schedule, and tell when the rate falls."""
+        session, plateau = self._session, self._session.schedule.plateau
+        if plateau is None:
+            return
+        before, config, progress = session.next_lr(), session.config, session.progress
+        plateau.update(value, config.maximize)
+        after = session.next_lr()
+        # Not while SWA holds the rate, nor behind the last step.
+        if after < before and progress.step < session.total_steps:
+            waited = plateau.patience + 1
+            self._writer.emit(
+                RateDropped(
+                    step=progress.step,
+                    epoch=progress.epoch,
+                    before=before,
+                    after=after,
+                    metric=config.monitor,
+                    validations=waited,
+                )
+            )
 
     def _measure(self) -> tuple[dict[str, float], Tables]:
         self._step_logger.flush()

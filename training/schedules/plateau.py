@@ -23,6 +23,11 @@ class PlateauState:
         """The share of the optimizer's rate now in force."""
         return self._plateau.factor
 
+    @property
+    def patience(self) -> int:
+        """Validations without progress that it waits for; the next one makes the rate fall."""
+        return self._config.patience
+
     def update(self, metric: float, maximize: bool) -> bool:
         """Take in one validation's ``metric``; True when the rate fell. NaN counts as no progress."""
         settings = {name: getattr(self._config, name) for name in _SETTINGS}

@@ -17,10 +17,10 @@ from PySide6.QtWidgets import QToolTip
 
 from studio.theme import Palette, theme
 
-MarkerKind = Literal["checkpoint", "best", "event", "resume"]
+MarkerKind = Literal["checkpoint", "best", "event", "resume", "drop"]
 
-_SYMBOLS: dict[MarkerKind, str] = {"checkpoint": "o", "best": "star", "event": "t", "resume": "d"}
-_SIZES: dict[MarkerKind, int] = {"checkpoint": 9, "best": 15, "event": 12, "resume": 12}
+_SYMBOLS: dict[MarkerKind, str] = {"checkpoint": "o", "best": "star", "event": "t", "resume": "d", "drop": "arrow_down"}
+_SIZES: dict[MarkerKind, int] = {"checkpoint": 9, "best": 15, "event": 12, "resume": 12, "drop": 13}
 MARKER_ROOM = max(_SIZES.values()) / 2 + 1  # pixels beside its place, that none is cut at the edge
 _ROOM = 0.7  # of its size: nearer than that, two markers of a kind are read as one
 _WITH_LINE: tuple[MarkerKind, ...] = ("event", "resume")
@@ -159,7 +159,9 @@ def _words(marker: Marker) -> str:
 def _dress(kind: MarkerKind, palette: Palette) -> tuple[QPen, QBrush]:
     """A marker's edge and its inside."""
     edge = {"checkpoint": palette.accent_text, "best": _BEST_EDGE}.get(kind, palette.surface)
-    fill = {"best": _BEST_COLOR, "event": palette.danger, "resume": palette.info}.get(kind, palette.surface)
+    fill = {"best": _BEST_COLOR, "event": palette.danger, "resume": palette.info, "drop": palette.warning}.get(
+        kind, palette.surface
+    )
     return pg.mkPen(QColor(edge), width=1.5), pg.mkBrush(QColor(fill))
 
 

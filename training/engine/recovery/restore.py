@@ -23,7 +23,7 @@ from training.engine.runs.environment import earlier_environment
 from training.engine.session import Session
 from training.environment import Environment
 from training.errors import CheckpointError, InputError, TrainingError
-from training.events import EpochEnded, Event, Found, Validated, inform, warn
+from training.events import EpochEnded, Event, Found, RateDropped, Validated, inform, warn
 from training.optim.optimizers import load_optimizer
 from training.runs.folder import RunFolder
 from training.runs.records.columns import copy_columns
@@ -186,14 +186,14 @@ class Branch:
             copy_columns(before, after, steps)
 
     def earlier_events(self, folder: RunFolder, session: Session) -> list[Event]:
-        """The parent's validations and epochs up to the branch, as far as ``folder`` does not tell them yet."""
+        """The parent's validations, drops of the rate and epochs up to the branch, as far as ``folder`` does not tell them yet."""
         if self.sheet is None or not self.sheet.continues:
             return []
         told = read_history(folder.events_file)
-        before: list[Validated | EpochEnded] = [*told.validations, *told.epochs]
+        before: list[Validated | RateDropped | EpochEnded] = [*told.validations, *told.drops, *told.epochs]
         known = {(event.kind, event.step) for event in before}
         history = read_history(self.parent.events_file)
-        events: list[Validated | EpochEnded] = [*history.validations, *history.epochs]
+        events: list[Validated | RateDropped | EpochEnded] = [*history.validations, *history.drops, *history.epochs]
         return [
             event
             for event in sorted(events, key=lambda event: event.step)

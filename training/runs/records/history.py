@@ -16,6 +16,7 @@ from training.events import (
     Event,
     Found,
     PhaseChanged,
+    RateDropped,
     Rewound,
     StepSkipped,
     Validated,
@@ -85,6 +86,7 @@ class History:
         self.epochs: list[EpochEnded] = []
         self.findings: list[Found] = []
         self.skipped: list[StepSkipped] = []
+        self.drops: list[RateDropped] = []
         self.data: DataPrepared | None = None
         self.phase: PhaseChanged | None = None
         self.final: Event | None = None
@@ -115,6 +117,7 @@ class History:
             self.epochs = [item for item in self.epochs if item.step <= event.step]
             self.findings = [item for item in self.findings if item.step <= event.step]
             self.skipped = [item for item in self.skipped if item.step <= event.step]
+            self.drops = [item for item in self.drops if item.step <= event.step]
         if isinstance(event, AttemptStarted):
             self.attempts.append(event)
             self.final = None
@@ -124,6 +127,8 @@ class History:
             self.epochs.append(event)
         elif isinstance(event, StepSkipped):
             self.skipped.append(event)
+        elif isinstance(event, RateDropped):
+            self.drops.append(event)
         elif isinstance(event, Found):
             self.findings.append(event)
         elif isinstance(event, DataPrepared):
