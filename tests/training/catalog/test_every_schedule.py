@@ -39,3 +39,22 @@ def test_trains_and_goes_on_to_the_same_bits(row: Entry, tmp_path: Path) -> None
         schedule = make_schedule(config.schedule, config.optimizer.lr, 4, 4)
         assert rates == [schedule.lr(step) for step in range(4)]
     assert describe(config.schedule, config.optimizer.lr).endswith(".")
+
+
+@pytest.mark.parametrize("kind", ["cosine", "one_cycle"])
+def test_a_run_by_epochs_goes_on_to_the_same_bits(kind: str, tmp_path: Path) -> None:
+    config = tiny(
+        "precision.device=cpu",
+        "dataset.samples=60",
+        "loop.batch_size=12",
+        "loop.max_steps=10",
+        "checkpoints.every_steps=2",
+        "checkpoints.keep_last=99",
+        f"schedule.kind={kind}",
+        "schedule.every=epoch",
+        *(["schedule.warmup=1 epoch"] if kind == "cosine" else []),
+    )
+    last = train_and_resume(config, tmp_path, step=6)
+    rates = read_series(last.parents[1] / "series.bin")["lr"].tolist()
+    per_epoch = rates.index(next(rate for rate in rates if rate != rates[0]))
+    assert len(set(rates)) == -(-len(rates) // per_epoch)  # a staircase

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.catalog.whole_way import train_and_resume
 from tests.training.tiny import tiny
 from training.cli import main
 from training.config import RunConfig, dump_config
@@ -74,21 +73,3 @@ def test_the_terminal_says_each_drop_below_its_epoch(tmp_path: Path, capsys: pyt
     assert main(["show", json.loads(out.splitlines()[-1])["folder"], "--json"]) == 0
     shown = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [drop["metric"] for drop in shown["rate_drops"]] == ["val/loss", "val/loss"]
-
-
-def test_a_run_by_epochs_goes_on_to_the_same_bits(tmp_path: Path) -> None:
-    config = tiny(
-        "precision.device=cpu",
-        "dataset.samples=60",
-        "loop.batch_size=12",
-        "loop.max_steps=10",
-        "checkpoints.every_steps=2",
-        "checkpoints.keep_last=99",
-        "schedule.kind=cosine",
-        "schedule.every=epoch",
-        "schedule.warmup=1 epoch",
-    )
-    last = train_and_resume(config, tmp_path, step=6)
-    rates = read_series(RunFolder(last.parents[1]).series_file)["lr"].tolist()
-    per_epoch = rates.index(next(rate for rate in rates if rate != rates[0]))
-    assert len(set(rates)) == -(-len(rates) // per_epoch)  # a staircase

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_length import RunLength
+from studio.pages.setup.previews.schedule_guide import ScheduleGuide
 from studio.theme import SPACING
 from studio.widgets import Card, KeyValueTable, format_number, label, vbox
 from training.config import RunConfig
@@ -37,7 +38,8 @@ class OptimizationPreview(QWidget):
         self._groups = KeyValueTable()
         groups = Card("Parameter groups", "sliders")
         groups.add(self._groups)
-        vbox(rate, groups, parent=self, spacing=SPACING.l)
+        self.guide = ScheduleGuide(previews.draft)
+        vbox(rate, self.guide, groups, parent=self, spacing=SPACING.l)
         previews.changed.connect(self._update)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -53,6 +55,7 @@ class OptimizationPreview(QWidget):
     def _update(self) -> None:
         if self.chart is None or not self.isVisible():
             return  # nobody looks; showing it brings it up to date
+        self.guide.follow(self._previews.draft.usable_config("schedule"))
         config = self._previews.draft.usable_config("optimizer", "schedule", "loop")
         length = self._previews.length()
         if config is None or length is None:
