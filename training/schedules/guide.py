@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from training.config.run import alternatives
 from training.config.sections import schedule as sections
+from training.core.durations import read_duration
 from training.schedules.plateau import PlateauState
 from training.schedules.schedule import ScheduleConfig, make_schedule
 
@@ -96,19 +97,13 @@ GUIDE = (
 
 
 def find_row(config: ScheduleConfig) -> GuideRow | None:
-    """The row that ``config`` follows, whatever else is set in it."""
-    for row in GUIDE:
-        same = all(
-            _alike(getattr(config, name, None), value) for name, value in row.settings.items() if name == "warmup"
-        )
-        if row.kind == config.kind and same:
-            return row
-    return next((row for row in GUIDE if row.kind == config.kind), None)
+    """The row that ``config`` follows, whatever else is set in it: with or without a warm-up where that is what tells two apart."""
+    rows = [row for row in GUIDE if type(row.config) is type(config)]
+    return next((row for row in rows if _warms_up(row.config) == _warms_up(config)), rows[0] if rows else None)
 
 
-def _alike(value: object, wanted: object) -> bool:
-    """Whether both are a warm-up, or both none."""
-    return (str(value).startswith("0")) == (str(wanted).startswith("0"))
+def _warms_up(config: ScheduleConfig) -> bool:
+    return isinstance(config, sections.ScheduleSection) and read_duration(config.warmup)[0] > 0
 
 
 def guide_table() -> str:
