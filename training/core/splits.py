@@ -31,23 +31,24 @@ def hold_back_by_class(classes: Tensor, fraction: float, seed: int, stream: str)
     return held
 
 
+def count_closest(sizes: Tensor, wanted: float) -> int:
+    """How many of the first ``sizes`` (n,) come closest to ``wanted`` together; never all."""
+    return min(int(torch.argmin((torch.cumsum(sizes, 0) - wanted).abs())) + 1, len(sizes) - 1)
+
+
 def hold_back_groups(groups: Tensor, fraction: float, seed: int, stream: str) -> Tensor:
     """bool (n,): the samples of whole groups, as many, in an order shuffled by ``seed``, as come closest to the
     fraction together; never of all. ``groups`` are int64 (n,)."""
     names, members, sizes = torch.unique(groups, return_inverse=True, return_counts=True)
     order = permutation(seed, 0, len(names), stream=stream)
-    reached = torch.cumsum(sizes[order], 0)
-    count = int(torch.argmin((reached - fraction * len(groups)).abs())) + 1
-    return torch.isin(members, order[: min(count, len(names) - 1)])
+    return torch.isin(members, order[: count_closest(sizes[order], fraction * len(groups))])
 
 
 def hold_back_newest(moments: Tensor, fraction: float) -> Tensor:
     """bool (n,): the samples of the latest of the ``moments`` (int64 (n,), later is larger), as many moments as come closest to
     the fraction together; never all. Samples of one moment are not parted: what is told of one is told of the others."""
     times, places, sizes = torch.unique(moments, return_inverse=True, return_counts=True)
-    reached = torch.cumsum(sizes.flip(0), 0)
-    count = int(torch.argmin((reached - fraction * len(moments)).abs())) + 1
-    return places >= len(times) - min(count, len(times) - 1)
+    return places >= len(times) - count_closest(sizes.flip(0), fraction * len(moments))
 
 
 def drop_copies(keys: Sequence[bytes], parts: dict[str, Tensor]) -> dict[str, Tensor]:

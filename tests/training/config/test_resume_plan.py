@@ -99,6 +99,13 @@ def test_batches_of_one_are_the_same_windows_unless_a_single_sample_is_left(
     assert finer.continues == continues
 
 
+@pytest.mark.parametrize(("samples", "continues"), [(256, True), (240, False), (20, False), (None, False)])
+def test_a_dropped_batch_is_another_window_unless_none_was_short(samples: int | None, continues: bool) -> None:
+    dropping = sheet("loader.drop_last=true", data=TrainedData(fingerprint="f", training_samples=samples))
+    assert dropping.continues == continues
+    assert continues or any("a step holds other samples (loader.drop_last)" in clause for clause in dropping.ignored)
+
+
 def test_other_weights_are_refused_by_their_settings() -> None:
     other = sheet("model.hidden=[8, 8]")
     assert "model.hidden is changed" in other.refused
