@@ -100,6 +100,7 @@ OBJECTIVES = (
     ),
     Entry(objective.Segmentation, "Semantic segmentation", "objectives.segmentation:make_segmentation", "masks pixels"),
     Entry(objective.LanguageModel, "Language model", "objectives.language_model:make_language_model"),
+    Entry(objective.OwnLoss, "Your own loss", "objectives.own_loss:make_own_loss", "custom loss criterion Python file"),
 )
 
 OPTIMIZERS = (

@@ -81,8 +81,9 @@ def load_trained(checkpoint: Path) -> Trained:
         raise CheckpointError(
             f"{checkpoint}: its manifest does not say enough about data and model ({fault}); choose another checkpoint."
         )
-    objective = make_objective(config.objective, facts, torch.device("cpu"))
-    code = RunFolder(checkpoint.parent.parent).code_file
+    run = RunFolder(checkpoint.parent.parent)
+    loss, code = run.loss_code_file, run.code_file
+    objective = make_objective(config.objective, facts, torch.device("cpu"), loss if loss.is_file() else None)
     model = make_model(config.model, facts, objective.outputs, config.seed, code if code.is_file() else None)
     averaged = AVERAGED in manifest.files  # a file the manifest does not name was not verified
     load_weights(checkpoint, model, averaged=averaged)

@@ -35,6 +35,14 @@ def widen(outputs: Tensor) -> Tensor:
     return outputs if outputs.dtype == torch.float64 else outputs.float()
 
 
+def sum_own(outputs: Tensor, targets: Tensor, own: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """The sum over a batch of the loss ``own``, which answers the mean over its samples (0-dim), or a number for each (n, ...)."""
+    found = own(outputs, targets)
+    return (
+        found * len(targets) if found.dim() == 0 else found.flatten(1).mean(1).sum() if found.dim() > 1 else found.sum()
+    )
+
+
 def stack_terms(*batch: Tensor, functions: Sequence[Callable[..., Any]]) -> Tensor:
     """What each of the functions makes of the batch, 0-dim: (functions,)."""
     return torch.stack([function(*batch) for function in functions])

@@ -11,6 +11,7 @@ from torch import nn
 from training.config import RunConfig
 from training.config.rules.schedule_problems import duration_problems
 from training.config.sections.data.own_data import OwnDataSection
+from training.config.sections.objective import OwnLoss
 from training.config.sections.user_file import UserFile
 from training.data import Data, prepare
 from training.data.normalize import Normalization
@@ -73,7 +74,8 @@ def assemble(
         on_error.callback(data.close)
         give_back_memory()  # files that were unpacked, before the steps take the holes they left
         report_progress("building the model", None)
-        objective = make_objective(config.objective, data.facts, device)
+        own_loss = code.loss_code_file if code and isinstance(config.objective, OwnLoss) else None
+        objective = make_objective(config.objective, data.facts, device, own_loss)
         _refuse_unmeasured(config, objective)
         data.views, data.compares_samples = objective.views, objective.compares_samples
         own_network = code.code_file if code and isinstance(config.model, UserFile) else None

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from training.checkpoints.snapshot import RngState, TrainingState
 from training.config import RunConfig
-from training.config.sections.objective import Distillation
+from training.config.sections.objective import Distillation, OwnLoss
 from training.config.sections.user_file import UserFile
 from training.data import Data, MicroBatches
 from training.engine.device import Numerics
@@ -77,7 +77,7 @@ class Session:
     @property
     def runs_user_code(self) -> bool:
         """Whether code of a person's own (the network's, a teacher's) may draw Python's and NumPy's random numbers."""
-        return isinstance(self.config.model, UserFile) or isinstance(self.config.objective, Distillation)
+        return isinstance(self.config.model, UserFile) or isinstance(self.config.objective, Distillation | OwnLoss)
 
     def seed_user_code(self, what: str) -> AbstractContextManager[None]:
         """For a pass outside training: the person's code draws what follows from the step, and training goes on as if it had

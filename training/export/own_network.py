@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from training.config.sections.objective import OwnLoss
 from training.config.sections.user_file import UserFile
 from training.errors import InputError
 from training.export.literals import ONE_LINE, call, keywords
 from training.facts import DataFacts
 from training.models.own.user_file import arguments_of
+from training.objectives.own_loss import arguments_of as loss_arguments
 from training.own_code.run_file import text_of
 
 
@@ -30,6 +32,20 @@ def write_own_module(
             "and train with that, or export safetensors, torch-export or onnx instead."
         )
     return f"# {words}\n{text.strip()}\n\n\ndef {makes}():\n    return {call_build(config, code, facts, outputs)}\n"
+
+
+def write_own_loss(config: OwnLoss, code: Path | None, outputs: int, words: str) -> str:
+    """The file of a loss below a comment of ``words``, and the function ``make_loss`` that returns it on a device. Raises InputError as
+    ``write_own_module`` does."""
+    signature = text_of(config, "objective", code)
+    if _draws_without_torch(signature.text):
+        raise InputError(
+            "objective.path: the file draws with Python's or NumPy's random numbers, which a script does not repeat; draw with torch "
+            "and train with that, or export safetensors, torch-export or onnx instead."
+        )
+    built = call("build", keywords(**loss_arguments(config, signature, outputs)), ONE_LINE)
+    making = f'    loss = {built}\n    return loss.to(device) if hasattr(loss, "to") else loss\n'
+    return f"# {words}\n{signature.text.strip()}\n\n\ndef make_loss(device):\n{making}"
 
 
 def _draws_without_torch(text: str) -> bool:

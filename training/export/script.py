@@ -14,6 +14,7 @@ from torch import nn
 
 import training
 from training.config.rules.schedule_problems import goes_by_epochs
+from training.config.sections.objective import OwnLoss
 from training.config.sections.schedule import OneCycle, ScheduleSection
 from training.config.sections.user_file import UserFile
 from training.core import counter_rng
@@ -31,7 +32,7 @@ from training.export.listings.rows_listing import has_same_rows
 from training.export.listings.teacher_listing import has_same_teacher, render_teacher, teacher_bytes
 from training.export.listings.weights_listing import has_same_beginning, has_same_state
 from training.export.literals import prose
-from training.export.own_network import write_own_module
+from training.export.own_network import write_own_loss, write_own_module
 from training.export.place import make_parents, remove_made
 from training.export.source import SecondFile, import_source, module_beside
 from training.models import make_model
@@ -144,6 +145,12 @@ def render_beside(bundle: ExportBundle, file: str) -> list[SecondFile]:
         words = f"The network that {prose(file)} trains. {_MARK}{training.__version__}: below are its own words."
         text = write_own_module(config, bundle.code_file, bundle.facts, bundle.objective.outputs, "make_model", words)
         found.append(SecondFile(module_beside("network", file), text, "make_model"))
+    objective = bundle.config.objective
+    if isinstance(objective, OwnLoss):
+        code = bundle.run.loss_code_file
+        words = f"The loss that {prose(file)} minimizes. {_MARK}{training.__version__}: below are its own words."
+        text = write_own_loss(objective, code, bundle.objective.outputs, words)
+        found.append(SecondFile(module_beside("loss", file), text, "make_loss"))
     if bundle.teacher is not None:
         found.append(render_teacher(bundle, file))
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from training import catalog
 from training.config.sections.objective import Objective as ObjectiveConfig
+from training.config.sections.objective import OwnLoss
 from training.core.losses import Loss
 from training.core.scores import Metric
 from training.errors import InputError
@@ -68,10 +70,14 @@ def bind(function: Callable[..., Any], **arguments: Any) -> Callable[..., Any]:
     return partial(function, **{name: value for name, value in arguments.items() if value is not None})
 
 
-def make_objective(config: ObjectiveConfig, facts: DataFacts, device: torch.device) -> Objective:
-    """The objective ``config`` describes for such data, on ``device``. Raises InputError when the data does not suit it."""
+def make_objective(
+    config: ObjectiveConfig, facts: DataFacts, device: torch.device, code: Path | None = None
+) -> Objective:
+    """The objective ``config`` describes for such data, on ``device``. ``code`` is a run's copy of a loss that a person wrote. Raises InputError when the data does not suit it."""
     if facts.target in ("class", "mask", "tokens") and len(facts.names) < 2:
         only = f" ({facts.names[0]})" if facts.names else ""
         raise InputError(f"dataset: there is only one class{only}, so there is nothing to learn.", "Add another.")
     make: Callable[..., Objective] = catalog.resolve(catalog.entry("objective", config.kind))
+    if isinstance(config, OwnLoss):
+        make = partial(make, code=code)
     return make(config, facts, device)

@@ -34,5 +34,12 @@ RECIPES: Mapping[tuple[str, Target], str] = {
     ("table", "values"): "table-values",
     ("ranking", "ranks"): "ranking",
     ("text", "tokens"): "gpt",
+    ("user_dataset", "class"): "spiral",
+    ("user_dataset", "labels"): "spiral",
+    ("user_dataset", "values"): "spiral",
+    ("user_images", "class"): "pictures",
+    ("user_images", "labels"): "labels",
+    ("user_images", "values"): "pictures",
+    ("user_images", "mask"): "segmentation",
 }
 """The preset for each kind of data and what is to be learned of it; another task than the preset's own is exchanged in it."""

@@ -14,10 +14,10 @@ from training.config import RunConfig
 from training.config.consent import agree, is_agreed
 from training.config.files import apply_overrides, config_data
 from training.config.paths import with_absolute_paths
-from training.config.rules.signature import DATASET, NETWORK, Purpose, read_signature
+from training.config.rules.signature import DATASET, LOSS, NETWORK, Purpose, read_signature
 from training.config.rules.teacher_file import is_code
 from training.config.sections.data.own_data import OWN_DATA
-from training.config.sections.objective import Distillation
+from training.config.sections.objective import Distillation, OwnLoss
 from training.config.sections.own_file import explain_distrust
 from training.config.sections.user_file import UserFile
 from training.errors import CheckpointError, InputError, Problem
@@ -56,9 +56,12 @@ def trust_settings(data: Mapping[str, Toml], folder: Path) -> list[str]:
 
 
 def trust_run(folder: RunFolder) -> None:
-    """Agree to the network that a run keeps. Raises InputError when there is none to be read."""
-    if isinstance(folder.config().model, UserFile):
+    """Agree to the network and the loss that a run keeps. Raises InputError when there is none to be read."""
+    config = folder.config()
+    if isinstance(config.model, UserFile):
         _agree_to([Code(folder.code_file, None)])
+    if isinstance(config.objective, OwnLoss):
+        _agree_to([Code(folder.loss_code_file, None, purpose=LOSS)])
 
 
 def trust_resume(folder: RunFolder, overrides: Sequence[str]) -> list[str]:
@@ -123,6 +126,7 @@ def _find_code(settings: Mapping[str, Toml], run: RunFolder | None = None) -> It
     for name, kinds, purpose, kept in (
         ("dataset", OWN_DATA, DATASET, run and run.dataset_code_file),
         ("model", (_KIND,), NETWORK, run and run.code_file),
+        ("objective", ("user_loss",), LOSS, run and run.loss_code_file),
     ):
         section = read_table(settings, name)
         if section.get("kind") in kinds and isinstance(path := section.get("path"), str):

@@ -11,6 +11,7 @@ checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    label
 places.json        where the data lies and what computes on machines the run was carried to
 network.py         the code of a network that a person wrote, as it ran
 dataset.py         the same of a Dataset
+loss.py            and of a loss
 profile.json       where the time of its steps went, once somebody asked
 evaluation.json    which class was taken for which at the best validation and the test
 boundary.bin       what a network answers over the plane of its two inputs, validation by validation
@@ -87,6 +88,7 @@ class RunFolder:
     boundary_file = _Entry("boundary.bin")
     code_file = _Entry("network.py")
     dataset_code_file = _Entry("dataset.py")
+    loss_code_file = _Entry("loss.py")
     profile_file = _Entry("profile.json")
     log_file = _Entry("log.txt")
     exports = _Entry("exports")

@@ -48,7 +48,7 @@ def test_every_bad_value_disables_start_with_the_reason(
         False
     )  # what Start waits for is tried elsewhere, and so is what the data tell of other kinds
     page.previews.dataset.answer = None
-    for kind in [kind for kind in kinds(section) if kind != "user_file"] or [""]:
+    for kind in [kind for kind in kinds(section) if not kind.startswith("user_")] or [""]:
         draft = Draft()  # of its own: each kind of data that is tried would be shown by the page
         for spec in settings_of(draft, section, kind, tmp_path):
             with named(section, kind, spec):

@@ -338,6 +338,16 @@ def test_a_large_dataset_that_says_its_targets_is_not_read_through(tmp_path: Pat
     assert inspect_dataset(small_run(written(tmp_path, wrong))).counts["train"][1] > 500
 
 
+def test_a_table_network_refuses_what_is_no_row(tmp_path: Path, capsys: Captured) -> None:
+    text = SMALL.replace("torch.full((3,), float(index))", "torch.full((3, 4), float(index))")
+    config = small_run(written(tmp_path, text), model={"kind": "tabular", "hidden": [4]})
+    (tmp_path / "run.toml").write_text(dump_config(config), encoding="utf-8")
+    assert main(["run", str(tmp_path / "run.toml"), "--workspace", str(tmp_path / "ws")]) == 2
+    assert "model.kind: tabular takes rows of numbers, but samples are 3 x 4; choose mlp" in capsys.readouterr().err
+    flat = small_run(written(tmp_path, text), loop={"batch_size": 4, "max_steps": 1})
+    assert start_run(flat, tmp_path / "ws").status == "completed"
+
+
 COLLATE = """
 import torch
 from torch.nn.utils.rnn import pad_sequence

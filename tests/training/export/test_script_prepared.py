@@ -67,6 +67,7 @@ def test_samples_are_written_a_few_at_a_time(tmp_path: Path) -> None:
 
         layout, target, shape, classes, fingerprint = "image", "class", (3, 100, 100), ("a", "b"), "of these"
         targets = torch.arange(1000) % 2
+        float_pixels = False
         asked: list[int]
 
         def read(self, indices: Tensor) -> Tensor:

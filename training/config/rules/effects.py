@@ -36,7 +36,7 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
         "normalization": "normalise",
     },
     "objective": {
-        "loss": "kind loss label_smoothing balanced class_weights ignore_index pos_weight delta standardise mse_weight "
+        "loss": "kind loss task path trusted arguments label_smoothing balanced class_weights ignore_index pos_weight delta standardise mse_weight "
         "l1_weight huber_weight mining normalize views margin teacher teacher_weights teacher_arguments teacher_inputs temperature alpha "
         "dice_weight smooth",
         "shape": "embedding_size",

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args
 
 from training.config.rules.teacher_file import teacher_problems
-from training.config.run import RunConfig
+from training.config.run import RunConfig, task_kinds
 from training.config.sections.data.image_section import ImageSection
 from training.config.sections.embedding import Embedding
 from training.config.sections.objective import (
     Classification,
     Distillation,
     Objective,
+    OwnLoss,
     Regression,
     Segmentation,
 )
+from training.config.sections.own_file import own_file_problems
 from training.errors import Problem
+from training.facts import Target
 
 _MIXING = ("mixup_alpha", "cutmix_alpha")
 
@@ -41,10 +45,32 @@ def objective_problems(config: RunConfig) -> Iterator[Problem]:
         yield from _embedding_problems(config, objective)
     if isinstance(objective, Distillation):
         yield from teacher_problems(objective)
+    if isinstance(objective, OwnLoss):
+        yield from own_file_problems(objective, "objective")
+        yield from _own_loss_problems(config, objective)
+    yield from _sum_problems(objective)
+
+
+def _sum_problems(objective: Objective) -> Iterator[Problem]:
+    """A weighted sum of nothing."""
     if isinstance(objective, Regression) and objective.loss == "weighted_sum":
         weights = ("mse_weight", "l1_weight", "huber_weight")
         if not any(getattr(objective, name) for name in weights):
             yield Problem("objective.loss", f"all of {', '.join(weights)} are 0; raise one of them.")
+
+
+def _own_loss_problems(config: RunConfig, objective: OwnLoss) -> Iterator[Problem]:
+    """Metrics of another task than the data is for."""
+    target = config.dataset.target
+    if target is None or target in objective.measured.takes or target not in objective.takes:
+        return
+    tasks = [task for task in get_args(OwnLoss.model_fields["task"].annotation) if target in _takes(task)]
+    what = f"{objective.task} cannot be measured with what {config.dataset.kind} gives; choose {tasks[0]}."
+    yield Problem("objective.task", what, {"objective.task": tasks[0]})
+
+
+def _takes(task: str) -> tuple[Target, ...]:
+    return task_kinds()[task].takes
 
 
 def _embedding_problems(config: RunConfig, objective: Embedding) -> Iterator[Problem]:

@@ -53,6 +53,12 @@ NETWORK = Purpose(
     frozenset(FILLED),
     "is filled in from the data",
 )
+LOSS = Purpose(
+    "the loss, a torch.nn.Module or a function of outputs and targets",
+    f"def {FUNCTION}(weight: float = 1.0)",
+    frozenset({"classes", "num_classes", "outputs"}),
+    "is filled in from the data",
+)
 DATASET = Purpose(
     "the torch Dataset",
     f"def {FUNCTION}(split: str, size: int = 64)",

@@ -40,7 +40,7 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
     wrong_task = not set(targets) & set(objective.takes)
     if wrong_task:
         others = [kind for kind, task in task_kinds().items() if set(targets) & set(task.takes)]
-        others = [kind for kind in others if kind != "binary"]  # which needs exactly two classes
+        others = [kind for kind in others if kind not in ("binary", "user_loss")]  # which needs exactly two classes
         fix |= {"objective.kind": others[0]} if others else {}
     answers = {"place" if target in ("mask", "tokens") else "sample" for target in targets}
     fits = dataset.layout in model.takes and bool(answers & set(model.answers))

@@ -10,9 +10,10 @@ from pydantic import Field
 
 from training.config.field_spec import FieldSpec
 from training.config.fields import Fraction, ShareAboveZero, ShareBelowOne, advanced, setting
+from training.config.rules.signature import LOSS
 from training.config.sections.embedding import Embedding
 from training.config.sections.objective_section import ObjectiveSection
-from training.config.sections.own_file import Argument
+from training.config.sections.own_file import Argument, OwnFile
 from training.config.sections.user_file import UserFile
 from training.facts import IGNORED
 from training.toml_text import Toml
@@ -291,6 +292,43 @@ class LanguageModel(ObjectiveSection):
     )
 
 
+class OwnLoss(ObjectiveSection, OwnFile):
+    """A loss of your own: a Python file with a function build(...) that returns it; what is measured beside it is a task's."""
+
+    takes = ("class", "labels", "values", "mask")
+    purpose = LOSS
+
+    kind: Literal["user_loss"] = "user_loss"
+    path: str = setting(
+        title="Python file",
+        help="A file that defines build(...), which returns the loss: a torch.nn.Module or a function of outputs and targets that "
+        "answers the batch's mean, or a number for each sample. Its parameters become settings here; classes is filled in from the data.",
+        path="file",
+        min_length=1,
+    )
+    task: Literal["classification", "multi_label", "regression", "segmentation"] = setting(
+        "classification",
+        "Task",
+        "What the outputs are taken for, and what is measured beside the loss: class logits, logits of labels, values in their own unit, "
+        "or class logits of pixels.",
+        labels={"multi_label": "Multi-label classification", "segmentation": "Semantic segmentation"},
+    )
+    arguments: dict[str, Argument] = setting(
+        {}, "Arguments of build()", "What build(...) is called with, besides what the data fills in."
+    )
+
+    @property
+    def measured(self) -> Classification | MultiLabel | Regression | Segmentation:
+        """The task whose metrics are reported."""
+        if self.task == "regression":
+            return Regression(standardise=False)
+        return {"classification": Classification, "multi_label": MultiLabel, "segmentation": Segmentation}[self.task]()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        return self.measured.metrics
+
+
 Objective = Annotated[
     Classification
     | Binary
@@ -300,6 +338,7 @@ Objective = Annotated[
     | Distillation
     | Embedding
     | Segmentation
-    | LanguageModel,
+    | LanguageModel
+    | OwnLoss,
     Field(discriminator="kind"),
 ]

@@ -12,6 +12,7 @@ from typing import Any
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
 from training.config.sections.data.own_data import OwnDataSection
+from training.config.sections.objective import OwnLoss
 from training.config.sections.user_file import UserFile
 from training.data_report import DataReport
 from training.engine.assemble import assemble
@@ -171,6 +172,8 @@ def _keep_code(folder: RunFolder, config: RunConfig, restore: Restore | None) ->
         keep_code(config.model, "model", folder.code_file, *([before.code_file] if before else []))
     if isinstance(config.dataset, OwnDataSection):
         keep_code(config.dataset, "dataset", folder.dataset_code_file, *([before.dataset_code_file] if before else []))
+    if isinstance(config.objective, OwnLoss):
+        keep_code(config.objective, "objective", folder.loss_code_file, *([before.loss_code_file] if before else []))
     return folder
 
 

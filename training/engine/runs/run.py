@@ -13,6 +13,7 @@ from training.config.diff import Change, diff
 from training.config.files import config_data
 from training.config.paths import with_changed_paths_absolute
 from training.config.sections.data.own_data import OwnDataSection
+from training.config.sections.objective import OwnLoss
 from training.engine.device import choose_device, replace_missing_device
 from training.engine.recovery.origin import refuse_other_teacher
 from training.engine.recovery.restore import Branch, FromStart, Resume, refuse_by_sheet, refuse_other_settings
@@ -33,7 +34,8 @@ from training.toml_text import Toml
 OWN: tuple[str, ...] = ("model.",)
 """A run's folder holds all of the network that goes on: weights, and the code of a person's own file."""
 OWN_DATASET = ("dataset.path", "dataset.trusted", "dataset.arguments")
-"""And the code of a person's own Dataset."""
+OWN_LOSS = ("objective.path", "objective.trusted", "objective.arguments")
+"""And the code of a person's own Dataset, and loss."""
 
 __all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run"]
 
@@ -225,6 +227,7 @@ def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
         parse_config(config_data(config), folder.id)
     except ConfigError as error:
         of_code = OWN + (OWN_DATASET if isinstance(config.dataset, OwnDataSection) else ())
+        of_code += OWN_LOSS if isinstance(config.objective, OwnLoss) else ()
         problems = [problem for problem in error.problems if not problem.path.startswith(of_code)]
         if not problems:
             return

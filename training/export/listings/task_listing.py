@@ -17,6 +17,7 @@ from training.core.losses import Loss
 from training.core.scores import Metric
 from training.export.bundle import ExportBundle
 from training.export.literals import Setting, call, code, setting
+from training.objectives.own_loss import CheckedLoss
 
 TRUTH = {
     "class": "classes",
@@ -116,6 +117,8 @@ class _Calls:
         if isinstance(value, Tensor):
             self.tensors[argument] = self._name(value.tolist(), argument)
             return argument
+        if isinstance(value, CheckedLoss):
+            return "make_loss(device)"
         if callable(value):
             modules = {"torch.": torch, "nn.functional.": functional}
             found = [name for name, module in modules.items() if getattr(module, value.__name__, None) is value]

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from training.config.sections.data.tabular import Tabular
+from training.errors import InputError
 from training.facts import DataFacts
 from training.models.networks.mlp import answer_items, make_hidden
 
@@ -15,7 +16,12 @@ _MOST_NUMBERS = 50
 
 
 def make_tabular(config: Tabular, facts: DataFacts, outputs: int) -> nn.Module:
-    """For vectors (B, F), or for each item of lists (B, L, F); raises InputError for batch norm over items."""
+    """For vectors (B, F), or for each item of lists (B, L, F); raises InputError for batch norm over items, and for vectors that are none."""
+    if facts.layout == "vector" and len(facts.shape) > 1:
+        raise InputError(
+            f"model.kind: tabular takes rows of numbers, but samples are {' x '.join(map(str, facts.shape))}; choose mlp, or a network of your own.",
+            fix={"model.kind": "mlp"},
+        )
     columns = facts.shape[-1]
     features = EmbeddedFeatures(
         facts.categories or (0,) * columns, config.embedding_size, config.frequencies, config.frequency_scale
