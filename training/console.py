@@ -52,6 +52,7 @@ class Console:
     def __init__(self) -> None:
         self._live = LiveLine()
         self._last = 0.0
+        self._parts: list[Part] = []  # of the line that changes, as it was drawn last
         self._started: AttemptStarted | None = None
         self._folder: RunFolder | None = None
         self._meter = ProgressMeter()
@@ -79,7 +80,7 @@ class Console:
         self._meter.see_event(event)
         if isinstance(event, AttemptStarted):
             self._started = event
-            self._validated, self._dropped, self._epoch_told = None, None, 0
+            self._validated, self._dropped, self._epoch_told, self._parts = None, None, 0, []
             if self._folder is not None:
                 self._line(f"run {self._folder.id} in {self._folder.path}")
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
@@ -106,7 +107,10 @@ class Console:
             self.profiled = True
         elif isinstance(event, PhaseChanged):
             share = "" if event.fraction is None else f" {event.fraction:.0%}"
-            self._live.draw([Part(f"{event.phase}{share}...")])
+            phase = [Part(f"{event.phase}{share}...")]
+            if event.phase == "training" and self._parts:
+                phase = []  # which the figures say
+            self._live.draw([*self._parts, *phase])
 
     def clear(self) -> None:
         """Take the live line away, before others write."""
@@ -122,7 +126,8 @@ class Console:
         if time.monotonic() - self._last < REDRAW_SECONDS:
             return
         self._last = time.monotonic()
-        self._live.draw(_format_progress(self._meter.progress(), newest[-1]))
+        self._parts = _format_progress(self._meter.progress(), newest[-1])
+        self._live.draw(self._parts)
 
     def print_end(self, record: StatusRecord) -> None:
         """The run's last word."""

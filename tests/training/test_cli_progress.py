@@ -73,6 +73,7 @@ def test_the_live_line_of_a_terminal_fits_and_names_its_figures(config: Path, tm
     assert all(len(line) <= columns for line in live)
     if columns == 80:
         assert any(re.search(r"loss \S+  grad norm \S+  lr \S+", line) for line in live)
+        assert any(line.endswith("  validating...") for line in live)  # which does not take the figures away
     dumb = subprocess.run(terminal, capture_output=True, text=True, check=True, env=variables | {"TERM": "dumb"})
     assert "\x1b" not in dumb.stdout
     assert EPOCH.search(dumb.stdout)

@@ -225,7 +225,7 @@ class TrainPage(QWidget):
         if isinstance(event, AttemptStarted):
             self._name_quality()
             self.system.device.setText(event.device)
-            self.system.device.setToolTip(event.device_note)
+            self.system.device_row.setToolTip(event.device_note)
             self.numbers.truncate(event.step)
         elif isinstance(event, PhaseChanged) and event.phase == "preparing data" and event.fraction is None:
             self.findings.clear()  # an attempt begins; what it finds in its data comes before it is announced

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from studio.engine.state import RunState
 from studio.state.runs.live_run import LiveRun
-from studio.theme import SPACING
-from studio.widgets import IconLabel, SteadyLabel, hbox, label
+from studio.theme import SPACING, set_role
+from studio.widgets import ElidedLabel, IconLabel, SteadyLabel, hbox, in_widget
 from training.errors import format_bytes
 from training.runs.records.gpu_memory import describe_gpu_memory
 from training.runs.records.series import Rows
 
 _WAIT_WARNING = 0.3  # share of the time spent waiting for data from which the loader is the bottleneck
+_GPU_COLUMNS = ("gpu_allocated_mb", "gpu_memory_mb", "gpu_peak_mb")
+_GPU_WORDS = (
+    "Allocated is what tensors hold, reserved what PyTorch keeps for them, peak the most that tensors have held since the run was "
+    "started or resumed."
+)
 
 
 class SystemStrip(QWidget):
@@ -30,22 +36,20 @@ class SystemStrip(QWidget):
         row = hbox(parent=self, spacing=SPACING.xs, margins=(SPACING.xs, 0, SPACING.xs, 0))
         self._cpu = self._add(row, "cpu", "CPU use of the engine, of all cores")
         self._memory = self._add(row, "layers", "Memory of the engine")
-        self._gpu = self._add(
-            row,
-            "bolt",
-            "GPU use and memory: what tensors hold (allocated), what PyTorch keeps for them (reserved), and the most that tensors have held",
-        )
+        self._gpu = self._add(row, "bolt", _GPU_WORDS)
         self._wait = self._add(row, "clock", "Share of the time the engine waits for data")
-        row.addStretch(1)
-        self.device = label("", "caption")
-        row.addWidget(self.device)
+        self.device = ElidedLabel("", Qt.TextElideMode.ElideRight)
+        self.device.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        set_role(self.device, "caption")
+        self.device_row = in_widget(hbox((self.device, 1)))  # its tool tip is not the label's, which is its whole text
+        row.addWidget(self.device_row, 1)
         self.clear()
 
     def clear(self) -> None:
         """Another run."""
         self._clear_figures()
         self.device.setText("")
-        self.device.setToolTip("")
+        self.device_row.setToolTip("")
 
     @Slot()
     def _on_looked(self) -> None:
@@ -62,8 +66,9 @@ class SystemStrip(QWidget):
         last = rows[-1]
         self._show(self._cpu, "CPU", _share(float(last["cpu_share"])))
         self._show(self._memory, "Memory", _mebibytes(float(last["memory_mb"])))
-        gpu = [_share(float(last["gpu_share"])), describe_gpu_memory(last)]
+        gpu = [_share(float(last["gpu_share"])), _gpu_memory(last)]
         self._show(self._gpu, "GPU", ", ".join(part for part in gpu if part))
+        self._gpu.setToolTip(f"GPU memory: {describe_gpu_memory(last)}.\n{_GPU_WORDS}")
         wait = float(rows["wait_share"][-10:].mean())
         self._show(self._wait, "Data-loading stall", _share(wait), warn=wait > _WAIT_WARNING)
 
@@ -84,7 +89,7 @@ class _Figure(QWidget):
         super().__init__()
         self._text = SteadyLabel("caption")
         self.setToolTip(tooltip)
-        hbox(IconLabel(icon_name, 15), self._text, parent=self, spacing=SPACING.xs + 1, margins=(0, 0, SPACING.m, 0))
+        hbox(IconLabel(icon_name, 15), self._text, parent=self, spacing=SPACING.xs + 1, margins=(0, 0, SPACING.s, 0))
 
     def set_text(self, text: str, warn: bool) -> None:
         self._text.setText(text)
@@ -95,6 +100,15 @@ class _Figure(QWidget):
 
 def _share(value: float) -> str:
     return f"{value:.0%}" if math.isfinite(value) and value >= 0 else ""
+
+
+def _gpu_memory(row: Any) -> str:
+    """``315 of 537 MB, peak 472 MB``: allocated, reserved and the most that was allocated."""
+    allocated, reserved, peak = (_mebibytes(float(row[name])) for name in _GPU_COLUMNS)
+    if not allocated:
+        return reserved  # all that earlier versions measured
+    number, _, unit = allocated.partition(" ")
+    return f"{number if reserved.endswith(f' {unit}') else allocated} of {reserved}, peak {peak}"
 
 
 def _mebibytes(value: float) -> str:
