@@ -10,7 +10,6 @@ from studio.actions.question import Answer, ask
 from studio.engine.state import RunAction, is_enabled
 from studio.state.context import AppContext
 from studio.state.runs.set_aside import Stretch, steps_between
-from studio.state.runs.way_on import START_OVER, way_on
 from training.control import Command
 from training.errors import InputError, format_bytes, pluralize
 from training.runs.folder import RunFolder
@@ -24,24 +23,28 @@ def pause_or_continue(context: AppContext) -> None:
     context.live.ask(Command.CONTINUE if paused else Command.PAUSE)
 
 
-def delete_run(context: AppContext, parent: QWidget, folder: RunFolder) -> bool:
-    """Ask, then remove the run with all its checkpoints; returns whether it was wanted."""
-    way = way_on(folder)
-    held = f"{way.kept} Its folder" if way is START_OVER else "Its folder with all checkpoints and curves"
-    answer = ask(
-        parent,
-        f"Delete the run “{folder.status().name or folder.id}”?",
-        f"{held} is removed for good:\n{folder.path}",
-        (Answer("delete", "Delete", "danger"),),
-    )
-    if not answer:
-        return False
+def delete_run(context: AppContext, folder: RunFolder) -> bool:
+    """Move the run into the trash, with a notice that brings it back; returns whether it could be tried."""
+    name = folder.status().name or folder.id
     if context.live.folder is not None and context.live.folder.path == folder.path:
         if context.live.live:
             context.notifier.notify("This run is being trained. Stop it first.", "warning")
             return False
         context.live.detach()
-    context.library.delete(folder, lambda error: context.notifier.notify(str(error), "danger", title="Not deleted"))
+
+    def tell(trashed: RunFolder) -> None:
+        context.notifier.notify(
+            "It takes its room on the disk until the trash is emptied.",
+            title=f"“{name}” is in the trash",
+            action_text="Undo",
+            action=lambda: context.library.restore(trashed, fail),
+            subject=f"trash {folder.id}",
+        )
+
+    def fail(error: Exception) -> None:
+        context.notifier.notify(str(error), "danger", title="The trash was not changed")
+
+    context.library.throw_away(folder, tell, fail)
     return True
 
 

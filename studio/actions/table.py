@@ -96,6 +96,7 @@ ACTIONS = (
         enabled=lambda c: c.draft.config() is not None,
     ),
     Action("open_workspace", "Open workspace folder", "File", "folder"),
+    Action("trash", "Trash …", "File", "trash"),
     Action("preferences", "Preferences …", "File", "settings", "Ctrl+,"),
     Action("quit", "Quit", "File", "", "Ctrl+Q"),
     Action("undo", "Undo a setting", "Edit", "undo", "Ctrl+Z", _undo, lambda c: c.draft.can_undo, page="setup"),

@@ -14,6 +14,7 @@ from studio import identity
 from studio.actions.configurations import ask_and_open, ask_and_save
 from studio.actions.files import reveal
 from studio.actions.table import ActionSet
+from studio.actions.trash_dialog import TrashDialog
 from studio.engine.messages import EngineDeath
 from studio.engine.state import LIVE, RunState
 from studio.forms.consent_editor import ask_to_run
@@ -54,6 +55,7 @@ class MainController(QObject):
                 "open_config": lambda: ask_and_open(context, window),
                 "save_config": lambda: ask_and_save(context, window),
                 "open_workspace": self._open_workspace,
+                "trash": lambda: TrashDialog(context, window).exec(),
                 "preferences": self.show_preferences,
                 "help": self._help_here,
                 "about": lambda: AboutDialog(window).exec(),

@@ -130,7 +130,7 @@ class StartNotices(QWidget):
         self._context.watch(run.folder.path)
 
     def _delete(self, run: RunSummary) -> None:
-        if self._interrupted is not None and delete_run(self._context, self, run.folder):
+        if self._interrupted is not None and delete_run(self._context, run.folder):
             self._interrupted.hide()
             self.fold()
 

@@ -32,7 +32,7 @@ from studio.widgets import Card, ElidedLabel, StatusPill, Stretch, button, hbox,
 from training.catalog.summary import summarize
 from training.config import RunConfig
 from training.data_report import DataReport
-from training.errors import TrainingError, format_duration
+from training.errors import TrainingError, format_bytes, format_duration
 from training.events import AttemptStarted, DataPrepared, Event, Failed, Stopped
 from training.runs.records.forms import StatusRecord
 from training.runs.records.progress import best_of
@@ -73,7 +73,7 @@ class RunDetail(QWidget):
         )
         self.watch = button("Watch", "eye", tooltip="Show this run on the Train page")
         self.open = icon_button("folder", "Open the run's folder")
-        self.delete = icon_button("trash", "Delete this run")
+        self.delete = icon_button("trash", "Move this run to the trash")
         self.close_button = icon_button("cross", "Close", clicked=self.closed)
         self.outcome = OutcomeBanner()
         self.curves = RunCurves(context.settings)
@@ -145,7 +145,7 @@ class RunDetail(QWidget):
         self.branch.clicked.connect(self._on_branch_clicked)
         self.watch.clicked.connect(self._with_run(lambda run: self._context.watch(run.folder.path)))
         self.open.clicked.connect(self._with_run(lambda run: reveal(run.folder.path)))
-        self.delete.clicked.connect(self._with_run(lambda run: delete_run(self._context, self, run.folder)))
+        self.delete.clicked.connect(self._with_run(lambda run: delete_run(self._context, run.folder)))
         self.resume.clicked.connect(self._with_run(lambda run: self._context.resume(run.folder.path)))
         self.outcome.apply_asked.connect(self._apply)
         self.outcome.delete_asked.connect(self.delete.click)
@@ -266,6 +266,8 @@ def _facts(run: RunSummary) -> str:
     step, total = record.step, record.total_steps
     parts.append(f"step {step:,} of {total:,}" if total else f"step {step:,}")
     parts.append(format_duration(run.duration))
+    if run.size is not None:
+        parts.append(format_bytes(run.size))
     if run.parent:
         parts.append(f"branched from {run.parent}")
     return " · ".join(parts)

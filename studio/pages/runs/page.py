@@ -8,17 +8,19 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
     QLineEdit,
+    QSplitter,
     QStackedLayout,
     QTableView,
     QWidget,
 )
 
+from studio.actions.trash_dialog import TrashDialog, describe_trash
 from studio.charts.sparkline import SparklineDelegate
 from studio.pages.runs.detail import RunDetail
 from studio.panels.delegates import StatusDelegate
 from studio.panels.run_words import UNLISTED
 from studio.state.context import AppContext
-from studio.state.runs.run_library import RunSummary
+from studio.state.runs.run_library import WORKING, RunSummary
 from studio.state.runs.run_table import (
     BEST,
     DATASET,
@@ -27,6 +29,7 @@ from studio.state.runs.run_table import (
     MODEL,
     NAME,
     RUN_ROLE,
+    SIZE,
     SPARK_ROLE,
     STARTED,
     STATUS,
@@ -34,7 +37,7 @@ from studio.state.runs.run_table import (
     RunTableModel,
 )
 from studio.theme import SPACING, icon
-from studio.widgets import STRETCH, ComboBox, EmptyState, hbox, in_widget, label, scroll_area, vbox
+from studio.widgets import STRETCH, ComboBox, EmptyState, button, hbox, in_widget, label, scroll_area, vbox
 
 _REFRESH = 2000  # milliseconds between two looks while the page is seen and something is being trained
 
@@ -56,9 +59,8 @@ _NOTHING = (
 _NO_MATCH = ("No run matches", "Search for other words, or choose another status.", "Show all runs")
 _ROW_HEIGHT = 38
 _ROWS_BESIDE_DETAIL = 5
-_NARROW = 860
-_LEFT_OUT_WHEN_NARROW = (STEP, DATASET, MODEL, DURATION)
-_LEAST_WIDTHS = {STATUS: 100, BEST: 80, LOSS: 84, STEP: 92, DATASET: 92, MODEL: 92, STARTED: 92, DURATION: 92}
+_LEFT_OUT_BELOW = {STEP: 860, DATASET: 860, MODEL: 860, DURATION: 860, SIZE: 1150}  # pixels of the page's width
+_LEAST_WIDTHS = {STATUS: 100, BEST: 80, LOSS: 84, STEP: 92, DATASET: 92, MODEL: 92, STARTED: 92, DURATION: 92, SIZE: 80}
 
 
 class RunsPage(QWidget):
@@ -77,11 +79,13 @@ class RunsPage(QWidget):
         for title, _statuses in _FILTERS:
             self.status.addItem(title)
         self.count = label("", "caption")
+        self.trash = button("", "trash", "ghost", clicked=lambda: TrashDialog(context, self).exec())
         self.table = self._make_table()
         self.detail = RunDetail(context)
         self.detail.hide()
         self.empty = EmptyState("runs", *_READING)
         self.no_match = EmptyState("search", *_NO_MATCH)
+        self._table_height = 0  # as the person left it; 0 for what fits
         self._timer = QTimer(self, interval=_REFRESH)
         self._lay_out()
         self._connect()
@@ -109,9 +113,16 @@ class RunsPage(QWidget):
 
     def _lay_out(self) -> None:
         self.search.setMinimumWidth(200)
-        top = hbox(label("Runs", "title"), self.count, STRETCH, (self.search, 1), self.status)
-        parts = (top, (self.table, 1), (self.no_match, 1), (self.detail, 3))
-        self._content = scroll_area(in_widget(vbox(*parts, spacing=SPACING.m, margins=SPACING.l)))
+        top = hbox(label("Runs", "title"), self.count, STRETCH, (self.search, 1), self.status, self.trash)
+        self._split = QSplitter(Qt.Orientation.Vertical)
+        self._split.setHandleWidth(SPACING.m)
+        self._split.addWidget(in_widget(vbox((self.table, 1), (self.no_match, 1))))
+        self._area = scroll_area(self.detail)
+        self._area.hide()
+        self._split.addWidget(self._area)
+        self._split.setCollapsible(1, False)
+        self._split.splitterMoved.connect(self._on_split_moved)
+        self._content = in_widget(vbox(top, (self._split, 1), spacing=SPACING.m, margins=SPACING.l))
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._content)
@@ -149,6 +160,9 @@ class RunsPage(QWidget):
         elif library.problem:
             self.empty.set_content("warning", UNLISTED, library.problem)
         self._stack.setCurrentWidget(self._content if library.runs else self.empty)
+        self.trash.setVisible(bool(library.trash))
+        self.trash.setText(f"Trash ({len(library.trash)})")
+        self.trash.setToolTip(f"{describe_trash(library.trash)}: restore them, or delete them for good")
         run = self.find_chosen()
         if run is not None:
             self.detail.show_run(run)
@@ -157,17 +171,23 @@ class RunsPage(QWidget):
     @Slot()
     def _on_selected(self) -> None:
         run = self.find_chosen()
+        opened = run is not None and self._area.isHidden()
         self.detail.setVisible(run is not None)
-        self._set_table_height(run is not None)
+        self._area.setVisible(run is not None)
+        if opened:
+            self._share_height()
         if run is not None:
             self.detail.show_run(run)
 
-    def _set_table_height(self, with_detail: bool) -> None:
-        """Beside a chosen run the table keeps a few rows; alone it takes the page."""
+    def _share_height(self) -> None:
+        """Beside a chosen run the table keeps a few rows, unless the person has given it another height."""
         rows = min(max(self.model.rowCount(), 1), _ROWS_BESIDE_DETAIL)
-        height = self.table.horizontalHeader().sizeHint().height() + rows * _ROW_HEIGHT + 4
-        self.table.setMinimumHeight(height if with_detail else 320)
-        self.table.setMaximumHeight(height if with_detail else 16777215)  # Qt's "no limit"
+        height = self._table_height or self.table.horizontalHeader().sizeHint().height() + rows * _ROW_HEIGHT + 4
+        self._split.setSizes([height, max(self._split.height() - height, 1)])
+
+    @Slot()
+    def _on_split_moved(self) -> None:
+        self._table_height = self._split.sizes()[0]
 
     @Slot()
     def _update_count(self) -> None:
@@ -175,7 +195,6 @@ class RunsPage(QWidget):
         for column, least in _LEAST_WIDTHS.items():  # none is cut; the name takes what is left
             needed = max(self.table.sizeHintForColumn(column), self.table.horizontalHeader().sectionSizeHint(column))
             self.table.setColumnWidth(column, max(least, needed))
-        self._set_table_height(self.detail.isVisibleTo(self))
         self.table.setVisible(shown > 0)
         self.no_match.setVisible(shown == 0)
         self.count.setText(f"{total:,}" if shown == total else f"{shown:,} of {total:,}")
@@ -188,13 +207,13 @@ class RunsPage(QWidget):
 
     @Slot()
     def _refresh_if_working(self) -> None:
-        if any(run.status in ("created", "running", "paused") for run in self._context.library.runs):
+        if any(run.status in WORKING for run in self._context.library.runs):
             self._context.library.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        for column in _LEFT_OUT_WHEN_NARROW:
-            self.table.setColumnHidden(column, event.size().width() < _NARROW)
+        for column, width in _LEFT_OUT_BELOW.items():
+            self.table.setColumnHidden(column, event.size().width() < width)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

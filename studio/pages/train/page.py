@@ -259,7 +259,7 @@ class TrainPage(QWidget):
     @Slot()
     def _delete(self) -> None:
         if self._live.folder is not None:
-            delete_run(self._context, self, self._live.folder)
+            delete_run(self._context, self._live.folder)
 
     @Slot(object)
     def _apply(self, fix: Mapping[str, JsonValue]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,25 +17,31 @@ from studio.services.background import Background
 from studio.state.formats import kind_title
 from training.control import UNASKED
 from training.errors import InputError
-from training.runs.folder import RunFolder, delete_run, owner_of
+from training.runs.folder import RunFolder, owner_of
 from training.runs.records.forms import StatusRecord
 from training.runs.records.series import sample_series
+from training.runs.trash import TrashedRun, delete_trashed, list_trash, measure_folder, restore_run, trash_run
 
 if TYPE_CHECKING:
     from training.runs.index import Index
 
 logger = logging.getLogger(__name__)
 
+WORKING = ("running", "paused", "created")
+"""Statuses of runs that some process should be working on."""
 _SPARK_POINTS = 40
+_MEASURED_AT_ONCE = 500  # runs; there may be ten thousand, and the list does not wait
 _SPARK_ROWS = 64  # steps behind each point of a long run: enough for a calm line, however many steps there are
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One run in a list: its status record, and its loss thinned to a few points."""
+    """One run in a list: its status record, its loss thinned to a few points, and the bytes its folder takes (None: not known
+    yet)."""
 
     record: StatusRecord
     losses: tuple[float, ...] = ()
+    size: int | None = None
 
     @property
     def id(self) -> str:
@@ -109,6 +115,7 @@ class RunLibrary(QObject):
         super().__init__(parent)
         self.runs: tuple[RunSummary, ...] = ()
         self.loaded = False
+        self.trash: tuple[TrashedRun, ...] = ()
         self.problem = ""  # why the list could not be read last time
         self._workspace = workspace
         self._background = background
@@ -118,6 +125,7 @@ class RunLibrary(QObject):
         self._doomed: set[str] = set()  # runs that are being deleted: nobody should be offered them any more
         self._index: Index | None = None  # kept, as it remembers the records of runs that ended
         self._known: dict[str, RunSummary] = {}  # as read last
+        self._sizes: dict[str, tuple[float, int]] = {}  # by run: when it was last worked on, the bytes of its folder
         self._sparks: dict[str, tuple[int, tuple[float, ...]]] = {}  # by run: size of its series, thinned losses
 
     def find(self, run_id: str) -> RunSummary | None:
@@ -137,23 +145,53 @@ class RunLibrary(QObject):
         self._busy = True
         self._background.submit(self._read, self._on_read, self._on_failed)
 
-    def delete(self, folder: RunFolder, handle_failure: Callable[[Exception], object]) -> None:
-        """Remove a run and its folder for good; a run that is being trained is refused."""
+    def throw_away(
+        self,
+        folder: RunFolder,
+        handle_result: Callable[[RunFolder], object],
+        handle_failure: Callable[[Exception], object],
+    ) -> None:
+        """Move a run into the trash; ``handle_result`` is told where it lies. A run that is being trained is refused."""
 
-        def work() -> None:
-            delete_run(folder)
+        def work() -> RunFolder:
+            trashed = trash_run(folder)
             index = self._open_index()
             index.forget(folder.id)
             index.close()
+            return trashed
 
-        def settle(error: Exception | None) -> None:
+        def settle(trashed: RunFolder) -> None:
             self._doomed.discard(folder.id)
             self.refresh()
-            if error is not None:
-                handle_failure(error)
+            handle_result(trashed)
+
+        def fail(error: Exception) -> None:
+            self._doomed.discard(folder.id)
+            self.refresh()
+            handle_failure(error)
 
         self._doomed.add(folder.id)
-        self._background.submit(work, settle, settle)
+        self._background.submit(work, settle, fail)
+
+    def restore(self, trashed: RunFolder, handle_failure: Callable[[Exception], object]) -> None:
+        """Take a run back out of the trash."""
+        self._change_trash(lambda: restore_run(trashed), handle_failure)
+
+    def delete_for_good(self, trashed: Sequence[RunFolder], handle_failure: Callable[[Exception], object]) -> None:
+        """Remove runs from the trash."""
+
+        def work() -> None:
+            for each in trashed:
+                delete_trashed(each)
+
+        self._change_trash(work, handle_failure)
+
+    def _change_trash(self, work: Callable[[], object], handle_failure: Callable[[Exception], object]) -> None:
+        def fail(error: Exception) -> None:
+            self.refresh()
+            handle_failure(error)
+
+        self._background.submit(work, lambda _done: self.refresh(), fail)
 
     def running_elsewhere(self) -> list[RunSummary]:
         """Runs that some process is working on now, newest first."""
@@ -164,7 +202,7 @@ class RunLibrary(QObject):
         return not all(owner_of(run.folder.path) for run in self._find_working())
 
     def _find_working(self) -> list[RunSummary]:
-        return [run for run in self.runs if run.status in ("running", "paused", "created")]
+        return [run for run in self.runs if run.status in WORKING]
 
     def latest(self) -> RunSummary | None:
         """The run that was worked on last."""
@@ -180,7 +218,7 @@ class RunLibrary(QObject):
 
         return Index(self._workspace)
 
-    def _read(self) -> tuple[RunSummary, ...]:
+    def _read(self) -> tuple[tuple[RunSummary, ...], tuple[TrashedRun, ...]]:
         """In the background thread, which alone uses what is remembered between two looks."""
         index = self._index = self._index or self._open_index()
         try:
@@ -188,14 +226,27 @@ class RunLibrary(QObject):
         finally:
             index.close()
         self._known = {record.run: self._summary(record) for record in records}
-        return tuple(self._known.values())
+        return tuple(self._known.values()), tuple(list_trash(self._workspace))
 
     def _summary(self, record: StatusRecord) -> RunSummary:
         """The same object as last time for a run that ended and did not change since."""
         known = self._known.get(record.run)
-        if known is not None and known.record is record:
+        size = self._sizes.get(record.run, (0.0, None))[1]
+        if known is not None and known.record is record and known.size == size:
             return known
-        return RunSummary(record, self._losses(record))
+        return RunSummary(record, self._losses(record), size)
+
+    def _measure(self) -> int:
+        """In the background thread, after the list is shown; returns how many runs there were to measure."""
+        stale = self._find_unmeasured()
+        for run in stale[:_MEASURED_AT_ONCE]:
+            self._sizes[run.id] = run.record.updated, measure_folder(run.folder.path)
+        return len(stale)
+
+    def _find_unmeasured(self) -> list[RunSummary]:
+        """Runs that ended, and of whose size nothing is known, or of an earlier end."""
+        ended = (run for run in self.runs if run.status not in WORKING)
+        return [run for run in ended if self._sizes.get(run.id, (None,))[0] != run.record.updated]
 
     def _losses(self, record: StatusRecord) -> tuple[float, ...]:
         path = RunFolder(Path(record.folder)).series_file
@@ -213,9 +264,10 @@ class RunLibrary(QObject):
         self._sparks[record.run] = (size, losses)
         return losses
 
-    def _on_read(self, runs: tuple[RunSummary, ...]) -> None:
+    def _on_read(self, found: tuple[tuple[RunSummary, ...], tuple[TrashedRun, ...]]) -> None:
         self._busy = False
         self.loaded, self.problem = True, ""
+        runs, self.trash = found
         runs = tuple(run for run in runs if run.folder.id not in self._doomed)
         if runs != self.runs:
             self.runs = runs
@@ -224,6 +276,8 @@ class RunLibrary(QObject):
         if self._again:
             self._again = False
             self.refresh()
+        elif self._find_unmeasured():
+            self._background.submit(self._measure, lambda _count: self.refresh(), self._on_failed)
 
     def _on_failed(self, error: Exception) -> None:
         self._busy = False

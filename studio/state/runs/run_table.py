@@ -21,7 +21,7 @@ from studio.state.formats import format_ago, format_metric, metric_title
 from studio.state.runs.run_library import RunLibrary, RunSummary
 from studio.theme import icon
 from training.config.rules.metrics import is_known, metric
-from training.errors import format_duration
+from training.errors import format_bytes, format_duration
 from training.runs.records.progress import best_of
 
 RUN_ROLE = Qt.ItemDataRole.UserRole
@@ -76,8 +76,9 @@ COLUMNS = (
     Column("Model", lambda run: run.model_title, lambda run: run.model_title),
     Column("Started", lambda run: format_ago(_get_created(run), time.time()), _get_created),
     Column("Duration", lambda run: format_duration(run.duration), lambda run: run.duration),
+    Column("Size", lambda run: "" if run.size is None else format_bytes(run.size), lambda run: run.size or 0),
 )
-NAME, STATUS, BEST, LOSS, STEP, DATASET, MODEL, STARTED, DURATION = range(len(COLUMNS))
+NAME, STATUS, BEST, LOSS, STEP, DATASET, MODEL, STARTED, DURATION, SIZE = range(len(COLUMNS))
 
 
 class RunTableModel(QAbstractTableModel):

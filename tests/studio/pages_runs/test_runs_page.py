@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
+from studio.actions.trash_dialog import TrashDialog
 from studio.charts.plots.legend import LegendEntry
 from studio.charts.plots.plot_canvas import PlotArea
 from studio.engine.state import RunState
@@ -26,6 +27,7 @@ from training.control import Command
 from training.runs.folder import create_run
 from training.runs.records.evaluation import note_evaluation
 from training.runs.records.forms import BestCheckpoint
+from training.runs.trash import trash_run
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -266,20 +268,50 @@ def test_branching_opens_the_setup_page(qtbot: QtBot, context: AppContext, confi
     assert context.branch.checkpoint.step == 40
 
 
-def test_deleting_asks_first(qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path) -> None:
-    folder = create_run(workspace, config())
-    folder.write_status(folder.status().model_copy(update={"status": "stopped"}))
-    page = runs_page(open_window(qtbot, context))
-    listed(qtbot, page, ["stopped"])
-    page.choose(folder.id)
-    asked = answer_next_question(qtbot, "Cancel")
+def test_deleting_is_undone_by_a_click_and_chooses_no_other_run(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    folders = [create_run(workspace, config()) for _ in range(3)]
+    for folder in folders:
+        folder.write_status(folder.status().model_copy(update={"status": "stopped"}))
+    window = open_window(qtbot, context)
+    page = runs_page(window)
+    listed(qtbot, page, ["stopped"] * 3)
+    page.choose(folders[1].id)
     click(qtbot, page.detail.delete)
-    assert asked == ["Delete the run “lab”?"]
-    assert folder.path.exists()
-    answer_next_question(qtbot, "Delete")
-    click(qtbot, page.detail.delete)
-    qtbot.waitUntil(lambda: not folder.path.exists())
-    qtbot.waitUntil(page.empty.isVisible)
+    qtbot.waitUntil(lambda: not folders[1].path.exists())
+    qtbot.waitUntil(lambda: page.trash.isVisible() and page.trash.text() == "Trash (1)")
+    assert page.find_chosen() is None, "a second click must not throw away the next one"
+    assert not page.detail.isVisible()
+    press(window.controller.toasts, "Undo")
+    qtbot.waitUntil(folders[1].path.exists)
+    listed(qtbot, page, ["stopped"] * 3)
+    qtbot.waitUntil(lambda: not page.trash.isVisible())
+
+
+def test_the_trash_is_emptied_after_a_question(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    folders = [create_run(workspace, config()) for _ in range(2)]
+    window = open_window(qtbot, context)
+    for folder in folders:
+        trash_run(folder)
+    context.library.refresh()
+    qtbot.waitUntil(lambda: len(context.library.trash) == 2)
+    dialog = TrashDialog(context, window)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.table.selectRow(0)
+    click(qtbot, dialog.restore)
+    qtbot.waitUntil(lambda: dialog.table.rowCount() == 1)
+    answer_next_question(qtbot, "Cancel")
+    click(qtbot, dialog.delete)
+    assert len(list((workspace / "trash").iterdir())) == 1
+    asked = answer_next_question(qtbot, "Delete")
+    click(qtbot, dialog.delete)
+    assert asked[0].startswith("Delete 1 run, ")
+    qtbot.waitUntil(lambda: not list((workspace / "trash").iterdir()))
+    qtbot.waitUntil(lambda: not dialog.delete.isEnabled())
 
 
 def test_a_run_at_work_can_be_watched_but_not_deleted(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:

@@ -20,7 +20,7 @@ from studio.services.background import Background
 from studio.state.runs import run_table
 from studio.state.runs.checkpoint_list import CheckpointListModel
 from studio.state.runs.run_library import RunLibrary, RunSummary, thin
-from studio.state.runs.run_table import BEST, COLUMNS, NAME, RUN_ROLE, STATUS, STEP, RunTableModel
+from studio.state.runs.run_table import BEST, COLUMNS, NAME, RUN_ROLE, SIZE, STATUS, STEP, RunTableModel
 from training.config import RunConfig
 from training.control import WINDOW_GONE
 from training.runs.folder import RunFolder, claim, create_run, release
@@ -90,7 +90,7 @@ def test_the_table_follows_the_folders(
     assert "renamed" in {model.index(row, NAME).data() for row in range(model.rowCount())}
 
 
-def test_deleting_removes_the_folder_and_refuses_a_run_at_work(
+def test_a_run_goes_to_the_trash_and_comes_back_and_one_at_work_is_refused(
     qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
 ) -> None:
     library = RunLibrary(workspace, background)
@@ -100,14 +100,45 @@ def test_deleting_removes_the_folder_and_refuses_a_run_at_work(
     run = library.runs[0]
     assert library.running_elsewhere() == [run]
     failures: list[Exception] = []
-    library.delete(run.folder, failures.append)
+    trashed: list[RunFolder] = []
+    library.throw_away(run.folder, trashed.append, failures.append)
     qtbot.waitUntil(lambda: len(failures) == 1)
     assert "stop it first" in str(failures[0])
     release(folder.path)
-    with qtbot.waitSignal(library.refreshed):
-        library.delete(run.folder, failures.append)
+    files = {path.name: path.read_bytes() for path in folder.path.iterdir() if path.is_file()}
+    library.throw_away(run.folder, trashed.append, failures.append)
+    qtbot.waitUntil(lambda: bool(library.trash) and not library.runs)
     assert not folder.path.exists()
-    assert library.runs == ()
+    [lies] = library.trash
+    assert (lies.folder, lies.name, lies.size) == (trashed[0], run.name, sum(map(len, files.values())))
+    library.restore(trashed[0], failures.append)
+    qtbot.waitUntil(lambda: bool(library.runs) and not library.trash)
+    assert {path.name: path.read_bytes() for path in folder.path.iterdir() if path.is_file()} == files
+    library.throw_away(run.folder, trashed.append, failures.append)
+    qtbot.waitUntil(lambda: bool(library.trash))
+    make_run(workspace, config(), "completed").path.rename(folder.path)
+    library.restore(trashed[0], failures.append)
+    qtbot.waitUntil(lambda: len(failures) == 2)
+    assert "is in use again" in str(failures[1])
+    library.delete_for_good([trashed[0]], failures.append)
+    qtbot.waitUntil(lambda: not library.trash)
+    assert not trashed[0].path.exists()
+    library.delete_for_good([folder], failures.append)
+    qtbot.waitUntil(lambda: len(failures) == 3)
+    assert folder.path.exists(), "only what lies in the trash can be deleted"
+
+
+def test_each_run_says_what_room_it_takes(
+    qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
+) -> None:
+    library = RunLibrary(workspace, background)
+    folder = make_run(workspace, config(), "completed")
+    (folder.checkpoints / "step-1").mkdir(parents=True)
+    (folder.checkpoints / "step-1" / "weights").write_bytes(bytes(2_000_000))
+    library.refresh()
+    qtbot.waitUntil(lambda: bool(library.runs) and library.runs[0].size is not None)
+    table = RunTableModel(library)
+    assert table.index(0, SIZE).data() == "2 MB"
 
 
 def test_branches_are_marked_and_reasons_told(
