@@ -27,6 +27,8 @@ from training.system.untrusted import escape_unprintable
 
 _PROBED = 16
 """Samples that are drawn twice, and whose content the fingerprint knows."""
+_GLANCED = 4
+"""The same, of a preview."""
 _COMPARED = 64
 """Samples whose targets are compared with what the Dataset says of them."""
 _FEW = 512
@@ -92,7 +94,7 @@ def survey(drawing: Drawing, dataset: OwnDataSection, opening: Opening) -> Surve
         share = _PREVIEWED / drawing.count
         for split, places in drawing.places.items():
             drawing.places[split] = pick_evenly(places, max(2, round(share * len(places))))
-    _refuse_other_draws(drawing, dataset)
+    probes = _refuse_other_draws(drawing, dataset, _PROBED if opening.check else _GLANCED)
     targets = _read_targets(drawing, opening) if told is None else told
     target, classes = drawing.form.target, drawing.form.classes
     highest = torch.zeros(0, dtype=torch.int64)
@@ -105,7 +107,7 @@ def survey(drawing: Drawing, dataset: OwnDataSection, opening: Opening) -> Surve
     notes.insert(0, f"read {counts} samples from {escape_unprintable(drawing.path, 300)}")
     if drawing.collate is not None:
         notes.append("batches are made by the file's own collate_fn, and inputs stay as it makes them")
-    return Survey(targets, classes, highest, tuple(notes), _fingerprint(drawing, targets))
+    return Survey(targets, classes, highest, tuple(notes), _fingerprint(drawing, targets, probes))
 
 
 def _names(drawing: Drawing) -> tuple[str, ...]:
@@ -178,11 +180,13 @@ def _told_targets(drawing: Drawing, opening: Opening) -> Tensor | None:
     return None if odd or not np.isfinite([low, high]).all() else joined
 
 
-def _refuse_other_draws(drawing: Drawing, dataset: OwnDataSection) -> None:
-    """A sample that is drawn again with the same random numbers has to be the same: else no run could be repeated."""
+def _refuse_other_draws(drawing: Drawing, dataset: OwnDataSection, most: int) -> dict[str, list[str]]:
+    """A sample that is drawn again with the same random numbers has to be the same: else no run could be repeated. The digests of up to
+    ``most`` samples of each split."""
+    found = {}
     for split, places in drawing.places.items():
-        some = pick_evenly(places, _PROBED).tolist()
-        digests = [drawing.digest(split, index) for index in some]
+        some = pick_evenly(places, most).tolist()
+        digests = found[split] = [drawing.digest(split, index) for index in some]
         drawing.probes[split] = some[0], digests[0]
         again = [drawing.digest(split, index) for index in reversed(some)][::-1]
         for index, first, second in zip(some, digests, again, strict=True):
@@ -202,6 +206,7 @@ def _refuse_other_draws(drawing: Drawing, dataset: OwnDataSection) -> None:
                         "this on.",
                         fix={"dataset.random_samples": True},
                     )
+    return found
 
 
 def _read_targets(drawing: Drawing, opening: Opening) -> Tensor:
@@ -259,18 +264,14 @@ def _count_names(drawing: Drawing, target: Target, targets: Tensor, highest: Ten
     return tuple(map(str, range(max(2 if target == "mask" else 1, most + 1))))
 
 
-def _fingerprint(drawing: Drawing, targets: Tensor) -> str:
+def _fingerprint(drawing: Drawing, targets: Tensor, probes: dict[str, list[str]]) -> str:
     """Of the file, what it was called with, how many samples it gives, their targets and what some of them hold."""
     told: dict[str, Any] = {
         "file": drawing.signature.digest,
         "arguments": drawing.arguments,
         "lengths": drawing.lengths,
-        "probes": drawing.probes,
         "classes": drawing.form.classes if drawing.form else (),
-        "samples": {
-            split: [drawing.digest(split, index) for index in pick_evenly(places, _PROBED).tolist()]
-            for split, places in drawing.places.items()
-        },
+        "samples": probes,
     }
     whole = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
     whole.update(targets.numpy().tobytes())
