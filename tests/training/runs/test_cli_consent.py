@@ -14,6 +14,8 @@ from tests.training.commands import Captured, json_line
 from tests.training.data.text_sample import write_text
 from training.cli import main
 from training.config.consent import is_agreed
+from training.runs.cli_consent import code_to_agree
+from training.runs.folder import RunFolder
 
 CODE = """
 from pathlib import Path
@@ -208,3 +210,27 @@ def test_generating_takes_a_word(isolated_home: Path, tmp_path: Path, capsys: Ca
     assert "--trust" in capsys.readouterr().err
     assert main(["generate", run, "--tokens", "3", "--trust", "--json"]) == 0
     assert len(json_line(capsys)["text"]) == 4
+
+
+def test_a_runs_own_data_and_loss_need_a_word_to_go_on(isolated_home: Path, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "data.py").write_text(
+        "def build(split: str):\n    return [([i, 1.0], i % 2) for i in range(20)]\n", encoding="utf-8"
+    )
+    (tmp_path / "loss.py").write_text(
+        "from torch import nn\n\n\ndef build():\n    return nn.CrossEntropyLoss()\n", encoding="utf-8"
+    )
+    own = '[dataset]\nkind = "user_dataset"\npath = "data.py"\n[objective]\nkind = "user_loss"\npath = "loss.py"\n'
+    model = '[model]\nkind = "mlp"\nhidden = [4]\n'
+    (tmp_path / "run.toml").write_text(own + model + RUN[RUN.index("[loop]") :], encoding="utf-8")
+    assert main(["run", str(tmp_path / "run.toml"), "--trust", "--set", "checkpoints.every_steps=1", "--json"]) == 0
+    run = Path(json_line(capsys)["folder"])
+    forget(isolated_home)
+    for name in ("data.py", "loss.py"):
+        (tmp_path / name).unlink()
+    assert code_to_agree(RunFolder(run)) == [run / "dataset.py", run / "loss.py"]
+    first = str(run / "checkpoints" / "step-00000001")
+    assert main(["resume", first]) == 2
+    assert "nobody has agreed on this computer to run data.py" in capsys.readouterr().err
+    assert main(["resume", first, "--trust", "--json"]) == 0
+    assert json_line(capsys)["status"] == "completed"
+    assert code_to_agree(RunFolder(run)) == []
