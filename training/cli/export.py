@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from training.cli.options import workspace_of
+from training.cli.options import load_given, workspace_of
+from training.errors import InputError
+from training.protocol.answers import ExportResult
 from training.runs.cli_consent import trust_resume, trust_run
 from training.runs.folder import RunFolder
 from training.runs.workspace import find_checkpoint
@@ -13,6 +15,13 @@ from training.streams import print_json, say
 
 def export(arguments: argparse.Namespace) -> int:
     """Write it; returns the exit code."""
+    given: str = arguments.checkpoint
+    if arguments.to in ("tutorial", "accelerate") and (given.startswith("preset:") or given.endswith(".toml")):
+        return _export_config(arguments)
+    if arguments.overrides:
+        raise InputError(
+            "--set: changes a configuration file or preset, but a run is exported as it was; leave --set out."
+        )
     checkpoint, instead = find_checkpoint(arguments.checkpoint, workspace_of(arguments))
     if instead:
         say(instead)
@@ -25,6 +34,19 @@ def export(arguments: argparse.Namespace) -> int:
     from training.export import export_checkpoint
 
     result = export_checkpoint(checkpoint, arguments.to, arguments.out, arguments.large_data, say)
+    return _tell(arguments, result)
+
+
+def _export_config(arguments: argparse.Namespace) -> int:
+    """A short script needs no weights."""
+    arguments.config = arguments.checkpoint
+    config = load_given(arguments)
+    from training.export.short_script import export_short_script
+
+    return _tell(arguments, export_short_script(config, arguments.to, arguments.out))
+
+
+def _tell(arguments: argparse.Namespace, result: ExportResult) -> int:
     say(result.summary)
     if arguments.json:
         print_json(result.model_dump(mode="json"))

@@ -33,6 +33,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
 }
 """What several commands take."""
 _RECORDS = ("--workspace", "--json")
+EXPORTS = ("safetensors", "onnx", "torch-export", "script", "tutorial", "accelerate")
 
 
 def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
@@ -60,9 +61,12 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
 
     add("check", "cli.check:check", "look for problems without training", "config", "--set", "--trust", *_RECORDS)
 
-    told = "write a checkpoint's model for use elsewhere"
-    option = add("export", "cli.export:export", told, "checkpoint", "--trust", *_RECORDS)
-    option("--to", required=True, choices=("safetensors", "onnx", "torch-export", "script"))
+    told = "write a checkpoint's model, or a run as a script, for use elsewhere"
+    option = add("export", "cli.export:export", told, "--set", "--trust", *_RECORDS)
+    wanted = "a checkpoint, or a run (its best one); for tutorial and accelerate a TOML file or preset:NAME will do"
+    option("checkpoint", metavar="CHECKPOINT_DIR|CONFIG", help=wanted)
+    formats = "script: the very run, to the bit. tutorial: the same run as a short script to read. accelerate: that, by Accelerate"
+    option("--to", required=True, choices=EXPORTS, help=formats)
     option("--out", required=True, type=Path, metavar="PATH")
     option("--large-data", action="store_true", help="let the samples beside a script take more than 2 GB")
 

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from training.errors import InputError
+from training.export import short_script
 from training.export.bundle import load_bundle
 from training.export.formats import FORMATS, export_model
 from training.export.script import export_script
 from training.protocol.answers import ExportResult
+from training.runs.folder import RunFolder
 
 __all__ = ["export_checkpoint"]
 
@@ -17,7 +19,7 @@ __all__ = ["export_checkpoint"]
 def export_checkpoint(
     checkpoint: Path, to: str, out: Path, large_data: bool = False, tell: Callable[[str], None] = lambda words: None
 ) -> ExportResult:
-    """Export ``checkpoint`` as ``to`` ("safetensors", "torch-export", "onnx" or "script") to ``out``.
+    """Export ``checkpoint`` as ``to`` ("safetensors", "torch-export", "onnx", "script", "tutorial" or "accelerate") to ``out``.
 
     ``large_data`` lets a script have more than 2 GB of samples beside it; ``tell`` hears of their size before they are written.
     Raises CheckpointError for a checkpoint that is not whole, InputError when ``out`` cannot be used; then nothing was written.
@@ -26,6 +28,10 @@ def export_checkpoint(
         raise InputError(f"--out {out}: holds a zero byte, which no path can; choose another name.")
     if to == "script":
         return export_script(lambda: load_bundle(checkpoint), out, large_data, tell)
+    if to in short_script.FORMATS:
+        return short_script.export_short_script(RunFolder(checkpoint.absolute().parent.parent).config(), to, out)
     if to not in FORMATS:
-        raise InputError(f"--to {to}: unknown format; choose safetensors, onnx, torch-export or script.")
+        raise InputError(
+            f"--to {to}: unknown format; choose safetensors, onnx, torch-export, script, tutorial or accelerate."
+        )
     return export_model(lambda: load_bundle(checkpoint), to, out)

@@ -8,7 +8,7 @@ import symtable
 from importlib import import_module
 
 from training import core
-from training.export.definitions import OURS, Definitions, find_names
+from training.tutorial.definitions import OURS, Definitions, find_names
 
 _MORE = (
     *(f"data.augment.{name}" for name in ("draws", "shift", "rectangles", "erasing", "warp", "frames", "geometry")),
@@ -41,10 +41,9 @@ def paste_core(text: str) -> str:
     table = symtable.symtable(text, "script", "exec")
     used = _look_up(table) - {symbol.get_name() for symbol in table.get_symbols() if symbol.is_assigned()}
     definitions = Definitions()
-    modules = {module.__name__: module for module in MODULES}
     for module, name in NAMES:
         if name in used:
-            definitions.take(modules[module], name)
+            definitions.take(module, name)
     return text.replace(f"\n{_MARK}\n", f"\n{definitions.text}\n")
 
 

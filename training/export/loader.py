@@ -7,12 +7,12 @@ from types import ModuleType
 
 from training.config.sections.user_file import UserFile
 from training.export.bundle import ExportBundle
-from training.export.definitions import Definitions
 from training.export.network_listing import Network, describe_network
 from training.export.own_network import call_build
 from training.export.source import render_module
 from training.export.usage import samples, weights
 from training.own_code.run_file import text_of
+from training.tutorial.definitions import Definitions
 
 FILE = "model.py"
 _NETWORK = "network.py"
@@ -30,13 +30,13 @@ def write_loader(bundle: ExportBundle, path: Path, usage: ModuleType) -> None:
         network = describe_network(bundle, trained=True)
     definitions = Definitions(given="make_model")
     for name in names:
-        definitions.take(usage, name)
+        definitions.take(usage.__name__, name)
     if bundle.facts.layout == "image":
-        definitions.take(samples, "read_image")
+        definitions.take(samples.__name__, "read_image")
     if bundle.objective.is_embedding:
-        definitions.take(samples, "distance")
+        definitions.take(samples.__name__, "distance")
     if bundle.facts.columns:
-        definitions.take(samples, "read_rows")
+        definitions.take(samples.__name__, "read_rows")
     words = (
         f"Use {path.name} without Trainwright: ``model, facts = load_model()``, then ``predict(model, facts, ...)``."
     )

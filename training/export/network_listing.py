@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +16,10 @@ from training.config.sections.user_file import UserFile
 from training.data.batching.batches import LOOKED_AT
 from training.errors import InputError
 from training.export.bundle import ExportBundle
-from training.export.definitions import OURS, Definitions
-from training.export.literals import ONE_LINE, call, code, keywords
 from training.models import make_model
 from training.models.zoo.torchvision_zoo import builder_settings
+from training.tutorial.definitions import OURS, Definitions
+from training.tutorial.literals import ONE_LINE, call, code, keywords
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ def _write_classes(model: nn.Module) -> str:
     definitions = Definitions()
     for layer in model.modules():
         if _is_ours(layer):
-            definitions.take(sys.modules[type(layer).__module__], type(layer).__name__)
+            definitions.take(type(layer).__module__, type(layer).__name__)
     return definitions.text
 
 

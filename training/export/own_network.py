@@ -8,11 +8,11 @@ from pathlib import Path
 from training.config.sections.objective import OwnLoss
 from training.config.sections.user_file import UserFile
 from training.errors import InputError
-from training.export.literals import ONE_LINE, call, keywords
 from training.facts import DataFacts
 from training.models.own.user_file import arguments_of
 from training.objectives.own_loss import arguments_of as loss_arguments
 from training.own_code.run_file import text_of
+from training.tutorial.literals import ONE_LINE, call, keywords
 
 
 def call_build(config: UserFile, code: Path | None, facts: DataFacts, outputs: int) -> str:

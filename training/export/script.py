@@ -31,7 +31,6 @@ from training.export.listings.prepared_tensors import is_prepared, read_size, re
 from training.export.listings.rows_listing import has_same_rows
 from training.export.listings.teacher_listing import has_same_teacher, render_teacher, teacher_bytes
 from training.export.listings.weights_listing import has_same_beginning, has_same_state
-from training.export.literals import prose
 from training.export.own_network import write_own_loss, write_own_module
 from training.export.place import make_parents, remove_made
 from training.export.source import SecondFile, import_source, module_beside
@@ -44,8 +43,9 @@ from training.schedules.formulas import ANNEALS
 from training.schedules.schedule import Span
 from training.system.atomic import write_stream
 from training.system.untrusted import MEGABYTE, UnfitFile, read_bytes
+from training.tutorial.literals import prose
 
-_MARK = "Written by Trainwright "
+MARK = "Written by Trainwright "
 _TRIED_STEPS = 1000
 
 
@@ -59,7 +59,7 @@ def export_script(
     distills and the samples of data that no script reads by itself. ``tell`` hears how large those are before they are
     written; ``large_data`` says that they may be. Raises InputError when it cannot be."""
     out = out.expanduser().absolute()
-    _refuse_to_overwrite(out)
+    refuse_to_overwrite(out)
     bundle = load()
     data = out.with_name(data_name(out.name))
     if not large_data:
@@ -77,18 +77,18 @@ def export_script(
     beside = render_beside(bundle, out.name)
     text = render_script(bundle, out.name, beside)
     for file in beside:
-        _refuse_to_overwrite(out.with_name(f"{file.module}.py"))
-        files[out.with_name(f"{file.module}.py")] = _as_writer(file.text.encode())
+        refuse_to_overwrite(out.with_name(f"{file.module}.py"))
+        files[out.with_name(f"{file.module}.py")] = as_writer(file.text.encode())
     if bundle.teacher is not None:
         weights = out.with_name(f"{module_beside('teacher', out.name)}.pt")
         if weights.exists() and not weights.with_suffix(".py").exists():
             raise InputError(
                 f"{weights}: is there already and not an export of ours; choose another name for the script."
             )
-        files[weights] = _as_writer(teacher_bytes(bundle))
-    files[out] = _as_writer(text.encode())
+        files[weights] = as_writer(teacher_bytes(bundle))
+    files[out] = as_writer(text.encode())
     difference = prove_script(bundle, text, beside)
-    _write(files)
+    write_files(files)
     return ExportResult(
         format="script",
         path=str(out),
@@ -100,12 +100,13 @@ def export_script(
     )
 
 
-def _as_writer(data: bytes) -> Callable[[BinaryIO], object]:
+def as_writer(data: bytes) -> Callable[[BinaryIO], object]:
+    """What writes ``data`` into a file."""
     return lambda stream: stream.write(data)
 
 
-def _write(files: dict[Path, Callable[[BinaryIO], object]]) -> None:
-    """All of them in one folder, or none that was not there before."""
+def write_files(files: dict[Path, Callable[[BinaryIO], object]]) -> None:
+    """Write all of them into one folder, or none that was not there before."""
     new, made = [path for path in files if not path.exists()], []
     out = [*files][-1]
     try:
@@ -122,7 +123,8 @@ def _write(files: dict[Path, Callable[[BinaryIO], object]]) -> None:
         raise
 
 
-def _refuse_to_overwrite(out: Path) -> None:
+def refuse_to_overwrite(out: Path) -> None:
+    """Raise InputError where ``out`` is no script's name, or anything but an earlier script of ours is there."""
     if out.suffix != ".py":
         raise InputError(f"{out}: a script's name must end in .py; choose another name.")
     if out.is_dir():
@@ -133,7 +135,7 @@ def _refuse_to_overwrite(out: Path) -> None:
 
 def _is_ours(out: Path) -> bool:
     try:
-        return _MARK.encode() in read_bytes(out, MEGABYTE)[:8000]
+        return MARK.encode() in read_bytes(out, MEGABYTE)[:8000]
     except UnfitFile:  # a pipe or a device, or larger than any script
         return False
 
@@ -142,13 +144,13 @@ def render_beside(bundle: ExportBundle, file: str) -> list[SecondFile]:
     """What the script ``file`` imports: a person's own network, and the teacher of a run that distills."""
     found, config = [], bundle.config.model
     if isinstance(config, UserFile):
-        words = f"The network that {prose(file)} trains. {_MARK}{training.__version__}: below are its own words."
+        words = f"The network that {prose(file)} trains. {MARK}{training.__version__}: below are its own words."
         text = write_own_module(config, bundle.code_file, bundle.facts, bundle.objective.outputs, "make_model", words)
         found.append(SecondFile(module_beside("network", file), text, "make_model"))
     objective = bundle.config.objective
     if isinstance(objective, OwnLoss):
         code = bundle.run.loss_code_file
-        words = f"The loss that {prose(file)} minimizes. {_MARK}{training.__version__}: below are its own words."
+        words = f"The loss that {prose(file)} minimizes. {MARK}{training.__version__}: below are its own words."
         text = write_own_loss(objective, code, bundle.objective.outputs, words)
         found.append(SecondFile(module_beside("loss", file), text, "make_loss"))
     if bundle.teacher is not None:

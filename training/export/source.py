@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import training
 from training.export.core_source import paste_core
-from training.export.literals import prose
+from training.tutorial.literals import prose
 
 if TYPE_CHECKING:
     from training.export.network_listing import Network

@@ -16,7 +16,7 @@ from training import core, models
 from training.config import RunConfig
 from training.export import export_checkpoint
 from training.export.core_source import NAMES
-from training.export.definitions import find_names
+from training.tutorial.definitions import find_names
 
 
 def test_no_name_stands_for_two_things() -> None:

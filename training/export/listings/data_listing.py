@@ -20,8 +20,8 @@ from training.export.listings.augmentation_listing import list_augmentation_sett
 from training.export.listings.prepared_tensors import PreparedTensors, explain_need
 from training.export.listings.rows_listing import Reading, describe_table, describe_text
 from training.export.listings.task_listing import TRUTH
-from training.export.literals import Setting, code, setting
 from training.runs.folder import read_json
+from training.tutorial.literals import Setting, code, setting
 
 _TOYS = {
     "spiral": ("turns", "noise", "data_seed"),

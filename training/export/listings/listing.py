@@ -25,9 +25,9 @@ from training.export.listings.schedule_listing import ScheduleListing, describe_
 from training.export.listings.task_listing import describe_task
 from training.export.listings.teacher_listing import describe_teacher
 from training.export.listings.weights_listing import describe_weights
-from training.export.literals import Setting, code, prose, setting
 from training.export.network_listing import describe_network, examine_training
 from training.export.source import SecondFile, name_source, render_source
+from training.tutorial.literals import Setting, code, prose, setting
 
 _AUTOCAST = {
     "bf16": "partial(torch.autocast, device.type, torch.bfloat16)",

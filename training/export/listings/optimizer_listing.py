@@ -15,11 +15,11 @@ from training.config import RunConfig
 from training.config.sections.optimizer import Adafactor, Muon, OptimizerSection, RMSprop, Sgd
 from training.config.sections.schedule import OneCycle
 from training.export.bundle import ExportBundle
-from training.export.literals import Setting, setting
 from training.models.networks.stages import stages
 from training.optim import make_optimizer
 from training.optim.configured_groups import frozen_names, make_freezing
 from training.optim.optimizers import implementation
+from training.tutorial.literals import Setting, setting
 
 _LISTED = '[{**group, "params": [model.get_parameter(name) for name in group["params"]]} for group in GROUPS]'
 _ALL = '[{{"params": [each for each in model.parameters() if each.requires_grad], "weight_decay": {}}}]'

@@ -22,7 +22,7 @@ from training.data.tables.table_file import find_schema, how_written
 from training.export.bundle import ExportBundle
 from training.export.listings.prepared_tensors import explain_need, open_again
 from training.export.listings.task_listing import TRUTH
-from training.export.literals import Setting, code, setting
+from training.tutorial.literals import Setting, code, setting
 
 if TYPE_CHECKING:
     import polars as pl

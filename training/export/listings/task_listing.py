@@ -16,8 +16,8 @@ from training.config.sections.objective_section import ObjectiveSection
 from training.core.losses import Loss
 from training.core.scores import Metric
 from training.export.bundle import ExportBundle
-from training.export.literals import Setting, call, code, setting
 from training.objectives.own_loss import CheckedLoss
+from training.tutorial.literals import Setting, call, code, setting
 
 TRUTH = {
     "class": "classes",

@@ -14,10 +14,10 @@ from training.config.rules.teacher_file import own_network
 from training.config.sections.objective import Distillation
 from training.engine.teacher import blame_teacher
 from training.export.bundle import ExportBundle, load_bundle
-from training.export.literals import Setting, code, prose
 from training.export.network_listing import describe_network
 from training.export.own_network import write_own_module
 from training.export.source import SecondFile, module_beside, render_module
+from training.tutorial.literals import Setting, code, prose
 
 
 @dataclass(frozen=True)

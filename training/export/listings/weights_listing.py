@@ -10,12 +10,12 @@ from torch import nn
 
 from training.config.sections.pretrained import NamedWeights, TimmModel
 from training.export.bundle import ExportBundle
-from training.export.literals import Setting, code, keywords, prose
 from training.export.network_listing import timm_arguments
 from training.models import make_model
 from training.models.matching import match_weights
 from training.models.zoo.pretrained import find_weights
 from training.models.zoo.weights import Weights
+from training.tutorial.literals import Setting, code, keywords, prose
 
 
 @dataclass(frozen=True)

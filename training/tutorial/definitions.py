@@ -1,13 +1,15 @@
-"""Our own code taken along: definitions with all that they use of it, as text that needs nothing of ours."""
+"""Our own code taken along: definitions with all that they use of it, as text that needs nothing of ours.
+
+Modules are read as files, never imported: the window writes scripts, too, and does without torch."""
 
 from __future__ import annotations
 
 import ast
-import inspect
-import sys
 from functools import cache
 from itertools import pairwise
-from types import ModuleType
+from pathlib import Path
+
+import training
 
 OURS = __name__.partition(".")[0]
 
@@ -31,30 +33,30 @@ class Definitions:
         constant = not text.startswith(("def ", "class ", "@")) and not after.startswith(("def ", "class ", "@"))
         return "" if not after else "\n" if constant else "\n\n\n"
 
-    def take(self, module: ModuleType, name: str) -> None:
-        """Take what ``name`` means at the top of ``module``, and before it what that needs."""
-        if (module.__name__, name) in self._known or name == self._given:
+    def take(self, module: str, name: str) -> None:
+        """Take what ``name`` means at the top of the module of ours that is called ``module``, and before it what that needs."""
+        if (module, name) in self._known or name == self._given:
             return
         text, nodes = _parse(module)
         for node in nodes:
             if isinstance(node, ast.ImportFrom) and str(node.module).partition(".")[0] == OURS:
                 for alias in node.names:
                     if (alias.asname or alias.name) == name:
-                        self.take(sys.modules[str(node.module)], alias.name)
+                        self.take(str(node.module), alias.name)
             elif name in find_names(node):
-                self._known |= {(module.__name__, each) for each in find_names(node)}
+                self._known |= {(module, each) for each in find_names(node)}
                 for used in sorted(_find_used(node) - {name}):
-                    if used in vars(module):
-                        self.take(module, used)
+                    self.take(module, used)
                 lines = text.splitlines()
                 first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
                 self._texts.append("\n".join(lines[first - 1 : node.end_lineno]))
 
 
 @cache
-def _parse(module: ModuleType) -> tuple[str, list[ast.stmt]]:
+def _parse(module: str) -> tuple[str, list[ast.stmt]]:
     """A module's source, and the statements at its top."""
-    text = inspect.getsource(module)
+    file = Path(training.__file__).parent.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    text = file.read_text(encoding="utf-8")
     return text, ast.parse(text).body
 
 

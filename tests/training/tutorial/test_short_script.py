@@ -1,0 +1,115 @@
+"""The short script of a run: short, clean, and the same training."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.tiny import tiny, tiny_images, write_idx
+from tests.training.tutorial.scripts import best_metric, complaints, run, write
+from training.config import RunConfig
+from training.engine.runs.run import start_run
+from training.errors import InputError
+from training.tutorial.script import write_short_script
+
+SPIRAL = ("model.dropout=0", "loop.epochs=12", "precision.device=cpu")
+
+
+def test_trains_as_well_as_the_run(tmp_path: Path) -> None:
+    script = write(tiny(*SPIRAL), tmp_path / "out")
+    assert not complaints(script)
+    runs = [start_run(tiny(*SPIRAL, f"seed={seed}"), tmp_path / str(seed)) for seed in range(3)]
+    found = [float(record.best.value) for record in runs if record.best is not None]
+    spread = max(found) - min(found)
+    assert min(found) - spread - 0.05 <= best_metric(run(script)) <= max(found) + spread + 0.05
+
+
+def test_resumes_where_it_was_stopped(tmp_path: Path) -> None:
+    whole = write(tiny("loop.epochs=2", "precision.device=cpu", "schedule.kind=constant"), tmp_path / "whole")
+    part = tmp_path / "part" / "script.py"
+    part.parent.mkdir()
+    part.write_text(whole.read_text().replace("EPOCHS = 2", "EPOCHS = 1"))
+    (part.parent / "script_data.npz").write_bytes((whole.parent / "script_data.npz").read_bytes())
+    run(whole)
+    run(part)
+    part.write_text(whole.read_text())
+    run(part, "--resume")
+    ends = [torch.load(script.with_name("script-last.pt"), weights_only=True) for script in (whole, part)]
+    assert all(torch.equal(ends[0]["model"][name], ends[1]["model"][name]) for name in ends[0]["model"])
+
+
+@pytest.mark.slow
+def test_trains_on_images_with_everything_on(tmp_path: Path) -> None:
+    config = tiny_images(write_idx(tmp_path / "idx"), "loop.epochs=8", "precision.device=cpu")
+    script = write(config, tmp_path / "out")
+    assert not complaints(script)
+    record = start_run(config, tmp_path / "runs")
+    assert record.best is not None
+    assert abs(best_metric(run(script)) - float(record.best.value)) < 0.15
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("schedule.kind=linear", "LinearLR(optimizer, start_factor=1.0, end_factor=0.0, total_iters=total_steps)"),
+        ("schedule.kind=plateau", "ReduceLROnPlateau("),
+        ("schedule.kind=wsd", "lr_scheduler.LambdaLR("),
+        ("optimizer.kind=muon", "torch.optim.Muon(matrices"),
+        ("optimizer.kind=sgd", "torch.optim.SGD("),
+        ("precision.compute=fp16", "torch.amp.GradScaler("),
+        ("loop.early_stopping_patience=3", "waited < PATIENCE"),
+        ("loader.sampling=balanced", "WeightedRandomSampler("),
+        ("loop.swa_start=0.75", "* loop.swa_start = 0.75"),
+        ("optimizer.layer_decay=0.9", "* optimizer.layer_decay = 0.9"),
+    ],
+)
+def test_says_a_setting_or_lists_it(setting: str, words: str, tmp_path: Path) -> None:
+    changed = tiny(setting) if "schedule" not in setting else _scheduled(setting)
+    script = write_short_script(changed, "script.py")
+    assert words in script.text
+    (tmp_path / "script.py").write_text(script.text)
+    assert not complaints(tmp_path / "script.py")
+
+
+def _scheduled(setting: str) -> RunConfig:
+    config = tiny()
+    return config.model_copy(update={"schedule": tiny_schedule(setting.partition("=")[2])})
+
+
+def tiny_schedule(kind: str) -> object:
+    from training.config.run import alternatives
+
+    return alternatives("schedule")[kind]()
+
+
+def test_refuses_by_name_what_it_cannot_say() -> None:
+    config = tiny()
+    weights = config.model_copy(update={"model": _torchvision_with_weights()})
+    with pytest.raises(InputError, match=r"^model\.weights"):
+        write_short_script(weights, "script.py")
+
+
+def _torchvision_with_weights() -> object:
+    from training.config.sections.pretrained import TorchvisionModel
+
+    return TorchvisionModel(weights="weights.pth")
+
+
+def test_is_made_without_torch() -> None:
+    code = (
+        "import sys; from training.presets import load_preset; from training.tutorial.script import write_short_script\n"
+        "write_short_script(load_preset('sample', []), 'script.py'); assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_writes_a_preset_from_the_command_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "training", "export", "preset:spiral", "--to", "tutorial"]
+    told = subprocess.run([*command, "--out", str(tmp_path / "short.py")], capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["short.py", "short_data.npz"]
+    assert len((tmp_path / "short.py").read_text().splitlines()) <= 150

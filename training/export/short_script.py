@@ -1,0 +1,63 @@
+"""The short script of a configuration, with the drawn samples and the person's own network that it needs beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from training.config import RunConfig
+from training.data.source import Source
+from training.data.sources import open_source
+from training.errors import InputError
+from training.export.script import as_writer, refuse_to_overwrite, write_files
+from training.protocol.answers import ExportResult
+from training.tutorial.script import write_short_script
+
+FORMATS = ("tutorial", "accelerate")
+"""What needs no weights: a configuration will do."""
+_ARRAYS = {"x", "y"}
+
+
+def export_short_script(config: RunConfig, to: str, out: Path) -> ExportResult:
+    """Write the run that ``config`` describes as the script ``out``, a path ending in .py, and what it needs beside it. Raises
+    InputError, naming the setting, for what the short script cannot say."""
+    out = out.expanduser().absolute()
+    refuse_to_overwrite(out)
+    script = write_short_script(config, out.name, to == "accelerate")
+    files: dict[Path, Callable[[BinaryIO], object]] = {}
+    if script.network is not None:
+        name, text = script.network
+        refuse_to_overwrite(out.with_name(name))
+        files[out.with_name(name)] = as_writer(text.encode())
+    if script.drawn:
+        data = out.with_name(script.drawn)
+        if data.exists() and not _is_drawn(data):
+            raise InputError(f"{data}: is there already and not an export of ours; choose another name for the script.")
+        source = open_source(config.dataset)
+        files[data] = lambda stream: _write_drawn(source, stream)
+    files[out] = as_writer(script.text.encode())
+    write_files(files)
+    beside = ", ".join(path.name for path in files if path != out)
+    return ExportResult(
+        format=to,
+        path=str(out),
+        files=tuple(str(path) for path in reversed(files)),
+        summary=f"Wrote the run as a short script of {len(script.text.splitlines())} lines to {out}"
+        + (f"; it needs {beside} beside it." if beside else ".")
+        + " It trains the same way, with other random numbers.",
+    )
+
+
+def _write_drawn(source: Source, stream: BinaryIO) -> None:
+    np.savez(stream, x=source.read_all().numpy(), y=source.targets.numpy())
+
+
+def _is_drawn(path: Path) -> bool:
+    try:
+        with np.load(path) as arrays:
+            return set(arrays.files) == _ARRAYS
+    except (OSError, ValueError):
+        return False

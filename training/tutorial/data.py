@@ -1,0 +1,312 @@
+"""Where the samples of a run come from, as the short script reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from training.config import RunConfig
+from training.config.sections.data.dataset import IdxDataset, ImageFolderDataset, ShapesDataset
+from training.config.sections.data.images import IMAGE_FOLDERS, MASK_FOLDERS, ImageTableDataset, SegmentationDataset
+from training.config.sections.data.npz import NpzDataset, NpzImagesDataset
+from training.config.sections.data.tables import RankingDataset, TableDataset
+from training.config.sections.data.text import TextDataset
+from training.config.sections.data.torchvision_sets import TorchvisionDataset
+from training.config.sections.data.toys import ToySection
+from training.config.sections.pretrained import NamedWeights
+from training.errors import InputError
+from training.tutorial.augmentation import describe_augmentation
+from training.tutorial.literals import code
+
+_IMAGENET = "[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]"
+_VALIDATION = ("val", "valid", "validation")
+_CALLED = {"MNIST", "FashionMNIST", "KMNIST", "CIFAR10", "CIFAR100"}
+"""Sets of torchvision that hold ``data`` and ``targets``, once for training and once for the test."""
+_SEPARATORS = {"tab": "\t"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataText:
+    """What a template of data asks for. ``path`` is the file or folder, as Python source; ``drawn`` says that it is a file that
+    lies beside the script. ``given``: the parts are, in ``train_root`` and ``val_root``. ``count`` is what the network has to
+    answer, ``targets`` those of the training samples."""
+
+    template: str
+    kind: str
+    path: str
+    drawn: bool = False
+    count: str = "int(targets.max()) + 1"
+    targets: str = "train_set.tensors[1]"
+    train: str = ""
+    given: bool = False
+    train_root: str = "Path(DATA)"
+    val_root: str = ""
+    inputs: str = '"x"'
+    outputs: str = '"y"'
+    cast: str = ".long()"
+    name: str = ""
+    mode: str = "RGB"
+    sized: str = ""
+    size: str = "images.shape[-2:]"
+    known: str = ""
+    words: str = "classes"
+    format: str = "csv"
+    folder: str = "DATA"
+    file: str = "name"
+    column: str = "0"
+    target_lines: tuple[str, ...] = ()
+    images: str = "images"
+    masks: str = "masks"
+    classes: str = ""
+    ignored: int | None = None
+    task: str = "class"
+    standardized: bool = True
+    reading: str = ""
+    target_names: str = ""
+    feature_names: str = ""
+    categorical: str = ""
+    held: str = ""
+    encoding: str = '"utf-8"'
+    bytes: bool = False
+    left_out: tuple[str, ...] = ()
+
+
+def describe_data(config: RunConfig, beside: str) -> DataText:
+    """For the templates; ``beside`` is what a file of drawn samples is called. Raises InputError for data that the short script
+    does not read."""
+    dataset, known = config.dataset, isinstance(config.model, NamedWeights) and bool(config.model.pretrained)
+    known = known and getattr(config.model, "normalise", "data") == "weights"
+    drawn = f'Path(__file__).with_name("{beside}")'
+    arrays = partial(
+        DataText,
+        template="arrays",
+        targets="train_set.targets",
+        train="images[train], targets[train]",
+        kind=dataset.kind,
+    )
+    match dataset:
+        case IdxDataset():
+            return arrays(path=code(dataset.path), given=dataset.validation == "test")
+        case ShapesDataset():
+            return arrays(path=drawn, drawn=True)
+        case TorchvisionDataset() if dataset.name in _CALLED and dataset.validation != "test":
+            return arrays(name=dataset.name, path=code(dataset.path or "data"))
+        case NpzImagesDataset() if dataset.task in ("auto", "class"):
+            return arrays(path=code(dataset.path), inputs=code(dataset.inputs), outputs=code(dataset.targets))
+        case ToySection():
+            kind: str = dataset.kind
+            vectors = partial(DataText, template="vectors", kind=kind, path=drawn, drawn=True)
+            return vectors(cast=".float()", count="1") if kind == "ranked" else vectors()
+        case NpzDataset():
+            return _npz(config, dataset)
+        case ImageFolderDataset():
+            return _image_folder(dataset, known)
+        case ImageTableDataset():
+            return _image_table(config, dataset, known)
+        case SegmentationDataset():
+            return _masks(dataset)
+        case TableDataset() | RankingDataset():
+            return _table(config, dataset)
+        case TextDataset():
+            return _text(dataset)
+    raise InputError(
+        f"dataset.kind: the short script does not read {dataset.kind} by itself; export --to script instead."
+    )
+
+
+def _npz(config: RunConfig, dataset: NpzDataset) -> DataText:
+    values = config.objective.kind in ("regression", "multi_label")
+    return DataText(
+        template="vectors",
+        kind="npz",
+        path=code(dataset.path),
+        inputs=code(dataset.inputs),
+        outputs=code(dataset.targets),
+        cast=".float().view(len(inputs), -1)" if values else ".long()",
+        count="targets.shape[1]" if values else "int(targets.max()) + 1",
+    )
+
+
+def _find_parts(path: str, validation: str) -> tuple[str, str]:
+    """The folders of the training and the validation part; empty where there are none, or not to be used."""
+    root = Path(path)
+    try:
+        names = {entry.name.casefold(): entry.name for entry in root.iterdir() if entry.is_dir()}
+    except (OSError, ValueError):
+        return "", ""
+    train = names.get("train", names.get("training", ""))
+    wanted = ("test",) if validation == "test" else _VALIDATION
+    held = next((names[name] for name in wanted if name in names), "")
+    return train, "" if validation == "split" else held
+
+
+def _roots(path: str, validation: str) -> tuple[bool, str, str]:
+    train, held = _find_parts(path, validation)
+    roots = (f"Path(DATA) / {code(train)}" if train else "Path(DATA)"), (f"Path(DATA) / {code(held)}" if held else "")
+    return bool(train and held), *roots
+
+
+def _sized(sides: tuple[int, ...], leading: str) -> tuple[str, str]:
+    """The transforms that bring an image to its size, and that size."""
+    if not sides:
+        return "", ""
+    height, width = (sides * 2)[:2]
+    if height == width:
+        return f"{leading}v2.Resize({height}, antialias=True), v2.CenterCrop({height})", f"({height}, {width})"
+    # The shorter side is scaled until it fits: which one that is depends on the image, so the box is cut first.
+    return f"{leading}v2.Resize(({height}, {width}), antialias=True)", f"({height}, {width})"
+
+
+def _image_folder(dataset: ImageFolderDataset, known: bool) -> DataText:
+    given, train, held = _roots(dataset.path, dataset.validation)
+    sized, size = _sized((dataset.image_size,) if dataset.image_size else (), ", ")
+    return DataText(
+        template="files",
+        kind="image_folder",
+        path=code(dataset.path),
+        given=given,
+        train_root=train,
+        val_root=held,
+        count="len(found.classes)",
+        targets="train_set.targets",
+        train="files[train], targets[train]",
+        mode="RGB" if dataset.color == "rgb" else "L",
+        sized=sized,
+        size=size or "pixels.shape[-2:]",
+        known=_IMAGENET if known else "",
+        left_out=() if sized else ("images of different sizes (the run scales those to 128 x 128)",),
+    )
+
+
+def _image_table(config: RunConfig, dataset: ImageTableDataset, known: bool) -> DataText:
+    if dataset.split_column or dataset.group_column:
+        raise InputError(
+            "dataset.split_column: the short script draws the samples to hold back; empty it, or export --to script."
+        )
+    target = code(dataset.targets[0]) if dataset.targets else "frame.columns[-1]"
+    task, count, words = config.objective.kind, "len(classes)", "classes"
+    if dataset.label_separator != "none":
+        cut = "" if dataset.label_separator == "space" else code(dataset.label_separator)
+        words = "labels, 1 for each that it carries"
+        lines = [
+            f"sets = [set((text or '').split({cut})) for text in frame[{target}]]".replace("''", '""'),
+            'classes = sorted(set().union(*sets) - {""})',
+            "targets = torch.tensor([[float(name in each) for name in classes] for each in sets])",
+        ]
+    elif task in ("multi_label", "regression"):
+        words, count = "values", "targets.shape[1]"
+        lines = [
+            f"targets = frame.select({code(list(dataset.targets)) if dataset.targets else target}).to_torch().float()"
+        ]
+    else:
+        lines = [
+            f"classes = sorted(set(frame[{target}]))",
+            f"targets = torch.tensor([classes.index(name) for name in frame[{target}]])",
+        ]
+    sized, size = _sized((dataset.image_size,) if dataset.image_size else (), ", ")
+    return DataText(
+        template="files",
+        kind="image_table",
+        path=code(dataset.path),
+        count=count,
+        targets="train_set.targets",
+        train="files[train], targets[train]",
+        mode="RGB" if dataset.color == "rgb" else "L",
+        sized=sized,
+        size=size or "pixels.shape[-2:]",
+        known=_IMAGENET if known else "",
+        words=words,
+        format="parquet" if dataset.path.endswith(".parquet") else "csv",
+        folder=code(dataset.images) if dataset.images else "Path(DATA).parent",
+        file=f'f"{{name}}{dataset.file_ending}"' if dataset.file_ending else "name",
+        column=code(dataset.file_column) if dataset.file_column else "frame.columns[0]",
+        target_lines=tuple(lines),
+        left_out=() if sized else ("images of different sizes (the run scales those to 128 x 128)",),
+    )
+
+
+def _masks(dataset: SegmentationDataset) -> DataText:
+    given, train, held = _roots(dataset.path, dataset.validation)
+    folder = Path(dataset.path, *([_find_parts(dataset.path, dataset.validation)[0]] if given else []))
+    try:
+        inside = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
+    except (OSError, ValueError):
+        inside = []
+    listed = dataset.class_list or str(Path(dataset.path, "classes.txt"))
+    sized, size = _sized(dataset.image_size, "")
+    sized += ", " * bool(sized)
+    return DataText(
+        template="masks",
+        kind="segmentation",
+        path=code(dataset.path),
+        given=given,
+        train_root=train,
+        val_root=held,
+        train="pairs",
+        mode="RGB" if dataset.color == "rgb" else "L",
+        sized=sized,
+        size=size or "pixels.shape[-2:]",
+        images=next((name for name in inside if name.casefold() in IMAGE_FOLDERS), "images"),
+        masks=next((name for name in inside if name.casefold() in MASK_FOLDERS), "masks"),
+        classes=code(listed) if Path(listed).is_file() else "",
+        ignored=None if dataset.ignore_index in (None, 255) else dataset.ignore_index,
+        left_out=("masks of colors",),
+    )
+
+
+def _table(config: RunConfig, dataset: TableDataset | RankingDataset) -> DataText:
+    if dataset.split_column or getattr(dataset, "group_column", None):
+        raise InputError(
+            "dataset.split_column: the short script draws the rows to hold back; empty it, or export --to script."
+        )
+    parquet = dataset.path.endswith(".parquet")
+    separator = _SEPARATORS.get(dataset.separator, "," if dataset.separator == "auto" else dataset.separator)
+    cut = "" if separator == "," else f", separator={code(separator)}"
+    reading = f"{cut}, null_values={code(['', *dataset.missing_marks])}, infer_schema_length=None".replace("'", '"')
+    query = code(dataset.query_column) if isinstance(dataset, RankingDataset) else ""
+    out = ["*targets"] + [query] * bool(query) + [code(name) for name in dataset.ignored]
+    features = (
+        code(list(dataset.features)).replace("'", '"')
+        if dataset.features
+        else f"[name for name in frame.columns if name not in ({', '.join(out)},)]"
+    )
+    tasks = {"regression": "values", "multi_label": "labels"}
+    task = tasks.get(config.objective.kind, "class")
+    return DataText(
+        template="table",
+        kind=dataset.kind,
+        path=code(dataset.path),
+        format="parquet" if parquet else "csv",
+        reading="" if parquet else reading,
+        task=task,
+        standardized=getattr(config.objective, "standardise", False),
+        count="len(classes)" if task == "class" else "len(targets)",
+        target_names=code(list(dataset.targets)).replace("'", '"') if dataset.targets else "frame.columns[-1:]",
+        feature_names=features,
+        categorical=f" or name in {code(list(dataset.categorical))}".replace("'", '"') if dataset.categorical else "",
+    )
+
+
+def _text(dataset: TextDataset) -> DataText:
+    if dataset.vocabulary == "bpe":
+        raise InputError(
+            "dataset.vocabulary: the short script reads characters or bytes; choose one, or export --to script."
+        )
+    if Path(dataset.path).is_dir():
+        raise InputError("dataset.path: the short script reads one text file; name a file, or export --to script.")
+    return DataText(
+        template="text",
+        kind="text",
+        path=code(dataset.path),
+        held=code(dataset.validation_path) if dataset.validation_path else "",
+        encoding=code(dataset.encoding),
+        bytes=dataset.vocabulary == "bytes",
+    )
+
+
+def augmentation_chain(config: RunConfig, data: DataText) -> str:
+    """The transforms of a training image, as a list."""
+    return describe_augmentation(config.dataset).chain(
+        {"arrays": "", "masks": data.sized}.get(data.template, "*sized, ")
+    )

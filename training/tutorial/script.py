@@ -1,0 +1,381 @@
+"""The run of a configuration as the short script: its settings, data, network and loop put together."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+import training
+from training import catalog
+from training.config import RunConfig
+from training.config.rules.metrics import metric
+from training.config.sections import objective as tasks
+from training.config.sections.data.dataset_section import DatasetSection
+from training.config.sections.data.tables import RankingDataset
+from training.config.sections.schedule import ScheduleSection
+from training.errors import InputError
+from training.tutorial.augmentation import describe_augmentation
+from training.tutorial.data import DataText, augmentation_chain, describe_data
+from training.tutorial.layout import wrap_lines
+from training.tutorial.left_out import list_left_out
+from training.tutorial.literals import code, prose
+from training.tutorial.network import NetworkText, describe_network
+from training.tutorial.schedule import describe_optimizer, describe_schedule
+from training.tutorial.teacher import describe_teacher
+
+_IMPORTS = """
+import gzip, math, os, sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np, polars as pl, timm, torch
+from accelerate import Accelerator
+from PIL import Image
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.optim import lr_scheduler
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.utils.data import DataLoader, Dataset, TensorDataset, WeightedRandomSampler
+from torchvision import datasets, models, tv_tensors
+from torchvision.datasets import ImageFolder
+from torchvision.transforms import v2
+"""
+"""What a script may need; only what it does use is written."""
+_AMP = {"bf16": "torch.bfloat16", "fp16": "torch.float16"}
+_DEVICE = '"cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"'
+
+
+@dataclass(frozen=True)
+class ShortScript:
+    """``text`` of the script ``file``. ``network`` is a second file, of a person's own network, by its name; ``drawn`` the name of
+    the file of samples that the script reads. ``own`` are the script's lines beside the network's class."""
+
+    file: str
+    text: str
+    network: tuple[str, str] | None
+    drawn: str
+    own: int
+
+
+def write_short_script(config: RunConfig, file: str, accelerate: bool = False) -> ShortScript:
+    """The run as the script ``file``; with ``accelerate`` by Hugging Face's Accelerate. Raises InputError, naming the setting, for
+    what it cannot say."""
+    stem = Path(file).stem
+    module = re.sub(r"\W", "_", f"{stem}_network")
+    drawn = f"{stem}_data.npz"
+    network, data = describe_network(config, module), describe_data(config, drawn)
+    facts = _facts(config, network, data, accelerate)
+    beside = [drawn] * data.drawn + [f"{module}.py"] * bool(network.beside)
+    environment = Environment(
+        loader=PackageLoader("training.tutorial"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.globals.update(call=_call, hold_back=_hold_back)
+    text = environment.get_template(f"{config.objective.kind}.jinja").render(
+        **facts, version=training.__version__, file=prose(file), stem=prose(stem), beside=beside
+    )
+    networks = [network.code, facts["teacher"].code if facts["teacher"] else ""]
+    text = _fill(text, _settings(config, data, stem), module if network.beside else "", networks)
+    return ShortScript(
+        file=file,
+        text=text,
+        network=(f"{module}.py", network.beside) if network.beside else None,
+        drawn=drawn if data.drawn else "",
+        own=len(text.splitlines()) - _count_network(text, networks[1]),
+    )
+
+
+def _count_network(text: str, teacher: str) -> int:
+    """Lines of what makes the networks: their classes, and the functions that build them."""
+    ends = {
+        node.name: (node.lineno, node.end_lineno or 0)
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    first, last = ends.get("make_teacher", (0, -1))
+    return ends["make_model"][1] - ends["load_data"][1] + len(teacher.splitlines()) + last - first + 1
+
+
+def _call(name: str, **arguments: object) -> str:
+    """A call with those arguments that are given; texts stand as they are."""
+    return f"{name}({', '.join(f'{key}={value}' for key, value in arguments.items() if value)})"
+
+
+def _hold_back(count: str) -> str:
+    """The lines that draw ``train`` and ``held``, numbers of so many samples."""
+    order = f"order = torch.randperm({count}, generator=torch.Generator().manual_seed(SPLIT_SEED))"
+    return f"{order}\n    held, train = order.tensor_split([round(VALIDATION_FRACTION * len(order))])"
+
+
+def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: bool) -> dict[str, Any]:
+    loop, objective, precision = config.loop, config.objective, config.precision
+    usual = metric(objective.metrics[0] if objective.kind != "language_model" else "perplexity")
+    by_loss = config.monitor == "val/loss" or objective.kind == "language_model"
+    left_out = [*data.left_out, *list_left_out(config)]
+    if not by_loss and config.monitor != f"val/{usual.name}":
+        left_out.insert(0, f"{config.monitor}, which the run is judged by: here it is the {usual.title}")
+    if data.kind == "idx" and not data.given:
+        left_out.append("the test images, on which the run measures its best weights once, at the end")
+    optimizer = describe_optimizer(config)
+    schedule = describe_schedule(config, optimizer.several)
+    augmentation = describe_augmentation(config.dataset)
+    scaler = precision.compute == "fp16"
+    if accelerate and (optimizer.several or (scaler and loop.clip_value)):
+        raise InputError("optimizer.kind: two optimizers are not said by Accelerate here; choose another one.")
+    clips = [f"nn.utils.clip_grad_value_(model.parameters(), {loop.clip_value})"] * bool(loop.clip_value)
+    clips += ["nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)"] * bool(loop.clip_norm)
+    parts = (
+        ["model"]
+        + ([] if optimizer.several else ["optimizer"])
+        + ["scheduler"] * (bool(schedule.lines) and not optimizer.several)
+    )
+    named = {name: name for name in parts}
+    if optimizer.several:
+        named |= {"muon": "optimizers[0]", "adamw": "optimizers[1]"}
+        named |= {"muon_rate": "schedulers[0]", "adamw_rate": "schedulers[1]"} if schedule.lines else {}
+    named |= {"averaged": "averaged"} if loop.ema_decay else {}
+    named |= {"scaler": "scaler"} if scaler and not accelerate else {}
+    if accelerate:
+        clips = [line.replace("nn.utils.", "accelerator.") for line in clips]
+        named["model"] = "accelerator.unwrap_model(model)"
+    given = [f'"{name}": {value}' for name, value in named.items()]
+    sampling = []
+    if config.loader.sampling == "balanced":
+        draws = f"1 / torch.bincount({data.targets})[{data.targets}], len(train_set)"
+        sampling = [f"sampler = WeightedRandomSampler({draws})  # every class equally often"]
+    if network.batch_norm and not getattr(config.loader, "drop_last", False):
+        sampling.append(
+            "alone = len(train_set) % BATCH_SIZE == 1  # batch norm has no mean to take over a single sample"
+        )
+    made = list(schedule.lines)
+    if optimizer.several and made:
+        made = ["schedulers = [make_scheduler(optimizer, total_steps) for optimizer in optimizers]"]
+    made += ["scaler = torch.amp.GradScaler(DEVICE.type)  # lifts small gradients into float16's range"] * (
+        "scaler" in named
+    )
+    if loop.ema_decay:
+        made.append("averaged = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(EMA_DECAY), use_buffers=True)")
+    made += [f"mix = {augmentation.mixing}"] * bool(augmentation.mixing)
+    made += ["teacher = make_teacher(val_set[0][0].shape, outputs)"] * (objective.kind == "distillation")
+    if accelerate:
+        prepared = ", ".join(
+            ["model", "optimizer", "train_loader", *["scheduler"] * (schedule.per in ("step", "epoch"))]
+        )
+        made.append(f"{prepared} = accelerator.prepare({prepared})")
+    made.append(f"parts = {{{', '.join(given)}}}")
+    monitored = "val_loss" if by_loss else "score"
+    better = "<" if by_loss or not usual.maximize else ">"
+    if loop.early_stopping_min_delta:
+        left_out.append(f"loop.early_stopping_min_delta = {loop.early_stopping_min_delta}")
+    decoding = data.template in ("files", "masks") or bool(augmentation.before)
+    return {
+        "name": prose(config.name),
+        "summary": _summarize(config),
+        "launch": "accelerate launch" if accelerate else "python",
+        "left_out": left_out,
+        "data": data,
+        "augment": ", ".join(augmentation.before).replace("(size", f"({data.size}"),
+        "chain": augmentation_chain(config, data),
+        "network": network,
+        "extra": ", categories" if data.template == "table" else "",
+        "optimizer": optimizer,
+        "schedule": schedule,
+        "metric": usual if not by_loss else metric("perplexity") if objective.kind == "language_model" else usual,
+        "maximize": better == ">",
+        "forward": _forward(config, accelerate),
+        "backward": _backward(config, accelerate),
+        "accelerate": _accelerator(config) if accelerate else "",
+        "begin": [*network.begin, *sampling],
+        "made": made,
+        "sampler": config.loader.sampling == "balanced",
+        "loading": ", num_workers=2" if decoding else "",
+        "drop_last": _drop_last(config, network),
+        "accumulation": loop.accumulation > 1,
+        "max_steps": loop.max_steps is not None,
+        "scheduled": "total_steps" in "".join(schedule.lines) or loop.max_steps is not None or optimizer.several,
+        "epoch_steps": "math.ceil(len(train_loader) / ACCUMULATION)" if loop.accumulation > 1 else "len(train_loader)",
+        "scaler": scaler,
+        "ema": loop.ema_decay is not None,
+        "mixing": augmentation.mixing,
+        "waited": ", waited" if loop.early_stopping_patience else "",
+        "frozen": config.optimizer.freeze == "all_but_head",
+        "unfreeze": config.optimizer.unfreeze_epoch is not None,
+        "clips": clips,
+        "judged": "averaged" if loop.ema_decay else "model",
+        "weights": "averaged.module" if loop.ema_decay else named["model"],
+        "monitored": monitored,
+        "monitored_name": "loss" if by_loss else usual.name,
+        "better": better,
+        "objective": objective,
+        "training_loss": "",
+        "smoothing": getattr(objective, "label_smoothing", 0.0),
+        "ignored": objective.ignore_index if getattr(objective, "ignore_index", -100) >= 0 else 0,  # type: ignore[union-attr]
+        "threshold": getattr(objective, "threshold", 0.5),
+        "balance": _balance(config, data),
+        "weights_given": _weights(objective),
+        "teacher": describe_teacher(objective) if isinstance(objective, tasks.Distillation) else None,
+        **_errors(objective),
+    }
+
+
+def _forward(config: RunConfig, accelerate: bool) -> str:
+    if accelerate or config.precision.compute not in _AMP:
+        return "outputs = model(inputs)"
+    return f"with torch.autocast(DEVICE.type, {_AMP[config.precision.compute]}):\n    outputs = model(inputs).float()"
+
+
+def _backward(config: RunConfig, accelerate: bool) -> str:
+    if accelerate:
+        return "accelerator.backward(loss)"
+    several = config.loop.accumulation > 1
+    if config.precision.compute == "fp16":
+        return f"scaler.scale(loss{' / ACCUMULATION' if several else ''}).backward()"
+    return "(loss / ACCUMULATION).backward()" if several else "loss.backward()"
+
+
+def _accelerator(config: RunConfig) -> str:
+    given = [f'mixed_precision="{config.precision.compute}"'] * (config.precision.compute in _AMP)
+    given += ["gradient_accumulation_steps=ACCUMULATION"] * (config.loop.accumulation > 1)
+    return ", ".join([*given, 'cpu=DEVICE.type == "cpu"'])
+
+
+def _drop_last(config: RunConfig, network: NetworkText) -> str:
+    if getattr(config.loader, "drop_last", False):
+        return ", drop_last=True"
+    return ", drop_last=alone" if network.batch_norm else ""
+
+
+def _balance(config: RunConfig, data: DataText) -> str:
+    if not getattr(config.objective, "balanced", False):
+        return ""
+    if config.objective.kind == "multi_label":
+        return f"(1 / {data.targets}.mean(0) - 1).to(DEVICE)"
+    if config.objective.kind == "binary":
+        return f"(1 / {data.targets}.float().mean() - 1).to(DEVICE)"
+    if config.objective.kind == "segmentation":
+        raise InputError(
+            "objective.balanced: the short script does not count the pixels of classes; give class_weights instead."
+        )
+    counts = f"torch.bincount({data.targets})"
+    return f"(len(train_set) / ({counts} * outputs)).to(DEVICE)"
+
+
+def _weights(objective: tasks.ObjectiveSection) -> str:
+    given = getattr(objective, "class_weights", ()) or getattr(objective, "pos_weight", None) or ()
+    return f"torch.tensor({list(given) if isinstance(given, tuple) else given}, device=DEVICE)" if given else ""
+
+
+def _errors(objective: tasks.ObjectiveSection) -> dict[str, Any]:
+    """The loss of a regression."""
+    if not isinstance(objective, tasks.Regression):
+        return {"error": "", "loss_terms": []}
+    errors = {"mse": "nn.MSELoss()", "l1": "nn.L1Loss()", "huber": f"nn.HuberLoss(delta={objective.delta})"}
+    weights = {"mse": objective.mse_weight, "l1": objective.l1_weight, "huber": objective.huber_weight}
+    terms = [f"{weights[name]} * {error}(outputs, targets)" for name, error in errors.items() if weights[name]]
+    several = objective.loss == "weighted_sum"
+    return {"error": errors.get(objective.loss, ""), "loss_terms": terms if several else []}
+
+
+def _summarize(config: RunConfig) -> str:
+    titles = [
+        catalog.entry(part, getattr(config, part).kind).title for part in ("model", "dataset", "optimizer", "schedule")
+    ]
+    return prose(f"{titles[0]} on {titles[1]}, by {titles[2]}, {titles[3]}")
+
+
+def _settings(config: RunConfig, data: DataText, stem: str) -> list[tuple[str, str, str]]:
+    """Name, value and comment; a script has those that it uses."""
+    dataset, loop, objective, optimizer = config.dataset, config.loop, config.objective, config.optimizer
+    rows: list[tuple[str, object, str]] = [
+        ("DATA", data.path, ""),
+        ("BEST, LAST", f"{code(f'{stem}-best.pt')}, {code(f'{stem}-last.pt')}", ""),
+        ("SEED", config.seed, ""),
+        ("SPLIT_SEED", dataset.split_seed, "decides which samples are held out"),
+        ("VALIDATION_FRACTION", dataset.validation_fraction, ""),
+        ("CONTEXT", getattr(dataset, "context", 0), "tokens that the network sees at a time"),
+        ("STRIDE", getattr(dataset, "stride", 0) or getattr(dataset, "context", 0), "tokens between two windows"),
+        ("QUERY, MAX_ITEMS", _query(dataset), "the rows of one query are ranked against each other"),
+        ("EPOCHS", loop.epochs, ""),
+        ("MAX_STEPS", loop.max_steps, ""),
+        ("BATCH_SIZE", loop.batch_size, ""),
+        ("ACCUMULATION", loop.accumulation, "batches to an optimizer step"),
+        ("LR", optimizer.lr, ""),
+        ("HEAD_LR_FACTOR", optimizer.head_lr_factor, "the new head learns that much faster"),
+        ("UNFREEZE_EPOCH", optimizer.unfreeze_epoch, ""),
+        ("WEIGHT_DECAY", optimizer.weight_decay, ""),
+        ("WARMUP", _warmup(config), "steps in which the rate rises"),
+        ("CLIP_NORM", loop.clip_norm, "longest gradient"),
+        ("EMA_DECAY", loop.ema_decay, "the moving average of the weights is judged and kept"),
+        ("PATIENCE", loop.early_stopping_patience, "epochs without a better score before it ends"),
+        (
+            "MARGIN, TOP",
+            f"{getattr(objective, 'margin', 0)}, {getattr(objective, 'top', 0)}",
+            "of the loss, of the metric",
+        ),
+        ("SMOOTH, DICE_WEIGHT", f"{getattr(objective, 'smooth', 0)}, {getattr(objective, 'dice_weight', 0)}", ""),
+        (
+            "TEMPERATURE, ALPHA",
+            f"{getattr(objective, 'temperature', 0)}, {getattr(objective, 'alpha', 0)}",
+            "softness, share of the teacher",
+        ),
+        (
+            "DEVICE",
+            f"torch.device({_DEVICE if config.precision.device == 'auto' else code(config.precision.device)})",
+            "",
+        ),
+    ]
+    return [(name, str(value), comment) for name, value, comment in rows]
+
+
+def _query(dataset: DatasetSection) -> str:
+    return f"{code(dataset.query_column)}, {dataset.max_items}" if isinstance(dataset, RankingDataset) else ""
+
+
+def _warmup(config: RunConfig) -> int:
+    return config.schedule.warmup_steps if isinstance(config.schedule, ScheduleSection) else 0
+
+
+def _fill(text: str, settings: list[tuple[str, str, str]], module: str, networks: list[str]) -> str:
+    """``text`` with the ``networks`` at their marks, the imports and settings that all of it uses, and blank lines as PEP 8 has
+    them."""
+    tree = ast.parse("\n".join([text, *networks]))
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    rows = [row for row in settings if used & set(row[0].split(", "))]
+    lines = [f"{name} = {value}{f'  # {comment}' if comment else ''}" for name, value, comment in rows]
+    made = {node.id for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Name)}
+    imports = _import_lines(used | made) + (f"\n\nfrom {module} import build" if module else "")
+    text = re.sub(r"\n+(?=    def )", "\n\n", text)
+    text = re.sub(r"\n+(?=#IMPORTS#|@|def |class |if __name__)", "\n\n\n", text)
+    text = re.sub(r"(?<=\n)(@.*)\n+(?=def |class )", r"\1\n", text)
+    text = re.sub(r"\n+#IMPORTS#\n+", lambda _: f"\n\n{imports.strip()}\n\n" + "\n".join(lines) + "\n\n\n", text)
+    text = wrap_lines(text)
+    for number, network in enumerate(networks):
+        before, mark, after = text.partition(f"#NETWORK{number}#")
+        if mark:
+            text = "\n\n\n".join(filter(None, [before.rstrip("\n"), network, after.lstrip("\n")]))
+    return text.strip("\n") + "\n"
+
+
+def _import_lines(used: set[str]) -> str:
+    groups: list[list[str]] = []
+    for block in _IMPORTS.strip().split("\n\n"):
+        lines = []
+        for line in block.split("\n"):
+            module, _, names = line.partition("import ")
+            chosen = [name for name in names.split(", ") if name.rpartition(" ")[2] in used]
+            lines += (
+                [f"{module}import {', '.join(chosen)}"] if module and chosen else [f"import {name}" for name in chosen]
+            )
+        groups.append(lines)
+    return "\n\n".join("\n".join(lines) for lines in groups if lines)
