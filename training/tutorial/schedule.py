@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from training.config import RunConfig
+from training.config.rules.schedule_problems import goes_by_epochs
 from training.config.sections import optimizer as optimizers
 from training.config.sections import schedule as sections
+from training.core.durations import read_duration
 from training.errors import InputError
 from training.tutorial.literals import call, keywords
 
@@ -52,26 +54,54 @@ class OptimizerText:
 
 def describe_schedule(config: RunConfig, several: bool = False) -> ScheduleText:
     """For the templates; ``several`` optimizers have a scheduler each."""
-    section = config.schedule
-    every = getattr(section, "every", "step")
-    total = "EPOCHS" if every == "epoch" else "total_steps"
+    found = _describe(config, several)
+    if config.loop.accumulation == 1:
+        return found
+    return replace(found, lines=[line.replace(EPOCH, f"math.ceil({EPOCH} / ACCUMULATION)") for line in found.lines])
+
+
+def _describe(config: RunConfig, several: bool) -> ScheduleText:
+    section, loop = config.schedule, config.loop
+    by_epochs = goes_by_epochs(section)
+    every = "epoch" if by_epochs else "step"
+    total = (
+        "total_steps" if not by_epochs else "EPOCHS" if loop.max_steps is None else f"math.ceil(total_steps / {EPOCH})"
+    )
     if isinstance(section, sections.Plateau):
         mode = "max" if config.maximize else "min"
         given = {name: getattr(section, name) for name in ("factor", "patience", "threshold", "cooldown", "min_lr")}
         made = call("lr_scheduler.ReduceLROnPlateau", ["optimizer", f'"{mode}"', *keywords(**given)], _WIDTH)
         return ScheduleText(f"scheduler = {made}".split("\n"), "validation")
     step = "for scheduler in schedulers:\n    scheduler.step()" if several else "scheduler.step()"
-    warmup = section.warmup_steps if isinstance(section, sections.ScheduleSection) else 0
+    warmup = isinstance(section, sections.ScheduleSection) and read_duration(section.warmup)[0] > 0
     if isinstance(section, sections.Constant) and not warmup:
         return ScheduleText([])
     before = _share(section, total, f"{total} - WARMUP" if warmup else total)
     if not warmup:
         return ScheduleText([*before, *f"scheduler = {_main(config, total, total)}".split("\n")], every, step)
     start, length = getattr(section, "warmup_start_factor", 1.0), f"{total} - WARMUP"
+    counted = write_duration(getattr(section, "warmup", 0), by_epochs, total)
+    before += [] if counted.isdigit() else [f"warmup_length = {counted}"]
     first = f"lr_scheduler.LinearLR(optimizer, start_factor={start}, total_iters=WARMUP)"
     lines = [*before, f"warmup = {first}", *f"after = {_main(config, length, total)}".split("\n")]
     lines.append("scheduler = lr_scheduler.SequentialLR(optimizer, [warmup, after], milestones=[WARMUP])")
+    if not counted.isdigit():
+        lines = [line.replace("WARMUP", "warmup_length") for line in lines]
     return ScheduleText(lines, every, step)
+
+
+EPOCH = "len(train_loader)"
+"""The steps of an epoch, where no gradients are accumulated."""
+
+
+def write_duration(duration: int | str, by_epochs: bool, total: str) -> str:
+    """A stretch of the run in the unit that the scheduler is stepped in; ``total`` is the whole run in that unit."""
+    number, unit = read_duration(duration)
+    if unit == "%":
+        return f"max(1, round({number / 100:g} * {total}))"
+    if unit == ("epoch" if by_epochs else "step"):
+        return f"{number:g}"
+    return f"{number:g} // {EPOCH}" if by_epochs else f"round({number:g} * {EPOCH})"
 
 
 def _main(config: RunConfig, length: str, total: str) -> str:
@@ -89,12 +119,15 @@ def _main(config: RunConfig, length: str, total: str) -> str:
         case sections.Cosine(eta_min=low):
             return f"lr_scheduler.CosineAnnealingLR(optimizer, T_max={length}{f', eta_min={low}' if low else ''})"
         case sections.CosineRestarts() as waves:
-            given = keywords(T_0=waves.t_0, T_mult=waves.t_mult, eta_min=waves.eta_min)
+            first = write_duration(waves.t_0, goes_by_epochs(waves), total)
+            given = [f"T_0={first}", *keywords(T_mult=waves.t_mult, eta_min=waves.eta_min)]
             return call("lr_scheduler.CosineAnnealingWarmRestarts", ["optimizer", *given], _WIDTH)
         case sections.Step(step_size=size, gamma=gamma):
-            return f"lr_scheduler.StepLR(optimizer, step_size={size}, gamma={gamma})"
+            drop = write_duration(size, goes_by_epochs(config.schedule), total)
+            return f"lr_scheduler.StepLR(optimizer, step_size={drop}, gamma={gamma})"
         case sections.MultiStep(milestones=steps, gamma=gamma):
-            return f"lr_scheduler.MultiStepLR(optimizer, milestones={list(steps)}, gamma={gamma})"
+            drops = ", ".join(write_duration(each, goes_by_epochs(config.schedule), total) for each in steps)
+            return f"lr_scheduler.MultiStepLR(optimizer, milestones=[{drops}], gamma={gamma})"
         case sections.Exponential(gamma=gamma):
             return f"lr_scheduler.ExponentialLR(optimizer, gamma={gamma})"
         case sections.Polynomial(power=power):

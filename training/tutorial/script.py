@@ -14,10 +14,13 @@ import training
 from training import catalog
 from training.config import RunConfig
 from training.config.rules.metrics import metric
+from training.config.rules.schedule_problems import goes_by_epochs
 from training.config.sections import objective as tasks
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.tables import RankingDataset
+from training.config.sections.objective_section import ObjectiveSection
 from training.config.sections.schedule import ScheduleSection
+from training.core.durations import read_duration
 from training.errors import InputError
 from training.tutorial.augmentation import describe_augmentation
 from training.tutorial.data import DataText, augmentation_chain, describe_data
@@ -48,6 +51,10 @@ from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 """
 """What a script may need; only what it does use is written."""
+_TASKS = (
+    *("classification", "binary", "multi_label", "regression", "ranking", "distillation", "segmentation"),
+    "language_model",
+)
 _AMP = {"bf16": "torch.bfloat16", "fp16": "torch.float16"}
 _DEVICE = '"cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"'
 
@@ -67,6 +74,9 @@ class ShortScript:
 def write_short_script(config: RunConfig, file: str, accelerate: bool = False) -> ShortScript:
     """The run as the script ``file``; with ``accelerate`` by Hugging Face's Accelerate. Raises InputError, naming the setting, for
     what it cannot say."""
+    if config.objective.kind not in _TASKS:
+        told = f"objective.kind: the short script does not say {config.objective.kind} yet; export --to script instead."
+        raise InputError(told)
     stem = Path(file).stem
     module = re.sub(r"\W", "_", f"{stem}_network")
     drawn = f"{stem}_data.npz"
@@ -271,12 +281,12 @@ def _balance(config: RunConfig, data: DataText) -> str:
     return f"(len(train_set) / ({counts} * outputs)).to(DEVICE)"
 
 
-def _weights(objective: tasks.ObjectiveSection) -> str:
+def _weights(objective: ObjectiveSection) -> str:
     given = getattr(objective, "class_weights", ()) or getattr(objective, "pos_weight", None) or ()
     return f"torch.tensor({list(given) if isinstance(given, tuple) else given}, device=DEVICE)" if given else ""
 
 
-def _errors(objective: tasks.ObjectiveSection) -> dict[str, Any]:
+def _errors(objective: ObjectiveSection) -> dict[str, Any]:
     """The loss of a regression."""
     if not isinstance(objective, tasks.Regression):
         return {"error": "", "loss_terms": []}
@@ -314,7 +324,11 @@ def _settings(config: RunConfig, data: DataText, stem: str) -> list[tuple[str, s
         ("HEAD_LR_FACTOR", optimizer.head_lr_factor, "the new head learns that much faster"),
         ("UNFREEZE_EPOCH", optimizer.unfreeze_epoch, ""),
         ("WEIGHT_DECAY", optimizer.weight_decay, ""),
-        ("WARMUP", _warmup(config), "steps in which the rate rises"),
+        (
+            "WARMUP",
+            _warmup(config),
+            "epochs of a rising rate" if goes_by_epochs(config.schedule) else "steps of a rising rate",
+        ),
         ("CLIP_NORM", loop.clip_norm, "longest gradient"),
         ("EMA_DECAY", loop.ema_decay, "the moving average of the weights is judged and kept"),
         ("PATIENCE", loop.early_stopping_patience, "epochs without a better score before it ends"),
@@ -342,8 +356,9 @@ def _query(dataset: DatasetSection) -> str:
     return f"{code(dataset.query_column)}, {dataset.max_items}" if isinstance(dataset, RankingDataset) else ""
 
 
-def _warmup(config: RunConfig) -> int:
-    return config.schedule.warmup_steps if isinstance(config.schedule, ScheduleSection) else 0
+def _warmup(config: RunConfig) -> str:
+    section = config.schedule
+    return f"{read_duration(section.warmup)[0]:g}" if isinstance(section, ScheduleSection) else ""
 
 
 def _fill(text: str, settings: list[tuple[str, str, str]], module: str, networks: list[str]) -> str:

@@ -12,6 +12,8 @@ import torch
 from tests.training.tiny import tiny, tiny_images, write_idx
 from tests.training.tutorial.scripts import best_metric, complaints, run, write
 from training.config import RunConfig
+from training.config.run import alternatives
+from training.config.sections.pretrained import TorchvisionModel
 from training.engine.runs.run import start_run
 from training.errors import InputError
 from training.tutorial.script import write_short_script
@@ -58,6 +60,7 @@ def test_trains_on_images_with_everything_on(tmp_path: Path) -> None:
         ("schedule.kind=linear", "LinearLR(optimizer, start_factor=1.0, end_factor=0.0, total_iters=total_steps)"),
         ("schedule.kind=plateau", "ReduceLROnPlateau("),
         ("schedule.kind=wsd", "lr_scheduler.LambdaLR("),
+        ("schedule.every=epoch", "OneCycleLR(optimizer, max_lr=0.01, total_steps=EPOCHS)"),
         ("optimizer.kind=muon", "torch.optim.Muon(matrices"),
         ("optimizer.kind=sgd", "torch.optim.SGD("),
         ("precision.compute=fp16", "torch.amp.GradScaler("),
@@ -68,7 +71,7 @@ def test_trains_on_images_with_everything_on(tmp_path: Path) -> None:
     ],
 )
 def test_says_a_setting_or_lists_it(setting: str, words: str, tmp_path: Path) -> None:
-    changed = tiny(setting) if "schedule" not in setting else _scheduled(setting)
+    changed = tiny(setting) if "schedule.kind" not in setting else _scheduled(setting)
     script = write_short_script(changed, "script.py")
     assert words in script.text
     (tmp_path / "script.py").write_text(script.text)
@@ -81,8 +84,6 @@ def _scheduled(setting: str) -> RunConfig:
 
 
 def tiny_schedule(kind: str) -> object:
-    from training.config.run import alternatives
-
     return alternatives("schedule")[kind]()
 
 
@@ -94,8 +95,6 @@ def test_refuses_by_name_what_it_cannot_say() -> None:
 
 
 def _torchvision_with_weights() -> object:
-    from training.config.sections.pretrained import TorchvisionModel
-
     return TorchvisionModel(weights="weights.pth")
 
 
