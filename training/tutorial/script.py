@@ -213,7 +213,9 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
         "drop_last": _drop_last(config, network),
         "accumulation": loop.accumulation > 1,
         "max_steps": loop.max_steps is not None,
-        "scheduled": "total_steps" in "".join(schedule.lines) or loop.max_steps is not None or optimizer.several,
+        "scheduled": re.search(r"\btotal_steps\b(?!=)", " ".join(schedule.lines)) is not None
+        or loop.max_steps is not None
+        or optimizer.several,
         "epoch_steps": "math.ceil(len(train_loader) / ACCUMULATION)" if loop.accumulation > 1 else "len(train_loader)",
         "scaler": scaler,
         "ema": loop.ema_decay is not None,
