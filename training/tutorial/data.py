@@ -147,7 +147,7 @@ def _roots(path: str, validation: str) -> tuple[bool, str, str]:
     return bool(train and held), *roots
 
 
-def _sized(sides: tuple[int, ...], leading: str) -> tuple[str, str]:
+def _write_size(sides: tuple[int, ...], leading: str) -> tuple[str, str]:
     """The transforms that bring an image to its size, and that size."""
     if not sides:
         return "", ""
@@ -160,7 +160,7 @@ def _sized(sides: tuple[int, ...], leading: str) -> tuple[str, str]:
 
 def _image_folder(dataset: ImageFolderDataset, known: bool) -> DataText:
     given, train, held = _roots(dataset.path, dataset.validation)
-    sized, size = _sized((dataset.image_size,) if dataset.image_size else (), ", ")
+    sized, size = _write_size((dataset.image_size,) if dataset.image_size else (), ", ")
     return DataText(
         template="files",
         kind="image_folder",
@@ -204,7 +204,7 @@ def _image_table(config: RunConfig, dataset: ImageTableDataset, known: bool) -> 
             f"classes = sorted(set(frame[{target}]))",
             f"targets = torch.tensor([classes.index(name) for name in frame[{target}]])",
         ]
-    sized, size = _sized((dataset.image_size,) if dataset.image_size else (), ", ")
+    sized, size = _write_size((dataset.image_size,) if dataset.image_size else (), ", ")
     return DataText(
         template="files",
         kind="image_table",
@@ -234,7 +234,7 @@ def _masks(dataset: SegmentationDataset) -> DataText:
     except (OSError, ValueError):
         inside = []
     listed = dataset.class_list or str(Path(dataset.path, "classes.txt"))
-    sized, size = _sized(dataset.image_size, "")
+    sized, size = _write_size(dataset.image_size, "")
     sized += ", " * bool(sized)
     return DataText(
         template="masks",

@@ -58,7 +58,7 @@ def describe_network(config: RunConfig, module: str) -> NetworkText:
         code = _paste(("whitening", "WHITENED_IMAGES"), ("whitening", "prepare_whitening"), ("whitening", "whiten"))
         return NetworkText(lines, code, (f"whiten(model[0], [{some}])",))
     if isinstance(model, Mlp):
-        layers = ["nn.Flatten()", *_hidden(model, "shape[-1]" if items else "math.prod(shape)")]
+        layers = ["nn.Flatten()", *_write_hidden(model, "shape[-1]" if items else "math.prod(shape)")]
         return _of_items(_sequential(layers), items, model.norm)
     if isinstance(model, Tabular):
         return _tabular(model, items)
@@ -147,7 +147,7 @@ def _whitened_cnn(model: WhitenedCnn) -> list[str]:
     ]
 
 
-def _hidden(model: Mlp | Tabular, width: str, residual: bool = False) -> list[str]:
+def _write_hidden(model: Mlp | Tabular, width: str, residual: bool = False) -> list[str]:
     """The hidden layers and the last one."""
     layers = []
     for units in model.hidden:
@@ -167,7 +167,7 @@ def _tabular(model: Tabular, items: bool) -> NetworkText:
     given = (model.embedding_size, model.frequencies, model.frequency_scale)
     features = f"features = EmbeddedFeatures(categories, {', '.join(map(repr, given))})"
     names = [("tabular", "EmbeddedFeatures"), *[("tabular", "Residual")] * model.residual]
-    layers = ["features", *_hidden(model, "features.width", model.residual)]
+    layers = ["features", *_write_hidden(model, "features.width", model.residual)]
     return _of_items(_sequential(layers), items, model.norm, (features,), _paste(*names))
 
 

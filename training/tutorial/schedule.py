@@ -109,8 +109,8 @@ def _main(config: RunConfig, length: str, total: str) -> str:
     match config.schedule:
         case sections.OneCycle() as cycle:
             peak = "LR" if cycle.max_lr is None else repr(cycle.max_lr)
-            peak = '[group["lr"] for group in optimizer.param_groups]' if _scaled(config.optimizer) else peak
-            given = [f"max_lr={peak}", f"total_steps={total}", *_changed(cycle, _ONE_CYCLE)]
+            peak = '[group["lr"] for group in optimizer.param_groups]' if _has_head_rate(config.optimizer) else peak
+            given = [f"max_lr={peak}", f"total_steps={total}", *_list_changed(cycle, _ONE_CYCLE)]
             return call("lr_scheduler.OneCycleLR", ["optimizer", *given], _WIDTH)
         case sections.Constant():
             return "lr_scheduler.ConstantLR(optimizer, factor=1.0)"
@@ -166,13 +166,13 @@ _ONE_CYCLE = {
 """torch's defaults of ``OneCycleLR``."""
 
 
-def _changed(section: object, defaults: dict[str, object]) -> list[str]:
+def _list_changed(section: object, defaults: dict[str, object]) -> list[str]:
     """The arguments of which ``section`` has another value than torch."""
     values = {name: getattr(section, name) for name in defaults if hasattr(section, name)}
     return keywords(**{name: value for name, value in values.items() if value != defaults[name]})
 
 
-def _scaled(section: optimizers.OptimizerSection) -> bool:
+def _has_head_rate(section: optimizers.OptimizerSection) -> bool:
     return section.head_lr_factor != 1.0
 
 
@@ -187,7 +187,7 @@ def describe_optimizer(config: RunConfig) -> OptimizerText:
     defaults = {
         key: value.get(section.kind, value[""]) if isinstance(value, dict) else value for key, value in _TORCH.items()
     }
-    given = _changed(section, defaults)
+    given = _list_changed(section, defaults)
     given += [f"eps=({section.eps1!r}, {section.eps2!r})"] if isinstance(section, optimizers.Adafactor) else []
     decay = [] if before else ["weight_decay=WEIGHT_DECAY"]
     made = call(f"torch.optim.{name}", [groups, "lr=LR", *decay, *given], _WIDTH)
@@ -198,9 +198,9 @@ def _describe_groups(section: optimizers.OptimizerSection, config: RunConfig) ->
     """The lines before it, and the groups."""
     everywhere = section.decay_bias_and_norm or not section.weight_decay
     lines = []
-    if section.freeze == "all_but_head" or _scaled(section):
+    if section.freeze == "all_but_head" or _has_head_rate(section):
         lines += [_HEAD, "head = {id(parameter) for parameter in last.parameters()}"]
-    if not _scaled(section):
+    if not _has_head_rate(section):
         if everywhere:
             return (
                 (lines, "model.parameters()")
@@ -237,7 +237,7 @@ def _describe_muon(section: optimizers.Muon, config: RunConfig) -> OptimizerText
             "optimizer.kind: torch's own Muon takes matrices only and no spectral_unclamped, so the short script cannot say this; "
             "choose another optimizer, or export --to script."
         )
-    given = _changed(section, {"momentum": 0.95, "nesterov": True, "ns_steps": 5})
+    given = _list_changed(section, {"momentum": 0.95, "nesterov": True, "ns_steps": 5})
     given += keywords(adjust_lr_fn=section.adjust_lr_fn)
     muon = call("torch.optim.Muon", ["matrices", "lr=LR", "weight_decay=WEIGHT_DECAY", *given], _WIDTH)
     factor = "" if section.adamw_lr_factor == 1.0 else f" * {section.adamw_lr_factor}"

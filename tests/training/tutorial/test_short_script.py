@@ -71,14 +71,14 @@ def test_trains_on_images_with_everything_on(tmp_path: Path) -> None:
     ],
 )
 def test_says_a_setting_or_lists_it(setting: str, words: str, tmp_path: Path) -> None:
-    changed = tiny(setting) if "schedule.kind" not in setting else _scheduled(setting)
+    changed = tiny(setting) if "schedule.kind" not in setting else _with_schedule(setting)
     script = write_short_script(changed, "script.py")
     assert words in script.text
     (tmp_path / "script.py").write_text(script.text)
     assert not complaints(tmp_path / "script.py")
 
 
-def _scheduled(setting: str) -> RunConfig:
+def _with_schedule(setting: str) -> RunConfig:
     config = tiny()
     return config.model_copy(update={"schedule": tiny_schedule(setting.partition("=")[2])})
 
