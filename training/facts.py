@@ -14,9 +14,9 @@ Layout = Literal["image", "vector", "tokens", "list"]
 """How the inputs lie in a batch of B samples: "image" float32 (B, C, H, W), "vector" float32 (B, F), "tokens" int64 (B, T),
 "list" float32 (B, L, F), the items of one query."""
 
-Target = Literal["class", "labels", "values", "mask", "tokens", "ranks"]
+Target = Literal["class", "labels", "values", "mask", "tokens", "ranks", "tasks"]
 """What is to be learned: "class" int64 (B,), or float32 (B, classes) once samples are mixed; "labels" float32 (B, K), 0 or 1;
-"values" float32 (B, K); "mask" int64 (B, H, W); "tokens" int64 (B, T), the one after each; "ranks" float32 (B, L), how well
+"values" float32 (B, K); "tasks" float32 (B, K), each a value or the number of a class; "mask" int64 (B, H, W); "tokens" int64 (B, T), the one after each; "ranks" float32 (B, L), how well
 each item suits its query, NaN where a list has none."""
 
 IGNORED = -100
@@ -57,6 +57,8 @@ class DataFacts:
     """How text becomes tokens: "characters", "bytes" or "bpe"; "" for other data. ``data.vocabulary`` makes use of it."""
     merges: tuple[str, ...] = ()
     """The rules of byte pairs in their order, each "left right"; with ``names`` all that encoding a text needs."""
+    target_classes: tuple[tuple[str, ...], ...] = ()
+    """Of "tasks": the classes of each name, none of one that is a value."""
 
     @property
     def dense(self) -> bool:
@@ -72,3 +74,23 @@ class DataFacts:
     def from_record(cls, record: Mapping[str, JsonValue]) -> DataFacts:
         """Undo ``record``; unknown keys are left alone. ValueError when something is missing or another thing."""
         return TypeAdapter(cls).validate_json(json.dumps(dict(record)), strict=True)
+
+
+@dataclass(frozen=True)
+class TaskPlace:
+    """Which outputs of a network answer one of several targets, from ``first`` to before ``last``; ``classes`` is empty for a
+    value. Two classes are answered by one logit, for the second."""
+
+    name: str
+    classes: tuple[str, ...]
+    first: int
+    last: int
+
+
+def place_tasks(facts: DataFacts) -> tuple[TaskPlace, ...]:
+    """The places of the targets of "tasks", one behind the other."""
+    places: list[TaskPlace] = []
+    for name, classes in zip(facts.names, facts.target_classes, strict=True):
+        first = places[-1].last if places else 0
+        places.append(TaskPlace(name, classes, first, first + (len(classes) if len(classes) > 2 else 1)))
+    return tuple(places)

@@ -29,11 +29,13 @@ def format_metric(name: str, value: float) -> str:
 
 def metric_title(name: str) -> str:
     """ "val/accuracy" as "validation accuracy"."""
-    split, _, quantity = name.rpartition("/")
+    where, _, quantity = name.rpartition("/")
+    split, _, target = where.partition("/")  # the target, where there are several
     quantity = metric(name).title if is_known(name) else quantity.replace("_", " ")
     if not quantity[1:2].isupper() and quantity[1:2].isalpha():  # F1, AUROC and R² stay as they are
         quantity = quantity[0].lower() + quantity[1:]
-    return f"{ {'val': 'validation', 'train': 'training'}.get(split, split) } {quantity}".strip()
+    part = {"val": "validation", "train": "training"}.get(split, split)
+    return " ".join(word for word in (part, target, quantity) if word)
 
 
 def kind_title(section: str, kind: str) -> str:

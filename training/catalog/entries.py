@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from training.catalog.entry import Entry
-from training.config.sections import embedding, model, objective, optimizer, pretrained, schedule, user_file
+from training.config.sections import embedding, model, multi_task, objective, optimizer, pretrained, schedule, user_file
 from training.config.sections.data import dataset, images, npz, own_data, tables, tabular, text, torchvision_sets, toys
 
 DATASETS = (
@@ -99,6 +99,12 @@ OBJECTIVES = (
         "embedding triplet contrastive SimCLR similarity search",
     ),
     Entry(objective.Segmentation, "Semantic segmentation", "objectives.segmentation:make_segmentation", "masks pixels"),
+    Entry(
+        multi_task.MultiTask,
+        "Multi-task",
+        "objectives.multi_task:make_multi_task",
+        "several targets heads multitask",
+    ),
     Entry(objective.LanguageModel, "Language model", "objectives.language_model:make_language_model"),
     Entry(objective.OwnLoss, "Your own loss", "objectives.own_loss:make_own_loss", "custom loss criterion Python file"),
 )

@@ -22,6 +22,7 @@ _ANSWERS = {
     "ranking": "order",
     "distillation": "class",
     "embedding": "embedding",
+    "multi_task": "several targets",
     "segmentation": "class of each pixel",
     "language_model": "next token",
 }

@@ -20,6 +20,7 @@ _TERMS = {
     "cross_entropy": "Cross-entropy", "bce_with_logits": "Binary cross-entropy", "mse": "MSE", "l1": "L1",
     "dice_cross_entropy": "Dice + cross-entropy", "dice_bce": "Dice + binary cross-entropy",
     "class": "Classification", "labels": "Multi-label", "values": "Regression", "mask": "Segmentation",
+    "tasks": "Multi-task",
     "rand_augment": "RandAugment", "trivial_augment_wide": "TrivialAugmentWide",
     "utf-8": "UTF-8", "utf-16": "UTF-16", "cp1252": "CP1252", "gb18030": "GB18030", "shift_jis": "Shift JIS",
     "euc-kr": "EUC-KR", "koi8-r": "KOI8-R",

@@ -190,6 +190,24 @@ def compare_items(ranks: Tensor) -> Tensor:
     return ranks[:, :, None] > ranks[:, None, :]
 
 
+# ----------------------------------------------------------------------------------------------- several targets
+
+
+def of_task(outputs: Tensor, targets: Tensor, pick: Callable[..., Any], function: Callable[..., Any]) -> Any:
+    """A loss or a measure of one of several targets, of the outputs and targets that ``pick`` takes of all."""
+    return function(*pick(outputs, targets))
+
+
+def pick_class(outputs: Tensor, targets: Tensor, first: int, last: int, task: int) -> tuple[Tensor, Tensor]:
+    """The logits in the columns from ``first`` to ``last``, and the classes int64 (n,) of number ``task``."""
+    return outputs[:, first:last], targets[:, task].long()
+
+
+def pick_value(outputs: Tensor, targets: Tensor, first: int, last: int, task: int) -> tuple[Tensor, Tensor]:
+    """(n, 1) each, likewise."""
+    return outputs[:, first:last], targets[:, task : task + 1]
+
+
 # --------------------------------------------------------------------------------------------------------- masks
 
 

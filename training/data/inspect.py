@@ -188,8 +188,10 @@ def _label(source: Source, index: int) -> str:
         return source.classes[int(target)]
     if source.target == "labels":
         return ", ".join(name for name, on in zip(source.classes, target.tolist(), strict=True) if on) or "no label"
-    if source.target == "values":
-        return ", ".join(f"{value:.3g}" for value in target.tolist())
+    if source.target in ("values", "tasks"):
+        classes = source.target_classes or ((),) * len(target)
+        shown = zip(target.tolist(), classes, strict=True)
+        return ", ".join(names[int(value)] if names else f"{value:.3g}" for value, names in shown)
     return PurePosixPath(source.name(index)).stem
 
 

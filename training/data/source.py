@@ -48,6 +48,8 @@ class Source:
     """Both as in ``DataFacts``."""
     gaps: bool = False
     """Whether NaN, which stands for a missing number, is known to be among the inputs."""
+    target_classes: tuple[tuple[str, ...], ...] = ()
+    """As in ``DataFacts``, of "tasks"."""
     vocabulary: str = ""
     merges: tuple[str, ...] = ()
     """As ``DataFacts.vocabulary`` and ``merges``, of text."""

@@ -183,7 +183,7 @@ def _count_names(facts: DataFacts) -> str:
         return "queries whose items are ranked"
     if facts.target == "values":
         return f"{pluralize(count, 'value')} to predict"
-    words = {"class": "classes", "mask": "classes", "labels": "labels", "tokens": "tokens"}
+    words = {"class": "classes", "mask": "classes", "labels": "labels", "tokens": "tokens", "tasks": "targets"}
     return f"{count:,} {words[facts.target]}"
 
 

@@ -44,6 +44,14 @@ def _targets(bundle: ExportBundle, generator: torch.Generator) -> Tensor:
     if facts.target in ("class", "tokens"):
         size = (count, *facts.shape) if facts.target == "tokens" else (count,)
         return torch.randint(0, len(facts.names), size, generator=generator)
+    if facts.target == "tasks":
+        drawn = [
+            torch.randint(0, len(classes), (count,), generator=generator).float()
+            if classes
+            else torch.randn(count, generator=generator)
+            for classes in facts.target_classes
+        ]
+        return torch.stack(drawn, 1)
     if facts.target == "labels":
         return torch.randint(0, 2, (count, len(facts.names)), generator=generator).float()
     if facts.target == "mask":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -26,12 +27,13 @@ from training.export.model_json import (
     Resizing,
     SourceFacts,
     Spread,
+    TaskOutput,
     TensorFacts,
     Versions,
     WeightsFacts,
 )
 from training.export.place import TOKENIZER
-from training.facts import Layout, Target
+from training.facts import Layout, Target, place_tasks
 from training.objectives import Objective
 from training.runs.records.manifest import digest
 
@@ -88,6 +90,7 @@ def _describe_output(bundle: ExportBundle, done_by: str) -> Output:
         threshold=getattr(bundle.config.objective, "threshold", None),
         spread=None if spread is None or done_by == "model" else Spread(mean=spread[0], std=spread[1]),
         unit_length=False,
+        tasks=tuple(TaskOutput(**asdict(place)) for place in place_tasks(facts)) if facts.target == "tasks" else (),
     )
 
 
@@ -106,6 +109,7 @@ def _describe_embedding(objective: Objective, done_by: str) -> Output:
         threshold=None,
         spread=None,
         unit_length=unit and done_by == "caller",
+        tasks=(),
     )
 
 
@@ -117,6 +121,8 @@ _MEANINGS: dict[Target, str] = {
     "mask": "for each pixel one score (logit) for each class, in the order of classes (of two classes one for the second "
     "alone, where there is one score)",
     "tokens": "for each place one score (logit) for each token that may follow, in the order of classes",
+    "tasks": "for each target of tasks the columns from first to before last: of a number its value in its own unit, of two "
+    "classes one score (logit) for the second, of more one for each",
     "ranks": "one score for each item: the higher, the better it suits the query",
 }
 

@@ -81,6 +81,15 @@ class Input(_Record):
     tokenizer: str = ""
 
 
+class TaskOutput(_Record):
+    """Which columns of the output answer one of several targets."""
+
+    name: str
+    classes: tuple[str, ...]
+    first: int
+    last: int
+
+
 class Output(_Record):
     """From the probability ``threshold`` on it is a yes."""
 
@@ -92,6 +101,7 @@ class Output(_Record):
     threshold: float | None
     spread: Spread | None
     unit_length: bool
+    tasks: tuple[TaskOutput, ...]
 
 
 class TensorFacts(_Record):

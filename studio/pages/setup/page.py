@@ -208,7 +208,7 @@ class SetupPage(QWidget):
         dataset = self.draft.settings()["dataset"]
         apart = dataset.get("label_separator", "none") == "none"
         takes = getattr(alternatives("objective")[self.draft.kind("objective")], "takes", ())
-        return apart and (dataset.get("task") == "labels" or "labels" in takes)
+        return apart and (dataset.get("task") in ("labels", "tasks") or "labels" in takes or "tasks" in takes)
 
     def _focus_search(self) -> None:
         self.header.search.setFocus()

@@ -23,6 +23,7 @@ def small(kind: str, folder: Path, *overrides: str, teacher: Path | None = None)
         "binary": (made("moons"), LIGHT, {}),
         "multi_label": (table(folder), LIGHT, {}),
         "regression": (table(folder), LIGHT, {}),
+        "multi_task": (table(folder), LIGHT, {"weights": [1.0, 0.5]}),
         "ranking": (made("ranked"), LIGHT, {}),
         "distillation": (made("blobs"), LIGHT, {"teacher": str(teacher or folder)}),
         "embedding": (made("blobs"), LIGHT, {"embedding_size": 4}),
@@ -34,8 +35,12 @@ def small(kind: str, folder: Path, *overrides: str, teacher: Path | None = None)
         ),
     }
     dataset, model, objective = choices[kind]
-    if kind in ("multi_label", "regression"):
-        task = {"multi_label": ("labels", ["big", "bright"]), "regression": ("values", ["sum", "product"])}[kind]
+    if kind in ("multi_label", "regression", "multi_task"):
+        task = {
+            "multi_label": ("labels", ["big", "bright"]),
+            "regression": ("values", ["sum", "product"]),
+            "multi_task": ("tasks", ["big", "sum"]),
+        }[kind]
         ignored = [name for name in ("big", "bright", "sum", "product") if name not in task[1]]
         dataset = {**dataset, "task": task[0], "targets": task[1], "ignored": ignored}
     data: Written = {

@@ -41,6 +41,13 @@ FORMS: dict[str, tuple[str, ...]] = {
     "segmentation, dice": (*ACCUMULATED, "objective.loss=dice", "precision.compute=fp16"),
     "segmentation, both": (*ACCUMULATED, "objective.loss=dice_cross_entropy", "objective.balanced=true"),
     "segmentation, one logit": ("objective.loss=dice_bce", "objective.class_weights=[1, 2]"),
+    "multi_task": (),
+    "multi_task, accumulated": (
+        *ACCUMULATED,
+        "objective.loss=huber",
+        "checkpoints.monitor=val/sum/r2",
+        "loop.ema_decay=0.9",
+    ),
     "language_model": (),
     "language_model, smoothed": (*ACCUMULATED, "objective.label_smoothing=0.1", "precision.compute=bf16"),
 }
@@ -69,12 +76,13 @@ def test_trains_and_goes_on_to_the_same_bits(form: str, teacher: Path, tmp_path:
     folder = RunFolder(last.parent.parent)
     found = {name.removeprefix("val/") for name in manifest.metrics if name.startswith("val/")}
     absent = {"top5_accuracy"} if kind == "classification" else set()
-    assert found == {"loss", *config.objective.metrics} - absent
+    measured = {"big/accuracy", "big/auroc", "sum/r2", "sum/rmse", "sum/mae"} if kind == "multi_task" else set()
+    assert found == {"loss", *config.objective.metrics, *measured} - absent
     best = folder.status().best
     assert best is not None
     assert best.metric == config.monitor
     evaluation = read_evaluation(folder, "validation")
-    assert (evaluation is None) == (kind in ("ranking", "embedding", "language_model"))
+    assert (evaluation is None) == (kind in ("ranking", "embedding", "multi_task", "language_model"))
     if evaluation is not None:
         names = json.loads(folder.data_file.read_text())["classes"]
         assert list(evaluation.names) == names

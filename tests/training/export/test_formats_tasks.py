@@ -22,7 +22,7 @@ from training.export import export_checkpoint
 from training.export.bundle import load_bundle
 
 FORMATS = ("safetensors", "torch-export", "onnx")
-TRACED = ("regression", "ranking", "embedding", "segmentation", "language_model")
+TRACED = ("regression", "ranking", "embedding", "multi_task", "segmentation", "language_model")
 """What is tried in every format; the others differ from them in words only."""
 NETWORK = """
 from torch import nn
@@ -39,6 +39,7 @@ FORMS: dict[str, tuple[str, ...]] = {
     "regression": ("model.kind=tabular", "model.hidden=[8]", "model.frequencies=2"),
     "ranking": (),
     "embedding": (),
+    "multi_task": (),
     "segmentation": (),
     "segmentation, one logit": ("objective.loss=dice_bce", "model.norm=group"),
     "language_model": (),
@@ -77,6 +78,11 @@ def check_answers(kind: str, checkpoint: Path, to: str, out: Path) -> None:
         elif kind == "ranking":
             scores = expected[number].flatten()
             assert scores[torch.tensor(answer)].diff().max() <= 1e-5
+        elif kind == "multi_task":
+            chance = float(shown[number, 0].sigmoid())
+            assert answer["big"] == ("1" if chance >= 0.5 else "0", pytest.approx(max(chance, 1 - chance), rel=1e-4))
+            assert answer["sum"] == pytest.approx(float(shown[number, 1]), rel=1e-4)
+            assert 700 < answer["sum"] < 1300
         elif kind == "embedding":
             assert answer == pytest.approx(shown[number].tolist(), abs=1e-4)
             assert np.linalg.norm(answer) == pytest.approx(1.0, abs=1e-5)

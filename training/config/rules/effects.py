@@ -22,7 +22,7 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
         "judging": "duplicates",
         "normalization": "normalize",
         "data": "kind name samples data_seed turns noise factor classes spread items image_size color inputs targets task "
-        "label_separator file_column file_ending ignore_index unknown features ignored categorical missing_indicator "
+        "label_separator numeric_targets file_column file_ending ignore_index unknown features ignored categorical missing_indicator "
         "trusted arguments random_samples missing_marks separator query_column max_items split_column group_column "
         "time_column validation validation_fraction "
         "test_fraction split_seed context vocabulary vocabulary_size stride encoding emnist_split partition annotation_level",
@@ -37,7 +37,7 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
     },
     "objective": {
         "loss": "kind loss task path trusted arguments label_smoothing balanced class_weights ignore_index pos_weight delta standardise mse_weight "
-        "l1_weight huber_weight mining normalize views margin teacher teacher_weights teacher_arguments teacher_inputs temperature alpha "
+        "l1_weight huber_weight mining normalize views weights margin teacher teacher_weights teacher_arguments teacher_inputs temperature alpha "
         "dice_weight smooth",
         "shape": "embedding_size",
         "judging": "ranking_metrics threshold top",

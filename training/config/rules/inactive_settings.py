@@ -45,7 +45,11 @@ def find_inactive(config: RunConfig, given: Collection[str] = ()) -> dict[str, I
             f"No effect while dataset.vocabulary is {config.dataset.vocabulary}."
         )
     found |= (
-        _of_images(config.dataset) | _of_the_schedule(config) | _of_embeddings(config.objective) | _of_the_loop(config)
+        _of_images(config.dataset)
+        | _of_the_schedule(config)
+        | _of_embeddings(config.objective)
+        | _of_the_targets(config.dataset)
+        | _of_the_loop(config)
     )
     if optimizer.freeze != "stages":
         found["optimizer.freeze_stages"] = Inactive(f"No effect while optimizer.freeze is {optimizer.freeze}.")
@@ -90,6 +94,13 @@ def _of_images(dataset: DatasetSection) -> dict[str, Inactive]:
     if not dataset.blur:
         found["dataset.blur_sigma"] = Inactive("No effect while dataset.blur is 0.")
     return found
+
+
+def _of_the_targets(dataset: DatasetSection) -> dict[str, Inactive]:
+    task = getattr(dataset, "task", "tasks")
+    if task == "tasks" or not hasattr(dataset, "numeric_targets"):
+        return {}
+    return {"dataset.numeric_targets": Inactive(f"No effect while dataset.task is {task}.")}
 
 
 def _of_embeddings(objective: Objective) -> dict[str, Inactive]:

@@ -9,6 +9,7 @@ from training.config.rules.teacher_file import teacher_problems
 from training.config.run import RunConfig, task_kinds
 from training.config.sections.data.image_section import ImageSection
 from training.config.sections.embedding import Embedding
+from training.config.sections.multi_task import MultiTask
 from training.config.sections.objective import (
     Classification,
     Distillation,
@@ -41,13 +42,7 @@ def objective_problems(config: RunConfig) -> Iterator[Problem]:
             if getattr(objective, name):
                 what = "acts on cross-entropy, which the loss dice has none of; choose dice_cross_entropy."
                 yield Problem(f"objective.{name}", what, {"objective.loss": "dice_cross_entropy"})
-    if isinstance(objective, Embedding):
-        yield from _embedding_problems(config, objective)
-    if isinstance(objective, Distillation):
-        yield from teacher_problems(objective)
-    if isinstance(objective, OwnLoss):
-        yield from own_file_problems(objective, "objective")
-        yield from _own_loss_problems(config, objective)
+    yield from _problems_of_kind(config, objective)
     yield from _sum_problems(objective)
 
 
@@ -57,6 +52,31 @@ def _sum_problems(objective: Objective) -> Iterator[Problem]:
         weights = ("mse_weight", "l1_weight", "huber_weight")
         if not any(getattr(objective, name) for name in weights):
             yield Problem("objective.loss", f"all of {', '.join(weights)} are 0; raise one of them.")
+
+
+def _problems_of_kind(config: RunConfig, objective: Objective) -> Iterator[Problem]:
+    """Those of tasks that have many of their own."""
+    if isinstance(objective, MultiTask):
+        yield from _multi_task_problems(config, objective)
+    if isinstance(objective, Embedding):
+        yield from _embedding_problems(config, objective)
+    if isinstance(objective, Distillation):
+        yield from teacher_problems(objective)
+    if isinstance(objective, OwnLoss):
+        yield from own_file_problems(objective, "objective")
+        yield from _own_loss_problems(config, objective)
+
+
+def _multi_task_problems(config: RunConfig, objective: MultiTask) -> Iterator[Problem]:
+    """What is said of the targets by their order, where there is another number of them."""
+    targets, weights = getattr(config.dataset, "targets", ()), objective.weights
+    if isinstance(targets, tuple) and config.dataset.target == "tasks" and len(targets) < 2:
+        yield Problem("dataset.targets", "multi_task learns two targets at least; name their columns.")
+    elif isinstance(targets, tuple) and weights and len(weights) != len(targets):
+        what = (
+            f"has {len(weights)} numbers, but dataset.targets names {len(targets)} columns; give one for each, or none."
+        )
+        yield Problem("objective.weights", what)
 
 
 def _own_loss_problems(config: RunConfig, objective: OwnLoss) -> Iterator[Problem]:

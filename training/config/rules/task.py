@@ -11,6 +11,7 @@ from training.config.run import RunConfig, alternatives, task_kinds
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.image_section import ImageSection
 from training.config.sections.model_section import ModelSection
+from training.config.sections.multi_task import MultiTask
 from training.errors import Problem
 from training.facts import Target
 
@@ -22,11 +23,13 @@ _TARGETS: dict[Target, str] = {
     "mask": "masks",
     "tokens": "text",
     "ranks": "items to rank",
+    "tasks": "several targets, each a class or a number",
 }
 _MEANT: dict[Target, str] = {
     "class": "each of its values is a class",
     "labels": "it is 0 or 1 throughout",
     "values": "what it holds are numbers",
+    "tasks": "they are of several kinds",
 }
 
 
@@ -71,7 +74,10 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
     if config.loader.sampling == "balanced" and "class" not in targets:
         what = f"only samples of one class each can be drawn class by class, but {dataset.kind} gives {_TARGETS[targets[0]]}"
         yield Problem("loader.sampling", f"{what}; choose shuffle.", {"loader.sampling": "shuffle"})
-    known = ["auto", *(f"val/{name}" for name in (*objective.metrics, "loss"))]
+    measured = [name for name in objective.metrics if name != "loss"]
+    if isinstance(objective, MultiTask):
+        measured = objective.metrics_of([str(name) for name in getattr(dataset, "targets", ())])
+    known = ["auto", *(f"val/{name}" for name in (*measured, "loss"))]
     metric = config.checkpoints.monitor
     if metric not in known:
         what = "is not measured" if metric in [f"val/{each.name}" for each in METRICS] else "is no metric"

@@ -16,7 +16,7 @@ from training.config.sections.pretrained import StartingWeights
 _SHAPING = frozenset(
     f"dataset.{name}"
     for name in (
-        "kind", "path", "name", "image_size", "color", "inputs", "targets", "task", "label_separator", "class_list",
+        "kind", "path", "name", "image_size", "color", "inputs", "targets", "task", "numeric_targets", "label_separator", "class_list",
         "ignore_index", "unknown", "classes", "features", "ignored", "categorical", "missing_indicator", "missing_marks",
         "separator", "query_column", "max_items", "split_column", "group_column", "time_column", "context", "vocabulary",
         "vocabulary_size", "encoding", "emnist_split", "partition", "annotation_level",

@@ -12,6 +12,7 @@ from training.config.field_spec import FieldSpec
 from training.config.fields import Fraction, ShareAboveZero, ShareBelowOne, advanced, setting
 from training.config.rules.signature import LOSS
 from training.config.sections.embedding import Embedding
+from training.config.sections.multi_task import MultiTask
 from training.config.sections.objective_section import ObjectiveSection
 from training.config.sections.own_file import Argument, OwnFile
 from training.config.sections.user_file import UserFile
@@ -339,6 +340,7 @@ Objective = Annotated[
     | Embedding
     | Segmentation
     | LanguageModel
+    | MultiTask
     | OwnLoss,
     Field(discriminator="kind"),
 ]

@@ -29,6 +29,7 @@ from training.data.tables.columns import (
 )
 from training.data.tables.table_file import read_table, require_columns, sort_of
 from training.data.tables.targets import require_trained_classes
+from training.data.tables.tasks import Classes, read_tasks, require_trained_tasks
 from training.data.tables.time_column import order_rows
 from training.errors import InputError
 from training.facts import Target
@@ -48,6 +49,8 @@ class Labels:
     targets: Tensor
     groups: Tensor | None
     moments: Moments | None = None
+    classes: Classes = ()
+    """Of each of several tasks."""
 
 
 class ImageTable(Images):
@@ -56,14 +59,17 @@ class ImageTable(Images):
     def __init__(self, opened: Opened, labels: Labels) -> None:
         good = torch.from_numpy(opened.good)
         targets = labels.targets[good]
-        super().__init__(opened, labels.names, targets, digest_labels(opened, targets, labels.target, labels.names))
-        self.target = labels.target
+        known = labels.names + tuple(name for classes in labels.classes for name in classes)
+        super().__init__(opened, labels.names, targets, digest_labels(opened, targets, labels.target, known))
+        self.target, self.target_classes = labels.target, labels.classes
         self.groups = None if labels.groups is None else labels.groups[good]
         self.moments = None if labels.moments is None else labels.moments.select(good)
 
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
             require_trained_classes(self.classes, self.targets, train)
+        if self.target == "tasks":
+            require_trained_tasks(self, train)
         if self.target == "labels":  # which labels there are is learned from the samples that train
             kept = self.targets[train].any(0)
             if not kept.any():
@@ -184,6 +190,9 @@ def _labels(frame: pl.DataFrame, rows: NDArray[np.int64], names: tuple[str, ...]
         for row, labels in enumerate(found):
             targets[row, [places[label] for label in labels]] = 1.0
         return Labels("labels", tuple(known), targets, groups)
+    if dataset.task == "tasks":
+        classes, targets = read_tasks(frame, names, dataset.numeric_targets, rows)
+        return Labels("tasks", names, targets, groups, classes=classes)
     target = target_kind(frame, names, dataset.task, rows)
     if target == "class":
         codes, known = dense_codes(frame.get_column(names[0]))

@@ -15,10 +15,18 @@ from torch import Tensor
 from training.config.sections.data.tables import TableDataset, TableSection
 from training.core.readers.table_reading import group_numbers
 from training.data.source import Opening, Source
-from training.data.tables.columns import dense_codes, find_roles, number_rows, read_parts, require_numbers, target_kind
+from training.data.tables.columns import (
+    dense_codes,
+    find_roles,
+    number_rows,
+    read_parts,
+    require_numbers,
+    target_kind,
+)
 from training.data.tables.features import Features, encode
 from training.data.tables.table_file import read_table
 from training.data.tables.targets import require_trained_classes
+from training.data.tables.tasks import read_tasks, require_trained_tasks
 from training.data.tables.time_column import order_rows
 from training.errors import InputError, pluralize
 from training.facts import Layout, Target
@@ -48,6 +56,8 @@ class Table(Source):
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
             require_trained_classes(self.classes, self.targets, train)
+        if self.target == "tasks":
+            require_trained_tasks(self, train)
         self._set_features(self.features.fit(train))
         return self
 
@@ -65,9 +75,10 @@ class Table(Source):
 def open_table(dataset: TableDataset, opening: Opening) -> Table:
     frame, fingerprint, notes = load(dataset, opening)
     roles = find_roles(frame, dataset)
-    target = target_kind(frame, roles.targets, dataset.task)
+    several = dataset.task == "tasks"
+    target: Target = "tasks" if several else target_kind(frame, roles.targets, dataset.task)
     frame, rows, more = without_gaps(frame, roles.targets)
-    names, targets = _targets(frame, roles.targets, target)
+    names, targets, classes = _targets(frame, roles.targets, target, dataset.numeric_targets)
     parts = read_parts(frame.get_column(dataset.split_column)) if dataset.split_column else None
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
     moments = order_rows(frame.get_column(dataset.time_column), rows) if dataset.time_column else None
@@ -77,6 +88,7 @@ def open_table(dataset: TableDataset, opening: Opening) -> Table:
         features=encode(columns, roles.features, roles.categorical, dataset, rows),
         target=target,
         classes=names,
+        target_classes=classes,
         targets=targets,
         rows=rows,
         parts=parts or {"train": torch.arange(len(rows))},
@@ -115,10 +127,15 @@ def without_gaps(frame: pl.DataFrame, targets: tuple[str, ...]) -> tuple[pl.Data
     return frame.filter(known), rows, [gaps]
 
 
-def _targets(frame: pl.DataFrame, names: tuple[str, ...], target: Target) -> tuple[tuple[str, ...], Tensor]:
-    """Names of what is predicted, and the targets as ``facts.Target`` says."""
+def _targets(
+    frame: pl.DataFrame, names: tuple[str, ...], target: Target, numeric: tuple[str, ...]
+) -> tuple[tuple[str, ...], Tensor, tuple[tuple[str, ...], ...]]:
+    """Names of what is predicted, the targets as ``facts.Target`` says, and the classes of each of several tasks."""
     if target == "class":
         codes, known = dense_codes(frame.get_column(names[0]))
-        return known, codes - 1
+        return known, codes - 1, ()
+    if target == "tasks":
+        classes, targets = read_tasks(frame, names, numeric)
+        return names, targets, classes
     require_numbers(frame, names)
-    return names, number_rows(frame, names)
+    return names, number_rows(frame, names), ()

@@ -30,6 +30,7 @@ def source_facts(source: Source) -> DataFacts:
         columns=source.columns,
         categories=source.categories,
         codes=source.codes,
+        target_classes=source.target_classes,
         vocabulary=source.vocabulary,
         merges=source.merges,
     )
@@ -44,7 +45,7 @@ def target_facts(source: Source, train: Tensor, read: Callable[[Tensor], Tensor]
         return replace(facts, counts=tuple(torch.bincount(targets, minlength=len(facts.names)).tolist()))
     if facts.target == "labels":
         return replace(facts, counts=tuple(int(count) for count in targets.sum(0).tolist()))
-    if facts.target == "values":
+    if facts.target in ("values", "tasks"):
         values = targets.numpy().astype(np.float64)
         with np.errstate(invalid="ignore"):  # an infinite number minus itself
             mean, std = values.mean(axis=0), values.std(axis=0)
@@ -55,6 +56,8 @@ def target_facts(source: Source, train: Tensor, read: Callable[[Tensor], Tensor]
                     "value of it is missing, infinite or too large.",
                     "Correct the value, or leave its sample out.",
                 )
+        classes = np.array([bool(each) for each in facts.target_classes] or [False] * len(facts.names))
+        mean[classes], std[classes] = 0.0, 1.0
         std[std <= 1e-9 * np.maximum(1e-9, np.abs(mean))] = 1.0  # a value that never changes
         return replace(facts, target_mean=tuple(mean.tolist()), target_std=tuple(std.tolist()))
     if facts.dense and read is not None:
@@ -85,7 +88,7 @@ def refuse_nothing_to_learn(facts: DataFacts, targets: Tensor) -> None:
             "Look at the masks, at the value that is ignored (255, and dataset.ignore_index where there is one), and at the "
             "class list.",
         )
-    if facts.target == "values" and len(targets) > 1 and bool((targets == targets[0]).all()):
+    if facts.target in ("values", "tasks") and len(targets) > 1 and bool((targets == targets[0]).all()):
         raise InputError(
             f"dataset.targets: every training sample has the same {escape_unprintable(', '.join(facts.names), 60)}, so there is nothing to "
             "learn.",

@@ -104,6 +104,8 @@ def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Reading:
     clean = "clean_cells" if found.dtypes() == frame.dtypes else "plain_columns"
     rows = "append_gaps(encode_rows(frame, FEATURES), MARKED)" if marked else "encode_rows(frame, FEATURES)"
     truth = "encode_rows(frame[TARGETS].cast(pl.Float64), dict.fromkeys(TARGETS))"
+    if known.target == "tasks":
+        truth = "encode_rows(frame, TASKS) - torch.tensor([float(texts is not None) for texts in TASKS.values()])"
     if known.target == "class":
         truth = "number_classes(frame[TARGETS[0]], CLASSES)"
     parts = '{"train": torch.arange(len(frame))}'
@@ -124,6 +126,9 @@ def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Reading:
         ]
     if known.target == "class":
         settings.append(Setting("", "CLASSES", list(known.names)))
+    if known.target == "tasks":
+        tasks = {name: list(each) or None for name, each in zip(known.names, known.target_classes, strict=True)}
+        settings.append(Setting("The classes of each target, none of a number.", "TASKS", tasks))
     return Reading(
         lines=[
             f"frame = {of_csv if written else 'pl.read_parquet(path)'}{spaced}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from training.core.losses import Loss
 from training.core.scores import Metric
 from training.export.bundle import ExportBundle
 from training.objectives.own_loss import CheckedLoss
-from training.tutorial.literals import Setting, call, code, setting
+from training.tutorial.literals import Setting, call, code, prose, setting
 
 TRUTH = {
     "class": "classes",
@@ -26,6 +26,7 @@ TRUTH = {
     "tokens": "following",
     "mask": "masks",
     "ranks": "ranks",
+    "tasks": "truths",
 }
 _SAMPLES = {
     "image": "Images uint8 (n, height, width, channels)",
@@ -37,6 +38,7 @@ _WORDS = {
     "class": "classes int64 (n,)",
     "mask": "masks uint8 (n, height, width)",
     "tokens": "the token that follows each",
+    "tasks": "truths float32 (n, targets), each a value or the number of a class",
 }
 _SETTINGS = {
     "weight": ("CLASS_WEIGHTS", "Weight of each class in the loss."),
@@ -78,10 +80,13 @@ def describe_task(bundle: ExportBundle) -> Task:
     """For the templates."""
     config, objective, target = bundle.config, bundle.objective, bundle.facts.target
     judged_by_loss = config.monitor == "val/loss"
-    score = metric(next(iter(objective.metrics)) if judged_by_loss else config.monitor)
+    measured = next(iter(objective.metrics)) if judged_by_loss else config.monitor.removeprefix("val/")
+    score = metric(measured)
+    if target_name := measured.rpartition("/")[0]:
+        score = replace(score, title=f"{prose(target_name)} {score.title}")
     truth = TRUTH[target]
     calls = _Calls(config.objective)
-    measure = calls.write(objective.metrics[score.name])  # first: its mean of the values has all digits
+    measure = calls.write(objective.metrics[measured])  # first: its mean of the values has all digits
     both = call("", [calls.write(objective.loss), measure])
     return Task(
         loss_and_metric=both if "\n" in both else both[1:-1],
@@ -131,5 +136,9 @@ class _Calls:
         name, comment = _SETTINGS[argument]
         if comment is None:
             comment = setting(self._section, argument).comment
+        known, number = name, 1
+        while name in self.settings and self.settings[name].value != value:  # of another of several targets
+            number += 1
+            name = f"{known}_{number}"
         self.settings.setdefault(name, Setting(comment, name, value))
         return name

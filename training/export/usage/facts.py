@@ -23,11 +23,19 @@ class Input(TypedDict):
     features: list[Feature]  # of tables
 
 
+class TaskOutput(TypedDict):
+    name: str
+    classes: list[str]  # none of a number
+    first: int
+    last: int
+
+
 class Output(TypedDict):
     kind: str
     probabilities: str
     threshold: float | None
     spread: dict[str, list[float]] | None
+    tasks: list[TaskOutput]  # of several targets
     unit_length: bool  # whether they are still to be divided by their length
 
 

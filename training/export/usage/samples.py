@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
-from training.export.usage.facts import Feature, ModelFacts
+from training.export.usage.facts import Feature, ModelFacts, TaskOutput
 
 
 def load_facts() -> ModelFacts:
@@ -66,7 +66,8 @@ def answers(facts: ModelFacts, scores: Any) -> list[Any]:
     "class": the likeliest class and its probability. "labels": the probability of each label, by its name;
     from ``facts["output"]["threshold"]`` on the sample carries it. "values": each
     value by its name. "mask": the class number of each pixel, an array. "tokens": the likeliest token to come next and its
-    probability. "ranks": the numbers of the items, best first. "embedding": the numbers of its embedding; ``distance``
+    probability. "ranks": the numbers of the items, best first. "tasks": for each target by
+    its name its value, or its likeliest class and that one's probability. "embedding": the numbers of its embedding; ``distance``
     compares two.
     """
     output, names = facts["output"], facts["classes"]
@@ -75,6 +76,8 @@ def answers(facts: ModelFacts, scores: Any) -> list[Any]:
         return scores.tolist()
     if kind == "mask":
         return list(scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] >= 0).astype(np.int64))
+    if kind == "tasks":
+        return [{task["name"]: answer_task(task, row) for task in output["tasks"]} for row in scores]
     if kind == "ranks":
         return [np.argsort(-row, kind="stable").tolist() for row in scores.reshape(len(scores), -1)]
     if output["probabilities"] == "sigmoid":
@@ -88,6 +91,18 @@ def answers(facts: ModelFacts, scores: Any) -> list[Any]:
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     chances = weights / weights.sum(axis=1, keepdims=True)
     return [(names[row.argmax()], float(row.max())) for row in chances]
+
+
+def answer_task(task: TaskOutput, row: Any) -> Any:
+    """What the scores of a sample say of one of several targets."""
+    scores, classes = row[task["first"] : task["last"]], task["classes"]
+    if not classes:
+        return float(scores[0])
+    if len(classes) == 2:
+        chance = float(1 / (1 + np.exp(-scores[0])))
+        return (classes[1], chance) if chance >= 0.5 else (classes[0], 1 - chance)
+    weights = np.exp(scores - scores.max())
+    return classes[int(weights.argmax())], float(weights.max() / weights.sum())
 
 
 def distance(one: Iterable[float], other: Iterable[float]) -> float:

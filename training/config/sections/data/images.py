@@ -7,7 +7,14 @@ from typing import ClassVar, Literal
 from training.config.fields import Columns, File, Folder, advanced, setting
 from training.config.sections.data.dataset_section import ColorMode
 from training.config.sections.data.image_section import GivenSplitSection, ImageSize, Sides
-from training.config.sections.data.tables import Column, GroupColumn, SplitColumn, Task, TimeColumn
+from training.config.sections.data.tables import (
+    Column,
+    ColumnTask,
+    GroupColumn,
+    NumericTargets,
+    SplitColumn,
+    TimeColumn,
+)
 from training.facts import Target
 
 IMAGE_FOLDERS = frozenset({"images", "image", "imgs", "img", "pictures", "jpegimages"})
@@ -41,7 +48,8 @@ class ImageTableDataset(GivenSplitSection):
         mostly_one=True,
         max_length=10_000,
     )
-    task: Task = "auto"
+    task: ColumnTask = "auto"
+    numeric_targets: NumericTargets = ()
     label_separator: Literal["none", "space", ",", ";", "|"] = setting(
         "none",
         "Label separator",

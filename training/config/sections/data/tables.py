@@ -24,6 +24,23 @@ Task = Annotated[
         "several columns of 0 and 1 are labels.",
     ),
 ]
+ColumnTask = Annotated[
+    Literal["auto", "class", "labels", "values", "tasks"],
+    setting(
+        title="Task",
+        help="Auto looks at the target: text and up to 20 different whole numbers are classes, other numbers are values, "
+        "several columns of 0 and 1 are labels. Multi-task: each of several columns is classes or values by itself.",
+    ),
+]
+NumericTargets = Annotated[
+    Columns,
+    advanced(
+        title="Numeric targets",
+        help="Multi-task: target columns of few whole numbers that are amounts all the same, and no classes.",
+        placeholder="none",
+        columns=True,
+    ),
+]
 SplitColumn = Annotated[
     Column | None,
     advanced(
@@ -123,7 +140,8 @@ class TableDataset(PartsSection, TableSection):
     suits = ("tabular",)
 
     kind: Literal["table"] = "table"
-    task: Task = "auto"
+    task: ColumnTask = "auto"
+    numeric_targets: NumericTargets = ()
     group_column: GroupColumn = None
     time_column: TimeColumn = None
 
