@@ -190,7 +190,7 @@ def test_a_task_that_no_target_of_a_table_suits_is_refused_unread(tmp_path: Path
     [problem] = refused.value.problems
     assert problem.path == "objective.kind"
     assert problem.message.endswith(
-        "but table gives none; choose classification, multi_label, regression, distillation or embedding."
+        "but table gives none; choose classification, multi_label, regression, distillation, embedding or multi_task."
     )
     assert problem.fix == {"objective.kind": "classification"}
     for possible in ("classification", "multi_label", "regression"):
