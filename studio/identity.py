@@ -15,6 +15,7 @@ APP_NAME = "Trainwright"
 ORGANIZATION = "Trainwright"
 SUMMARY = "Train PyTorch models and watch them learn"
 VERSION = __version__
+LICENSE = "Apache License 2.0"
 
 ICONS = find_resources("studio", "icons")
 APP_ICON = ICONS / "app.svg"

@@ -114,7 +114,12 @@ ACTIONS = (
     Action("page_train", "Train", "View", "train", "Ctrl+2", lambda context: context.show_page("train")),
     Action("page_runs", "Runs", "View", "runs", "Ctrl+3", lambda context: context.show_page("runs")),
     Action("help", "Help", "Help", "help", "F1"),
-    Action("about", "About and shortcuts", "Help", "info"),
+    Action("getting_started", "Getting started", "Help", "play"),
+    Action("glossary", "Glossary", "Help", "list"),
+    Action("shortcuts", "Keyboard and mouse", "Help", "", "?"),
+    Action("report", "Report a problem …", "Help", "warning"),
+    Action("log", "Open the log folder", "Help", "folder"),
+    Action("about", "About Trainwright", "Help", "info"),
 )
 
 
@@ -162,13 +167,11 @@ class ActionSet(QObject):
             self.actions[action.id].setEnabled(action.enabled(self._context))
 
     def menu(self, parent: QWidget) -> QMenu:
-        """All commands, grouped."""
+        """All commands, each group a menu of its own."""
         made = QMenu(parent)
-        groups = dict.fromkeys(action.menu for action in ACTIONS)
-        for at, group in enumerate(groups):
-            if at:
-                made.addSeparator()
+        for group in dict.fromkeys(action.menu for action in ACTIONS):
+            inner = made.addMenu(group)
             for action in ACTIONS:
                 if action.menu == group:
-                    made.addAction(self.actions[action.id])
+                    inner.addAction(self.actions[action.id])
         return made

@@ -13,6 +13,7 @@ from studio.identity import APP_NAME
 
 logger = logging.getLogger(__name__)
 
+LOG_FILE = "trainwright.log"
 _QT_LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
     QtMsgType.QtInfoMsg: logging.INFO,
@@ -29,7 +30,7 @@ def log_folder() -> Path:
 
 def open_log(folder: Path) -> Path:
     """Open the log of this process, and return its file."""
-    path = folder / "trainwright.log"
+    path = folder / LOG_FILE
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     try:

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QWheelEvent
+from PySide6.QtCore import QRect, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -14,6 +14,8 @@ from PySide6.QtWidgets import (
     QListView,
     QMenu,
     QSizePolicy,
+    QStyle,
+    QStyleOptionFrame,
     QWidget,
 )
 
@@ -48,6 +50,33 @@ class ComboBox(QComboBox):
         event.ignore()
 
 
+class PathLine(QLineEdit):
+    """A path too long for the line is shortened in its middle while nobody types: its beginning and its end tell what it is."""
+
+    def find_shown(self) -> str:
+        """What can be read now."""
+        if self.hasFocus():
+            return self.text()
+        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideMiddle, self._find_room().width())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        shown = self.find_shown()
+        if shown == self.text():
+            super().paintEvent(event)
+            return
+        option = QStyleOptionFrame()
+        self.initStyleOption(option)
+        painter = QPainter(self)
+        self.style().drawPrimitive(QStyle.PrimitiveElement.PE_PanelLineEdit, option, painter, self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(self._find_room(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, shown)
+
+    def _find_room(self) -> QRect:
+        option = QStyleOptionFrame()
+        self.initStyleOption(option)
+        return self.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, self).adjusted(2, 0, -2, 0)
+
+
 class PathEdit(QWidget):
     """A path to type, pick or drop. Signals: `path_changed(str)` at every change."""
 
@@ -57,7 +86,8 @@ class PathEdit(QWidget):
         super().__init__()
         self._mode = mode
         self._title = title or ("Choose a folder" if mode == "folder" else "Choose a file")
-        self.line_edit = QLineEdit()
+        self.line_edit = PathLine()
+        self.line_edit.textChanged.connect(self.line_edit.setToolTip)
         self.line_edit.setAcceptDrops(False)  # else it would insert "file:///..." itself
         self.line_edit.textChanged.connect(self.path_changed)
         self._browse = button("Browse…", "folder")

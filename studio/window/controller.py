@@ -19,13 +19,14 @@ from studio.engine.messages import EngineDeath
 from studio.engine.state import LIVE, RunState
 from studio.forms.consent_editor import ask_to_run
 from studio.panels.run_words import STATE_WORDS
+from studio.services.logs import LOG_FILE, log_folder
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.drafts.kept_draft import remember_draft
 from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_run
 from studio.window.crash_notices import CrashNotices
-from studio.window.dialogs import AboutDialog, ReportDialog
+from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
 from studio.window.help import HelpWindow
 from studio.window.page_entries import PAGES
 from studio.window.preferences import PreferencesDialog
@@ -58,6 +59,11 @@ class MainController(QObject):
                 "trash": lambda: TrashDialog(context, window).exec(),
                 "preferences": self.show_preferences,
                 "help": self._help_here,
+                "getting_started": lambda: self.show_help("getting-started"),
+                "glossary": lambda: self.show_help("glossary"),
+                "shortcuts": lambda: ShortcutsDialog(window).exec(),
+                "report": self._report_problem,
+                "log": lambda: reveal(log_folder()),
                 "about": lambda: AboutDialog(window).exec(),
                 "quit": window.close,
             },
@@ -97,6 +103,15 @@ class MainController(QObject):
     def _open_workspace(self) -> None:
         self.context.workspace.mkdir(parents=True, exist_ok=True)
         reveal(self.context.workspace)
+
+    @Slot()
+    def _report_problem(self) -> None:
+        engine, folder = self.context.engine, log_folder()
+        words = str(engine.info) if engine.info is not None else "not ready"
+        sentence = "Copy this, say what you did and what happened, and send it to whoever looks after this program. Nothing is sent by itself."
+        ReportDialog(
+            "Report a problem", sentence, make_problem_report(words, folder / LOG_FILE), folder, self._window
+        ).exec()
 
     @Slot(object, object)
     def _on_consent_needed(self, files: Sequence[Path], go_on: Callable[[], object]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -21,6 +22,9 @@ from studio.actions.table import ACTIONS
 from studio.services.crash import system_summary
 from studio.theme import SPACING, font
 from studio.widgets import button, hbox, label, vbox
+
+_MARGINS = (SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
+_LOG_LINES = 60
 
 
 class ReportDialog(QDialog):
@@ -56,7 +60,7 @@ class ReportDialog(QDialog):
 
 
 class AboutDialog(QDialog):
-    """Name, version and all shortcuts."""
+    """Name, version, license."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,27 +69,70 @@ class AboutDialog(QDialog):
         words = vbox(
             label(identity.APP_NAME, "title"),
             label(identity.SUMMARY, "subtitle"),
-            label(system_summary(), "caption", selectable=True),
+            label(system_summary(), "caption", wrap=True, selectable=True),
+            label(identity.LICENSE, "caption"),
             spacing=2,
         )
         head = hbox((image, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=SPACING.l)
-        keys = QGridLayout()
-        keys.setHorizontalSpacing(SPACING.xl)
-        keys.setVerticalSpacing(SPACING.xs)
-        keyed = [action for action in ACTIONS if action.shortcut]
-        rows = (len(keyed) + 1) // 2
-        for at, action in enumerate(keyed):
-            row, column = at % rows, at // rows * 2
-            keys.addWidget(label(action.title.removesuffix(" …").replace("&&", "&")), row, column)
-            keys.addWidget(label(action.shortcut, "mono"), row, column + 1)
-        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        buttons.rejected.connect(self.reject)
+        self.setMinimumWidth(460)
+        vbox(head, _close_button(self), parent=self, spacing=SPACING.l, margins=_MARGINS)
+
+
+MOUSE = (
+    ("Box zoom in a chart", "Drag"),
+    ("Move the view of a chart", "Shift+Drag"),
+    ("Zoom a chart at the pointer", "Ctrl+Wheel"),
+    ("Show all of a chart", "Double click"),
+    ("Hide or show a curve", "Click in the legend"),
+    ("Save a chart", "Right click"),
+)
+KEYS = (("Next setting found", "Enter"), ("Setting found before", "Shift+Enter"), ("Make an edit again", "Ctrl+Y"))
+"""What no menu tells."""
+
+
+class ShortcutsDialog(QDialog):
+    """All keys, and what the mouse does in charts."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Keyboard and mouse")
+        commands = [(action.title.removesuffix(" …").replace("&&", "&"), action.shortcut) for action in ACTIONS]
+        keys = [*((title, key) for title, key in commands if key), *KEYS]
         vbox(
-            head,
             label("Keyboard", "section"),
-            keys,
-            buttons,
+            _make_grid(keys),
+            label("Mouse", "section"),
+            _make_grid(MOUSE),
+            _close_button(self),
             parent=self,
             spacing=SPACING.l,
-            margins=(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l),
+            margins=_MARGINS,
         )
+
+
+def _make_grid(pairs: Sequence[tuple[str, str]]) -> QGridLayout:
+    """Two columns of a title and its keys."""
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(SPACING.xl)
+    grid.setVerticalSpacing(SPACING.xs)
+    rows = (len(pairs) + 1) // 2
+    for at, (title, keys) in enumerate(pairs):
+        row, column = at % rows, at // rows * 2
+        grid.addWidget(label(title), row, column)
+        grid.addWidget(label(keys, "mono"), row, column + 1)
+    return grid
+
+
+def _close_button(dialog: QDialog) -> QDialogButtonBox:
+    buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+    buttons.rejected.connect(dialog.reject)
+    return buttons
+
+
+def make_problem_report(engine: str, log: Path) -> str:
+    """What a report of a problem begins with: the versions, the engine, and the end of the log."""
+    try:
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
+    except OSError as error:
+        lines = [f"The log cannot be read: {error}"]
+    return "\n".join(["What I did:", "", "What happened:", "", system_summary(), f"Engine: {engine}", "", *lines])

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
+from studio.window.dialogs import ShortcutsDialog, make_problem_report
 from studio.window.help import TOPICS, HelpWindow
 from studio.window.main_window import MainWindow
-from tests.studio.window_driver import open_window
+from tests.studio.window_driver import answer_next_dialog, open_window
 from training.system.resources import find_resources
 
 FOLDER = find_resources("studio", "help")
@@ -78,3 +80,37 @@ def test_every_page_is_listed_and_every_link_leads_somewhere() -> None:
         assert text.startswith("# "), name
         for link in re.findall(r"\]\(([^)]+)\)", text):
             assert (FOLDER / link).is_file(), (name, link)
+
+
+def test_all_keys_and_what_the_mouse_does_in_charts_stand_in_the_help_menu(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context)
+    menu = window.menu_button.menu()
+    assert menu is not None
+    assert [action.text() for action in menu.actions()] == ["File", "Edit", "Run", "View", "Help"]
+    read = answer_next_dialog(qtbot, ShortcutsDialog, "Close")
+    window.controller.actions.actions["shortcuts"].trigger()
+    told = read[0].splitlines()
+    for title, keys in (
+        ("Undo a setting", "Ctrl+Z"),
+        ("Find a setting", "Ctrl+F"),
+        ("Zoom a chart at the pointer", "Ctrl+Wheel"),
+    ):
+        assert told.index(keys) == told.index(title) + 1
+
+
+def test_glossary_is_a_command(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context)
+    window.controller.actions.actions["glossary"].trigger()
+    assert window.controller.help is not None
+    assert window.controller.help.topic == "glossary"
+
+
+def test_a_report_of_a_problem_has_versions_engine_and_the_end_of_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "trainwright.log"
+    log.write_text("\n".join(f"line {number}" for number in range(500)))
+    report = make_problem_report("CPU · PyTorch 2.9", log)
+    assert "Trainwright" in report
+    assert "Engine: CPU · PyTorch 2.9" in report
+    assert report.endswith("line 499")
+    assert "line 100\n" not in report
+    assert "cannot be read" in make_problem_report("", tmp_path / "none.log")
