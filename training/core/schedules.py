@@ -1,6 +1,7 @@
 """The learning rate (and one cycle's momentum) as pure functions of the optimizer step: nothing to save for a resume.
 
-Each equals torch's class of its name, stepped once after every optimizer step. After a warm-up of W steps a schedule
+Each equals torch's class of its name, stepped once after every optimizer step; of one that is stepped once per epoch all
+counts are of epochs. After a warm-up of W steps a schedule
 sees ``t = step - W`` and has ``total_steps - W`` steps to lay itself out over: torch's ``T_max`` or ``total_iters``.
 As in torch, the low end would be reached at step ``total_steps``, so the last real step lies one before it; one cycle
 alone reaches its end at the last step itself. Past the end the last value is held."""

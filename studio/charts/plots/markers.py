@@ -19,8 +19,8 @@ from studio.theme import Palette, theme
 
 MarkerKind = Literal["checkpoint", "best", "event", "resume", "drop"]
 
-_SYMBOLS: dict[MarkerKind, str] = {"checkpoint": "o", "best": "star", "event": "t", "resume": "d", "drop": "arrow_down"}
-_SIZES: dict[MarkerKind, int] = {"checkpoint": 9, "best": 15, "event": 12, "resume": 12, "drop": 13}
+_SYMBOLS: dict[MarkerKind, str] = {"checkpoint": "o", "best": "star", "event": "t", "resume": "d", "drop": "t"}
+_SIZES: dict[MarkerKind, int] = {"checkpoint": 9, "best": 15, "event": 12, "resume": 12, "drop": 14}
 MARKER_ROOM = max(_SIZES.values()) / 2 + 1  # pixels beside its place, that none is cut at the edge
 _ROOM = 0.7  # of its size: nearer than that, two markers of a kind are read as one
 _WITH_LINE: tuple[MarkerKind, ...] = ("event", "resume")
