@@ -93,6 +93,8 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--data", metavar="FOLDER", help=data)
     option("--out", metavar="FOLDER", help="where the report is written (by default laboratory in the workspace)")
     option("--share", type=float, default=1.0, metavar="PART", help="train on this part of the data, as 0.1")
+    wrong = "instead show what eight lines of a training loop do in the wrong place, beside the right one"
+    option("--wrong-order", action="store_true", help=wrong)
 
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
     add("runs", "cli.records:list_runs", "list all runs", *_RECORDS)

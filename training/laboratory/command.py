@@ -29,10 +29,16 @@ def run_lab(arguments: argparse.Namespace) -> int:
     workspace = parse_path(arguments.workspace).absolute() if arguments.workspace else default_workspace()
     out = parse_path(arguments.out).absolute() if arguments.out else workspace / FOLDER
     data = _data_folder(arguments.data)
+    if arguments.wrong_order and (data is not None or arguments.overrides or share != 1.0):
+        raise InputError("--wrong-order: draws its own points; leave out --data, --share and --set.")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"--out {out}: cannot be made ({error.strerror or error}); choose another folder.") from error
+    if arguments.wrong_order:
+        from training.laboratory.wrong_order.report import show_wrong_orders
+
+        return show_wrong_orders(out, arguments)
     from training.laboratory.child import Interrupt
     from training.laboratory.runner import Laboratory
 
