@@ -73,13 +73,13 @@ class Experiment:
     figure: Figure
     setting: Setting
     loop: Loop = loops.in_order
-    build: Build = loops.moved_before_the_optimizer
+    build: Build = loops.move_before_optimizer
 
     @property
     def texts(self) -> tuple[str, str]:
         """The lines of the right order and of the wrong one."""
         if self.loop is loops.in_order:
-            return source_of(loops.moved_before_the_optimizer), source_of(self.build)
+            return source_of(loops.move_before_optimizer), source_of(self.build)
         return source_of(loops.in_order), source_of(self.loop)
 
 
@@ -117,7 +117,7 @@ def run_experiment(experiment: Experiment, seeds: Sequence[int] = SEEDS) -> Resu
     def measure(build: Build, loop: Loop) -> tuple[float, ...]:
         return tuple(experiment.figure.measure(_train(experiment.setting, build, loop, seed)) for seed in seeds)
 
-    right = measure(loops.moved_before_the_optimizer, loops.in_order)
+    right = measure(loops.move_before_optimizer, loops.in_order)
     return Result(experiment, right, measure(experiment.build, experiment.loop))
 
 
@@ -238,7 +238,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "uses. For a plain move or half() torch keeps the parameters, and the order does no harm.",
         _ACCURACY,
         _USUAL,
-        build=loops.moved_after_the_optimizer,
+        build=loops.move_after_optimizer,
     ),
     Experiment(
         "optimizer.zero_grad()",

@@ -21,14 +21,14 @@ Build = Callable[[Callable[[], nn.Module], Callable[[nn.Module], Optimizer]], tu
 # fmt: off
 
 
-def moved_before_the_optimizer(make_model: Callable[[], nn.Module], make_optimizer: Callable[[nn.Module], Optimizer]) -> tuple[nn.Module, Optimizer]:
+def move_before_optimizer(make_model: Callable[[], nn.Module], make_optimizer: Callable[[nn.Module], Optimizer]) -> tuple[nn.Module, Optimizer]:
     model = make_model()
     model.to_empty(device="cpu").apply(reset_parameters)
     optimizer = make_optimizer(model)
     return model, optimizer
 
 
-def moved_after_the_optimizer(make_model: Callable[[], nn.Module], make_optimizer: Callable[[nn.Module], Optimizer]) -> tuple[nn.Module, Optimizer]:
+def move_after_optimizer(make_model: Callable[[], nn.Module], make_optimizer: Callable[[nn.Module], Optimizer]) -> tuple[nn.Module, Optimizer]:
     model = make_model()
     optimizer = make_optimizer(model)
     model.to_empty(device="cpu").apply(reset_parameters)
