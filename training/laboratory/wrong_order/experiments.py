@@ -100,7 +100,7 @@ class Result:
         # What is no number is harm enough.
         return all(not sign * (wrong - right) < figure.harm for right, wrong in pairs)
 
-    def shown(self, values: Sequence[float]) -> str:
+    def format_median(self, values: Sequence[float]) -> str:
         """The median over the seeds, as people read it."""
         return self.experiment.figure.show.format(median(values))
 

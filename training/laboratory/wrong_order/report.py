@@ -52,7 +52,7 @@ def show_wrong_orders(folder: Path, arguments: argparse.Namespace) -> int:
 def _run(number: int) -> Result:
     experiment = EXPERIMENTS[number]
     result = run_experiment(experiment)
-    right, wrong = result.shown(result.right), result.shown(result.wrong)
+    right, wrong = result.format_median(result.right), result.format_median(result.wrong)
     harm = "" if result.harmed else " (no harm here)"
     say(f"{number + 1} {experiment.line} {experiment.place}: {experiment.figure.name} {wrong} instead of {right}{harm}")
     say(f"    {experiment.why}")
