@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QDialog, QWidget
 
-from studio.actions.export_dialog import ExportDialog
+from studio.actions.export_dialog import SHORT, ExportDialog
 from studio.actions.files import reveal
 from studio.state.context import AppContext
 from training.catalog.script_data import bytes_beside
@@ -16,6 +16,7 @@ from training.runs.folder import RunFolder, read_json
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
 
 _SCRIPT_CHECKED = "Compared with the run: same initial weights, sample order, learning rates and weight decay."
+_SHORT_SCRIPT = "It trains the same way, with other random numbers."
 
 
 def export_checkpoint(
@@ -64,9 +65,9 @@ def _as_it_is_now(folder: RunFolder, checkpoint: CheckpointInfo, best: bool) -> 
 
 def _tell_exported(context: AppContext, key: str, out: Path, result: ExportResult) -> None:
     path = Path(result.path or out)
-    is_script = key == "script"
+    is_script, is_short = key in ("script", *SHORT), key in SHORT
     context.notifier.notify(
-        f"{path}\n{_SCRIPT_CHECKED if is_script else _describe_difference(result.max_difference)}",
+        f"{path}\n{_SHORT_SCRIPT if is_short else _SCRIPT_CHECKED if is_script else _describe_difference(result.max_difference)}",
         "success",
         title="Script written" if is_script else "Model exported",
         details="\n".join(result.files) if len(result.files) > 1 else "",

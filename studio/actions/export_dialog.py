@@ -51,7 +51,24 @@ FORMATS = (
         ".py",
         "The whole run, from the data to its training, as code to read and to change. It holds no weights.",
     ),
+    ExportFormat(
+        "tutorial",
+        "Python script, short",
+        ".py",
+        "The same training in some 150 lines of plain torch, to learn from; with other random numbers, and it lists what it leaves "
+        "out. It holds no weights.",
+    ),
+    ExportFormat(
+        "accelerate",
+        "Python script, short (Accelerate)",
+        ".py",
+        "The short script by Hugging Face's Accelerate, which has to be installed where it runs. It holds no weights.",
+    ),
 )
+
+
+SHORT = ("tutorial", "accelerate")
+"""The formats that are a short script."""
 
 
 class ExportDialog(QDialog):
@@ -113,7 +130,7 @@ class ExportDialog(QDialog):
         name = _file_name(self.name.text() if self._renamed else self._propose_name(step))
         if name.lower().endswith(self.format.suffix):
             name = name[: -len(self.format.suffix)]
-        return self.folder / (f"{name}.py" if self.format.key == "script" else name)
+        return self.folder / (f"{name}.py" if self.format.suffix == ".py" else name)
 
     def _propose_name(self, step: int) -> str:
         kind = "" if self.format.key == "script" else f"-{self.format.key}"
@@ -142,7 +159,7 @@ class ExportDialog(QDialog):
         asked = self.large_data.isHidden() or self.large_data.isChecked()
         self.export.setEnabled(complete and asked and self.format.key not in self._unwritable)
         out = self.out(self._step)
-        main = out if self.format.key == "script" else out / f"model{self.format.suffix}"
+        main = out if self.format.suffix == ".py" else out / f"model{self.format.suffix}"
         again = " An earlier export there is replaced." if main.exists() else ""
         self._result.setText(f"{main}{again}" if complete else "Choose a folder and a name.")
 

@@ -42,6 +42,8 @@ class SetupHeader(QWidget):
         self.redo = icon_button("redo", "Redo (Ctrl+Shift+Z or Ctrl+Y)")
         self.undo.clicked.connect(self._draft.undo)
         self.redo.clicked.connect(self._draft.redo)
+        self.code = button("Code", tooltip="Show as code: the run as a short Python script, beside the forms")
+        self.code.setCheckable(True)
         self.help = icon_button("help", "Help for this panel")
         self.search = SearchEdit()
         self.search.setMinimumWidth(150)
@@ -54,6 +56,7 @@ class SetupHeader(QWidget):
             (self.undo, 0),
             (self.redo, 0),
             (self.search, 4),
+            (self.code, 0),
             (self.help, 0),
         ):
             line = vbox(widget, STRETCH, margins=(0, 0 if widget is self.name_form else _ROW_MARGIN, 0, 0))
@@ -65,7 +68,7 @@ class SetupHeader(QWidget):
 
     def focus_widgets(self) -> list[QWidget]:
         """What Tab visits, in order."""
-        return [self.presets, *self.name_form.focus_widgets(), self.undo, self.redo, self.search, self.help]
+        return [self.presets, *self.name_form.focus_widgets(), self.undo, self.redo, self.search, self.code, self.help]
 
     def _menu(self) -> QMenu:
         context, menu = self._context, QMenu(self)

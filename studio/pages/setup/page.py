@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 from studio.forms.messages import with_title
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.branch_sheet import BranchSheet
+from studio.pages.setup.code_view import CodeView
 from studio.pages.setup.drops import open_dropped
 from studio.pages.setup.findings import FindingsPanel
 from studio.pages.setup.four_panels import make_panels
@@ -26,7 +27,7 @@ from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
 from studio.state.context import AppContext
 from studio.theme import SPACING, icon
-from studio.widgets import in_widget, separator, vbox
+from studio.widgets import hbox, in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
 from training.config.run import alternatives
 
@@ -42,6 +43,8 @@ class SetupPage(QWidget):
         self.header = SetupHeader(context)
         self.tabs = QTabBar()
         self.stack = QStackedWidget()
+        self.code = CodeView(self.draft)
+        self.code.hide()
         self.panels: list[Panel] = []
         self._help_pages: list[str] = []
         self._add_panels()
@@ -84,7 +87,7 @@ class SetupPage(QWidget):
             _inset(self.tabs),
             separator(),
             self.sheet,
-            (self.stack, 1),
+            (hbox((self.stack, 55), (self.code, 45), spacing=0), 1),
             _inset(self.findings, bottom=SPACING.s),
             _inset(self.other_data.banner, bottom=SPACING.s),
             self.bar,
@@ -98,6 +101,7 @@ class SetupPage(QWidget):
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(self.stack.setCurrentIndex)
         self.header.help.clicked.connect(self._show_help)
+        self.header.code.toggled.connect(self.code.setVisible)
         self.previews.changed.connect(self._update)
         self.previews.dataset.changed.connect(self._offer_columns)
         self.draft.problems_changed.connect(self._update)

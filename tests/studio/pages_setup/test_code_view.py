@@ -1,0 +1,38 @@
+"""The run as code, beside the forms."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QGuiApplication
+from pytestqt.qtbot import QtBot
+
+from studio.pages.setup.code_view import find_changed_lines
+from studio.pages.setup.page import SetupPage
+
+
+def test_follows_the_forms_and_marks_what_an_edit_changed(page: SetupPage, qtbot: QtBot) -> None:
+    page.show()
+    page.header.code.click()
+    assert "EPOCHS = 5" in page.code.text()
+    page.draft.set("loop.epochs", 7)
+    qtbot.waitUntil(lambda: "EPOCHS = 7" in page.code.text())
+    lines = page.code.text().splitlines()
+    assert [lines[number] for number in page.code.changed_lines()] == ["EPOCHS = 7"]
+    page.code.copy.click()
+    assert QGuiApplication.clipboard().text() == page.code.text()
+
+
+def test_keeps_the_last_script_while_a_setting_has_to_be_mended(page: SetupPage, qtbot: QtBot) -> None:
+    page.show()
+    page.header.code.click()
+    before = page.code.text()
+    page.draft.set("loop.epochs", 0)
+    qtbot.waitUntil(lambda: not page.code.editor.isEnabled())
+    assert "loop.epochs" in page.code.said.text()
+    assert page.code.text() == before
+    page.draft.set("loop.epochs", 3)
+    qtbot.waitUntil(page.code.editor.isEnabled)
+    assert "EPOCHS = 3" in page.code.text()
+
+
+def test_finds_the_lines_that_differ() -> None:
+    assert find_changed_lines("a\nb\nc", "a\nx\nc\nd") == [1, 3]
