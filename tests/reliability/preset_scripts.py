@@ -1,11 +1,14 @@
 """The exported script of every preset: does it repeat the run to the bit, with a resume between, and how long is it?
 
-    python -m tests.reliability.preset_scripts [--only NAMES] [--steps 30] [--lines]
+    python -m tests.reliability.preset_scripts [--only NAMES] [--steps 30] [--lines] [--tutorial]
 
 Each preset is trained on small data made on the spot, cut to --steps steps, and exported; its script is stopped after a save,
 resumed to its end and compared with the run: series and weights. --lines exports after two steps and only counts lines: of the same
 file in another checkout (PYTHONPATH) it gives the lines before a change. Known weights (resnet) are not fetched;
 resnet and vit see images of 64 x 64.
+
+--tutorial: the short script of each preset instead, its lines beside the network, what ruff has against it, and its best metric
+beside that of the run with three seeds; both are cut to --steps steps.
 """
 
 from __future__ import annotations
@@ -25,9 +28,11 @@ from PIL import Image
 
 from tests.training.export.test_script import assert_same_run, train_by_script
 from tests.training.tiny import write_idx
+from tests.training.tutorial.scripts import best_metric, complaints, run, write
 from training.engine.runs.run import start_run
 from training.export import export_checkpoint
 from training.presets import load_preset, preset_names, preset_text
+from training.tutorial.script import write_short_script
 
 NETWORK = """from torch import nn
 
@@ -174,16 +179,44 @@ def examine(name: str, steps: int, repeat: bool, folder: Path) -> str:
     return f"{text}   repeats its {steps} steps to the bit"
 
 
+def examine_tutorial(name: str, steps: int, folder: Path) -> str:
+    """Lines of the preset's short script, and whether it ends as the run does. Raises AssertionError where it does not."""
+    cut = [f"loop.max_steps={steps}", "loop.epochs=1000", "checkpoints.every_steps=", "precision.device=cpu"]
+    settings = [*overrides(name, folder), *cut]
+    if (warmup := re.search(r"^warmup(?:_steps)? = (\d+)", preset_text(name), re.MULTILINE)) is not None:
+        settings.append(f"schedule.warmup={min(int(warmup[1]), steps // 2)}")
+    config = load_preset(name, settings, trust=True)
+    own = write_short_script(config, "script.py").own
+    script = write(config, folder / "tutorial")
+    found = complaints(script)
+    assert not found, found
+    assert own <= 150, f"{own} lines"
+    best = best_metric(run(script))
+    runs = []
+    for seed in range(3):
+        record = start_run(config.model_copy(update={"seed": seed}), folder / f"runs {seed}")
+        assert record.best is not None, record.reason
+        runs.append(record.best.value)
+    spread = max(runs) - min(runs)
+    text = f"{name:<18} {own:>5} lines   best {best:.4f}, of the run {', '.join(f'{value:.4f}' for value in runs)}"
+    assert min(runs) - spread <= best <= max(runs) + spread, text
+    return text
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="*", default=preset_names())
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--lines", action="store_true")
+    parser.add_argument("--tutorial", action="store_true")
     arguments = parser.parse_args()
     failed = 0
     for name in arguments.only:
         with tempfile.TemporaryDirectory() as place:
             try:
+                if arguments.tutorial:
+                    print(examine_tutorial(name, arguments.steps, Path(place)), flush=True)
+                    continue
                 print(
                     examine(name, 2 if arguments.lines else arguments.steps, not arguments.lines, Path(place)),
                     flush=True,
