@@ -26,12 +26,15 @@ from training.console import (
 from training.environment import Environment
 from training.errors import InputError, format_bytes, pluralize
 from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, Found, PhaseChanged, StepSkipped
+from training.runs.folder import RunFolder
+from training.runs.records.columns import ColumnsReader
 from training.runs.records.environment import read_environment
 from training.runs.records.evaluation import PARTS, Evaluation, read_evaluation
 from training.runs.records.forms import StatusRecord
 from training.runs.records.gpu_memory import describe_gpu_memory
 from training.runs.records.gradients import ClippedSteps, count_run, format_clipped
 from training.runs.records.history import History
+from training.runs.records.layers import MEASURED, layer_norms, layers_of
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
 from training.runs.records.series import FLUSH_ROW, Rows, read_series
 from training.runs.rewind import list_set_aside
@@ -85,6 +88,8 @@ def show_run(arguments: argparse.Namespace) -> int:
     kept = {part: evaluation for part in PARTS if (evaluation := read_evaluation(folder, part))}
     if arguments.json:
         shown = _history_record(history, checkpoints, events)
+        shown["parts"] = _newest_parts(folder)
+        shown["layers"] = _newest_layers(folder)
         shown["profile"] = profile.model_dump() if profile else None
         shown["gpu_memory_mb"] = _gpu_memory_record(looks)
         shown["clipped"] = _clipped_record(*clipped) if clipped else None
@@ -109,6 +114,36 @@ def show_run(arguments: argparse.Namespace) -> int:
         lines.append("profile    of an earlier version, which is not shown; resume with --profile takes another")
     write_out("\n".join(escape_unprintable(line) for line in lines) + "\n\n" + visible_lines(config))
     return 0
+
+
+def _newest_parts(folder: RunFolder) -> JsonValue:
+    """Of a combined loss, at the newest step there is; None for one without parts."""
+    reader = ColumnsReader(folder.parts_file)
+    rows, columns = reader.read()[1], reader.columns
+    if columns is None or not len(rows):
+        return None
+    parts = zip(columns.names, columns.shares, rows["values"][-1].tolist(), strict=False)
+    named: dict[str, JsonValue] = {name: {"share": share, "value": _finite(value)} for name, share, value in parts}
+    return {"step": int(rows["step"][-1]), "values": named}
+
+
+def _newest_layers(folder: RunFolder) -> JsonValue:
+    """The norms of each layer at the newest step they were taken of; None where there are none."""
+    reader = ColumnsReader(folder.layers_file)
+    rows, columns = reader.read()[1][-1:], reader.columns
+    if columns is None or not len(rows):
+        return None
+    norms = {quantity: layer_norms(rows, quantity)[0].tolist() for quantity in (*MEASURED, "ratio")}
+    named: dict[str, JsonValue] = {
+        layer: {quantity: _finite(values[place]) for quantity, values in norms.items()}
+        for place, layer in enumerate(layers_of(columns))
+    }
+    return {"step": int(rows["step"][0]), "norms": named}
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no other numbers."""
+    return value if math.isfinite(value) else None
 
 
 def _format_origin(record: StatusRecord) -> list[str]:

@@ -18,7 +18,9 @@ from studio.panels.columns import TwoColumns
 from studio.panels.config_view import ConfigView
 from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
+from studio.panels.layers_card import LayersCard
 from studio.panels.outcome_banner import OutcomeBanner
+from studio.panels.parts_card import PartsCard
 from studio.panels.profile_view import ProfileView
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import status_words
@@ -81,6 +83,8 @@ class RunDetail(QWidget):
         self.config = ConfigView()
         self.boundary = BoundaryCard(context)
         self.evaluation = EvaluationCard(context.background)
+        self.parts = PartsCard(context.background)
+        self.layers = LayersCard(context.background)
         self.profile = Card("Profiler", "gauge")
         self._profile_view = ProfileView()
         self.profile.add(self._profile_view)
@@ -120,6 +124,8 @@ class RunDetail(QWidget):
             self._context.background.submit(self._reader.read, self._on_read, self._on_unreadable)
             self.boundary.set_run(run.folder)
             self.evaluation.set_run(run.folder)
+            self.parts.set_run(run.folder)
+            self.layers.set_run(run.folder, _config_of(run), state in LIVE)
             self._read_profile(run)
         self._update_buttons()
 
@@ -137,7 +143,18 @@ class RunDetail(QWidget):
         charts.add((self.curves, 1))
         charts.setMinimumHeight(400)
         charts.setMaximumHeight(_HIGHEST_CHARTS)  # the list of settings beside them can be longer than a screen
-        main = in_widget(vbox((charts, 1), self.boundary, self.evaluation, self.profile, Stretch(0), spacing=SPACING.m))
+        main = in_widget(
+            vbox(
+                (charts, 1),
+                self.parts,
+                self.boundary,
+                self.evaluation,
+                self.layers,
+                self.profile,
+                Stretch(0),
+                spacing=SPACING.m,
+            )
+        )
         side = in_widget(vbox((self.checkpoints, 1), self.config, spacing=SPACING.m))
         vbox(head, self.outcome, (TwoColumns(main, side, side_width=_SIDE), 1), parent=self, spacing=SPACING.m)
 

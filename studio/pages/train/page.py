@@ -22,7 +22,9 @@ from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
+from studio.panels.layers_card import LayersCard
 from studio.panels.outcome_banner import OutcomeBanner
+from studio.panels.parts_card import PartsCard
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import UNLISTED
 from studio.panels.settings_dialog import show_settings
@@ -68,6 +70,8 @@ class TrainPage(QWidget):
         self.checkpoints = CheckpointPanel(context)
         self.boundary = BoundaryCard(context)
         self.evaluation = EvaluationCard(context.background)
+        self.parts = PartsCard(context.background)
+        self.layers = LayersCard(context.background)
         self.profile = ProfileCard(context)
         self.system = SystemStrip(context.live)
         self.empty = EmptyState("train", *_LOOKING)
@@ -88,7 +92,7 @@ class TrainPage(QWidget):
         columns = TwoColumns(charts, self.checkpoints)
         upper, lower = (
             (self.header, self.outcome, self.findings, self.numbers),
-            (self.boundary, self.evaluation, self.profile, self.system),
+            (self.parts, self.boundary, self.evaluation, self.layers, self.profile, self.system),
         )
         margins = (SPACING.l, SPACING.l, SPACING.l, SPACING.m)
         self._content = scroll_area(in_widget(vbox(*upper, (columns, 1), *lower, spacing=SPACING.m, margins=margins)))
@@ -105,6 +109,8 @@ class TrainPage(QWidget):
         live.truncated.connect(self._on_truncated)
         live.event_arrived.connect(self._on_event)
         live.looked.connect(self.numbers.refresh)
+        live.looked.connect(self.parts.refresh)
+        live.looked.connect(self.layers.refresh)
         live.owner_changed.connect(self._show_owner)
         self.empty.action_triggered.connect(context.start_sample)
         live.asked.connect(self._on_asked)
@@ -177,6 +183,8 @@ class TrainPage(QWidget):
         self._show_set_aside()
         self.boundary.set_run(self._live.folder)
         self.evaluation.set_run(self._live.folder)
+        self.parts.set_run(self._live.folder)
+        self._show_layers()
         self.profile.set_run(self._live.folder, self._live.state)
         self._show_outcome()
 
@@ -197,6 +205,7 @@ class TrainPage(QWidget):
         self.checkpoints.set_state(state, self._live.done_at)
         self._show_checkpoints()
         self.profile.set_state(state)
+        self._show_layers()
         self._show_outcome()
 
     @Slot(object)
@@ -212,6 +221,8 @@ class TrainPage(QWidget):
     @Slot(int)
     def _on_truncated(self, step: int) -> None:
         self.curves.truncate(step)
+        self.parts.begin_again()
+        self.layers.begin_again()
         self.numbers.truncate(step)
 
     @Slot(object)
@@ -223,6 +234,7 @@ class TrainPage(QWidget):
         if isinstance(event, AttemptStarted | DataPrepared):
             self.header.show_what(self._live)
         if isinstance(event, AttemptStarted):
+            self._show_layers()
             self._name_quality()
             self.system.device.setText(event.device)
             self.system.device_row.setToolTip(event.device_note)
@@ -273,6 +285,9 @@ class TrainPage(QWidget):
     @Slot()
     def _show_set_aside(self) -> None:
         self.curves.show_set_aside(self.checkpoints.set_aside.stretches)
+
+    def _show_layers(self) -> None:
+        self.layers.set_run(self._live.folder, self._live.config(), self._live.state in LIVE)
 
     @Slot()
     def _show_checkpoints(self) -> None:

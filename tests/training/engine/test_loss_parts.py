@@ -12,8 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tests.training.catalog.task_samples import small
+from tests.training.commands import Captured, json_line
 from tests.training.engine.stopping import stopping_after
 from tests.training.stepping import take_step
+from training.cli import main
 from training.config import RunConfig
 from training.core.losses import split_answers
 from training.engine.assemble import assemble
@@ -131,6 +133,35 @@ def test_weights_are_the_same_to_the_bit_without_looking(task: str, tmp_path: Pa
         weights.append([parameter.detach().clone() for parameter in session.parameters])
     assert losses[0] == losses[1]
     assert all(map(torch.equal, *weights))
+
+
+def test_show_tells_the_newest_parts_and_norms(tmp_path: Path, capsys: Captured) -> None:
+    config = small("regression", tmp_path, *SUM, *THREE, "loop.layer_norms_every_steps=3")
+    folder = RunFolder(Path(start_run(config, tmp_path).folder))
+    assert main(["show", folder.id, "--workspace", str(tmp_path), "--json"]) == 0
+    shown = json_line(capsys)
+    parts, values = shown["parts"], read_parts(folder)[1]["values"][-1].tolist()
+    assert parts["step"] == 8
+    assert [part["value"] for part in parts["values"].values()] == values
+    assert {name: part["share"] for name, part in parts["values"].items()} == {"mse": 0.5, "l1": 2.0, "huber": 3.0}
+    layers = shown["layers"]
+    assert layers["step"] == 6
+    for norms in layers["norms"].values():
+        assert norms["ratio"] == pytest.approx(norms["update"] / norms["weight"])
+
+
+@pytest.mark.slow
+def test_compiled_steps_say_that_parts_are_not_recorded_and_keep_the_norms_they_can(tmp_path: Path) -> None:
+    """A step of several batches is compiled up to its gradients: the norms are taken of those."""
+    for accumulation, norms in ((1, False), (2, True)):
+        config = small(
+            "regression", tmp_path, *SUM, "precision.compile=step", f"loop.accumulation={accumulation}",
+            "loop.layer_norms_every_steps=1",
+        )  # fmt: skip
+        folder = RunFolder(Path(start_run(config, tmp_path).folder))
+        assert len(read_parts(folder)[1]) == 0
+        assert "The parts of the loss (mse, l1, huber) are not recorded" in folder.events_file.read_text()
+        assert folder.layers_file.exists() == norms
 
 
 def test_loss_of_one_term_has_no_parts(tmp_path: Path) -> None:

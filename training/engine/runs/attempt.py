@@ -295,6 +295,14 @@ def _announce(writer: RunWriter, session: Session, restore: Restore | None) -> N
         writer.emit(lost)
     if (beginning := session.beginning) is not None:  # with weights that are not fresh
         writer.emit(inform(beginning.sentence, beginning.advice))
+    if session.compiled is not None and session.objective.parts:
+        parts = ", ".join(session.objective.parts)
+        writer.emit(
+            inform(
+                f"The parts of the loss ({parts}) are not recorded: they are inside the compiled step.",
+                'precision.compile = "model" and precision.cuda_graphs = "off" show them.',
+            )
+        )
     for finding in restore.findings if restore else []:
         writer.emit(finding)
     if isinstance(restore, Branch):

@@ -123,7 +123,7 @@ class ColumnsReader:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._header: ColumnsHeader | None = None
-        self._offset = 0
+        self._offset = self._file = 0
 
     @property
     def columns(self) -> Columns | None:
@@ -138,11 +138,11 @@ class ColumnsReader:
                 header = _parse_header(stream)
                 if header is None:
                     return self._forget()
-                size = os.fstat(stream.fileno()).st_size
-                width = header.columns.row.itemsize
-                whole = max(size - header.size, 0) // width * width
-                cut = self._header is not None and (whole < self._offset or header != self._header)
-                self._header, self._offset = header, 0 if cut else self._offset
+                status, width = os.fstat(stream.fileno()), header.columns.row.itemsize
+                whole = max(status.st_size - header.size, 0) // width * width
+                other = status.st_ino != self._file or header != self._header  # a state of the run that was set aside
+                cut = self._header is not None and (whole < self._offset or other)
+                self._header, self._offset, self._file = header, 0 if cut else self._offset, status.st_ino
                 stream.seek(header.size + self._offset)
                 data = stream.read(whole - self._offset)
         except (FileNotFoundError, UnfitFile):

@@ -1,0 +1,75 @@
+"""Each part of a combined loss as a curve."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import Slot
+
+from studio.charts.plots.curve_plot import CurvePlot
+from studio.services.background import Background
+from studio.state.runs.column_follower import ColumnFollower
+from studio.widgets import Card, format_number
+from training.runs.folder import RunFolder
+from training.runs.records.columns import Columns
+from training.runs.records.series import Rows
+
+_HEIGHT = 240
+
+
+class PartsCard(Card):
+    """Shows ``parts.bin`` of a run; hidden where its loss has no parts."""
+
+    def __init__(self, background: Background) -> None:
+        super().__init__("Parts of the loss", "chart")
+        self._folder: RunFolder | None = None
+        self.plot: CurvePlot | None = None
+        self._names: tuple[str, ...] = ()
+        self._follower = ColumnFollower(background, self)
+        self._follower.began.connect(self._on_began)
+        self._follower.rows_arrived.connect(self._on_rows)
+        self.hide()
+
+    def set_run(self, folder: RunFolder | None) -> None:
+        """Look at another run, or none."""
+        if folder != self._folder:
+            self._folder = folder
+            self._follower.follow(folder.parts_file if folder else None)
+        else:
+            self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read what is new."""
+        self._follower.refresh()
+
+    @Slot()
+    def begin_again(self) -> None:
+        """What was read is void: the run went back."""
+        self._follower.begin_again()
+
+    @Slot(object)
+    def _on_began(self, columns: Columns | None) -> None:
+        if self.plot is not None:
+            self.plot.hide()
+            self.plot.deleteLater()
+        self.plot, self._names = None, columns.names if columns else ()
+        self.setVisible(columns is not None)
+        if columns is None:
+            return
+        self.plot = CurvePlot("Training loss")
+        self.plot.setFixedHeight(_HEIGHT)
+        for name, share in zip(columns.names, columns.shares, strict=True):
+            words = name.replace("_", " ")
+            self.plot.add_curve(name, f"{words} × {format_number(float(f'{share:.3g}'))}", is_noisy=True)
+        self.add(self.plot)
+        self.set_subtitle(
+            "Means over each step before they are weighed; times the factors beside their names they add up to the loss."
+        )
+
+    @Slot(object)
+    def _on_rows(self, rows: Rows) -> None:
+        if self.plot is None:
+            return
+        steps = rows["step"].astype(np.float64)
+        for name, values in zip(self._names, rows["values"].T, strict=True):
+            self.plot.append(name, steps, values.astype(np.float64))

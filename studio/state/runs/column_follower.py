@@ -1,0 +1,75 @@
+"""A file of named columns as it grows, read in the background."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.services.background import Background
+from training.runs.records.columns import Columns, ColumnsReader
+from training.runs.records.series import Rows
+
+logger = logging.getLogger(__name__)
+
+
+class ColumnFollower(QObject):
+    """Reads what is new in one file whenever it is asked to; each row once.
+
+    Signals:
+        began(Columns | None): another file, or its rows from the first on: all that was said is void.
+        rows_arrived(ndarray of ``Columns.row``)
+    """
+
+    began = Signal(object)
+    rows_arrived = Signal(object)
+
+    def __init__(self, background: Background, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._background = background
+        self._reader: ColumnsReader | None = None
+        self._columns: Columns | None = None
+        self._reading = self._again = False
+
+    def follow(self, path: Path | None) -> None:
+        """Look at this file, if there is one, from its first row on."""
+        self._reader = None if path is None else ColumnsReader(path)
+        self._tell(None)
+        self.refresh()
+
+    @Slot()
+    def begin_again(self) -> None:
+        """Rows that were read are void."""
+        self.follow(self._reader.path if self._reader else None)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Read what is new; asked while that is being done, once more after it."""
+        reader = self._reader
+        if reader is None or self._reading:
+            self._again = self._reading
+            return
+        self._reading = True
+
+        def handle_result(result: tuple[bool, Rows]) -> None:
+            self._reading = False
+            if reader is self._reader:
+                cut, rows = result
+                if cut or reader.columns != self._columns:
+                    self._tell(reader.columns)
+                if len(rows):
+                    self.rows_arrived.emit(rows)
+            if self._again or reader is not self._reader:
+                self._again = False
+                self.refresh()
+
+        def handle_failure(error: Exception) -> None:
+            self._reading = self._again = False
+            logger.warning("Numbers of a run could not be read: %s", error)
+
+        self._background.submit(reader.read, handle_result, handle_failure)
+
+    def _tell(self, columns: Columns | None) -> None:
+        self._columns = columns
+        self.began.emit(columns)

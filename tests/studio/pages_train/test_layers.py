@@ -1,0 +1,95 @@
+"""Norms of layers and parts of the loss on the Train page and beside a run: live, cut by a rewind, explained where there are none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.engine.state import RunState
+from studio.pages.train.page import TrainPage
+from studio.panels.layers_card import LayersCard
+from studio.panels.parts_card import PartsCard
+from studio.services.background import Background
+from studio.state.context import AppContext
+from tests.studio.window_driver import open_window, train_page
+from tests.training.catalog.task_samples import small
+from tests.training.engine.stopping import stopping_after
+from tests.training.tiny import tiny
+from training.config import RunConfig
+from training.engine.runs.run import resume_run, start_run
+from training.runs.folder import RunFolder
+from training.runs.records.columns import ColumnsReader
+
+NORMS = "loop.layer_norms_every_steps=2"
+SUM = ("objective.loss=weighted_sum", "objective.mse_weight=0.5", "loop.max_steps=8", "loop.epochs=9", NORMS)
+
+
+def run(workspace: Path, config: RunConfig) -> RunFolder:
+    return RunFolder(Path(start_run(config, workspace).folder))
+
+
+def shown_page(qtbot: QtBot, context: AppContext, folder: RunFolder) -> TrainPage:
+    page = train_page(open_window(qtbot, context))
+    context.live.attach(folder.path)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
+    return page
+
+
+def test_norms_and_parts_of_a_run_are_shown(qtbot: QtBot, context: AppContext, workspace: Path, tmp_path: Path) -> None:
+    folder = run(workspace, small("regression", tmp_path, *SUM))
+    page = shown_page(qtbot, context, folder)
+    qtbot.waitUntil(lambda: page.layers.map.isVisible() and page.parts.plot is not None)
+    assert page.parts.isVisible()
+    assert page.layers.map.accessibleName() == "Heat map: gradient norm of 2 layers, steps 1 to 8"
+    page.layers.quantity.set_current("ratio")
+    assert page.layers.map.accessibleName().startswith("Heat map: update-to-weight ratio of 2 layers")
+
+
+def test_parts_have_their_names_shares_and_values(
+    qtbot: QtBot, background: Background, workspace: Path, tmp_path: Path
+) -> None:
+    folder = run(workspace, small("regression", tmp_path, *SUM))
+    card = PartsCard(background)
+    qtbot.addWidget(card)
+    card.set_run(folder)
+    qtbot.waitUntil(lambda: card.plot is not None and len(card.plot._curves["l1"].series) == 8)
+    assert card.plot is not None
+    rows = ColumnsReader(folder.parts_file).read()[1]
+    assert card.plot._curves["mse"].series.nearest(8) == pytest.approx((8, float(rows["values"][-1, 0])))
+    card.set_run(run(workspace, tiny()))  # a loss of one term
+    qtbot.waitUntil(lambda: card.plot is None)
+    assert not card.isVisible()
+
+
+def test_rewound_run_shows_its_earlier_norms(qtbot: QtBot, background: Background, workspace: Path) -> None:
+    config = tiny(NORMS, "loop.validate_every_steps=2", "checkpoints.keep_last=9")
+    folder = run(workspace, config)
+    card = LayersCard(background)
+    qtbot.addWidget(card)
+    card.set_run(folder, config, growing=False)
+    qtbot.waitUntil(lambda: card._bins.last.tolist()[-1:] == [24])
+    resume_run(str(folder.checkpoints / "step-00000008"), workspace, hooks=stopping_after(12))
+    card.refresh()
+    qtbot.waitUntil(lambda: card._bins.last.tolist()[-1:] != [24])
+    assert card._bins.first.tolist()[:3] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("settings", "growing", "words"),
+    [
+        (["loop.layer_norms=false"], True, "loop.layer_norms"),
+        (["precision.compile=step"], True, "precision.compile"),
+        ([], True, "Appears with the first steps."),
+        ([], False, "This run recorded no norms of its layers."),
+    ],
+)
+def test_where_there_are_none_it_is_said_why(
+    qtbot: QtBot, background: Background, tmp_path: Path, settings: list[str], growing: bool, words: str
+) -> None:
+    card = LayersCard(background)
+    qtbot.addWidget(card)
+    card.set_run(RunFolder(tmp_path), tiny(*settings), growing)
+    assert words in card._subtitle.text()
+    assert not card.map.isVisibleTo(card)
