@@ -16,15 +16,14 @@ from studio.pages.train.findings import FindingList
 from studio.pages.train.header import RunHeader
 from studio.pages.train.numbers import NumbersRow
 from studio.pages.train.profile_card import ProfileCard
+from studio.pages.train.step_records import StepRecords
 from studio.pages.train.system import SystemStrip
 from studio.panels.boundary_card import BoundaryCard
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
-from studio.panels.layers_card import LayersCard
 from studio.panels.outcome_banner import OutcomeBanner
-from studio.panels.parts_card import PartsCard
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import UNLISTED
 from studio.panels.settings_dialog import show_settings
@@ -70,8 +69,7 @@ class TrainPage(QWidget):
         self.checkpoints = CheckpointPanel(context)
         self.boundary = BoundaryCard(context)
         self.evaluation = EvaluationCard(context.background)
-        self.parts = PartsCard(context.background)
-        self.layers = LayersCard(context.background)
+        self.records = StepRecords(context, self)
         self.profile = ProfileCard(context)
         self.system = SystemStrip(context.live)
         self.empty = EmptyState("train", *_LOOKING)
@@ -90,10 +88,9 @@ class TrainPage(QWidget):
             box.setMinimumHeight(least)
             box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         columns = TwoColumns(charts, self.checkpoints)
-        upper, lower = (
-            (self.header, self.outcome, self.findings, self.numbers),
-            (self.parts, self.boundary, self.evaluation, self.layers, self.profile, self.system),
-        )
+        records = self.records
+        upper = (self.header, self.outcome, self.findings, self.numbers)
+        lower = (records.parts, self.boundary, self.evaluation, records.layers, self.profile, self.system)
         margins = (SPACING.l, SPACING.l, SPACING.l, SPACING.m)
         self._content = scroll_area(in_widget(vbox(*upper, (columns, 1), *lower, spacing=SPACING.m, margins=margins)))
         self._stack = QStackedLayout(self)
@@ -109,8 +106,6 @@ class TrainPage(QWidget):
         live.truncated.connect(self._on_truncated)
         live.event_arrived.connect(self._on_event)
         live.looked.connect(self.numbers.refresh)
-        live.looked.connect(self.parts.refresh)
-        live.looked.connect(self.layers.refresh)
         live.owner_changed.connect(self._show_owner)
         self.empty.action_triggered.connect(context.start_sample)
         live.asked.connect(self._on_asked)
@@ -183,8 +178,6 @@ class TrainPage(QWidget):
         self._show_set_aside()
         self.boundary.set_run(self._live.folder)
         self.evaluation.set_run(self._live.folder)
-        self.parts.set_run(self._live.folder)
-        self._show_layers()
         self.profile.set_run(self._live.folder, self._live.state)
         self._show_outcome()
 
@@ -205,7 +198,6 @@ class TrainPage(QWidget):
         self.checkpoints.set_state(state, self._live.done_at)
         self._show_checkpoints()
         self.profile.set_state(state)
-        self._show_layers()
         self._show_outcome()
 
     @Slot(object)
@@ -221,8 +213,6 @@ class TrainPage(QWidget):
     @Slot(int)
     def _on_truncated(self, step: int) -> None:
         self.curves.truncate(step)
-        self.parts.begin_again()
-        self.layers.begin_again()
         self.numbers.truncate(step)
 
     @Slot(object)
@@ -234,7 +224,6 @@ class TrainPage(QWidget):
         if isinstance(event, AttemptStarted | DataPrepared):
             self.header.show_what(self._live)
         if isinstance(event, AttemptStarted):
-            self._show_layers()
             self._name_quality()
             self.system.device.setText(event.device)
             self.system.device_row.setToolTip(event.device_note)
@@ -285,9 +274,6 @@ class TrainPage(QWidget):
     @Slot()
     def _show_set_aside(self) -> None:
         self.curves.show_set_aside(self.checkpoints.set_aside.stretches)
-
-    def _show_layers(self) -> None:
-        self.layers.set_run(self._live.folder, self._live.config(), self._live.state in LIVE)
 
     @Slot()
     def _show_checkpoints(self) -> None:

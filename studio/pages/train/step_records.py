@@ -1,0 +1,43 @@
+"""What is recorded of a live run's steps beside its curves: parts of the loss and norms of layers."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Slot
+
+from studio.engine.state import LIVE
+from studio.panels.layers_card import LayersCard
+from studio.panels.parts_card import PartsCard
+from studio.state.context import AppContext
+from training.events import AttemptStarted, Event
+
+
+class StepRecords(QObject):
+    """The two cards of ``context.live``, which follow it by themselves."""
+
+    def __init__(self, context: AppContext, parent: QObject) -> None:
+        super().__init__(parent)
+        self._live = live = context.live
+        self.parts = PartsCard(context.background)
+        self.layers = LayersCard(context.background)
+        live.attached.connect(self._show_run)
+        live.state_changed.connect(self._show_run)
+        live.event_arrived.connect(self._on_event)
+        live.truncated.connect(self._on_truncated)
+        live.looked.connect(self.parts.refresh)
+        live.looked.connect(self.layers.refresh)
+        self._show_run()
+
+    @Slot()
+    def _show_run(self) -> None:
+        self.parts.set_run(self._live.folder)
+        self.layers.set_run(self._live.folder, self._live.config(), self._live.state in LIVE)
+
+    @Slot(object)
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, AttemptStarted):
+            self._show_run()
+
+    @Slot()
+    def _on_truncated(self) -> None:
+        self.parts.begin_again()
+        self.layers.begin_again()
