@@ -62,7 +62,7 @@ WARMUPS: list[tuple[int | str, int]] = [(0, 0), ("1 epoch", 1), ("5 %", 7), (70,
 
 
 @pytest.mark.parametrize(("warmup", "epochs"), WARMUPS)
-@pytest.mark.parametrize(("kind", "settings", "make"), SCHEDULES, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(("kind", "settings", "make"), SCHEDULES, ids=[kind for kind, *_ in SCHEDULES])
 def test_every_epoch_equals_torch_stepped_once_per_epoch(
     kind: str, settings: dict[str, Any], make: Make, warmup: int | str, epochs: int
 ) -> None:
