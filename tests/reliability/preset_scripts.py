@@ -197,7 +197,7 @@ def examine_tutorial(name: str, steps: int, folder: Path) -> str:
         record = start_run(config.model_copy(update={"seed": seed}), folder / f"runs {seed}")
         assert record.best is not None, record.reason
         runs.append(record.best.value)
-    spread = max(runs) - min(runs)
+    spread = max(0.005, max(runs) - min(runs))  # the script holds out other samples: one of them is more than no spread
     text = f"{name:<18} {own:>5} lines   best {best:.4f}, of the run {', '.join(f'{value:.4f}' for value in runs)}"
     assert min(runs) - spread <= best <= max(runs) + spread, text
     return text
