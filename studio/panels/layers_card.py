@@ -33,7 +33,8 @@ _RATIO = "About 1e-3 is usual: 1e-1 points to a learning rate too high, 1e-6 to 
 
 
 class LayersCard(Card):
-    """Shows ``layers.bin`` of a run: one quantity at a time, a row for each layer, from the input to the output."""
+    """Shows ``layers.bin`` of a run: one quantity at a time, a row for each layer, from the input to the output. Hidden until the
+    first norms of a run that is to have some, or the page would have to be scrolled for nothing."""
 
     def __init__(self, background: Background) -> None:
         super().__init__("Layers", "chart")
@@ -94,6 +95,7 @@ class LayersCard(Card):
         there = bool(self._layers) and len(self._bins.first) > 0
         self.quantity.setVisible(there)
         self.map.setVisible(there)
+        self.setVisible(there or bool(self._why))
         if not there:
             self.map.show_heat(None)
             self.set_subtitle(self._why)
@@ -111,7 +113,7 @@ def _explain(config: RunConfig | None, growing: bool) -> str:
         return _OFF
     if config is not None and (config.precision.compile == "step" or config.precision.cuda_graphs == "on"):
         return _WHOLE
-    return "Appears with the first steps." if growing else "This run recorded no norms of its layers."
+    return "" if growing else "This run recorded no norms of its layers."
 
 
 def _describe_growth(noun: str, layers: tuple[str, ...], bins: HeatBins, values: np.ndarray) -> str:

@@ -81,7 +81,6 @@ def test_rewound_run_shows_its_earlier_norms(qtbot: QtBot, background: Backgroun
     [
         (["loop.layer_norms=false"], True, "loop.layer_norms"),
         (["precision.compile=step"], True, "precision.compile"),
-        ([], True, "Appears with the first steps."),
         ([], False, "This run recorded no norms of its layers."),
     ],
 )
@@ -91,5 +90,13 @@ def test_where_there_are_none_it_is_said_why(
     card = LayersCard(background)
     qtbot.addWidget(card)
     card.set_run(RunFolder(tmp_path), tiny(*settings), growing)
+    assert card.isVisible()
     assert words in card._subtitle.text()
     assert not card.map.isVisibleTo(card)
+
+
+def test_card_comes_with_the_first_norms(qtbot: QtBot, background: Background, tmp_path: Path) -> None:
+    card = LayersCard(background)
+    qtbot.addWidget(card)
+    card.set_run(RunFolder(tmp_path), tiny(), growing=True)
+    assert not card.isVisible()
