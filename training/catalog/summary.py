@@ -50,7 +50,7 @@ def _data(config: RunConfig) -> str:
 
 
 def _target(config: RunConfig, report: DataSummary | None) -> str:
-    dataset, task = config.dataset, config.objective.kind
+    dataset, task = config.dataset, getattr(config.objective, "task", config.objective.kind)
     chosen = getattr(dataset, "targets", None)
     if isinstance(chosen, str):  # an array of an archive
         return escape_unprintable(chosen, _LONGEST)

@@ -231,7 +231,6 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_is_started_over_from_
     with qtbot.waitSignal(context.library.refreshed):
         context.library.refresh()  # what was read while it worked is past
     qtbot.waitUntil(page.detail.delete.isEnabled)
-    answer_next_question(qtbot, "Delete")
     press(page.detail.outcome, "Delete")
     qtbot.waitUntil(lambda: not run.path.exists())
 
@@ -305,10 +304,10 @@ def test_the_trash_is_emptied_after_a_question(
     click(qtbot, dialog.restore)
     qtbot.waitUntil(lambda: dialog.table.rowCount() == 1)
     answer_next_question(qtbot, "Cancel")
-    click(qtbot, dialog.delete)
+    dialog.delete.click()
     assert len(list((workspace / "trash").iterdir())) == 1
     asked = answer_next_question(qtbot, "Delete")
-    click(qtbot, dialog.delete)
+    dialog.delete.click()
     assert asked[0].startswith("Delete 1 run, ")
     qtbot.waitUntil(lambda: not list((workspace / "trash").iterdir()))
     qtbot.waitUntil(lambda: not dialog.delete.isEnabled())

@@ -188,7 +188,6 @@ def test_a_run_that_dies_while_the_list_is_read_is_offered(
     assert banner.accessibleName().endswith("No checkpoint was saved.")
     assert [button.text() for button in banner.findChildren(QPushButton)][:3] == ["Show run", "Delete", "Start over"]
     qtbot.waitUntil(lambda: not owner_of(folder.path))
-    answer_next_question(qtbot, "Delete")
     press(banner, "Delete")
     qtbot.waitUntil(lambda: not folder.path.exists())
     assert not banner.isVisible()

@@ -21,6 +21,7 @@ from training.core.losses import split_answers
 from training.engine.assemble import assemble
 from training.engine.runs.run import branch_run, resume_run, start_run
 from training.engine.session import Session
+from training.engine.watches.loss_parts import LossParts
 from training.runs.folder import RunFolder
 from training.runs.records.columns import Columns, ColumnsReader
 from training.runs.records.series import read_series
@@ -99,7 +100,7 @@ def test_parts_of_a_step_are_those_of_all_its_samples_in_float64(task: str, tmp_
             targets = (targets.double() - mean) / std
         wanted = reference(task, outputs, targets)
         loss, _ = take_step(session, next(data.steps(0, 0)))
-        [watch] = session.watches
+        [watch] = [each for each in session.watches if isinstance(each, LossParts)]
         found = watch.take()
     assert found is not None
     assert dict(zip(watch.columns.names, found.tolist(), strict=True)) == pytest.approx(wanted, rel=1e-5)

@@ -98,7 +98,7 @@ class LayerNorms:
         there = [tensor for tensor in tensors if tensor is not None]
         if not there:
             return [self._zero] * len(tensors)
-        norms = iter(torch._foreach_norm(there, dtype=torch.float32))
+        norms = iter(norm.float() for norm in torch._foreach_norm(there))
         self._zero = self._zero.to(there[0].device)
         return [self._zero if tensor is None else next(norms) for tensor in tensors]
 
