@@ -26,7 +26,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     },
     "--trust": {
         "action": "store_true",
-        "help": "agree to run the Python file that defines the network or its teacher, as it is now",
+        "help": "agree to run the Python files of your own (network, teacher, Dataset, loss) that the run names, as they are now",
     },
     "--workspace": {"metavar": "DIR", "help": "where runs live"},
     "--json": {"action": "store_true", "help": "end stdout with one JSON object"},

@@ -39,7 +39,7 @@ def preset_text(name: str) -> str:
 
 def load_preset(name: str, overrides: Sequence[str] = (), trust: bool = False) -> RunConfig:
     """The preset ``name`` with ``overrides`` ("section.key=value"); relative paths are those of the working folder.
-    ``trust`` agrees to run the Python file that defines the network, where one does.
+    ``trust`` agrees to run the Python files of a person's own that it names.
 
     Raises InputError, saying what to give, where it asks for a path that is not here, ConfigError for wrong settings.
     """

@@ -43,6 +43,7 @@ _CLAUSES: Mapping[Effect, str] = {
     "update": "the optimizer steps otherwise from here on, because of {}",
     "rounding": "numbers are rounded otherwise from here on, because of {}",
     "judging": "what is measured, or what counts as best, is another from here on, because of {}",
+    "ending": "the run may end at another step than it would have, because of {}",
     "average": "the average of the weights is taken otherwise from here on, because of {}",
     "training": "steps are taken otherwise from here on, because of {}",
 }

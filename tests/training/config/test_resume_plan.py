@@ -145,6 +145,12 @@ def test_a_rate_that_the_schedule_does_not_ask_for_is_said_to_be_unused() -> Non
     assert used == ("the learning rate is another from here on, because of optimizer.lr",)
 
 
+@pytest.mark.parametrize("setting", ["loop.stopping_threshold=0.9", "loop.early_stopping_patience=3"])
+def test_what_only_ends_a_run_is_not_said_to_judge_it_otherwise(setting: str) -> None:
+    told = f"the run may end at another step than it would have, because of {setting.partition('=')[0]}"
+    assert sheet(setting).notes == (told,)
+
+
 def test_data_found_to_differ_makes_the_sheet_stricter() -> None:
     before = tiny()
     assert plan_branch(before, before, MANIFEST, same_data=True) == plan_branch(before, before, MANIFEST)

@@ -11,7 +11,7 @@ from training.config.sections.data.image_section import ImageSection
 
 Effect = Literal[
     "none", "name", "place", "device", "data", "order", "augmentation", "shape", "beginning", "network", "normalization",
-    "loss", "rate", "length", "windows", "update", "state", "rounding", "judging", "average", "training",
+    "loss", "rate", "length", "windows", "update", "state", "rounding", "judging", "ending", "average", "training",
 ]  # fmt: skip
 """What a changed setting acts on."""
 
@@ -53,8 +53,8 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
         "windows": "batch_size accumulation",
         "average": "ema_decay swa_start swa_every_steps",
         "rate": "swa_lr",
-        "judging": "validate_every_steps validation_batch_size early_stopping_patience early_stopping_min_delta "
-        "stopping_threshold",
+        "judging": "validate_every_steps validation_batch_size early_stopping_min_delta",
+        "ending": "early_stopping_patience stopping_threshold",
     },
     "loader": {"windows": "drop_last"},
     "checkpoints": {"judging": "monitor"},
