@@ -79,12 +79,9 @@ class AboutDialog(QDialog):
 
 
 MOUSE = (
-    ("Box zoom in a chart", "Drag"),
-    ("Move the view of a chart", "Shift+Drag"),
-    ("Zoom a chart at the pointer", "Ctrl+Wheel"),
+    ("Move the view of a chart", "Drag"),
+    ("Zoom a chart at the pointer", "Wheel"),
     ("Show all of a chart", "Double click"),
-    ("Hide or show a curve", "Click in the legend"),
-    ("Save a chart", "Right click"),
 )
 KEYS = (("Next setting found", "Enter"), ("Setting found before", "Shift+Enter"), ("Make an edit again", "Ctrl+Y"))
 """What no menu tells."""

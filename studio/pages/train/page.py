@@ -78,7 +78,6 @@ class TrainPage(QWidget):
         self._look_again = QTimer(self, interval=_LOOK_AGAIN)
         self._lay_out()
         self._connect()
-        self.records.show_run()
         self._show_run()
         self._live.replay()  # this page may be younger than the run
 
