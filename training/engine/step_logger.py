@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -44,10 +45,17 @@ class StepLogger:
         self._folder = folder
         self._skips = skips
         self._on_flush = on_flush
-        self._series = SeriesWriter(folder.series_file, STEP_ROW)
-        self._telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
-        self._series.truncate(session.progress.step)  # what came after the checkpoint is done again
-        self._logs = [ColumnLog(watch, folder.path, session.progress.step) for watch in session.watches]
+        self._logs: list[ColumnLog] = []
+        with ExitStack() as on_error:  # on a full disk some of these files can be opened and others cannot
+            self._series = SeriesWriter(folder.series_file, STEP_ROW)
+            on_error.callback(self._series.close)
+            self._telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
+            on_error.callback(self._telemetry.close)
+            self._series.truncate(session.progress.step)  # what came after the checkpoint is done again
+            for watch in session.watches:
+                self._logs.append(ColumnLog(watch, folder.path, session.progress.step))
+                on_error.callback(self._logs[-1].close)
+            on_error.pop_all()
         if session.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(session.device)  # else that of the run before, in the same process
         self._process = psutil.Process()

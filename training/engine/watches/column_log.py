@@ -22,7 +22,11 @@ class ColumnLog:
         self._pending: list[tuple[int, Tensor]] = []
         with explain_disk_errors(self._path):
             self._writer = ColumnsWriter(self._path, watch.columns)
-            self._writer.cut(step)
+            try:
+                self._writer.cut(step)
+            except BaseException:
+                self._writer.close()
+                raise
 
     def add(self, step: int) -> None:
         """Note what was measured of ``step``, which was just attempted."""
