@@ -17,7 +17,7 @@ from training.checkpoints.load import load_weights
 from training.cli import main
 from training.config import RunConfig
 from training.engine.assemble import assemble
-from training.engine.runs.run import resume_run, start_run
+from training.engine.runs.run import branch_run, resume_run, start_run
 from training.runs.boundary.frames import FRAME, GRID, MOST_FRAMES, Boundary, BoundaryFile, Plane, Points, read_boundary
 from training.runs.boundary.pictures import LOOK, shade
 from training.runs.folder import RunFolder
@@ -144,6 +144,15 @@ def test_a_rewind_sets_later_frames_aside_and_brings_them_back(tmp_path: Path) -
     [aside] = list_set_aside(folder)
     assert restore(folder, aside) is not None
     assert boundary_of(record).frames.tobytes() == before
+
+
+def test_a_branch_begins_with_its_parents_frames(tmp_path: Path) -> None:
+    config = tiny(ALWAYS, "checkpoints.keep_last=50")
+    parent = start_run(config, tmp_path)
+    longer = tiny(ALWAYS, "loop.epochs=5")
+    branch = boundary_of(branch_run(RunFolder(Path(parent.folder)).checkpoints / "step-00000016", longer, tmp_path))
+    assert steps_of(branch) == [8, 16, 24, 32, 40]
+    assert branch.frames[:2].tobytes() == boundary_of(parent).frames[:2].tobytes()
 
 
 def test_a_run_of_many_validations_keeps_them_evenly(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from training.environment import Environment
 from training.errors import CheckpointError, InputError, TrainingError
 from training.events import EpochEnded, Event, Found, RateDropped, Validated, inform, warn
 from training.optim.optimizers import load_optimizer
+from training.runs.boundary.frames import copy_boundary
 from training.runs.folder import RunFolder
 from training.runs.records.columns import copy_columns
 from training.runs.records.forms import Manifest
@@ -184,6 +185,7 @@ class Branch:
         writer.close()
         for before, after in zip(self.parent.column_files, folder.column_files, strict=True):
             copy_columns(before, after, steps)
+        copy_boundary(self.parent.boundary_file, folder.boundary_file, steps)
 
     def earlier_events(self, folder: RunFolder, session: Session) -> list[Event]:
         """The parent's validations, drops of the rate and epochs up to the branch, as far as ``folder`` does not tell them yet."""
