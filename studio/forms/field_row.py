@@ -70,6 +70,8 @@ class FieldRow(QWidget):
         self._problem.hide()
         self.inactive = Inactive("")
         self.inactive_label: QLabel | None = None
+        self.note = ""
+        self.note_label: QLabel | None = None
         self._fix = FixLink()
         self._fix.fix_asked.connect(self.fix_asked)
         self._lay_out()
@@ -125,13 +127,25 @@ class FieldRow(QWidget):
             self._fix.set_fix(inactive.fix)
         self._enable()
 
+    def set_note(self, note: str) -> None:
+        """Say under the editor what the other settings make of this one; "" for nothing."""
+        if note == self.note:
+            return
+        self.note = note
+        if self.note_label is None:
+            self.note_label = label("", "help", wrap=True)
+            self._grid.addWidget(self.note_label, *((5, 1) if self.spec.path else (4, 2)), 1, 3)
+        self.note_label.setText(note)
+        self.note_label.setVisible(bool(note))
+        self._enable()
+
     def _enable(self) -> None:
         """Whatever is wrong can be put right, also where it has no effect."""
         usable = bool(self.sentence) or not self.inactive.why
         for part in (self.title, self.editor, self._dot):
             part.setEnabled(usable)
         self.editor.setToolTip("" if usable else wrap_tooltip(self.inactive.why))
-        told = (self.sentence, self.inactive.why, self._explanation)
+        told = (self.sentence, self.inactive.why, self.note, self._explanation)
         self.editor.describe(self.spec.title, " ".join(part for part in told if part))
 
     @property

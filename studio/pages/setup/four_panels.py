@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from studio.forms.section_form import SectionForm
+from studio.pages.setup.loop_form import LoopForm
 from studio.pages.setup.panel import Panel
 from studio.pages.setup.previews.dataset_preview import DatasetPreview
 from studio.pages.setup.previews.loop_preview import LoopPreview
@@ -43,7 +44,7 @@ def make_panels(draft: Draft, previews: PreviewModel) -> list[PanelEntry]:
     network = [form("model", icon_name="layers"), form("objective", icon_name="flag")]
     optimization = [form("optimizer", icon_name="sliders"), ScheduleForm(previews)]
     loop = [
-        form("loop", icon_name="refresh"),
+        LoopForm(previews),
         form("precision", icon_name="cpu"),
         form("loader", icon_name="download"),
         form("checkpoints", icon_name="bookmark"),

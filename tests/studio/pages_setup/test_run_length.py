@@ -1,8 +1,11 @@
 """The page's arithmetic is the engine's."""
 
 import pytest
+from PySide6.QtWidgets import QLabel
 
+from studio.pages.setup.page import SetupPage
 from studio.pages.setup.previews.run_length import checkpoint_bytes, run_length
+from tests.studio.pages_setup.fakes import FakeContext, answer
 from training.config import RunConfig
 from training.core.batch_plan import BatchPlan
 
@@ -45,3 +48,23 @@ def test_a_checkpoint_holds_the_weights_and_what_the_optimizer_remembers(
 ) -> None:
     config = RunConfig.model_validate({"optimizer": optimizer, "loop": loop})
     assert checkpoint_bytes(config, 1000, 0) == 1000 * copies
+
+
+def test_max_steps_is_told_beside_the_epochs_it_cuts_off(page: SetupPage, context: FakeContext) -> None:
+    def told() -> list[str]:
+        page.tabs.setCurrentIndex(3)
+        row = next(form for form in page.forms if form.section == "loop").rows()["loop.epochs"]
+        return [
+            label.text() for label in row.findChildren(QLabel) if "Stops" in label.text() and label.isVisibleTo(row)
+        ]
+
+    context.draft.apply({"loop.batch_size": 32, "loop.epochs": 10, "loop.max_steps": 1000})
+    assert told() == []  # how many samples there are is not known yet
+    answer(context, train=4800)  # 150 steps an epoch
+    assert told() == ["Stops at 1,000 steps (Max steps)"]
+    context.draft.set("loop.epochs", 6)
+    assert told() == []
+    context.draft.set("loop.max_steps", 1)
+    assert told() == ["Stops at 1 step (Max steps)"]
+    context.draft.set("loop.max_steps", None)
+    assert told() == []
