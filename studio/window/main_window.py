@@ -19,6 +19,8 @@ from studio.window.page_entries import PAGES
 from studio.window.status_strip import StatusStrip
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from studio.state.context import AppContext
     from studio.window.controller import MainController
 
@@ -93,8 +95,10 @@ class MainWindow(QMainWindow):
     def furnish(self, context: AppContext) -> None:
         """Bring the window to life, with the page that was chosen by now; others are built when they are first shown."""
         from studio.window.controller import MainController
+        from studio.window.drop_overlay import DropOverlay
 
         self._controller = controller = MainController(context, self, self.rail)
+        self._drops = DropOverlay(self, context, self._take_dropped)
         self._column.insertWidget(0, controller.notices)
         self.menu_button.setMenu(controller.actions.menu(self.menu_button))
         self.status.follow(context)
@@ -125,6 +129,13 @@ class MainWindow(QMainWindow):
         """A page, built if need be."""
         self.show_page(key)
         return self._pages[key]
+
+    def _take_dropped(self, kind: str, place: Path) -> None:
+        from studio.pages.setup.page import SetupPage
+
+        page = self.page("setup")
+        assert isinstance(page, SetupPage)
+        page.other_data.take(kind, place)
 
     # --------------------------------------------------------------------------------------------- events
 

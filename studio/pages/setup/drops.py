@@ -1,17 +1,20 @@
-"""What a file or folder dropped on the page is. Looks at names, at a bounded number of them, and into the head of a table."""
+"""What a file or folder dropped on the window is. Looks at names, at a bounded number of them, and into the head of a table."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from studio.state.context import AppContext
+from studio.state.formats import kind_title
 from training.catalog import DATASETS
 from training.config.sections.data.images import IMAGE_FOLDERS, MASK_FOLDERS
 from training.errors import InputError
+from training.system.untrusted import escape_unprintable
 
 IMAGE_SUFFIXES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"])
 _IDX_MARKS = ("idx1-ubyte", "idx3-ubyte")
@@ -19,32 +22,68 @@ _PARTS = frozenset({"train", "training", "val", "valid", "validation", "test"})
 _FILES = {".csv": "table", ".tsv": "table", ".parquet": "table", ".npz": "npz", ".txt": "text"}
 _MOST = 2000
 _HEAD = 1 << 16
+_LONGEST = 60  # letters of a file's name
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """What would become of a file or folder that is let go: ``title`` in a few words, ``detail`` below them. ``dataset`` is the
+    kind of its data and what the setting ``path`` is to be."""
+
+    title: str
+    detail: str = ""
+    usable: bool = True
+    dataset: tuple[str, Path] | None = None
+
+
+def recognize(path: Path) -> Dropped:
+    """What the window makes of ``path``. Raises OSError when it cannot be read."""
+    name = escape_unprintable(path.name, _LONGEST)
+    if _is_configuration(path):
+        return Dropped(f"Open {name}", "Its settings take the place of those in the forms.")
+    found = dataset_at(path)
+    if found is None:
+        return Dropped(
+            f"{name} holds no dataset this program knows.",
+            "Drop a folder with one subfolder of images for each class, one with images and masks, a folder of MNIST files, "
+            "a table (CSV or Parquet), a text, or a TOML file.",
+            usable=False,
+        )
+    kind, place = found
+    whole = f"{escape_unprintable(place.name, _LONGEST)}/" if place != path or path.is_dir() else name
+    return Dropped(f"Use {whole} as the dataset", kind_title("dataset", kind), dataset=found)
+
+
+def unreadable(path: Path, error: Exception) -> Dropped:
+    """The same for what could not be looked at."""
+    why = error.strerror if isinstance(error, OSError) else error
+    return Dropped(f"{escape_unprintable(str(path), _LONGEST)} cannot be read ({why}).", usable=False)
 
 
 def open_dropped(context: AppContext, path: Path, take: Callable[[str, Path], object]) -> None:
-    """A TOML file becomes the draft; of a folder or file of data ``take`` is told the kind and the place. Says so when it is
-    neither."""
-    if path.suffix.lower() == ".toml" and path.is_file():
-        context.open_config(str(path))
+    """A TOML file becomes the draft; of a folder or file of data ``take`` is told the kind and the place; the page with the
+    forms is shown. Says so when it is neither."""
+    if _is_configuration(path):
+        if context.open_config(str(path)):
+            context.show_page("setup")
         return
 
-    def handle_result(found: tuple[str, Path] | None) -> None:
-        if found is not None:
-            take(*found)
+    def handle_result(found: Dropped) -> None:
+        if found.dataset is not None:
+            context.show_page("setup")
+            take(*found.dataset)
             return
-        refusal = InputError(
-            f"{path.name} holds no dataset this program knows.",
-            "Drop a folder with one subfolder of images for each class, one with images and masks, a folder of MNIST files, "
-            "a table (CSV or Parquet), a text, or a TOML file.",
-        )
-        context.notifier.notify(str(refusal), "warning")
+        context.notifier.notify(str(InputError(found.title, found.detail)), "warning")
 
     def handle_failure(error: Exception) -> None:
-        why = error.strerror if isinstance(error, OSError) else error
-        context.notifier.notify(f"{path} cannot be read ({why}).", "danger")
+        context.notifier.notify(unreadable(path, error).title, "danger")
 
     # Not here: a folder on a slow drive would hold the window still.
-    context.background.submit(lambda: dataset_at(path), handle_result, handle_failure)
+    context.background.submit(lambda: recognize(path), handle_result, handle_failure)
+
+
+def _is_configuration(path: Path) -> bool:
+    return path.suffix.lower() == ".toml" and path.is_file()
 
 
 def dataset_at(path: Path) -> tuple[str, Path] | None:

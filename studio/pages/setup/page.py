@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
+from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
 from studio.forms.messages import with_title
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.branch_sheet import BranchSheet
 from studio.pages.setup.code_view import CodeView
-from studio.pages.setup.drops import open_dropped
 from studio.pages.setup.findings import FindingsPanel
 from studio.pages.setup.four_panels import make_panels
 from studio.pages.setup.header import Finder, SetupHeader
@@ -74,7 +72,6 @@ class SetupPage(QWidget):
         self._dataset_form = self.panels[0].forms[0]
 
     def _lay_out(self) -> None:
-        self.setAcceptDrops(True)
         self.tabs.setExpanding(False)
         self.tabs.setDrawBase(False)
         self.tabs.setElideMode(Qt.TextElideMode.ElideNone)
@@ -247,21 +244,6 @@ class SetupPage(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow() and self.isVisible():
             self.draft.recheck()  # a folder may have come or gone while the person was elsewhere
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _local_path(event) is not None:
-            event.acceptProposedAction()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        path = _local_path(event)
-        if path is not None:
-            event.acceptProposedAction()
-            # After the drop: a message must not keep the file manager waiting.
-            QTimer.singleShot(0, self, partial(open_dropped, self.context, path, self.other_data.take))
-
-
-def _local_path(event: QDropEvent) -> Path | None:
-    return next((Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()), None)
 
 
 def _inset(widget: QWidget, bottom: int = 0) -> QWidget:

@@ -86,6 +86,7 @@ class FakeContext(QObject):
         self.notifier = Notifier(self)
         self.branch: BranchSource | None = None
         self.started: list[RunConfig] = []
+        self.shown: list[str] = []
         self.problem = ""
         self.held = ""
 
@@ -111,6 +112,9 @@ class FakeContext(QObject):
     def set_branch(self, branch: BranchSource | None) -> None:
         self.branch = branch
         self.branch_changed.emit(branch)
+
+    def show_page(self, key: str) -> None:
+        self.shown.append(key)
 
     def open_config(self, text: str) -> bool:
         return AppContext.open_config(self, text)  # type: ignore[arg-type]

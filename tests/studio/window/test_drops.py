@@ -1,0 +1,124 @@
+"""Files dragged over the window: what will happen is said before they are let go, on every page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.state.context import AppContext
+from studio.window.drop_overlay import DropOverlay
+from studio.window.main_window import MainWindow
+from tests.studio.window_driver import open_window
+
+_REST = (Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+
+
+def carry(*paths: Path) -> QMimeData:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    return data
+
+
+def drag(target: QWidget, data: QMimeData) -> bool:
+    """Whether it was accepted."""
+    action, buttons, keys = _REST
+    event = QDragEnterEvent(QPoint(300, 300), action, data, buttons, keys)
+    QApplication.sendEvent(target, event)
+    return event.isAccepted()
+
+
+def let_go(target: QWidget, data: QMimeData) -> None:
+    action, buttons, keys = _REST
+    QApplication.sendEvent(target, QDropEvent(QPointF(300, 300), action, data, buttons, keys))
+
+
+def overlay(window: MainWindow) -> DropOverlay:
+    (found,) = window.findChildren(DropOverlay)
+    return found
+
+
+@pytest.fixture
+def photos(tmp_path: Path) -> Path:
+    folder = tmp_path / "photos"
+    for name in ("cat", "dog"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "1.jpg").touch()
+    return folder
+
+
+@pytest.mark.parametrize("key", ["setup", "train", "runs"])
+def test_a_folder_over_any_page_is_named_and_becomes_the_dataset(
+    qtbot: QtBot, context: AppContext, photos: Path, key: str
+) -> None:
+    window = open_window(qtbot, context, key)
+    shown = overlay(window)
+    assert shown.isHidden()
+    data = carry(photos)
+    assert drag(window, data)
+    assert shown.isVisible()
+    assert shown.geometry() == window.rect()
+    qtbot.waitUntil(lambda: shown.message() == "Use photos/ as the dataset")
+    assert shown.accessibleName().startswith("Use photos/ as the dataset")
+    assert context.draft.kind("dataset") != "image_folder"
+    let_go(shown, data)
+    assert shown.isHidden()
+    qtbot.waitUntil(lambda: context.draft.kind("dataset") == "image_folder")
+    assert context.draft.value("dataset.path") == str(photos)
+    assert window.rail.current() == "setup"
+
+
+def test_a_configuration_over_the_runs_is_opened_in_the_setup(
+    qtbot: QtBot, context: AppContext, tmp_path: Path
+) -> None:
+    window = open_window(qtbot, context, "runs")
+    file = tmp_path / "run.toml"
+    file.write_text('name = "lab"\n')
+    data = carry(file)
+    drag(window, data)
+    qtbot.waitUntil(lambda: overlay(window).message() == "Open run.toml")
+    let_go(overlay(window), data)
+    qtbot.waitUntil(lambda: context.draft.value("name") == "lab")
+    assert window.rail.current() == "setup"
+
+
+def test_what_cannot_be_used_is_refused_in_words_before_and_after(
+    qtbot: QtBot, context: AppContext, tmp_path: Path
+) -> None:
+    window = open_window(qtbot, context, "train")
+    heard: list[str] = []
+    context.notifier.notified.connect(lambda notice: heard.append(notice.text))
+    file = tmp_path / "film.mp4"
+    file.touch()
+    data = carry(file, tmp_path / "other.mp4")
+    before = context.draft.settings()
+    drag(window, data)
+    qtbot.waitUntil(lambda: overlay(window).message() == "film.mp4 holds no dataset this program knows.")
+    assert overlay(window).detail().endswith("Only the first of 2 files is taken.")
+    let_go(overlay(window), data)
+    qtbot.waitUntil(lambda: len(heard) == 1)
+    assert heard[0].startswith("film.mp4 holds no dataset")
+    assert context.draft.settings() == before
+    assert window.rail.current() == "train"
+
+
+def test_the_overlay_goes_with_the_drag_and_other_things_are_let_through(
+    qtbot: QtBot, context: AppContext, photos: Path
+) -> None:
+    window = open_window(qtbot, context, "train")
+    words = QMimeData()
+    words.setText("hello")
+    drag(window, words)
+    assert overlay(window).isHidden()
+    data = carry(photos)
+    drag(window, data)
+    QApplication.sendEvent(window, QDragLeaveEvent())
+    assert drag(overlay(window), data)  # it only went over to what covers the page
+    qtbot.wait(200)
+    assert overlay(window).isVisible()
+    QApplication.sendEvent(overlay(window), QDragLeaveEvent())
+    qtbot.waitUntil(lambda: overlay(window).isHidden())
