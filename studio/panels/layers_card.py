@@ -38,7 +38,6 @@ class LayersCard(Card):
 
     def __init__(self, background: Background) -> None:
         super().__init__("Layers", "chart")
-        self._folder: RunFolder | None = None
         self._why = ""  # there is nothing
         self._layers: tuple[str, ...] = ()
         self._bins = HeatBins(0)
@@ -48,30 +47,16 @@ class LayersCard(Card):
         self.map = HeatMap()
         self.add_action(self.quantity)
         self.add(self.map)
-        self._follower = ColumnFollower(background, self)
-        self._follower.began.connect(self._on_began)
-        self._follower.rows_arrived.connect(self._on_rows)
+        self.follower = ColumnFollower(background, self)
+        self.follower.began.connect(self._on_began)
+        self.follower.rows_arrived.connect(self._on_rows)
         self._draw()
 
     def set_run(self, folder: RunFolder | None, config: RunConfig | None, growing: bool) -> None:
-        """Look at another run, or none; ``growing``: more may come."""
+        """Look at another run, or none, or again at the same; ``growing``: more may come."""
         self._why = _explain(config, growing)
-        if folder != self._folder:
-            self._folder = folder
-            self._follower.follow(folder.layers_file if folder else None)
-        else:
-            self.refresh()
-            self._draw()
-
-    @Slot()
-    def refresh(self) -> None:
-        """Read what is new."""
-        self._follower.refresh()
-
-    @Slot()
-    def begin_again(self) -> None:
-        """What was read is void: the run went back."""
-        self._follower.begin_again()
+        self.follower.follow(folder.layers_file if folder else None)
+        self._draw()
 
     # ------------------------------------------------------------------------------------------- inside
 

@@ -21,31 +21,16 @@ class PartsCard(Card):
 
     def __init__(self, background: Background) -> None:
         super().__init__("Parts of the loss", "chart")
-        self._folder: RunFolder | None = None
         self.plot: CurvePlot | None = None
         self._names: tuple[str, ...] = ()
-        self._follower = ColumnFollower(background, self)
-        self._follower.began.connect(self._on_began)
-        self._follower.rows_arrived.connect(self._on_rows)
+        self.follower = ColumnFollower(background, self)
+        self.follower.began.connect(self._on_began)
+        self.follower.rows_arrived.connect(self._on_rows)
         self.hide()
 
     def set_run(self, folder: RunFolder | None) -> None:
-        """Look at another run, or none."""
-        if folder != self._folder:
-            self._folder = folder
-            self._follower.follow(folder.parts_file if folder else None)
-        else:
-            self.refresh()
-
-    @Slot()
-    def refresh(self) -> None:
-        """Read what is new."""
-        self._follower.refresh()
-
-    @Slot()
-    def begin_again(self) -> None:
-        """What was read is void: the run went back."""
-        self._follower.begin_again()
+        """Look at another run, or none, or again at the same."""
+        self.follower.follow(folder.parts_file if folder else None)
 
     @Slot(object)
     def _on_began(self, columns: Columns | None) -> None:

@@ -23,8 +23,8 @@ class StepRecords(QObject):
         live.state_changed.connect(self._show_run)
         live.event_arrived.connect(self._on_event)
         live.truncated.connect(self._on_truncated)
-        live.looked.connect(self.parts.refresh)
-        live.looked.connect(self.layers.refresh)
+        live.looked.connect(self.parts.follower.refresh)
+        live.looked.connect(self.layers.follower.refresh)
         QTimer.singleShot(0, self, self._show_run)  # once the cards have a page: one that is shown alone is a window
 
     @Slot()
@@ -39,5 +39,5 @@ class StepRecords(QObject):
 
     @Slot()
     def _on_truncated(self) -> None:
-        self.parts.begin_again()
-        self.layers.begin_again()
+        self.parts.follower.begin_again()
+        self.layers.follower.begin_again()

@@ -33,15 +33,21 @@ class ColumnFollower(QObject):
         self._reading = self._again = False
 
     def follow(self, path: Path | None) -> None:
-        """Look at this file, if there is one, from its first row on."""
-        self._reader = None if path is None else ColumnsReader(path)
-        self._tell(None)
-        self.refresh()
+        """Look at this file, if there is one, from its first row on; of the same one read only what is new."""
+        if path != (self._reader.path if self._reader else None):
+            self._start(path)
+        else:
+            self.refresh()
 
     @Slot()
     def begin_again(self) -> None:
-        """Rows that were read are void."""
-        self.follow(self._reader.path if self._reader else None)
+        """Rows that were read are void: the run went back."""
+        self._start(self._reader.path if self._reader else None)
+
+    def _start(self, path: Path | None) -> None:
+        self._reader = None if path is None else ColumnsReader(path)
+        self._tell(None)
+        self.refresh()
 
     @Slot()
     def refresh(self) -> None:

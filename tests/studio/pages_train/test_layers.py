@@ -71,7 +71,7 @@ def test_rewound_run_shows_its_earlier_norms(qtbot: QtBot, background: Backgroun
     card.set_run(folder, config, growing=False)
     qtbot.waitUntil(lambda: card._bins.last.tolist()[-1:] == [24])
     resume_run(str(folder.checkpoints / "step-00000008"), workspace, hooks=stopping_after(12))
-    card.refresh()
+    card.follower.refresh()
     qtbot.waitUntil(lambda: card._bins.last.tolist()[-1:] != [24])
     assert card._bins.first.tolist()[:3] == [1, 2, 4]
 
