@@ -225,11 +225,16 @@ def first_record(folder: RunFolder, config: RunConfig, created: float) -> Status
     )
 
 
-def delete_run(folder: RunFolder) -> None:
-    """Remove a run's folder; raises RunBusyError while a process works on it."""
+def refuse_removal(folder: RunFolder) -> None:
+    """Raise RunBusyError while a process works on the run, InputError for a link to its folder."""
     refuse_any(folder.path)
     if folder.path.is_symlink():
         raise InputError(f"{folder.path}: is a link to another place; delete the link, or the folder it leads to.")
+
+
+def delete_run(folder: RunFolder) -> None:
+    """Remove a run's folder; raises what ``refuse_removal`` does."""
+    refuse_removal(folder)
     shutil.rmtree(folder.path)
 
 

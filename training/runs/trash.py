@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from training.errors import InputError
-from training.runs.folder import RunFolder
-from training.runs.owner import refuse_any
+from training.runs.folder import RunFolder, refuse_removal
 
 TRASH = "trash"
 
@@ -26,11 +26,9 @@ class TrashedRun:
 
 
 def trash_run(folder: RunFolder) -> RunFolder:
-    """Move a run into the trash by one rename; returns it there. Raises RunBusyError while a process works on it, InputError for
-    a link."""
-    refuse_any(folder.path)
-    if folder.path.is_symlink():
-        raise InputError(f"{folder.path}: is a link to another place; delete the link, or the folder it leads to.")
+    """Move a run into the trash by one rename; returns it there. Raises what ``refuse_removal`` does, and InputError where the
+    trash holds one of its name."""
+    refuse_removal(folder)
     trash = folder.path.parent.with_name(TRASH)
     trash.mkdir(exist_ok=True)
     place = trash / folder.id
@@ -58,14 +56,17 @@ def delete_trashed(trashed: RunFolder) -> None:
     shutil.rmtree(trashed.path)
 
 
-def list_trash(workspace: Path) -> list[TrashedRun]:
-    """What lies in the trash, the newest first."""
+def list_trash(workspace: Path, known: Sequence[TrashedRun] = ()) -> list[TrashedRun]:
+    """What lies in the trash, the newest first. Those of an earlier list that are ``known`` are not read again: nothing changes
+    there."""
     trash = workspace / TRASH
     folders = [RunFolder(path) for path in trash.iterdir() if path.is_dir()] if trash.is_dir() else []
-    found = [
-        TrashedRun(each, each.read_status().name or each.id, each.path.stat().st_mtime, measure_folder(each.path))
-        for each in folders
-    ]
+    before = {(run.folder, run.thrown): run for run in known}
+    found = []
+    for each in folders:
+        thrown = each.path.stat().st_mtime
+        seen = before.get((each, thrown))
+        found.append(seen or TrashedRun(each, each.read_status().name or each.id, thrown, measure_folder(each.path)))
     return sorted(found, key=lambda run: run.thrown, reverse=True)
 
 

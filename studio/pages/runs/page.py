@@ -43,7 +43,7 @@ _REFRESH = 2000  # milliseconds between two looks while the page is seen and som
 
 _FILTERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("All runs", frozenset()),
-    ("Training", frozenset({"created", "running", "paused"})),
+    ("Training", frozenset(WORKING)),
     ("Completed", frozenset({"completed"})),
     ("Stopped", frozenset({"stopped"})),
     ("Failed", frozenset({"failed"})),

@@ -226,7 +226,7 @@ class RunLibrary(QObject):
         finally:
             index.close()
         self._known = {record.run: self._summary(record) for record in records}
-        return tuple(self._known.values()), tuple(list_trash(self._workspace))
+        return tuple(self._known.values()), tuple(list_trash(self._workspace, self.trash))
 
     def _summary(self, record: StatusRecord) -> RunSummary:
         """The same object as last time for a run that ended and did not change since."""
