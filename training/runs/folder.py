@@ -42,6 +42,7 @@ from training.system.untrusted import MEGABYTE, parse_json, read_bytes
 from training.toml_text import Toml, read_config_text, read_toml
 
 __all__ = [
+    "AT_WORK",
     "RunFolder",
     "claim",
     "create_run",
@@ -49,10 +50,11 @@ __all__ = [
     "first_record",
     "owner_of",
     "read_json",
+    "refuse_removal",
     "release",
 ]
 
-_AT_WORK = ("running", "paused", "created")
+AT_WORK = ("running", "paused", "created")
 """What a status record says while a process works on the run."""
 
 
@@ -124,10 +126,10 @@ class RunFolder:
         A record that is lost or damaged is begun again from the configuration.
         """
         record = self.read_status()
-        if record.status in _AT_WORK and owner_of(self.path) is None:
+        if record.status in AT_WORK and owner_of(self.path) is None:
             # A process writes how the run ended before it lets go of it: it may have done both since the record was read.
             record = self.read_status()
-            if record.status in _AT_WORK:
+            if record.status in AT_WORK:
                 record = record.model_copy(update={"status": "interrupted"})
         best, last = record.best, self._find(record.last_checkpoint)  # folders may have been moved since
         if best is not None:

@@ -36,6 +36,7 @@ from training.config import RunConfig
 from training.data_report import DataReport
 from training.errors import TrainingError, format_bytes, format_duration
 from training.events import AttemptStarted, DataPrepared, Event, Failed, Stopped
+from training.runs.folder import AT_WORK
 from training.runs.records.forms import StatusRecord
 from training.runs.records.progress import best_of
 from training.runs.step_profile import Profile, read_profile
@@ -196,7 +197,7 @@ class RunDetail(QWidget):
         if self._run is None:
             return
         problem, status = self._context.start_problem(), self._run.status
-        working = status in ("created", "running", "paused")
+        working = status in AT_WORK
         self.watch.setVisible(working)
         self.watch.setEnabled(not self._context.engine.training)
         self.resume.setVisible(not working and status != "completed")

@@ -20,7 +20,7 @@ from studio.pages.runs.detail import RunDetail
 from studio.panels.delegates import StatusDelegate
 from studio.panels.run_words import UNLISTED
 from studio.state.context import AppContext
-from studio.state.runs.run_library import WORKING, RunSummary
+from studio.state.runs.run_library import RunSummary
 from studio.state.runs.run_table import (
     BEST,
     DATASET,
@@ -38,12 +38,13 @@ from studio.state.runs.run_table import (
 )
 from studio.theme import SPACING, icon
 from studio.widgets import STRETCH, ComboBox, EmptyState, button, hbox, in_widget, label, scroll_area, vbox
+from training.runs.folder import AT_WORK
 
 _REFRESH = 2000  # milliseconds between two looks while the page is seen and something is being trained
 
 _FILTERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("All runs", frozenset()),
-    ("Training", frozenset(WORKING)),
+    ("Training", frozenset(AT_WORK)),
     ("Completed", frozenset({"completed"})),
     ("Stopped", frozenset({"stopped"})),
     ("Failed", frozenset({"failed"})),
@@ -207,7 +208,7 @@ class RunsPage(QWidget):
 
     @Slot()
     def _refresh_if_working(self) -> None:
-        if any(run.status in WORKING for run in self._context.library.runs):
+        if any(run.status in AT_WORK for run in self._context.library.runs):
             self._context.library.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -17,7 +17,7 @@ from studio.services.background import Background
 from studio.state.formats import kind_title
 from training.control import UNASKED
 from training.errors import InputError
-from training.runs.folder import RunFolder, owner_of
+from training.runs.folder import AT_WORK, RunFolder, owner_of
 from training.runs.records.forms import StatusRecord
 from training.runs.records.series import sample_series
 from training.runs.trash import TrashedRun, delete_trashed, list_trash, measure_folder, restore_run, trash_run
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-WORKING = ("running", "paused", "created")
-"""Statuses of runs that some process should be working on."""
 _SPARK_POINTS = 40
 _MEASURED_AT_ONCE = 500  # runs; there may be ten thousand, and the list does not wait
 _SPARK_ROWS = 64  # steps behind each point of a long run: enough for a calm line, however many steps there are
@@ -202,7 +200,7 @@ class RunLibrary(QObject):
         return not all(owner_of(run.folder.path) for run in self._find_working())
 
     def _find_working(self) -> list[RunSummary]:
-        return [run for run in self.runs if run.status in WORKING]
+        return [run for run in self.runs if run.status in AT_WORK]
 
     def latest(self) -> RunSummary | None:
         """The run that was worked on last."""
@@ -245,7 +243,7 @@ class RunLibrary(QObject):
 
     def _find_unmeasured(self) -> list[RunSummary]:
         """Runs that ended, and of whose size nothing is known, or of an earlier end."""
-        ended = (run for run in self.runs if run.status not in WORKING)
+        ended = (run for run in self.runs if run.status not in AT_WORK)
         return [run for run in ended if self._sizes.get(run.id, (None,))[0] != run.record.updated]
 
     def _losses(self, record: StatusRecord) -> tuple[float, ...]:
