@@ -11,11 +11,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 import training
 from training.export.core_source import paste_core
 from training.tutorial.literals import prose
+from training.tutorial.rendering import choose_imports, make_environment
 
 if TYPE_CHECKING:
     from training.export.network_listing import Network
@@ -72,33 +71,14 @@ def render_module(words: str, checkpoint: Path, network: Network | None, code: s
 
 def render_source(template: str, beside: Sequence[SecondFile] = (), **facts: object) -> str:
     """The text of a file that imports from those ``beside``."""
-    environment = Environment(
-        loader=PackageLoader("training.export"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
+    environment = make_environment("training.export")
     text = paste_core(environment.get_template(template).render(version=training.__version__, **facts))
-    imports = _import_lines({node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)})
-    imports += "\n" + "\n".join(f"from {file.module} import {file.imported}" for file in beside)
-    imports = re.sub(r"\n{3,}", "\n\n", imports).strip("\n")
+    imports = choose_imports(_IMPORTS, {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)})
+    own = "\n".join(f"from {file.module} import {file.imported}" for file in beside)
+    imports = "\n\n".join(filter(None, [imports, own]))
     text = text.replace("\n#IMPORTS#\n", f"\n{imports}\n")  # a line of its own, which no name can be
     text = re.sub(r"\n{3,}(?=[ ])", "\n\n", text)  # where a part was left out, its blank lines stay behind
     return re.sub(r"\n{4,}", "\n\n\n", text).rstrip("\n") + "\n"
-
-
-def _import_lines(used: set[str]) -> str:
-    lines = []
-    for line in _IMPORTS.split("\n"):
-        module, _, names = line.partition("import ")
-        chosen = [name for name in names.split(", ") if name.rpartition(" ")[2] in used]
-        if module and chosen:
-            lines.append(f"{module}import {', '.join(chosen)}")
-        elif not module:
-            lines += [f"import {name}" for name in chosen] if names else [""]
-    return "\n".join(lines)
 
 
 @contextmanager

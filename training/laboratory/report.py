@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic_core import to_jsonable_python
 
-import training
 from training.laboratory.chart import Curve, Drawing, Numbers, histogram, line_drawing, smooth
 from training.laboratory.criteria import Verdict
 from training.laboratory.measure import Figures, Measured
+from training.laboratory.pages import render_report
 from training.laboratory.sameness import Sameness
 from training.laboratory.steps import STEPS, Step
 from training.system.atomic import write_text
@@ -89,19 +87,11 @@ def write_report(folder: Path, findings: Findings) -> LabReport:
         for number, step in enumerate(STEPS, start=1)
     ]
     for name, template in ((PAGE, "report.html.jinja"), (TEXT, "report.md.jinja")):
-        environment = Environment(
-            loader=PackageLoader("training.laboratory", "templates"),
-            autoescape=name == PAGE,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        text = environment.get_template(template).render(
+        text = render_report(
+            template,
             rows=rows,
             findings=findings,
             machine=next((row.measured.figures.device for row in rows if row.measured), ""),
-            version=training.__version__,
-            when=time.strftime("%Y-%m-%d %H:%M"),
             met=sum(1 for row in rows if row.verdict and row.verdict.met),
             columns=[(title, shown) for title, shown, _ in _COLUMNS],
             cells={row.step.key: _cells(row.measured) for row in rows},

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 import training
 from training import catalog
 from training.config import RunConfig
@@ -28,6 +26,7 @@ from training.tutorial.layout import wrap_lines
 from training.tutorial.left_out import list_left_out
 from training.tutorial.literals import code, prose
 from training.tutorial.network import NetworkText, describe_network
+from training.tutorial.rendering import choose_imports, make_environment
 from training.tutorial.schedule import describe_optimizer, describe_schedule
 from training.tutorial.teacher import describe_teacher
 
@@ -83,14 +82,7 @@ def write_short_script(config: RunConfig, file: str, accelerate: bool = False) -
     network, data = describe_network(config, module), describe_data(config, drawn)
     facts = _facts(config, network, data, accelerate)
     beside = [drawn] * data.drawn + [f"{module}.py"] * bool(network.beside)
-    environment = Environment(
-        loader=PackageLoader("training.tutorial"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,
-    )
+    environment = make_environment("training.tutorial")
     environment.globals.update(call=_call, hold_back=_hold_back)
     text = environment.get_template(f"{config.objective.kind}.jinja").render(
         **facts, version=training.__version__, file=prose(file), stem=prose(stem), beside=beside
@@ -371,7 +363,7 @@ def _fill(text: str, settings: list[tuple[str, str, str]], module: str, networks
     rows = [row for row in settings if used & set(row[0].split(", "))]
     lines = [f"{name} = {value}{f'  # {comment}' if comment else ''}" for name, value, comment in rows]
     made = {node.id for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Name)}
-    imports = _import_lines(used | made) + (f"\n\nfrom {module} import build" if module else "")
+    imports = choose_imports(_IMPORTS, used | made) + (f"\n\nfrom {module} import build" if module else "")
     text = re.sub(r"\n+(?=    def )", "\n\n", text)
     text = re.sub(r"\n+(?=#IMPORTS#|@|def |class |if __name__)", "\n\n\n", text)
     text = re.sub(r"(?<=\n)(@.*)\n+(?=def |class )", r"\1\n", text)
@@ -382,17 +374,3 @@ def _fill(text: str, settings: list[tuple[str, str, str]], module: str, networks
         if mark:
             text = "\n\n\n".join(filter(None, [before.rstrip("\n"), network, after.lstrip("\n")]))
     return text.strip("\n") + "\n"
-
-
-def _import_lines(used: set[str]) -> str:
-    groups: list[list[str]] = []
-    for block in _IMPORTS.strip().split("\n\n"):
-        lines = []
-        for line in block.split("\n"):
-            module, _, names = line.partition("import ")
-            chosen = [name for name in names.split(", ") if name.rpartition(" ")[2] in used]
-            lines += (
-                [f"{module}import {', '.join(chosen)}"] if module and chosen else [f"import {name}" for name in chosen]
-            )
-        groups.append(lines)
-    return "\n\n".join("\n".join(lines) for lines in groups if lines)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic_core import to_jsonable_python
 
-import training
+from training.laboratory.pages import render_report
 from training.laboratory.wrong_order.experiments import EXPERIMENTS, SEEDS, Result, run_experiment
 from training.streams import print_json, say
 from training.system.atomic import write_text
@@ -62,15 +60,10 @@ def _run(number: int) -> Result:
 def write_page(folder: Path, results: Sequence[Result]) -> None:
     """Write the page, the text and the figures."""
     for name, template in ((PAGE, "wrong_order.html.jinja"), (TEXT, "wrong_order.md.jinja")):
-        environment = Environment(
-            loader=PackageLoader("training.laboratory", "templates"),
-            autoescape=name == PAGE,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        text = environment.get_template(template).render(
-            results=results, seeds=len(SEEDS), version=training.__version__, when=time.strftime("%Y-%m-%d %H:%M")
+        text = render_report(
+            template,
+            results=results,
+            seeds=len(SEEDS),
         )
         write_text(folder / name, text)
     write_text(
