@@ -194,7 +194,7 @@ def venv_package() -> str:
 
 
 def install_venv_as_root() -> bool:
-    """Install python3-venv as root with apt, where whoever sits at the terminal agrees."""
+    """Install python3-venv as root with apt, where the person at the terminal agrees."""
     from studio.preflight import install_as_root
 
     try:

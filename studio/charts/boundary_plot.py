@@ -12,7 +12,7 @@ from studio.charts.plots.plot_canvas import AXIS_WIDTH, PlotCanvas
 from studio.theme import theme
 from studio.widgets import vbox
 from training.runs.boundary.frames import Plane, Points
-from training.runs.boundary.pictures import Look, shade
+from training.runs.boundary.images import Look, shade
 
 _HEIGHT = 400
 _WIDEST = 900

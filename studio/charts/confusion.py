@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy
 
+from studio.charts.cell_tips import CellTips
 from studio.theme import font, theme
-from studio.widgets import wrap_tooltip
 
 _SIDE = 352.0  # pixels of the square at most
 _LARGEST_CELL = 40.0
@@ -20,7 +20,7 @@ _LONGEST_NAME = 96
 _GAP = 6
 
 
-class ConfusionMatrix(QWidget):
+class ConfusionMatrix(CellTips):
     """Cells tell the share of their row: what was right in the accent's color, what was wrong in the one of dangers. With
     room for them there are names and percentages; the counts are in the tool tips."""
 
@@ -59,13 +59,6 @@ class ConfusionMatrix(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            words = self.words_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), wrap_tooltip(words) if words else "", self)
-            return True
-        return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if not self._names:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy
 
+from studio.charts.cell_tips import CellTips
 from studio.theme import font, theme
-from studio.widgets import format_number, wrap_tooltip
+from studio.widgets import format_number
 
 _LOWEST_ROW, _HIGHEST_ROW, _HIGHEST = 6.0, 22.0, 360.0  # pixels
 _LONGEST_NAME = 200
@@ -35,7 +36,7 @@ class Heat:
     values: NDArray[np.float32]
 
 
-class HeatMap(QWidget):
+class HeatMap(CellTips):
     """A row for each name, a column for each bin; beside it the color bar. What a cell tells is in its tool tip."""
 
     def __init__(self) -> None:
@@ -74,13 +75,6 @@ class HeatMap(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(240, self.sizeHint().height())
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            words = self.words_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), wrap_tooltip(words) if words else "", self)
-            return True
-        return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._heat is None or self._image.isNull():

@@ -15,7 +15,7 @@ from studio.state.context import AppContext
 from studio.theme import icon
 from studio.widgets import Card, ComboBox, SteadyLabel, button, hbox, icon_button, in_widget
 from training.runs.boundary.frames import Boundary, read_boundary
-from training.runs.boundary.pictures import name_frame, save_animation, save_images
+from training.runs.boundary.images import name_frame, save_animation, save_images
 from training.runs.folder import RunFolder
 
 logger = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ class BoundaryCard(Card):
         if before is None or before.plane != boundary.plane:
             self.plot.show_plane(boundary.plane)
             self.legend.set_names(boundary.plane.names)
-        steps, shown = boundary.frames["step"], self._shown_step(before)
+        steps, shown = boundary.frames["step"], self._find_step(before)
         for part in (self._film, self.save_gif, self.save_frames):
             part.setVisible(len(steps) > 0)
         self.set_subtitle("" if len(steps) else "The samples; the regions come with the first validation.")
@@ -115,7 +115,7 @@ class BoundaryCard(Card):
         self.slider.blockSignals(False)
         self._show_frame()
 
-    def _shown_step(self, boundary: Boundary | None) -> int | None:
+    def _find_step(self, boundary: Boundary | None) -> int | None:
         """The step that the person went back to; None where the newest is followed."""
         if boundary is None or not len(boundary.frames) or self.slider.value() >= self.slider.maximum():
             return None

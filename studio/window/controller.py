@@ -108,7 +108,7 @@ class MainController(QObject):
     def _report_problem(self) -> None:
         engine, folder = self.context.engine, log_folder()
         words = str(engine.info) if engine.info is not None else "not ready"
-        sentence = "Copy this, say what you did and what happened, and send it to whoever looks after this program. Nothing is sent by itself."
+        sentence = "Copy this, say what you did and what happened, and send it to the person who looks after this program. Nothing is sent by itself."
         ReportDialog(
             "Report a problem", sentence, make_problem_report(words, folder / LOG_FILE), folder, self._window
         ).exec()

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from training.cli.options import workspace_of
 from training.errors import InputError, pluralize
 from training.runs.boundary.frames import read_boundary
-from training.runs.boundary.pictures import MOST_RATE, save_animation, save_images
+from training.runs.boundary.images import MOST_RATE, save_animation, save_images
 from training.runs.workspace import find_run
 from training.streams import print_json, say
 

@@ -30,7 +30,7 @@ _MINING = {"batch_hard": mine_hardest, "semi_hard": mine_semi_hard, "all": mine_
 def make_embedding(config: Embedding, facts: DataFacts, device: torch.device) -> Objective:
     """Outputs (views * n, embedding_size) against classes (n,) int64; metrics over all samples at once. The initial loss depends
     on the network. The mean of a step is one over all samples of its batches, each compared within its own batch."""
-    unit, views = config.has_unit_length or None, config.shown_views if config.shown_views > 1 else None
+    unit, views = config.has_unit_length or None, config.view_count if config.view_count > 1 else None
     keep = bind(keep_embeddings, unit=unit)
     metrics = {
         "recall_at_1": Metric(keep, partial(recall_at, k=1), torch.cat),
@@ -42,7 +42,7 @@ def make_embedding(config: Embedding, facts: DataFacts, device: torch.device) ->
         outputs=config.embedding_size,
         loss=_make_loss(config, unit, views),
         metrics=metrics,
-        views=config.shown_views,
+        views=config.view_count,
         compares_samples=True,
         is_embedding=True,
         unit_length=config.has_unit_length,

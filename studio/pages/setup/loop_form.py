@@ -8,7 +8,7 @@ from studio.state.drafts.setting_specs import specs
 
 
 class LoopForm(SectionForm):
-    """Max steps stands among the advanced settings: whoever reads the epochs would not see that it is what ends the run."""
+    """Max steps stands among the advanced settings: a person who reads the epochs would not see that it is what ends the run."""
 
     def __init__(self, previews: PreviewModel) -> None:
         super().__init__(previews.draft, "loop", icon_name="refresh")

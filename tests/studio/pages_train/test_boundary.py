@@ -18,7 +18,7 @@ from tests.studio.window_driver import open_window, runs_page, train_page
 from tests.training.tiny import tiny
 from training.engine.runs.run import start_run
 from training.runs.boundary.frames import BoundaryFile, read_boundary
-from training.runs.boundary.pictures import LOOK
+from training.runs.boundary.images import LOOK
 from training.runs.folder import RunFolder
 
 

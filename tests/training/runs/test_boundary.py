@@ -19,7 +19,7 @@ from training.config import RunConfig
 from training.engine.assemble import assemble
 from training.engine.runs.run import branch_run, resume_run, start_run
 from training.runs.boundary.frames import FRAME, GRID, MOST_FRAMES, Boundary, BoundaryFile, Plane, Points, read_boundary
-from training.runs.boundary.pictures import LOOK, shade
+from training.runs.boundary.images import LOOK, shade
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
 from training.runs.records.history import read_history

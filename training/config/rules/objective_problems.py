@@ -103,7 +103,7 @@ def _embedding_problems(config: RunConfig, objective: Embedding) -> Iterator[Pro
                 "a mixed sample has no class to be compared by; set it to 0.",
                 {f"dataset.{name}": 0.0},
             )
-    if objective.shown_views > 1 and not (isinstance(dataset, ImageSection) and dataset.is_augmented):
+    if objective.view_count > 1 and not (isinstance(dataset, ImageSection) and dataset.is_augmented):
         path = "objective.loss" if objective.loss == "nt_xent" else "objective.views"
         fix = {path: "supervised_contrastive" if objective.loss == "nt_xent" else 1}
         where = (

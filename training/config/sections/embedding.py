@@ -95,6 +95,6 @@ class Embedding(ObjectiveSection):
         return self.normalize or self.loss in ("supervised_contrastive", "nt_xent")
 
     @property
-    def shown_views(self) -> int:
+    def view_count(self) -> int:
         """How often each training sample stands in its batch."""
         return 2 if self.loss == "nt_xent" else self.views

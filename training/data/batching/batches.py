@@ -275,17 +275,17 @@ class Data:
         targets = self._targets.index_select(0, raw.numbers) if raw.targets is None else raw.targets
         if facts.layout != "image":
             return Batch(self.normalization.apply(samples), targets, raw.indices)
-        pictures = [self._pictures(raw, targets, epoch) for epoch in epochs]
-        images, targets, indices = pictures[0]
-        if len(pictures) > 1:
-            images = torch.cat([view for view, _, _ in pictures])
+        views = [self._make_view(raw, targets, epoch) for epoch in epochs]
+        images, targets, indices = views[0]
+        if len(views) > 1:
+            images = torch.cat([shown for shown, _, _ in views])
         inputs = images.permute(0, 3, 1, 2)
         if not self.channels_last:
             # Not contiguous(), which leaves one channel as it is, and convolutions take that for channels last.
             inputs = inputs.clone(memory_format=torch.contiguous_format)
         return Batch(inputs, targets, indices)
 
-    def _pictures(self, raw: RawBatch, targets: Tensor, epoch: int | None) -> tuple[Tensor, Tensor, Tensor]:
+    def _make_view(self, raw: RawBatch, targets: Tensor, epoch: int | None) -> tuple[Tensor, Tensor, Tensor]:
         """Normalized images (B, H, W, C) as the epoch shows them, with their targets and indices."""
         images = raw.samples
         if epoch is not None and not self._augment.identity:

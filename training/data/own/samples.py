@@ -20,7 +20,7 @@ FULL = 255.0
 
 
 class OddSample(Exception):
-    """A clause about a sample that cannot be trained on; whoever knows its number tells which it is."""
+    """A clause about a sample that cannot be trained on; the caller, who knows its number, tells which it is."""
 
 
 def pair_of(value: Any) -> tuple[Any, Any]:

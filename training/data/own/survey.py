@@ -88,7 +88,7 @@ def survey(drawing: Drawing, dataset: OwnDataSection, opening: Opening) -> Surve
             drawing.places[split] = torch.arange(len(made))
     named = _names(drawing)
     drawing.form = _form(drawing, dataset.task, named)  # type: ignore[attr-defined]  # both kinds have one
-    told = _told_targets(drawing, opening)
+    told = _collect_targets(drawing, opening)
     if told is None and not opening.check and drawing.count > _PREVIEWED:
         notes.append(f"the preview looks at {_PREVIEWED:,} of {drawing.count:,} samples")
         share = _PREVIEWED / drawing.count
@@ -146,7 +146,7 @@ def _form(drawing: Drawing, task: str, named: tuple[str, ...]) -> Form:
     return Form(tuple(inputs.shape), inputs.dtype, target, tuple(sample.shape), classes)
 
 
-def _told_targets(drawing: Drawing, opening: Opening) -> Tensor | None:
+def _collect_targets(drawing: Drawing, opening: Opening) -> Tensor | None:
     """What the Datasets themselves say in ``targets``, as torchvision's do, where that is true of all samples that are compared. None for
     few samples, which are better looked at."""
     form = drawing.form

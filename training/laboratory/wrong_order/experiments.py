@@ -135,7 +135,7 @@ def _train(setting: Setting, build: Build, loop: Loop, seed: int) -> Trained:
 
 
 def _make_model(setting: Setting) -> nn.Module:
-    """Without values: whoever builds a loop moves it to the CPU and draws them."""
+    """Without values: who builds a loop moves it to the CPU and draws them."""
     hidden, classes, device = setting.hidden, 2 if setting.moons else 3, "meta"
     return nn.Sequential(
         nn.Linear(2, hidden, device=device), nn.ReLU(), nn.Dropout(setting.dropout),

@@ -123,7 +123,7 @@ def make_histogram(norms: NDArray[np.floating], limit: float | None) -> NormHist
 
 
 def _iterate_finite(norms: NDArray[np.floating]) -> Iterator[NDArray[np.float32]]:
-    """What of them is finite, in pieces that stay in the processor's cache: ten times faster for millions."""
+    """What of them is finite, in pieces that stay in the CPU's cache: ten times faster for millions."""
     for start in range(0, len(norms), _PIECE):
         piece = norms[start : start + _PIECE].astype(np.float32)
         yield piece[np.isfinite(piece)]

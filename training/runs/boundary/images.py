@@ -68,7 +68,7 @@ def shade(frame: np.void, classes: int, look: Look) -> NDArray[np.uint8]:
 
 def draw_frames(boundary: Boundary, look: Look = LOOK) -> Iterator[Image.Image]:
     """An RGB image of each frame: the regions, the points (training filled, validation ringed), which step it is, the classes."""
-    from PIL import Image, ImageDraw, ImageFont  # a tenth of a second that only whoever draws pays
+    from PIL import Image, ImageDraw, ImageFont  # a tenth of a second, paid only where something is drawn
 
     plane, words = boundary.plane, ImageFont.load_default(15)
     points = _draw_points(plane, look)
