@@ -160,15 +160,17 @@ def _write_size(sides: tuple[int, ...], leading: str) -> tuple[str, str]:
 
 def _image_folder(dataset: ImageFolderDataset, known: bool) -> DataText:
     given, train, held = _roots(dataset.path, dataset.validation)
+    return _files(dataset, known)(given=given, train_root=train, val_root=held, count="len(found.classes)")
+
+
+def _files(dataset: ImageFolderDataset | ImageTableDataset, known: bool) -> partial[DataText]:
+    """What is alike of images in files, however their targets are told."""
     sized, size = _write_size((dataset.image_size,) if dataset.image_size else (), ", ")
-    return DataText(
+    return partial(
+        DataText,
         template="files",
-        kind="image_folder",
+        kind=dataset.kind,
         path=code(dataset.path),
-        given=given,
-        train_root=train,
-        val_root=held,
-        count="len(found.classes)",
         targets="train_set.targets",
         train="files[train], targets[train]",
         mode="RGB" if dataset.color == "rgb" else "L",
@@ -204,25 +206,14 @@ def _image_table(config: RunConfig, dataset: ImageTableDataset, known: bool) -> 
             f"classes = sorted(set(frame[{target}]))",
             f"targets = torch.tensor([classes.index(name) for name in frame[{target}]])",
         ]
-    sized, size = _write_size((dataset.image_size,) if dataset.image_size else (), ", ")
-    return DataText(
-        template="files",
-        kind="image_table",
-        path=code(dataset.path),
+    return _files(dataset, known)(
         count=count,
-        targets="train_set.targets",
-        train="files[train], targets[train]",
-        mode="RGB" if dataset.color == "rgb" else "L",
-        sized=sized,
-        size=size or "pixels.shape[-2:]",
-        known=_IMAGENET if known else "",
         words=words,
         format="parquet" if dataset.path.endswith(".parquet") else "csv",
         folder=code(dataset.images) if dataset.images else "Path(DATA).parent",
         file=f'f"{{name}}{dataset.file_ending}"' if dataset.file_ending else "name",
         column=code(dataset.file_column) if dataset.file_column else "frame.columns[0]",
         target_lines=tuple(lines),
-        left_out=() if sized else ("images of different sizes (the run scales those to 128 x 128)",),
     )
 
 
