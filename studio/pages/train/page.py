@@ -88,9 +88,8 @@ class TrainPage(QWidget):
             box.setMinimumHeight(least)
             box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
         columns = TwoColumns(charts, self.checkpoints)
-        records = self.records
         upper = (self.header, self.outcome, self.findings, self.numbers)
-        lower = (records.parts, self.boundary, self.evaluation, records.layers, self.profile, self.system)
+        lower = (self.records.parts, self.boundary, self.evaluation, self.records.layers, self.profile, self.system)
         margins = (SPACING.l, SPACING.l, SPACING.l, SPACING.m)
         self._content = scroll_area(in_widget(vbox(*upper, (columns, 1), *lower, spacing=SPACING.m, margins=margins)))
         self._stack = QStackedLayout(self)
@@ -178,6 +177,7 @@ class TrainPage(QWidget):
         self._show_set_aside()
         self.boundary.set_run(self._live.folder)
         self.evaluation.set_run(self._live.folder)
+        self.records.show_run()
         self.profile.set_run(self._live.folder, self._live.state)
         self._show_outcome()
 

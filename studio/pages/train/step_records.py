@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer, Slot
+from PySide6.QtCore import QObject, Slot
 
 from studio.engine.state import LIVE
 from studio.panels.layers_card import LayersCard
@@ -19,23 +19,22 @@ class StepRecords(QObject):
         self._live = live = context.live
         self.parts = PartsCard(context.background)
         self.layers = LayersCard(context.background)
-        live.attached.connect(self._show_run)
-        live.state_changed.connect(self._show_run)
+        live.state_changed.connect(self.show_run)
         live.event_arrived.connect(self._on_event)
         live.truncated.connect(self._on_truncated)
         live.looked.connect(self.parts.follower.refresh)
         live.looked.connect(self.layers.follower.refresh)
-        QTimer.singleShot(0, self, self._show_run)  # once the cards have a page: one that is shown alone is a window
 
     @Slot()
-    def _show_run(self) -> None:
+    def show_run(self) -> None:
+        """Take up the run as it is now; not before the cards have a page: one that is shown alone would be a window."""
         self.parts.set_run(self._live.folder)
         self.layers.set_run(self._live.folder, self._live.config(), self._live.state in LIVE)
 
     @Slot(object)
     def _on_event(self, event: Event) -> None:
         if isinstance(event, AttemptStarted):
-            self._show_run()
+            self.show_run()
 
     @Slot()
     def _on_truncated(self) -> None:
