@@ -57,6 +57,7 @@ class TrashDialog(QDialog):
             spacing=SPACING.m,
             margins=SPACING.l,
         )
+        self.finished.connect(self.deleteLater)  # else it would follow the library behind the window
         self.table.itemSelectionChanged.connect(self._update_buttons)
         context.library.refreshed.connect(self._fill)
         self._fill()
