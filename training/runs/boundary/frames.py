@@ -163,7 +163,7 @@ class BoundaryFile:
         return len(self._head) + len(self._steps) * FRAME.itemsize
 
     def _thin_out(self) -> None:
-        kept = pick_evenly(self._steps, _KEPT)
+        kept = thin_steps(self._steps, _KEPT)
         data = self._path.read_bytes()
         size, first = FRAME.itemsize, len(self._head)
         frames = [data[first + at * size : first + (at + 1) * size] for at in kept]
@@ -171,7 +171,7 @@ class BoundaryFile:
         self._steps = [self._steps[at] for at in kept]
 
 
-def pick_evenly(steps: Sequence[int], most: int) -> list[int]:
+def thin_steps(steps: Sequence[int], most: int) -> list[int]:
     """The places in the rising ``steps`` of at most so many, first and last among them, that lie nearest to evenly spaced ones."""
     wanted = np.linspace(steps[0], steps[-1], most)
     near = np.abs(np.asarray(steps)[:, None] - wanted[None, :]).argmin(axis=0)
