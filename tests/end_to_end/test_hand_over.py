@@ -93,6 +93,7 @@ def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     page = train_page(open_window(qtbot, context))
     context.start_run(tiny(epochs=100_000))
     first = at_work(qtbot, context, step=20)
+    qtbot.waitUntil(lambda: bool(list_checkpoints(first)), timeout=LONG)  # it is written beside the steps
     fix = {"loop.batch_size": 8, "loop.accumulation": 2}
     page.findings.add(Found(level="warning", title="Memory is short.", step=20, fix=fix), context.live.config())
     assert (
