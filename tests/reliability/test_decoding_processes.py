@@ -105,6 +105,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_killed_engine_leaves_no_process_and_no_shared_memory(folder: Path, tmp_path: Path) -> None:
     script = tmp_path / "decoding.py"
     script.write_text(DECODING)

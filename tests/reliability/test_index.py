@@ -115,6 +115,7 @@ def locked(path: Path) -> Iterator[None]:
             process.kill()
 
 
+@pytest.mark.slow
 def test_a_locked_index_holds_up_neither_runs_nor_the_list(tmp_path: Path, ended: RunFolder) -> None:
     remove_journals(tmp_path)
     with locked(tmp_path / "index.sqlite"):

@@ -30,6 +30,7 @@ def test_trains_as_well_as_the_run(tmp_path: Path) -> None:
     assert min(found) - spread - 0.05 <= best_metric(run(script)) <= max(found) + spread + 0.05
 
 
+@pytest.mark.slow
 def test_resumes_where_it_was_stopped(tmp_path: Path) -> None:
     whole = write(tiny("loop.epochs=2", "precision.device=cpu", "schedule.kind=constant"), tmp_path / "whole")
     part = tmp_path / "part" / "script.py"
