@@ -16,8 +16,13 @@ from training.streams import print_json, say
 def export(arguments: argparse.Namespace) -> int:
     """Write it; returns the exit code."""
     given: str = arguments.checkpoint
-    if arguments.to in ("tutorial", "accelerate") and (given.startswith("preset:") or given.endswith(".toml")):
-        return _export_config(arguments)
+    if given.startswith("preset:") or given.endswith(".toml"):
+        if arguments.to in ("tutorial", "accelerate"):
+            return _export_config(arguments)
+        raise InputError(
+            f"{given}: a configuration holds no weights yet, which --to {arguments.to} needs; train it and give the run, or "
+            "choose --to tutorial or --to accelerate."
+        )
     if arguments.overrides:
         raise InputError(
             "--set: changes a configuration file or preset, but a run is exported as it was; leave --set out."

@@ -6,7 +6,7 @@ import difflib
 import io
 import keyword
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QColor, QHideEvent, QShowEvent, QSyntaxHighlighter, QTextCharFormat, QTextCursor
@@ -69,11 +69,12 @@ def find_changed_lines(before: str, after: str) -> list[int]:
 
 class CodeView(QWidget):
     """What ``export --to tutorial`` would write. While a setting has to be mended, the last script stays, dimmed, below a sentence
-    that says which."""
+    that says which: the first of ``problem_sentences()``, as (path, sentence with the field's name)."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, problem_sentences: Callable[[], Sequence[tuple[str, str]]]) -> None:
         super().__init__()
         self._draft = draft
+        self._problem_sentences = problem_sentences
         self._text = ""
         self._changed: list[int] = []
         self.said = label("", "help", wrap=True)
@@ -109,10 +110,10 @@ class CodeView(QWidget):
         """Show the script of the settings as they are."""
         from training.tutorial.script import write_short_script  # not before somebody looks: it takes jinja along
 
-        config, problems = self._draft.config(), self._draft.problems()
-        if config is None or problems:
-            first = next(iter(problems), None)
-            self._dim(f"Mend {first.path} first: {first.message}" if first else "Something has to be mended first.")
+        config = self._draft.config()
+        if config is None or self._draft.problems():
+            _, sentence = next(iter(self._problem_sentences()), ("", "Something has to be mended first."))
+            self._dim(sentence)
             return
         try:
             text = write_short_script(config, _FILE).text

@@ -41,7 +41,7 @@ class SetupPage(QWidget):
         self.header = SetupHeader(context)
         self.tabs = QTabBar()
         self.stack = QStackedWidget()
-        self.code = CodeView(self.draft)
+        self.code = CodeView(self.draft, self.problem_sentences)
         self.code.hide()
         self.panels: list[Panel] = []
         self._help_pages: list[str] = []

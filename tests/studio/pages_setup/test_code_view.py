@@ -27,7 +27,9 @@ def test_keeps_the_last_script_while_a_setting_has_to_be_mended(page: SetupPage,
     before = page.code.text()
     page.draft.set("loop.epochs", 0)
     qtbot.waitUntil(lambda: not page.code.editor.isEnabled())
-    assert "loop.epochs" in page.code.said.text()
+    said = page.code.said.text()
+    assert said.startswith("Epochs: must be ")
+    assert said.endswith("Below is the last script.")
     assert page.code.text() == before
     page.draft.set("loop.epochs", 3)
     qtbot.waitUntil(page.code.editor.isEnabled)

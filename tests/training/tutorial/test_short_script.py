@@ -113,3 +113,12 @@ def test_writes_a_preset_from_the_command_line(tmp_path: Path) -> None:
     assert told.returncode == 0, told.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == ["short.py", "short_data.npz"]
     assert len((tmp_path / "short.py").read_text().splitlines()) <= 150
+
+
+def test_a_preset_has_no_weights_to_export(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "training", "export", "preset:spiral", "--to", "script"]
+    told = subprocess.run([*command, "--out", str(tmp_path / "train.py")], capture_output=True, text=True)
+    assert told.returncode == 2
+    assert told.stderr.startswith("preset:spiral: a configuration holds no weights yet")
+    assert "--to tutorial" in told.stderr
+    assert not list(tmp_path.iterdir())
