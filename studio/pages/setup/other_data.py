@@ -143,7 +143,7 @@ class OtherData(QObject):
         """A task that came with a recipe says nothing of another file or another target."""
         data, usual = self._draft.settings(), self._now
         kind, task = str(data["dataset"]["kind"]), data["dataset"].get("task")
-        if path not in ("dataset.path", "dataset.targets") or task in (None, "auto"):
+        if path not in ("dataset.path", "dataset.targets") or task in (None, "auto", "tasks"):  # which no data tells
             return
         if task == recipe(kind, likely_target(usual, takes(usual)))["dataset"].get("task"):
             data["dataset"]["task"], self._asks_task = "auto", True

@@ -73,6 +73,8 @@ def recipe(kind: str, target: Target) -> Settings:
         fits = name in before and name not in _OF_THE_FILE and same_sort(before[name], spec)
         if fits and not equal(given[name], default_value(before[name])):
             values[name] = target if name == "task" else given[name]
+    if target == "tasks":
+        values["task"] = target  # which no data tells by itself
     if target not in takes(data):
         others = (each for each in kinds("objective") if target in takes({"objective": {"kind": each}}))
         data["objective"] = defaults("objective", next(others))

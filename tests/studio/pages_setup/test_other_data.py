@@ -98,6 +98,7 @@ def test_there_is_a_recipe_for_all_data_and_it_fits() -> None:
         data["dataset"] = {name: value for name, value in data["dataset"].items() if name in _names(kind)}
         data["dataset"] |= {"name": "CelebA"} if (kind, target) == ("torchvision", "labels") else {}
         assert not list(task_problems(RunConfig.model_validate(join_sections(data)), target))
+        assert target != "tasks" or data["dataset"]["task"] == "tasks"
 
 
 def _names(kind: str) -> set[str]:
