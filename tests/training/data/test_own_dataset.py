@@ -410,6 +410,22 @@ def test_a_collate_fn_joins_samples_of_different_lengths(tmp_path: Path) -> None
     assert weights_of(run, 4) == whole
 
 
+def test_batches_of_different_lengths_end_a_run_with_a_network_of_one_size_by_one_sentence(tmp_path: Path) -> None:
+    record = start_run(small_run(written(tmp_path, COLLATE.replace("RESULT", RESULT))), tmp_path / "runs")
+    assert record.status == "failed"
+    assert str(record.reason).startswith(
+        "model.kind: mlp takes samples of one size, but collate_fn made a batch of 5 x 3 and the first sample is 1 x 3; pad all to"
+    )
+
+
+def test_rows_of_numbers_have_one_length_even_where_a_collate_fn_pads_them(tmp_path: Path) -> None:
+    text = COLLATE.replace("RESULT", RESULT).replace("torch.rand(1 + index % 5, 3)", "torch.rand(3 + index % 5)")
+    with pytest.raises(
+        InputError, match=r"collate_fn of sample \d+ of train makes samples of \d, but of the first 3; pad"
+    ):
+        prepare(small_run(written(tmp_path, text)), CPU)
+
+
 @pytest.mark.parametrize(
     ("result", "sentence"),
     [

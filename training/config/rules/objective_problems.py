@@ -8,6 +8,7 @@ from typing import get_args
 from training.config.rules.teacher_file import teacher_problems
 from training.config.run import RunConfig, task_kinds
 from training.config.sections.data.image_section import ImageSection
+from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.embedding import Embedding
 from training.config.sections.multi_task import MultiTask
 from training.config.sections.objective import (
@@ -70,6 +71,9 @@ def _problems_of_kind(config: RunConfig, objective: Objective) -> Iterator[Probl
 def _multi_task_problems(config: RunConfig, objective: MultiTask) -> Iterator[Problem]:
     """What is said of the targets by their order, where there is another number of them."""
     targets, weights = getattr(config.dataset, "targets", ()), objective.weights
+    if config.dataset.target is None and "tasks" in config.dataset.possible_targets:
+        what = "auto takes all targets for one kind, but multi_task learns each by itself; set it to tasks."
+        yield Problem("dataset.task", what, {"dataset.task": "tasks"})
     if isinstance(targets, tuple) and config.dataset.target == "tasks" and len(targets) < 2:
         yield Problem("dataset.targets", "multi_task learns two targets at least; name their columns.")
     elif isinstance(targets, tuple) and weights and len(weights) != len(targets):
@@ -106,12 +110,12 @@ def _embedding_problems(config: RunConfig, objective: Embedding) -> Iterator[Pro
     if objective.view_count > 1 and not (isinstance(dataset, ImageSection) and dataset.is_augmented):
         path = "objective.loss" if objective.loss == "nt_xent" else "objective.views"
         fix = {path: "supervised_contrastive" if objective.loss == "nt_xent" else 1}
-        where = (
-            "images that are augmented"
-            if isinstance(dataset, ImageSection)
-            else f"images, which {dataset.kind} does not give"
-        )
-        advice = "switch some augmentation on" if isinstance(dataset, ImageSection) else "choose other data"
+        if isinstance(dataset, ImageSection):
+            where, advice = "images that are augmented", "switch some augmentation on"
+        elif isinstance(dataset, OwnDataSection):
+            where, advice = "augmentation by settings, which data of your own has none of", "choose other data"
+        else:
+            where, advice = f"images, which {dataset.kind} does not give", "choose other data"
         what = "nt_xent compares" if objective.loss == "nt_xent" else "asks for"
         yield Problem(
             path, f"{what} two views of each sample, so it needs {where}; {advice}, or set this to {fix[path]}.", fix

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from training.config import RunConfig
+from training.config.sections.user_file import UserFile
 from training.core import counter_rng
 from training.core.balance import draw_balanced
 from training.core.batch_plan import BatchPlan
@@ -25,6 +26,7 @@ from training.data.batching.streamed import BatchFeed
 from training.data.normalize import Normalization
 from training.data.source import Source
 from training.data_report import DataReport
+from training.errors import InputError
 from training.facts import DataFacts
 
 MOST_TOGETHER = 64
@@ -112,6 +114,7 @@ class Data:
         """Whether samples that lie side by side are compared: evaluation takes them in an order without meaning."""
         self._seed = config.seed
         self._sampling = config.loader.sampling
+        self._fixed_by = "" if isinstance(config.model, UserFile) else config.model.kind
         self._augment = Augmenter(config.dataset, config.seed, mask=facts.target == "mask")
         self.channels_last = config.precision.channels_last != "off"  # whoever knows the model decides on "auto"
         self._targets = source.targets.to(device)
@@ -274,6 +277,7 @@ class Data:
             return Batch(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous(), raw.indices)
         targets = self._targets.index_select(0, raw.numbers) if raw.targets is None else raw.targets
         if facts.layout != "image":
+            self._refuse_other_shape(tuple(samples.shape[1:]))
             return Batch(self.normalization.apply(samples), targets, raw.indices)
         views = [self._make_view(raw, targets, epoch) for epoch in epochs]
         images, targets, indices = views[0]
@@ -284,6 +288,15 @@ class Data:
             # Not contiguous(), which leaves one channel as it is, and convolutions take that for channels last.
             inputs = inputs.clone(memory_format=torch.contiguous_format)
         return Batch(inputs, targets, indices)
+
+    def _refuse_other_shape(self, shape: tuple[int, ...]) -> None:
+        """A person's ``collate_fn`` may give each batch a length of its own, of which only a person's own network knows."""
+        if self._fixed_by and self.source.runs_own_code and shape != tuple(self.facts.shape):
+            now, first = (" x ".join(map(str, each)) for each in (shape, self.facts.shape))
+            raise InputError(
+                f"model.kind: {self._fixed_by} takes samples of one size, but collate_fn made a batch of {now} and the first sample "
+                f"is {first}; pad all to one fixed length, or choose user_file."
+            )
 
     def _make_view(self, raw: RawBatch, targets: Tensor, epoch: int | None) -> tuple[Tensor, Tensor, Tensor]:
         """Normalized images (B, H, W, C) as the epoch shows them, with their targets and indices."""

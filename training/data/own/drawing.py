@@ -129,11 +129,9 @@ class Drawing(Building):
         inputs, given = self._call_collate(values, named, epoch)
         try:
             targets = torch.stack([target_of(each, form.target, form.classes) for each in given])
-            if inputs.dim() != len(form.shape) + 1 or (self.image and inputs.shape[-1] != form.shape[-1]):
-                now = " x ".join(map(str, inputs.shape[1:]))
-                raise OddSample(
-                    f"makes samples of {now}, but of the first {' x '.join(map(str, form.shape))}; make all alike"
-                )
+            if inputs.dim() != len(form.shape) + 1 or inputs.shape[-1] != form.shape[-1]:
+                now, first = (" x ".join(map(str, shape)) for shape in (inputs.shape[1:], form.shape))
+                raise OddSample(f"makes samples of {now}, but of the first {first}; pad all to one fixed size")
             if tuple(targets.shape[1:]) != form.target_shape and form.target != "mask":
                 raise OddSample("makes targets of another shape than of the first; make all alike")
         except (OddSample, RuntimeError) as odd:
