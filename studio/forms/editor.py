@@ -71,6 +71,9 @@ class Editor(QWidget):
     def suggest_several(self, several: bool) -> None:
         """Offer several columns rather than one; for settings that mostly name one."""
 
+    def offer(self, names: Sequence[str]) -> None:
+        """Suggest these; for settings whose suggestions depend on other sections."""
+
     def follow(self, values: Mapping[str, JsonValue]) -> None:
         """Look at the section's other settings; for editors that depend on one of them."""
 

@@ -248,15 +248,21 @@ class SuggestEditor(Editor):
         self._line.setAccessibleDescription(description)
 
     def set_columns(self, columns: Sequence[Column]) -> None:
-        names = [column.name for column in columns]
-        if names == [self._combo.itemText(row) for row in range(self._combo.count())]:
+        self._fill([(column.name, column.holds) for column in columns])
+
+    def offer(self, names: Sequence[str]) -> None:
+        self._fill([(name, "") for name in names])
+
+    def _fill(self, rows: Sequence[tuple[str, str]]) -> None:
+        """Suggest names, each with its tooltip."""
+        if [name for name, _ in rows] == [self._combo.itemText(row) for row in range(self._combo.count())]:
             return  # a list that is open stays as it is
         value = self.value()
         self._showing = True
         self._combo.clear()
-        for column in columns:
-            self._combo.addItem(column.name)
-            self._combo.setItemData(self._combo.count() - 1, column.holds, Qt.ItemDataRole.ToolTipRole)
+        for name, tip in rows:
+            self._combo.addItem(name)
+            self._combo.setItemData(self._combo.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
         self._show(value)
         self._showing = False
 

@@ -27,6 +27,7 @@ from studio.state.context import AppContext
 from studio.theme import SPACING, icon
 from studio.widgets import hbox, in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
+from training.config.rules.task import offer_monitors
 from training.config.run import alternatives
 
 
@@ -59,6 +60,7 @@ class SetupPage(QWidget):
         self._lay_out()
         self._connect()
         self._update()
+        self._offer_monitors()
         self._chain_tab_order()
 
     # ------------------------------------------------------------------------------------------ building
@@ -102,6 +104,7 @@ class SetupPage(QWidget):
         self.previews.changed.connect(self._update)
         self.previews.dataset.changed.connect(self._offer_columns)
         self.draft.problems_changed.connect(self._update)
+        self.draft.changed.connect(self._offer_monitors)
         self.draft.stepped.connect(self._undo_notice.show)
         self.draft.kind_changed.connect(partial(withdraw_move, self.context))
         self.draft.moved.connect(partial(tell_of_move, self.context))
@@ -203,6 +206,14 @@ class SetupPage(QWidget):
     def _offer_columns(self) -> None:
         table = self.previews.dataset.table
         self._dataset_form.set_columns(table.columns if table is not None else ())
+
+    def _offer_monitors(self) -> None:
+        config = self.draft.usable_config()
+        if config is None:
+            return
+        for form in self.forms:
+            if row := form.rows().get("checkpoints.monitor"):
+                row.editor.offer(("auto", *offer_monitors(config.objective, config.dataset)))
 
     def _takes_several_targets(self) -> bool:
         """Whether the task is about labels, which mostly have a column each."""

@@ -88,6 +88,47 @@ def test_sentences_about_masks_and_values(tmp_path: Path) -> None:
     assert parse_config({**table, "objective": nothing | {"huber_weight": 0.5}})
 
 
+def test_two_views_need_augmentation_that_data_of_ones_own_has_none_of(tmp_path: Path) -> None:
+    own = {"kind": "user_images", "path": str(tmp_path / "data.py")}
+    (tmp_path / "data.py").write_text("def build(split: str): ...\n")
+    for settings, path in (({"loss": "nt_xent"}, "objective.loss"), ({"views": 2}, "objective.views")):
+        with pytest.raises(ConfigError) as refused:
+            parse_config(
+                {"dataset": own, "model": {"kind": "small_cnn"}, "objective": {"kind": "embedding", **settings}}
+            )
+        [sentence] = [str(problem) for problem in refused.value.problems if problem.path == path]
+        assert (
+            "it needs augmentation by settings, which data of your own has none of; choose other data, or set"
+            in sentence
+        )
+
+
+def test_several_targets_are_not_left_to_the_data(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("a,b,c\n1,x,2.5\n2,y,3.5\n")
+    dataset = {"kind": "table", "path": str(tmp_path / "table.csv"), "targets": ["b", "c"]}
+    data: dict[str, Any] = {"dataset": dataset, "model": {"kind": "mlp"}, "objective": {"kind": "multi_task"}}
+    with pytest.raises(ConfigError) as refused:
+        parse_config(data)
+    [problem] = refused.value.problems
+    assert str(problem) == (
+        "dataset.task: auto takes all targets for one kind, but multi_task learns each by itself; set it to tasks."
+    )
+    apply_overrides(data, [f"{path}={value}" for path, value in problem.fix.items()])
+    assert parse_config(data).dataset.target == "tasks"
+
+
+def test_many_metrics_are_not_all_told(tmp_path: Path) -> None:
+    names = [f"t{number}" for number in range(300)]
+    (tmp_path / "table.csv").write_text(",".join(["a", *names]) + "\n")
+    dataset = {"kind": "table", "path": str(tmp_path / "table.csv"), "task": "tasks", "targets": names}
+    data: dict[str, Any] = {"dataset": dataset, "model": {"kind": "mlp"}, "objective": {"kind": "multi_task"}}
+    with pytest.raises(ConfigError) as refused:
+        parse_config({**data, "checkpoints": {"monitor": "val/accuracy"}})
+    [problem] = refused.value.problems
+    assert problem.message.endswith("val/t2/rmse, val/t2/mae, ... or val/loss.")
+    assert "'val/accuracy' is not measured under multi_task; choose auto, val/t0/accuracy, " in problem.message
+
+
 def test_an_ignored_class_cannot_be_mixed() -> None:
     data: dict[str, Any] = {
         "dataset": {"kind": "shapes", "mixup_alpha": 0.2},

@@ -12,6 +12,7 @@ from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.image_section import ImageSection
 from training.config.sections.model_section import ModelSection
 from training.config.sections.multi_task import MultiTask
+from training.config.sections.objective import Objective
 from training.errors import Problem
 from training.facts import Target
 
@@ -31,6 +32,8 @@ _MEANT: dict[Target, str] = {
     "values": "what it holds are numbers",
     "tasks": "they are of several kinds",
 }
+_TOLD = 20
+"""Metrics at most that a sentence lists: of many targets there are thousands."""
 
 
 def task_problems(config: RunConfig, found_target: Target | None = None) -> Iterator[Problem]:
@@ -74,19 +77,25 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
     if config.loader.sampling == "balanced" and "class" not in targets:
         what = f"only samples of one class each can be drawn class by class, but {dataset.kind} gives {_TARGETS[targets[0]]}"
         yield Problem("loader.sampling", f"{what}; choose shuffle.", {"loader.sampling": "shuffle"})
-    measured = [name for name in objective.metrics if name != "loss"]
-    if isinstance(objective, MultiTask):
-        measured = objective.metrics_of([str(name) for name in getattr(dataset, "targets", ())])
-    known = ["auto", *(f"val/{name}" for name in (*measured, "loss"))]
+    known = ["auto", *offer_monitors(objective, dataset)]
     metric = config.checkpoints.monitor
     if metric not in known:
         what = "is not measured" if metric in [f"val/{each.name}" for each in METRICS] else "is no metric"
-        advice = f"choose {_join_kinds(known)}."
+        advice = f"choose {_join_kinds(known)}." if len(known) <= _TOLD else f"choose {_join_some(known)}."
         yield Problem(
             "checkpoints.monitor",
             f"{metric!r} {what} under {objective.kind}; {advice}",
             {"checkpoints.monitor": "auto"},
         )
+
+
+def offer_monitors(objective: Objective, dataset: DatasetSection) -> list[str]:
+    """What may decide which checkpoint is best, as ``checkpoints.monitor`` names it, the usual first and the loss last; of
+    several targets all that could be measured, as the data alone tells which are classes."""
+    measured = [name for name in objective.metrics if name != "loss"]
+    if isinstance(objective, MultiTask):
+        measured = objective.metrics_of([str(name) for name in getattr(dataset, "targets", ())])
+    return [f"val/{name}" for name in (*measured, "loss")]
 
 
 def _suiting_models(dataset: DatasetSection, answers: set[str]) -> list[str]:
@@ -98,6 +107,11 @@ def _suiting_models(dataset: DatasetSection, answers: set[str]) -> list[str]:
         if dataset.layout in model.takes and answers & set(model.answers) and kind != "user_file"
     ]
     return sorted(suiting, key=lambda kind: dataset.suits.index(kind) if kind in dataset.suits else len(dataset.suits))
+
+
+def _join_some(kinds: list[str]) -> str:
+    """The first and the last of very many."""
+    return f"{', '.join(kinds[: _TOLD - 1])}, ... or {kinds[-1]}"
 
 
 def _join_kinds(kinds: list[str]) -> str:
