@@ -8,6 +8,7 @@ from pathlib import PurePath
 from training.catalog.entries import entry
 from training.config.describe import describe
 from training.config.run import RunConfig
+from training.config.sections.multi_task import MultiTask
 from training.data_report import DataSummary
 from training.system.untrusted import escape_unprintable
 
@@ -81,7 +82,9 @@ def _model(config: RunConfig) -> str:
 def _loss(config: RunConfig) -> str:
     loss = next((spec for spec in describe(type(config.objective)) if spec.name == "loss"), None)
     title = entry("objective", config.objective.kind).title
-    return loss.label(getattr(config.objective, loss.name)) if loss else title
+    if loss is None or isinstance(config.objective, MultiTask):  # whose setting is for targets that are numbers alone
+        return title
+    return loss.label(getattr(config.objective, loss.name))
 
 
 def _count(parameters: int) -> str:

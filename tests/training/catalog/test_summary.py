@@ -76,6 +76,16 @@ _TABULAR: dict[str, Any] = {
             0,
             "diamonds.csv → last column, 2 classes · Tabular MLP · AdamW, OneCycleLR 1e-3 · Cross-entropy",
         ),
+        (
+            {
+                "dataset": {**_TABLE, "task": "tasks", "targets": ["cut", "price", "color"]},
+                "model": {"kind": "tabular"},
+                "objective": {"kind": "multi_task", "loss": "huber"},  # of the price; the others have cross-entropy
+            },
+            None,
+            0,
+            "diamonds.csv → cut, price and 1 more · Tabular MLP · AdamW, OneCycleLR 1e-3 · Multi-task",
+        ),
         ({}, None, 0, "Synthetic shapes → class · Small CNN · AdamW, OneCycleLR 1e-3 · Cross-entropy"),
         (
             {"model": {"kind": "torchvision", "name": "resnet18"}},

@@ -42,6 +42,7 @@ TASKS = {
     "regression": SUM,
     "segmentation": ("objective.loss=dice_cross_entropy", "objective.dice_weight=0.3"),
     "distillation": ("objective.temperature=3", "objective.alpha=0.6", "seed=5"),
+    "multi_task": ("objective.weights=[0.5, 2]",),
 }
 
 
@@ -75,6 +76,9 @@ def reference(task: str, outputs: Tensor, targets: Tensor) -> dict[str, float]:
         kept = nn.KLDivLoss(reduction="batchmean")
         soft = kept(functional.log_softmax(outputs / 3, 1), functional.softmax(answers.double() / 3, 1))
         return {"soft": soft.item(), "hard": nn.CrossEntropyLoss()(outputs, truth).item()}
+    if task == "multi_task":  # a column of two classes and one of numbers, by their names
+        found = {"big": nn.BCEWithLogitsLoss(), "sum": nn.MSELoss()}
+        return {name: loss(outputs[:, at], targets[:, at]).item() for at, (name, loss) in enumerate(found.items())}
     chances, overlaps = outputs.softmax(1), []
     for image, mask in zip(chances, targets, strict=True):
         counted, scores = mask != -100, []
