@@ -49,8 +49,8 @@ class CheckpointPanel(Card):
         set_property(self.view, "flat", True)
         self._empty = label("", "help", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
-        stack_host = QWidget()
-        self._stack = QStackedLayout(stack_host)
+        self._list = QWidget()
+        self._stack = QStackedLayout(self._list)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
         self._export_best = button("Export best", "export", tooltip=EXPORT_BEST, clicked=self.export_best)
@@ -63,7 +63,7 @@ class CheckpointPanel(Card):
         self._export = button("Export", "export", tooltip="Write the chosen checkpoint's model to a file")
         self._reveal = icon_button("folder", "Show the checkpoint's folder")
         self.add_action(self._reveal)
-        self.add((stack_host, 1), self._lay_out_buttons())
+        self.add((self._list, 1), self._lay_out_buttons())
         self.set_aside = SetAsideLines(context, self.view)
         self.add(self.set_aside)
         self.view.selectionModel().selectionChanged.connect(self._on_selected)
@@ -73,6 +73,10 @@ class CheckpointPanel(Card):
         self._reveal.clicked.connect(lambda: self._with_chosen(lambda _folder, info: reveal(info.path)))
         context.start_problem_changed.connect(self._update_buttons)
         self._update_buttons()
+
+    def set_list_height(self, pixels: int) -> None:
+        """Keep the list at this height, where there is more room than a list needs."""
+        self._list.setFixedHeight(pixels)
 
     def set_run(self, folder: RunFolder | None, state: RunState, done_at: int | None = None) -> None:
         """Show the checkpoints of ``folder``; ``state`` decides what can be done with them, and so does ``done_at``, the

@@ -10,9 +10,10 @@ from studio.widgets.labels import IconLabel, label
 from studio.widgets.layouts import STRETCH, Part, fill, hbox, vbox
 
 
-def scroll_area(widget: QWidget) -> QScrollArea:
-    """Let a page be taller than the window. It scrolls sideways only where the window is narrower than the page can be."""
-    area = QScrollArea()
+def scroll_area(widget: QWidget, area: QScrollArea | None = None) -> QScrollArea:
+    """Let a page be taller than the window. It scrolls sideways only where the window is narrower than the page can be.
+    ``area``: one of a class of its own, instead of a plain one."""
+    area = area or QScrollArea()
     area.setWidget(widget)
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)

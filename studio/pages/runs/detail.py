@@ -30,7 +30,19 @@ from studio.state.runs.run_library import RunSummary
 from studio.state.runs.run_reading import RunReader, RunReading
 from studio.state.runs.way_on import RESUME, way_on
 from studio.theme import SPACING, set_role
-from studio.widgets import Card, ElidedLabel, StatusPill, Stretch, button, hbox, icon_button, in_widget, label, vbox
+from studio.widgets import (
+    STRETCH,
+    Card,
+    ElidedLabel,
+    StatusPill,
+    Stretch,
+    button,
+    hbox,
+    icon_button,
+    in_widget,
+    label,
+    vbox,
+)
 from training.catalog.summary import summarize
 from training.config import RunConfig
 from training.data_report import DataReport
@@ -44,6 +56,7 @@ from training.runs.step_profile import Profile, read_profile
 logger = logging.getLogger(__name__)
 
 _HIGHEST_CHARTS = 520
+_LIST = 226  # four checkpoints; its buttons stay beside the charts, however long the page
 _SIDE = 330  # for settings' names, whole
 
 
@@ -156,7 +169,8 @@ class RunDetail(QWidget):
                 spacing=SPACING.m,
             )
         )
-        side = in_widget(vbox((self.checkpoints, 1), self.config, spacing=SPACING.m))
+        self.checkpoints.set_list_height(_LIST)
+        side = in_widget(vbox(self.checkpoints, self.config, STRETCH, spacing=SPACING.m))
         vbox(head, self.outcome, (TwoColumns(main, side, side_width=_SIDE), 1), parent=self, spacing=SPACING.m)
 
     def _connect(self) -> None:

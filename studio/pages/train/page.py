@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QWidget
 from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, RunState
 from studio.pages.train.findings import FindingList
+from studio.pages.train.first_screen import FirstScreen
 from studio.pages.train.header import RunHeader
 from studio.pages.train.numbers import NumbersRow
 from studio.pages.train.profile_card import ProfileCard
@@ -30,7 +31,7 @@ from studio.panels.settings_dialog import show_settings
 from studio.state.context import AppContext
 from studio.state.runs.way_on import way_on
 from studio.theme import SPACING
-from studio.widgets import Card, EmptyState, in_widget, scroll_area, vbox
+from studio.widgets import Card, EmptyState, in_widget, vbox
 from training.control import Command
 from training.events import (
     FINAL_EVENTS,
@@ -87,11 +88,10 @@ class TrainPage(QWidget):
         for box, least in ((charts, 350), (self.checkpoints.view, 150)):  # all of a run is seen in 1280 x 800 pixels
             box.setMinimumHeight(least)
             box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
-        columns = TwoColumns(charts, self.checkpoints)
-        upper = (self.header, self.outcome, self.findings, self.numbers)
-        lower = (self.records.parts, self.boundary, self.evaluation, self.records.layers, self.profile, self.system)
-        margins = (SPACING.l, SPACING.l, SPACING.l, SPACING.m)
-        self._content = scroll_area(in_widget(vbox(*upper, (columns, 1), *lower, spacing=SPACING.m, margins=margins)))
+        above = (self.header, self.outcome, self.findings, self.numbers, (TwoColumns(charts, self.checkpoints), 1))
+        screen = in_widget(vbox(*above, self.profile, self.system, spacing=SPACING.m))
+        parts, layers = self.records.parts, self.records.layers
+        self._content = FirstScreen(screen, parts, self.boundary, self.evaluation, layers)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._content)

@@ -204,6 +204,25 @@ def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppCon
     qtbot.waitUntil(card.isHidden)
 
 
+def test_the_buttons_of_the_checkpoints_stay_beside_the_charts(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    window = open_window(qtbot, context)
+    window.resize(1280, 800)
+    page = runs_page(window)
+    run_id = train_to_the_end(qtbot, context, config())
+    names = [f"class {number}" for number in range(15)]
+    assert context.live.folder is not None
+    note_evaluation(context.live.folder, "validation", 20, names, {"recall": [0.5] * 15})
+    listed(qtbot, page, ["completed"])
+    context.show_page("runs")
+    page.choose(run_id)
+    detail = page.detail
+    qtbot.waitUntil(lambda: detail.evaluation.isVisible() and detail.evaluation.height() > 400)
+    qtbot.waitUntil(lambda: detail.checkpoints._branch.isVisible() and detail.checkpoints._branch.y() < 400)
+    assert detail.checkpoints.height() < 420
+
+
 def test_a_run_that_was_killed_before_its_first_checkpoint_is_started_over_from_here(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
