@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QSlider, QWidget
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QGridLayout, QWidget
 
+from studio.charts.gestures import TIP
 from studio.charts.plots.curve import Line
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.charts.plots.gradient_plot import GradientPlot
@@ -14,7 +15,7 @@ from studio.charts.plots.markers import MarkerKind
 from studio.charts.plots.shared_x import SharedX
 from studio.charts.redraw_clock import RedrawClock
 from studio.theme import SPACING
-from studio.widgets import Segmented, Stretch, Switch, button, hbox, label, vbox
+from studio.widgets import Segmented, Slider, Stretch, Switch, button, hbox, label, vbox
 
 # The slider is finest where it matters: 0.9, 0.99, 0.999 look as different as 0 and 0.9.
 _WEIGHTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
@@ -32,7 +33,7 @@ _CURVES = (
 _FADED_WORDS = {name: "Before rewind" for name, *_ in _CURVES if name != "val/loss"}  # once in each plot
 _NOTHING: Line = np.empty(0), np.empty(0)
 
-_FIT = "Show all steps and follow new ones; pressed again, the spikes too (or double click in a plot)"
+_FIT = f"Show all steps and follow new ones; pressed again, the spikes too\n\n{TIP}"
 
 
 class MetricsBoard(QWidget):
@@ -174,7 +175,7 @@ class MetricsBoard(QWidget):
         self._log.setChecked(on)
 
     def _build_tools(self) -> None:
-        self._smoothing = QSlider(Qt.Orientation.Horizontal)
+        self._smoothing = Slider()
         self._smoothing.setRange(0, len(_WEIGHTS) - 1)
         self._smoothing.setMinimumWidth(60)
         self._smoothing.setMaximumWidth(130)
@@ -236,7 +237,7 @@ class MetricsBoard(QWidget):
         self.view_changed.emit()
 
     def _on_fit_wanted(self) -> None:
-        spikes = self._plots["loss"].is_fitted()
+        spikes = all(plot.is_fitted() for plot in self._plots.values())
         for plot in self._plots.values():
             plot.fit(spikes=spikes)
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtWidgets import QFileDialog, QSlider
+from PySide6.QtWidgets import QFileDialog
 
 from studio.charts.boundary_plot import BoundaryPlot, theme_look
 from studio.charts.class_legend import PointLegend
 from studio.state.context import AppContext
 from studio.theme import icon
-from studio.widgets import Card, ComboBox, SteadyLabel, button, hbox, icon_button, in_widget
+from studio.widgets import Card, ComboBox, Slider, SteadyLabel, button, hbox, icon_button, in_widget
 from training.runs.boundary.frames import Boundary, read_boundary
 from training.runs.boundary.images import name_frame, save_animation, save_images
 from training.runs.folder import RunFolder
@@ -37,7 +37,7 @@ class BoundaryCard(Card):
         self.legend = PointLegend()
         self.words = SteadyLabel("caption")
         self.play = icon_button("play", "Play from the first validation", clicked=self._on_play)
-        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider = Slider()
         self.slider.setAccessibleName("Validation shown")
         self.slider.valueChanged.connect(self._show_frame)
         self.rate = ComboBox()

@@ -23,8 +23,13 @@ def format_number(value: float, digits: int = 4) -> str:
 def format_metric(name: str, value: float) -> str:
     """Shares (accuracy) in percent, everything else as a number."""
     if is_share(name) and math.isfinite(value):
-        return f"{value:.2%}"
+        return format_share(value)
     return format_number(value)
+
+
+def format_share(value: float) -> str:
+    """In percent, with two decimals."""
+    return f"{value:.2%}"
 
 
 def metric_title(name: str) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from studio.widgets.navigation import NavigationRail
     from studio.widgets.numbers import NumberEdit, NumberKind, format_number, parse_number
     from studio.widgets.shares import Share, ShareBar
+    from studio.widgets.slider import Slider
     from studio.widgets.switch import Switch
     from studio.widgets.tables import dress_table
     from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid
@@ -36,6 +37,7 @@ _HOMES = {
     "navigation": ("NavigationRail",),
     "numbers": ("NumberEdit", "NumberKind", "format_number", "parse_number"),
     "shares": ("Share", "ShareBar"),
+    "slider": ("Slider",),
     "switch": ("Switch",),
     "tables": ("dress_table",),
     "thumbnails": ("Thumbnail", "ThumbnailGrid"),

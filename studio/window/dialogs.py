@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from studio import identity
 from studio.actions.files import copy_text, reveal
 from studio.actions.table import ACTIONS
+from studio.charts.gestures import GESTURES
 from studio.services.crash import system_summary
 from studio.theme import SPACING, font
 from studio.widgets import button, hbox, label, vbox
@@ -78,11 +79,6 @@ class AboutDialog(QDialog):
         vbox(head, _close_button(self), parent=self, spacing=SPACING.l, margins=_MARGINS)
 
 
-MOUSE = (
-    ("Move the view of a chart", "Drag"),
-    ("Zoom a chart at the pointer", "Wheel"),
-    ("Show all of a chart", "Double click"),
-)
 KEYS = (("Next setting found", "Enter"), ("Setting found before", "Shift+Enter"), ("Make an edit again", "Ctrl+Y"))
 """What no menu tells."""
 
@@ -99,7 +95,7 @@ class ShortcutsDialog(QDialog):
             label("Keyboard", "section"),
             _make_grid(keys),
             label("Mouse", "section"),
-            _make_grid(MOUSE),
+            _make_grid(GESTURES),
             _close_button(self),
             parent=self,
             spacing=SPACING.l,

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor
 
 from studio.charts.plots.markers import Marker
 from studio.charts.plots.plot_canvas import CurveItem
-from studio.charts.plots.shared_x import span_extents
+from studio.charts.plots.spans import span_extents
 from studio.charts.plots.value_scale import ValueScale
 from studio.charts.series import Series
 from studio.theme import Palette
@@ -120,6 +120,12 @@ class CurveSet(dict[str, Curve]):
         noisy = [raw[1] for curve, (raw, _) in found if curve.is_noisy]
         scale.fit_to([raw[1] for curve, (raw, _) in found if not curve.is_noisy], noisy)
         return [lines for _, lines in found]
+
+    def heights(self, pixels: int, scale: ValueScale) -> Floats:
+        """All places that the curves reach, as ``scale`` draws them, from the first step to the last."""
+        first, last = self.extent() or (0.0, 0.0)
+        raw = [curve.series.raw.view(first, last, pixels) for curve in self.values()]
+        return np.concatenate([np.empty(0), *(scale.scale_values(*line)[1] for line in raw)])
 
     def height_of(self, marker: Marker, scale: ValueScale) -> float:
         """Where a marker stands: on a curve, or near the upper edge."""

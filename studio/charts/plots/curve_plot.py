@@ -17,6 +17,7 @@ from studio.charts.plots.shared_x import SharedX
 from studio.charts.plots.value_scale import ValueScale
 from studio.charts.redraw_clock import RedrawClock
 from studio.charts.ticks import position, reading
+from studio.state.formats import format_share
 from studio.theme import Palette, theme
 from studio.widgets import vbox
 
@@ -45,6 +46,7 @@ class CurvePlot(QWidget):
         self._cursor: float | None = None
         self._percent = False
         self._x_name, self._x_scale = "Step", 1.0
+        self._title = title
         self._legend = Legend(title)
         self._legend.title_chosen.connect(self.title_chosen)
         self._area = PlotArea()
@@ -57,6 +59,8 @@ class CurvePlot(QWidget):
         self._canvas.pointed.connect(self._on_pointed)
         self._canvas.fit_wanted.connect(self.fit_wanted)
         self._canvas.moved_by_hand.connect(self._on_moved_by_hand)
+        self._canvas.stretched_by_hand.connect(self._on_stretched_by_hand)
+        self._canvas.getAxis("bottom").is_whole = True
         self._lay_out()
         self._shared_x = shared_x or SharedX(self)
         self._shared_x.add_source(self._curves.extent)
@@ -121,6 +125,9 @@ class CurvePlot(QWidget):
     def set_titles(self, titles: Mapping[str, str], current: str, *, percent: bool = False) -> None:
         """Let the person choose among quantities; who hears `title_chosen` sets the curve again. `percent`: values are shares."""
         self._legend.set_titles(titles, current)
+        if titles[current] != self._title:
+            self._title = titles[current]
+            self._scale.forget_range()
         self._percent = percent
         axis = self._canvas.getAxis("left")
         axis.unit = "%" if percent else ""
@@ -145,7 +152,9 @@ class CurvePlot(QWidget):
     def set_x_label(self, name: str, scale: float = 1.0) -> None:
         """What the x axis counts: positions times `scale`."""
         self._x_name, self._x_scale = name, scale
-        self._canvas.getAxis("bottom").setScale(scale)
+        axis = self._canvas.getAxis("bottom")
+        axis.setScale(scale)
+        axis.is_whole = scale == 1.0
         self._ask_for_redraw()
 
     def set_empty_text(self, text: str) -> None:
@@ -161,7 +170,7 @@ class CurvePlot(QWidget):
 
     def is_fitted(self) -> bool:
         """Whether the plot is as `fit` leaves it: all steps, without the spikes."""
-        return self._shared_x.is_following and not self._scale.shows_spikes
+        return self._shared_x.is_following and not self._scale.shows_spikes and not self._scale.is_held
 
     def set_growing(self, on: bool) -> None:
         """Whether more data are to come, for which the x axis keeps room."""
@@ -193,7 +202,7 @@ class CurvePlot(QWidget):
         if self._shared_x.is_following:  # whole markers at the end, too
             last += (last - first) * MARKER_ROOM / self._canvas.pixels()
         lines = self._curves.lines(first, last, self._canvas.pixels(), scale)
-        self._canvas.show_range(first, last, scale.bottom, scale.top)
+        self._canvas.show_range(first, last, scale.bottom, scale.top, held=scale.is_held)
         bounds = QRectF(first, scale.bottom, last - first, scale.top - scale.bottom)
         for curve, (raw, smooth) in zip(self._curves.values(), lines, strict=True):
             curve.draw(raw, smooth, bounds)
@@ -217,13 +226,14 @@ class CurvePlot(QWidget):
             at = math.inf if self._cursor is None else self._cursor
             sample = curve.series.nearest(at) if len(curve.series) else None
             self._legend.set_value(name, self._read(sample[1]) if sample else "")
-        note = self._scale.note()
-        if self._cursor is not None:
-            note = f"{self._x_name} {position(self._curves.nearest_position(self._cursor) * self._x_scale)}"
-        self._legend.set_note(note)
+        if self._cursor is None:
+            self._legend.set_note(self._scale.note())
+        else:
+            shown = position(self._curves.nearest_position(self._cursor) * self._x_scale)
+            self._legend.set_note(f"{self._x_name} {shown}", shown)
 
     def _read(self, value: float) -> str:
-        return f"{reading(100.0 * value)}%" if self._percent and math.isfinite(value) else reading(value)
+        return format_share(value) if self._percent and math.isfinite(value) else reading(value)
 
     # ---------------------------------------------------------------- wiring
 
@@ -235,6 +245,17 @@ class CurvePlot(QWidget):
 
     def _on_moved_by_hand(self, first: float, last: float) -> None:
         self._shared_x.move_by_hand(first, last)
+        self._show_range()
+
+    def _on_stretched_by_hand(self, bottom: float, top: float) -> None:
+        self._scale.hold(bottom, top, self._curves.heights(self._canvas.pixels(), self._scale))
+        self._show_range()
+        self._ask_for_redraw()
+
+    def _show_range(self) -> None:
+        """At once, before the curves are drawn for it: the next turn of the wheel starts from here."""
+        shared, scale = self._shared_x, self._scale
+        self._canvas.show_range(shared.first, shared.last, scale.bottom, scale.top, held=scale.is_held)
 
     def _on_pointed(self, x: float | None) -> None:
         self._shared_x.cursor_moved.emit(x)

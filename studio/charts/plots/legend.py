@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
 
+from studio.charts.gestures import TIP
 from studio.charts.plots.curve import curve_color
 from studio.theme import SPACING, theme
 from studio.widgets import ElidedLabel, SteadyLabel, hbox, label
@@ -79,6 +80,7 @@ class Legend(QWidget):
         self._entries: dict[str, LegendEntry] = {}
         self._row = hbox(parent=self, spacing=SPACING.l)
         self._title = label(title, "section")
+        self._title.setToolTip(TIP)
         if not title:  # setVisible(True) would show it as a window of its own, for a blink
             self._title.hide()
         self._row.addWidget(self._title)
@@ -93,6 +95,7 @@ class Legend(QWidget):
         self._note.setProperty("role", "caption")
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._note.hide()  # an empty one would take room from the entries
+        self._notes = "", ""
         self._row.addStretch(1)
         self._row.addWidget(self._note, 100)
         # The plots decide how wide a board can get, not these words: in a small window their end is cut.
@@ -107,12 +110,17 @@ class Legend(QWidget):
         wanted = sum(each.sizeHint().width() + SPACING.l for each in titles)
         entries = [entry for entry in self._entries.values() if not entry.isHidden()]
         wanted += sum(entry.words_width() + SPACING.l for entry in entries)
+        text, short = self._notes
+        self._note.setText(text)
+        wanted += self._note.sizeHint().width() + SPACING.l if short else 0
         room = self.width() + SPACING.l
         for is_faded in (False, True):  # the words of what has no figure go last
             for entry in entries:
                 if entry.is_faded is is_faded:
                     entry.set_worded(wanted <= room)
                     wanted -= entry.word_width() if wanted > room else 0
+        if short and wanted > room:
+            self._note.setText(short)
 
     def add_entry(self, key: str, name: str, color_index: int, *, is_faded: bool = False) -> None:
         """Append a curve; without a name it has no entry."""
@@ -153,8 +161,11 @@ class Legend(QWidget):
                 inner.activate()
         self._row.activate()
 
-    def set_note(self, text: str) -> None:
-        """What stands at the right."""
-        if text != self._note.text():
-            self._note.setText(text)
+    def set_note(self, text: str, short: str = "") -> None:
+        """What stands at the right. It is cut where there is no room; one that has a ``short`` form never is: names of curves make
+        room for it, and then it is that."""
+        if (text, short) != self._notes:
+            self._notes = text, short
             self._note.setVisible(bool(text))
+            self._fit_words()
+            self._settle()

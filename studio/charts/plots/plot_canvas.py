@@ -1,12 +1,13 @@
-"""pyqtgraph's plot, dressed by the theme: quiet axes, a faint grid, the mouse moves only along x."""
+"""pyqtgraph's plot, dressed by the theme: quiet axes, a faint grid."""
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsItem, QGridLayout, QWidget
 
+from studio.charts.plots.chart_view import ChartView
 from studio.charts.ticks import log_labels, log_ticks, tick_labels
 from studio.theme import Palette, font
 from studio.widgets import label
@@ -17,9 +18,10 @@ AXIS_WIDTH = 66  # one width for all, so that plots above each other line up; ro
 
 
 class ValueAxis(pg.AxisItem):
-    """An axis whose numbers are short, with ``unit`` behind each."""
+    """An axis whose numbers are short, with ``unit`` behind each; ``is_whole`` where there is nothing between 1 and 2."""
 
     unit = ""
+    is_whole = False
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         if self.logMode:
@@ -33,6 +35,10 @@ class ValueAxis(pg.AxisItem):
         levels: list[tuple[float | None, list[float]]] = super().tickValues(minVal, maxVal, size)
         # Only ordinary major ticks get a line: minor ones are noise at this size.
         return [level for level in levels[:1] if level[1]]
+
+    def tickSpacing(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, float]]:
+        levels: list[tuple[float, float]] = super().tickSpacing(minVal, maxVal, size)
+        return [(max(spacing, 1.0), offset) for spacing, offset in levels[:1]] if self.is_whole else levels
 
 
 class CurveItem(pg.PlotCurveItem):
@@ -58,15 +64,18 @@ class CurveItem(pg.PlotCurveItem):
 
 
 class PlotCanvas(pg.PlotWidget):
-    """Signals: `pointed(x | None)` under the mouse; `fit_wanted()` on a double click; `moved_by_hand(first, last)`."""
+    """Signals: `pointed(x | None)` under the mouse; `fit_wanted()` on a double click; `moved_by_hand(first, last)` and
+    `stretched_by_hand(bottom, top)`, ranges that a person asks for."""
 
     pointed = Signal(object)
     fit_wanted = Signal()
     moved_by_hand = Signal(float, float)
+    stretched_by_hand = Signal(float, float)
 
     def __init__(self) -> None:
         axes = {side: ValueAxis(side) for side in ("left", "bottom")}
-        super().__init__(axisItems=axes)
+        self.view = ChartView()
+        super().__init__(axisItems=axes, viewBox=self.view)
         self.setFrameShape(self.Shape.NoFrame)
         self.setObjectName("canvas")
         self.setMinimumHeight(90)
@@ -76,8 +85,8 @@ class PlotCanvas(pg.PlotWidget):
         plot.hideButtons()
         plot.disableAutoRange()
         plot.setContentsMargins(0, 2, 2, 0)
-        plot.getViewBox().setMouseEnabled(x=True, y=False)
-        plot.getViewBox().sigRangeChangedManually.connect(self._on_moved)
+        self.view.x_wanted.connect(self.moved_by_hand)
+        self.view.y_wanted.connect(self.stretched_by_hand)
         self.getAxis("left").setWidth(AXIS_WIDTH)
         for axis in axes.values():
             axis.enableAutoSIPrefix(False)
@@ -89,6 +98,7 @@ class PlotCanvas(pg.PlotWidget):
     def dress(self, palette: Palette) -> None:
         """Take on a theme's colors."""
         self.setBackground(QColor(palette.surface))
+        self.view.dress(palette)
         small = font("caption")
         small.setPixelSize(max(10, small.pixelSize() - 1))
         for side in ("left", "bottom"):
@@ -99,32 +109,42 @@ class PlotCanvas(pg.PlotWidget):
         self.getAxis("left").setGrid(150)
         self.getAxis("bottom").setGrid(90)
 
-    def show_range(self, first: float, last: float, bottom: float, top: float) -> None:
-        """Show exactly this part of the plane."""
-        view = self.getViewBox()
+    def show_range(self, first: float, last: float, bottom: float, top: float, *, held: bool = False) -> None:
+        """Show exactly this part of the plane; ``held``: a person chose its heights."""
+        view = self.view
+        view.heights_are_held = held
         if view.viewRange() != [[first, last], [bottom, top]]:
             view.setRange(xRange=(first, last), yRange=(bottom, top), padding=0, disableAutoRange=True)
 
     def pixels(self) -> int:
         """How many device-independent pixels the x range is drawn on."""
-        return max(50, round(self.getViewBox().width()))
+        return max(50, round(self.view.width()))
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self.pointed.emit(None)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            super().wheelEvent(event)
+        else:
+            event.ignore()  # the page is scrolled
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        event.ignore()  # it is whose part this is
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.RightButton:  # pyqtgraph would wait for a release that the menu gets
+            super().mousePressEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         super().mouseDoubleClickEvent(event)
         self.fit_wanted.emit()
 
     def _on_mouse_moved(self, position: object) -> None:
-        view = self.getViewBox()
+        view = self.view
         inside = view.sceneBoundingRect().contains(position)
         self.pointed.emit(view.mapSceneToView(position).x() if inside else None)
-
-    def _on_moved(self, *_: object) -> None:
-        (first, last), _y = self.getViewBox().viewRange()
-        self.moved_by_hand.emit(first, last)
 
 
 class PlotArea(QWidget):

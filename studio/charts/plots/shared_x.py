@@ -4,12 +4,10 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
 
+from studio.charts.plots.spans import Span, clamp_span, span_extents
+
 _GROWTH = 1.5
-
-
-def span_extents(extents: list[tuple[float, float]]) -> tuple[float, float] | None:
-    """From the lowest start to the highest end; None for none."""
-    return (min(low for low, _ in extents), max(high for _, high in extents)) if extents else None
+_NARROWEST = 2.0  # steps: between fewer there is nothing to be seen
 
 
 class SharedX(QObject):
@@ -31,18 +29,22 @@ class SharedX(QObject):
         self.is_following = True
         self.is_growing = True
         self._is_fitted = False
-        self._extents: list[Callable[[], tuple[float, float] | None]] = []
+        self._extents: list[Callable[[], Span | None]] = []
 
-    def add_source(self, extent: Callable[[], tuple[float, float] | None]) -> None:
+    def add_source(self, extent: Callable[[], Span | None]) -> None:
         """`extent` says from where to where one plot's data reach; None while it has none."""
         self._extents.append(extent)
 
     def follow(self) -> None:
         """Make room for new data, if the range is ours to choose."""
         extent = self._extent()
-        if extent is None or not self.is_following:
+        if extent is None:
             return
         low, high = extent
+        if not self.is_following and (self.first >= high or self.last <= low):
+            self.is_following, self._is_fitted = True, False  # what was chosen is void: the series was cut
+        if not self.is_following:
+            return
         if not self._is_fitted or not self.is_growing:
             self._set(low, high)
             self._is_fitted = True
@@ -58,11 +60,19 @@ class SharedX(QObject):
         self.follow()
 
     def move_by_hand(self, first: float, last: float) -> None:
-        """The person chose this range; it stays until `fit`."""
+        """The person chose this range; as far as there are data it stays until `fit`. To have chosen all of them is to fit."""
+        if (extent := self._extent()) is None:
+            return
+        if (missing := _NARROWEST - (last - first)) > 0:
+            first, last = first - missing / 2, last + missing / 2
+        span = clamp_span((first, last), extent)
+        if span == extent:
+            self.fit()
+            return
         self.is_following = False
-        self._set(first, last)
+        self._set(*span)
 
-    def _extent(self) -> tuple[float, float] | None:
+    def _extent(self) -> Span | None:
         return span_extents([extent for source in self._extents if (extent := source()) is not None])
 
     def _set(self, first: float, last: float) -> None:

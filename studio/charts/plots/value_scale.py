@@ -5,6 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from studio.charts.plots.spans import Span, clamp_span
+
 Floats = NDArray[np.float64]
 
 _FEWEST = 50  # samples of a noisy curve from which on its spikes can be told from the rest
@@ -24,7 +26,7 @@ class ValueScale:
 
     `hides_values` says whether the last `scaled` had to leave out values that have no logarithm, `spike` the furthest
     value that the last `fit_to` left out of the range. `landmark` is a value that is shown, too, where what is drawn lies
-    near enough to it to keep half of the height.
+    near enough to it to keep half of the height. While it `is_held`, the range is the one that a person chose.
     """
 
     def __init__(self, *, from_zero: bool = False) -> None:
@@ -35,11 +37,24 @@ class ValueScale:
         self.spike: float | None = None
         self.landmark: float | None = None
         self.bottom, self.top = 0.0, 1.0
+        self.is_held = False
         self._is_chosen = False
 
     def forget_range(self) -> None:
         """Choose afresh at the next `fit_to`."""
+        self.is_held = self._is_chosen = False
+
+    def hold(self, bottom: float, top: float, heights: Floats) -> None:
+        """The person chose this range; as far as it lies in that of ``heights``, all there are, it stays until `forget_range`. To
+        have chosen the whole of it is to see all of them, spikes and all, as more come."""
+        heights = heights[np.isfinite(heights)]
+        if len(heights) == 0:
+            return
+        whole = self._span(heights)
+        span = clamp_span((bottom, top), whole)
+        self.is_held, self.shows_spikes = span != whole, self.shows_spikes or span == whole
         self._is_chosen = False
+        self.bottom, self.top = span
 
     def scale_values(self, xs: Floats, ys: Floats) -> tuple[Floats, Floats]:
         """The points as they are drawn; on a logarithmic axis those at 0 and below are left out."""
@@ -74,7 +89,7 @@ class ValueScale:
         """Make sure that everything drawn is seen but the spikes of the noisy curves; keep the range while it all fits and
         fills half of it."""
         whole = _finite([*steady, *noisy])
-        if len(whole) == 0:
+        if len(whole) == 0 or self.is_held:
             self.spike = None
             return
         hides = not self.is_log and not self.shows_spikes
@@ -83,6 +98,18 @@ class ValueScale:
         self.spike = high if high > self.top else low if low < self.bottom else None
 
     def _show(self, heights: Floats) -> None:
+        low, high, span = self._measure(heights)
+        if self._is_chosen and self.bottom <= low and high <= self.top and span > 0.5 * (self.top - self.bottom):
+            return
+        self._is_chosen = True
+        self.bottom, self.top = self._span(heights)
+
+    def _span(self, heights: Floats) -> Span:
+        low, high, span = self._measure(heights)
+        return low - 0.08 * span, high + 0.12 * span
+
+    def _measure(self, heights: Floats) -> tuple[float, float, float]:
+        """The lowest and the highest that have to be seen, and how far they are apart, which is never nothing."""
         low, high = float(heights.min()), float(heights.max())
         if self.landmark is not None and low - (high - low) <= (at := self.place(self.landmark)) <= high + (high - low):
             low, high = min(low, at), max(high, at)
@@ -92,10 +119,7 @@ class ValueScale:
             span = max(high - low or 1.0, _SMALLEST_LOG_SPAN)
         else:
             span = max(high - low or abs(high) or 1.0, _SMALLEST_SPAN)
-        if self._is_chosen and self.bottom <= low and high <= self.top and span > 0.5 * (self.top - self.bottom):
-            return
-        self._is_chosen = True
-        self.bottom, self.top = low - 0.08 * span, high + 0.12 * span
+        return low, high, span
 
 
 def _finite(drawn: list[Floats]) -> Floats:

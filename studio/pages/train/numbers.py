@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from studio.charts.ticks import reading
 from studio.state.formats import format_metric, format_number, format_rate, metric_title
 from studio.theme import SPACING
 from studio.widgets import BigNumber, Card
@@ -87,7 +88,8 @@ class NumbersRow(Card):
         if self._losses:
             finite = [value for value in self._losses if np.isfinite(value)]
             self.loss.set_value(format_number(sum(finite) / len(finite)) if finite else "NaN")
-            self.loss.set_delta(f"{len(self._losses)}-step average" if len(self._losses) > 1 else "of 1 step")
+            last = f"last {reading(self._losses[-1])}"  # as beside its curve
+            self.loss.set_delta(f"{len(self._losses)}-step average, {last}" if len(self._losses) > 1 else "of 1 step")
         if self._monitor:
             self._show_quality()
         count = len(self._skipped)

@@ -81,3 +81,19 @@ def test_skipped_steps_that_a_resume_makes_void_are_not_counted(qtbot: QtBot) ->
     row.truncate(0)
     row.refresh()
     assert row.norm._delta.text() == ""
+
+
+def test_tile_and_legend_say_one_number_alike(qtbot: QtBot, context: AppContext) -> None:
+    page = train_page(open_window(qtbot, context))
+    rows = np.array([(step, 1, 0, 1e-3, 1.0 / step, 5.0) for step in range(1, 31)], STEP_ROW)
+    accuracy = Validated(step=30, epoch=1, metrics={"val/accuracy": 0.0979166}, improved=True)
+    page.numbers.add_rows(rows)
+    page.curves.add_rows(rows)
+    page.numbers.add_event(accuracy, "val/accuracy")
+    page.curves.add_event(accuracy)
+    page.numbers.refresh()
+    page.curves.board.refresh()
+    assert page.numbers.loss._delta.text() == "20-step average, last 0.03333"
+    assert "0.03333" in _words(page.curves.board.plot("loss"))
+    assert page.numbers.quality.value() == "9.79%"
+    assert "9.79%" in _words(page.curves.board.plot("metric"))

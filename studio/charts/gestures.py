@@ -1,0 +1,12 @@
+"""What the mouse does in charts, in words. No pyqtgraph: the window tells it, too."""
+
+GESTURES = (
+    ("Zoom into a part of a chart", "Drag"),
+    ("Move the view of a chart", "Shift+Drag"),
+    ("Zoom a chart at the pointer", "Ctrl+Wheel"),
+    ("Zoom the values alone", "Ctrl+Shift+Wheel"),
+    ("Show all of a chart", "Double click"),
+)
+"""What a gesture is for, and the gesture."""
+
+TIP = "\n".join(f"{gesture}: {purpose[0].lower()}{purpose[1:]}" for purpose, gesture in GESTURES)
