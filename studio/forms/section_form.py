@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.forms.field_row import TITLE_INDENT, FieldRow
-from studio.forms.kind_chooser import KindChooser
+from studio.forms.kinds.chooser import KindChooser, make_chooser
 from studio.forms.messages import with_titles
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, kinds, specs, table_key, table_specs
@@ -63,10 +63,7 @@ class SectionForm(Card):
             assert layout is not None
             layout.setContentsMargins(0, 0, 0, 0)
         if len(kinds(section)) > 1:
-            self.chooser = KindChooser(section, label_width)
-            self.chooser.chosen.connect(draft.set_kind)
-            self.chooser.reset_asked.connect(draft.reset)
-            self.chooser.fix_asked.connect(draft.apply)
+            self.chooser = make_chooser(draft, section, label_width)
             self.add(self.chooser)
         self._plain, self._tables, self._advanced = (in_widget(vbox(spacing=2)) for _ in range(3))
         self._more = button("Advanced", "chevron-right", "ghost")
@@ -161,7 +158,7 @@ class SectionForm(Card):
                 self._more.setChecked(True)
             owner.editor.setFocus()
         elif owner is not None:
-            owner.combo.setFocus()
+            owner.setFocus()
         return owner
 
     def unfold_for(self, path: str) -> None:

@@ -5,7 +5,9 @@ from typing import Literal
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 
-LabelRole = Literal["body", "title", "subtitle", "section", "caption", "number", "problem", "help", "field", "mono"]
+LabelRole = Literal[
+    "body", "title", "subtitle", "section", "caption", "number", "problem", "help", "field", "mono", "link"
+]
 Variant = Literal["primary", "secondary", "danger", "ghost"]
 
 

@@ -14,7 +14,8 @@ from training.config.fields import Section
 class Entry:
     """One row of the catalog.
 
-    ``config`` describes the settings; ``title`` is what a person reads, ``also`` what else it is looked for by; ``target`` is
+    ``config`` describes the settings; ``title`` is what a person reads, ``also`` what else it is looked for by,
+    ``group`` what it stands among (only of data: their modality); ``target`` is
     the "module:name" in ``training`` of the function or class that makes the thing, imported only when it is needed.
     """
 
@@ -22,6 +23,7 @@ class Entry:
     title: str
     target: str
     also: str = ""
+    group: str = ""
 
     @property
     def kind(self) -> str:

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.forms.field_row import FieldRow
 from studio.forms.fix_link import FixLink
+from studio.forms.kinds.chooser import ListChooser
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.previews.optimization_preview import OptimizationPreview
 from studio.services.notifier import Notification
@@ -28,7 +29,7 @@ def line(page: SetupPage, path: str) -> QLineEdit:
 
 def choose(page: SetupPage, section: str, kind: str) -> None:
     chooser = next(form.chooser for form in page.forms if form.section == section)
-    assert chooser is not None
+    assert isinstance(chooser, ListChooser)
     chooser.combo.setCurrentIndex(chooser.combo.findData(kind))
     chooser.combo.activated.emit(chooser.combo.currentIndex())
 

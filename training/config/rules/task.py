@@ -98,6 +98,18 @@ def offer_monitors(objective: Objective, dataset: DatasetSection) -> list[str]:
     return [f"val/{name}" for name in (*measured, "loss")]
 
 
+def find_misfits(config: RunConfig, section: str) -> dict[str, str]:
+    """The kinds of ``section`` ("model" or "objective") that do not go with the data of ``config``, whatever else it holds, each
+    with what ``task_problems`` says of it."""
+    found: dict[str, str] = {}
+    for kind, alternative in alternatives(section).items():
+        tried = config.model_copy(update={section: alternative.model_construct()})
+        wrong = (problem.message for problem in task_problems(tried) if problem.path == f"{section}.kind")
+        if why := next(wrong, ""):
+            found[kind] = why
+    return found
+
+
 def _suiting_models(dataset: DatasetSection, answers: set[str]) -> list[str]:
     """Kinds of networks for such data, best first; but for a person's own, which suits everything if it is written so."""
     suiting = [
