@@ -82,15 +82,21 @@ def compare_with_all(embeddings: Tensor, targets: Tensor) -> Iterator[tuple[Tens
         yield near, (targets[some][:, None] == targets) & ~itself
 
 
-def recall_at(embeddings: Tensor, targets: Tensor, k: int) -> Tensor:
-    """(n,): 1 for a sample that has one of its class among its k nearest others, else 0; NaN where there is no other of its
-    class. A sample of another class that is just as near counts as nearer, so embeddings that are all alike score 0."""
+def count_nearer(embeddings: Tensor, targets: Tensor) -> tuple[Tensor]:
+    """int64 (n,): how many of other classes are nearer to a sample than the nearest of its own, -1 where there is no other of its
+    class. One that is just as near counts as nearer, so embeddings that are all alike retrieve nothing."""
     found = []
     for near, same in compare_with_all(embeddings, targets):
         best = near.masked_fill(~same, -torch.inf).amax(1, keepdim=True)
-        ahead = ((near >= best) & ~same & near.isfinite()).sum(1)
-        found.append(torch.where(same.any(1), (ahead < k).float(), math.nan))
-    return torch.cat(found)
+        nearer = ((near >= best) & ~same & near.isfinite()).sum(1)
+        found.append(torch.where(same.any(1), nearer, -1))
+    return (torch.cat(found),)
+
+
+def recall_at(nearer: Tensor, k: int) -> Tensor:
+    """(n,): 1 for a sample that has one of its class among its k nearest others, else 0; NaN where there is no other of its
+    class. ``nearer`` is what ``count_nearer`` finds."""
+    return torch.where(nearer < 0, math.nan, (nearer < k).float())
 
 
 def retrieval_precision(embeddings: Tensor, targets: Tensor) -> Tensor:

@@ -19,14 +19,17 @@ def add_up(parts: Sequence[float | Tensor]) -> Tensor:
 
 
 class Metric(NamedTuple):
-    """``score`` of what ``measure`` makes of each batch, brought together by ``gather``: the mean of what numbers that gives."""
+    """``score`` of what ``measure`` makes of each batch, brought together by ``gather``: the mean of what numbers that gives.
+    ``prepare`` does to all of it what several scores have in common."""
 
     measure: Callable[[Tensor, Tensor], tuple[Tensor, ...]]
     score: Callable[..., Tensor] = torch.div
     gather: Callable[..., Tensor] = add_up
+    prepare: Callable[..., tuple[Tensor, ...]] | None = None
 
     def compute(self, measured: Iterable[Sequence[Tensor]]) -> float:
-        values = self.score(*map(self.gather, measured))
+        gathered = map(self.gather, measured)
+        values = self.score(*(self.prepare(*gathered) if self.prepare else gathered))
         return values[~values.isnan()].mean().item()
 
 

@@ -7,7 +7,7 @@ from functools import partial
 import torch
 
 from training.config.sections.embedding import Embedding
-from training.core.kept_scores import keep_embeddings, recall_at, retrieval_precision
+from training.core.kept_scores import count_nearer, keep_embeddings, recall_at, retrieval_precision
 from training.core.losses import (
     Loss,
     contrastive_loss,
@@ -33,8 +33,8 @@ def make_embedding(config: Embedding, facts: DataFacts, device: torch.device) ->
     unit, views = config.has_unit_length or None, config.view_count if config.view_count > 1 else None
     keep = bind(keep_embeddings, unit=unit)
     metrics = {
-        "recall_at_1": Metric(keep, partial(recall_at, k=1), torch.cat),
-        "recall_at_k": Metric(keep, partial(recall_at, k=config.top), torch.cat),
+        "recall_at_1": Metric(keep, partial(recall_at, k=1), torch.cat, count_nearer),
+        "recall_at_k": Metric(keep, partial(recall_at, k=config.top), torch.cat, count_nearer),
     }
     if config.ranking_metrics:
         metrics["mean_average_precision"] = Metric(keep, retrieval_precision, torch.cat)

@@ -23,7 +23,7 @@ MOST_SHOWN = 100
 
 
 class MetricSet:
-    """Metrics and tables, by name, in the form of one metric: what several of them measure or score is so but once."""
+    """Metrics and tables, by name, in the form of one metric: what several of them measure, prepare or score is so but once."""
 
     def __init__(self, metrics: Mapping[str, Metric], tables: Mapping[str, Metric]) -> None:
         self._metrics, self._tables = metrics, tables
@@ -56,15 +56,21 @@ class MetricSet:
         """0: ``evaluate`` makes NaN of it where no metric says anything."""
         parts = dict(zip(self._measures, gathered, strict=True))
         values: dict[int, Tensor] = {}
+        prepared: dict[tuple[int, int], tuple[Tensor, ...]] = {}
 
         def compute(metric: Metric) -> float:
             def score(*sums: Tensor) -> Tensor:
                 return values.setdefault(id(metric), metric.score(*sums))
 
+            def prepare(*gathered: Tensor) -> tuple[Tensor, ...]:
+                if (known := (key, id(metric.prepare))) not in prepared:
+                    prepared[known] = metric.prepare(*gathered) if metric.prepare else gathered
+                return prepared[known]
+
             key = id(metric.measure)
             columns = enumerate(zip(*parts[key], strict=True))
             measured = [[self._sums[key, place]] if (key, place) in self._sums else part for place, part in columns]
-            return metric._replace(score=score).compute(measured)
+            return metric._replace(score=score, prepare=prepare if metric.prepare else None).compute(measured)
 
         self._found = {name: compute(metric) for name, metric in self._metrics.items()}
         for metric in self._tables.values():

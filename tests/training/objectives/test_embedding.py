@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from torch.nn import functional
 
 from tests.training.objectives.passes import evaluate_batches
 from training.config.sections.embedding import Embedding
+from training.core import kept_scores
+from training.core.kept_scores import compare_with_all
 from training.facts import DataFacts
 from training.objectives import make_objective
 
@@ -233,6 +236,22 @@ def test_recall_and_precision_are_those_of_a_search(normalize: bool, monkeypatch
     assert measured["recall_at_k"] == pytest.approx(recall, abs=1e-6)
     assert measured["mean_average_precision"] == pytest.approx(precision, abs=1e-5)
     assert 0.1 < measured["recall_at_1"] < measured["recall_at_k"] < 1.0
+
+
+def test_neighbors_are_searched_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches = []
+
+    def search(embeddings: Tensor, targets: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        searches.append(len(embeddings))
+        return compare_with_all(embeddings, targets)
+
+    monkeypatch.setattr(kept_scores, "compare_with_all", search)
+    objective = make_objective(Embedding(), FACTS, CPU)
+
+    measured, _ = evaluate_batches(objective, [(drawn(40, 3).float(), drawn_classes(40))])
+
+    assert {"recall_at_1", "recall_at_k"} <= measured.keys()
+    assert searches == [40]
 
 
 def test_embeddings_that_are_all_alike_retrieve_nothing() -> None:
