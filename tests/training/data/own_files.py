@@ -6,8 +6,11 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from training.config import RunConfig
 from training.config.consent import agree
+from training.data.batching.batches import Data
 
 POINTS = '''
 import random
@@ -41,6 +44,48 @@ def build(split: str, count: int = 60, noise: float = 0.3):
     """
     return Points(count if split == "train" else count // 3, noise)
 '''
+SMALL = """
+import torch
+from torch.utils.data import Dataset
+
+
+class Small(Dataset):
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, index):
+        return torch.full((3,), float(index)), index % 2
+
+
+def build(split: str):
+    return Small() if split == "train" else None
+"""
+PAIR = "return torch.full((3,), float(index)), index % 2"
+"""The line of ``SMALL`` that makes a sample."""
+COLLATE = """
+import torch
+from torch.nn.utils.rnn import pad_sequence
+from torch.utils.data import Dataset
+
+
+class Words(Dataset):
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, index):
+        return torch.rand(1 + index % 5, 3), index % 2
+
+
+def collate_fn(samples):
+    inputs, targets = zip(*samples)
+    noise = torch.rand(())
+    return RESULT
+
+
+def build(split: str):
+    return Words() if split == "train" else None
+"""
+RESULT = "pad_sequence(inputs, batch_first=True) + 0 * noise, torch.tensor(targets)"
 
 
 def written(folder: Path, text: str, kind: str = "user_dataset", **settings: Any) -> dict[str, Any]:
@@ -64,3 +109,7 @@ def small_run(dataset: dict[str, Any], **sections: Any) -> RunConfig:
         "loader": {"workers": 0},
     }
     return RunConfig.model_validate(data | sections)
+
+
+def batches(data: Data, epoch: int) -> list[torch.Tensor]:
+    return [batch.inputs for window in data.steps(epoch) for batch in window]
