@@ -51,6 +51,7 @@ class RunCurves(QWidget):
         self._findings = 0
         self._validations: dict[str, list[tuple[float, float]]] = {}  # of each metric: steps and values
         self._shown = ""
+        self._monitor = ""
         self._set_aside: tuple[Stretch, ...] = ()
         self._marks: set[tuple[str, str]] = set()  # what is marked, and the checkpoint's folder
         self.board = MetricsBoard()
@@ -80,6 +81,7 @@ class RunCurves(QWidget):
 
     def show_config(self, config: RunConfig | None) -> None:
         """What the run's settings mean for the curves; None while they are not known."""
+        self._monitor = config.monitor if config else ""
         self.board.gradients.set_limit(clip_limit(config.loop) if config else None)
 
     def add_rows(self, rows: Rows) -> None:
@@ -97,7 +99,7 @@ class RunCurves(QWidget):
 
     def _draw_set_aside(self) -> None:
         others = [name for stretch in self._set_aside for event in stretch.validations for name in _judging(event)]
-        metric = self._shown or next(iter(others), "")
+        metric = self._shown or (self._monitor if self._monitor in others else next(iter(others), ""))
         self.board.set_faded([_lines(stretch, metric) for stretch in self._set_aside])
 
     def mark_checkpoints(self, found: Sequence[CheckpointInfo]) -> None:
@@ -154,8 +156,8 @@ class RunCurves(QWidget):
             self._validations.setdefault(name, []).append((step, float(event.metrics[name])))
         if self._shown in names:
             self.board.append("val/metric", step, float(event.metrics[self._shown]))
-        elif names and not self._shown:  # the first is the usual one of the task
-            self._show_metric(names[0])
+        elif names and not self._shown:  # the first is the usual one of the task, where none of them decides
+            self._show_metric(self._monitor if self._monitor in names else names[0])
 
     def _show_metric(self, name: str) -> None:
         self._shown = name

@@ -9,6 +9,7 @@ from training.catalog.entries import entry
 from training.config.describe import describe
 from training.config.run import RunConfig
 from training.config.sections.multi_task import MultiTask
+from training.config.sections.objective import OwnLoss
 from training.data_report import DataSummary
 from training.system.untrusted import escape_unprintable
 
@@ -59,7 +60,7 @@ def _target(config: RunConfig, report: DataSummary | None) -> str:
         return _join_targets([str(name) for name in chosen], len(chosen))
     if report is not None and report.target in ("values", "labels"):
         return _join_targets(report.classes, report.class_count)
-    if report is not None and report.target in ("class", "mask"):
+    if report is not None and report.target in ("class", "mask") and task != "embedding":
         classes = f"{report.class_count:,} classes"
         each = " for each pixel" if task == "segmentation" else ""
         return f"{classes}{each}" if chosen is None else f"last column, {classes}"
@@ -74,14 +75,20 @@ def _join_targets(names: Sequence[str], count: int) -> str:
 
 
 def _model(config: RunConfig) -> str:
-    name, path = getattr(config.model, "name", None), getattr(config.model, "path", None)
-    own = name or (PurePath(str(path).replace("\\", "/")).name if path else "")
-    return escape_unprintable(str(own), _LONGEST) if own else entry("model", config.model.kind).title
+    own = str(getattr(config.model, "name", None) or _own_file(config.model))
+    return escape_unprintable(own, _LONGEST) if own else entry("model", config.model.kind).title
+
+
+def _own_file(section: object) -> str:
+    """The name of a file that the person wrote; "" where none is named."""
+    path = getattr(section, "path", None)
+    return PurePath(str(path).replace("\\", "/")).name if path else ""
 
 
 def _loss(config: RunConfig) -> str:
     loss = next((spec for spec in describe(type(config.objective)) if spec.name == "loss"), None)
-    title = entry("objective", config.objective.kind).title
+    own = _own_file(config.objective) if isinstance(config.objective, OwnLoss) else ""
+    title = escape_unprintable(own, _LONGEST) if own else entry("objective", config.objective.kind).title
     if loss is None or isinstance(config.objective, MultiTask):  # whose setting is for targets that are numbers alone
         return title
     return loss.label(getattr(config.objective, loss.name))

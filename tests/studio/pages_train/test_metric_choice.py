@@ -1,4 +1,4 @@
-"""The plot of a metric: the usual one first, any other by choice, and nothing of a stretch that was trained anew."""
+"""The plot of a metric: the one that decides or the usual one first, any other by choice, and nothing of a stretch that was trained anew."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 from studio.panels.run_curves import RunCurves
 from studio.services.app_settings import AppSettings
 from studio.services.settings import SettingsStore
+from training.config import parse_config
 from training.events import Validated
 
 
@@ -52,6 +53,14 @@ def test_the_first_metric_is_shown_and_another_by_choice(curves: RunCurves) -> N
     assert drawn(curves, 10) == (10, 0.5)
     validate(curves, 30, loss=0.25, mean_iou=0.8, accuracy=0.9375)
     assert drawn(curves, 30) == (30, 0.9375)
+
+
+def test_the_metric_that_decides_is_shown_where_one_does(curves: RunCurves) -> None:
+    for monitor, shown in (("val/f1", 0.75), ("val/loss", 0.5), ("auto", 0.5)):
+        curves.clear()
+        curves.show_config(parse_config({"checkpoints": {"monitor": monitor}}))
+        validate(curves, 10, loss=1.0, accuracy=0.5, f1=0.75)
+        assert drawn(curves, 10) == (10, shown)
 
 
 def test_a_single_metric_is_the_title(curves: RunCurves) -> None:

@@ -86,6 +86,22 @@ _TABULAR: dict[str, Any] = {
             0,
             "diamonds.csv → cut, price and 1 more · Tabular MLP · AdamW, OneCycleLR 1e-3 · Multi-task",
         ),
+        (
+            {"dataset": {"kind": "blobs"}, "model": {"kind": "mlp"}, "objective": {"kind": "embedding"}},
+            make_report(),
+            0,
+            "Blobs → embedding · MLP · AdamW, OneCycleLR 1e-3 · Supervised contrastive",
+        ),
+        (
+            {
+                "dataset": {"kind": "spiral"},
+                "model": {"kind": "mlp"},
+                "objective": {"kind": "user_loss", "path": "losses/focal.py"},
+            },
+            None,
+            0,
+            "Spiral → class · MLP · AdamW, OneCycleLR 1e-3 · focal.py",
+        ),
         ({}, None, 0, "Synthetic shapes → class · Small CNN · AdamW, OneCycleLR 1e-3 · Cross-entropy"),
         (
             {"model": {"kind": "torchvision", "name": "resnet18"}},
