@@ -72,7 +72,10 @@ def test_the_command_writes_table_page_and_figures(tmp_path: Path, capsys: Captu
     assert told["report"] == str(tmp_path / "wrong-order.html")
     rows = json.loads((tmp_path / "wrong-order.json").read_text())
     assert [row["harmed"] for row in rows] == [True] * 8
+    assert {len(row["wrong"]) for row in rows} == {6}  # seeds 0 to 5
     page = (tmp_path / "wrong-order.html").read_text()
+    assert "chosen so that its mistake does harm" in page
+    assert "chosen so that its mistake does harm" in (tmp_path / "wrong-order.md").read_text()
     assert page.count("<pre>") == 16
     assert (tmp_path / "wrong-order.md").read_text().count("```python") == 9
 
