@@ -113,6 +113,7 @@ ACTIONS = (
     Action("page_setup", "Setup", "View", "setup", "Ctrl+1", lambda context: context.show_page("setup")),
     Action("page_train", "Train", "View", "train", "Ctrl+2", lambda context: context.show_page("train")),
     Action("page_runs", "Runs", "View", "runs", "Ctrl+3", lambda context: context.show_page("runs")),
+    Action("rail", "Fold or unfold the navigation", "View", "sidebar", "Ctrl+B"),
     Action("help", "Help", "Help", "help", "F1"),
     Action("getting_started", "Getting started", "Help", "play"),
     Action("glossary", "Glossary", "Help", "list"),

@@ -16,6 +16,7 @@ from studio.identity import APP_NAME
 logger = logging.getLogger(__name__)
 
 THEMES = ("system", "light", "dark")
+RAILS = ("auto", "open", "folded")  # the words beside the icons of the areas: where there is room, always, never
 
 
 class AppSettings(NamedTuple):
@@ -23,6 +24,7 @@ class AppSettings(NamedTuple):
 
     theme: str = "system"
     page: str = "setup"
+    rail: str = "auto"
     geometry: str = ""  # QWidget.saveGeometry() in base64
     engine_python: str = ""
     engine_in_process: bool = False

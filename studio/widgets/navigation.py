@@ -1,22 +1,28 @@
 """The rail at the left of the window: one item per area, exactly one of them current."""
 
-from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap
-from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.theme import RADIUS, SPACING, Tone, font, icon, set_property, theme
+from studio.widgets.buttons import icon_button
 from studio.widgets.labels import label
-from studio.widgets.layouts import STRETCH, empty, hbox, vbox
+from studio.widgets.layouts import STRETCH, fill, hbox, vbox
 
 _BY_KEYBOARD = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
+_WIDTH = 196
+_FOLDED_WIDTH = 61  # an icon with as much room on both sides as it has above and below
 
 
 class RailItem(QAbstractButton):
-    """Icon, word, and at the right a dot."""
+    """Icon, word, and at the right a dot; folded, the icon with the dot at its corner."""
 
-    def __init__(self, icon_name: str, text: str) -> None:
+    def __init__(self, icon_name: str, text: str, tooltip: str) -> None:
         super().__init__()
+        self._tooltip = tooltip
+        self._folded = False
+        self.setToolTip(tooltip)
         self.setText(text)
         self.setAccessibleName(text)
         self.setCheckable(True)
@@ -30,7 +36,14 @@ class RailItem(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         width = 40 + self.fontMetrics().horizontalAdvance(self.text()) + 40
-        return QSize(width, max(36, self.fontMetrics().height() + 16))
+        return QSize(40 if self._folded else width, max(36, self.fontMetrics().height() + 16))
+
+    def set_folded(self, folded: bool) -> None:
+        """Only the icon, or the word, too; folded, the tool tip begins with the word."""
+        self._folded = folded
+        self.setToolTip(": ".join(filter(None, (self.text() if folded else "", self._tooltip))))
+        self.updateGeometry()
+        self.update()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         # A ring is for those who came by the keyboard; after a click or at the start it only looks like a fault.
@@ -57,7 +70,8 @@ class RailItem(QAbstractButton):
         area = self.rect().adjusted(10, (self.height() - side) // 2, 0, 0)
         area.setSize(QSize(side, side))
         (self._lit if self.isChecked() else self._plain).paint(painter, area)
-        self._paint_text(painter)
+        if not self._folded:
+            self._paint_text(painter)
         self._paint_mark(painter)
 
     def _paint_text(self, painter: QPainter) -> None:
@@ -73,40 +87,66 @@ class RailItem(QAbstractButton):
         if self.dot is not None:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(palette.tone(self.dot)))
-            painter.drawEllipse(QRectF(self.width() - 20, (self.height() - 8) / 2, 8, 8))
+            left, top = (28, 5) if self._folded else (self.width() - 20, (self.height() - 8) / 2)
+            painter.drawEllipse(QRectF(left, top, 8, 8))
 
 
 class NavigationRail(QFrame):
-    """A column of items. Signals: `current_changed(key)` when another item becomes current."""
+    """A column of items. Signals: `current_changed(key)` when another item becomes current; `fold_asked()` when a person
+    wants it folded to its icons, or unfolded."""
 
     current_changed = Signal(str)
+    fold_asked = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.setAccessibleName("Areas")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._items: dict[str, RailItem] = {}
-        self._header = hbox(spacing=10, margins=(8, 2, 8, 14))
+        self._folded = False
+        self._fold = icon_button("sidebar", "", clicked=self.fold_asked)
+        self._fold.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Tab comes to the areas; folding has a shortcut
+        self._name = label("")
+        self._name.setProperty("role", "brand")
+        self._header = hbox(spacing=10, margins=(8, 2, 0, 14))
         self._top, self._bottom = QVBoxLayout(), QVBoxLayout()
         for part in (self._top, self._bottom):
             part.setSpacing(2)
-        vbox(self._header, self._top, STRETCH, self._bottom, parent=self, spacing=0, margins=(10, 14, 11, 12))
+        parts = (self._header, self._top, STRETCH, self._bottom)
+        self._column = vbox(*parts, parent=self, spacing=0, margins=(10, 14, 11, 12))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
-        self.setMinimumWidth(196)
+        self.set_folded(False)
 
     def set_header(self, image: QPixmap, title: str) -> None:
         """The program's mark and name above the items."""
-        empty(self._header)
-        mark, name = QLabel(), label(title)
+        mark = QLabel()
         mark.setPixmap(image)
-        name.setProperty("role", "brand")
-        self._header.addWidget(mark)
-        self._header.addWidget(name, 1)
+        self._name.setText(title)
+        fill(self._header, mark, (self._name, 1), self._fold)
+        self.set_folded(self._folded)
+
+    @property
+    def folded(self) -> bool:
+        """Whether only the icons are shown."""
+        return self._folded
+
+    def set_folded(self, folded: bool) -> None:
+        """Show only the icons, or the words, too."""
+        self._folded = folded
+        self.setFixedWidth(_FOLDED_WIDTH if folded else self._full_width())
+        self._name.setVisible(not folded and self._name.parent() is not None)
+        self._header.setDirection(QBoxLayout.Direction.TopToBottom if folded else QBoxLayout.Direction.LeftToRight)
+        self._header.setContentsMargins(*((6, 2, 0, 10) if folded else (8, 2, 0, 14)))
+        words = "Show the names of the areas (Ctrl+B)" if folded else "Show only the icons of the areas (Ctrl+B)"
+        self._fold.setToolTip(words)
+        self._fold.setAccessibleName(words)
+        for item in self._items.values():
+            item.set_folded(folded)
 
     def add_item(self, key: str, icon_name: str, text: str, *, tooltip: str = "") -> None:
         """Append an area; the first becomes current."""
-        item = RailItem(icon_name, text)
-        item.setToolTip(tooltip)
+        item = RailItem(icon_name, text, tooltip)
+        item.set_folded(self._folded)
         item.toggled.connect(lambda checked: self._on_toggled(key, checked))
         self._items[key] = item
         self._top.addWidget(item)
@@ -152,6 +192,17 @@ class NavigationRail(QFrame):
             self._go_to(items[0 if event.key() == Qt.Key.Key_Home else -1])
         else:
             super().keyPressEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.set_folded(self._folded)  # words of another size need another width
+
+    def _full_width(self) -> int:
+        left, _, right, _ = self._column.getContentsMargins()
+        beside_name = self._header.sizeHint().width() if not self._name.isHidden() else 0
+        needed = [beside_name, *(item.sizeHint().width() for item in self._items.values())]
+        return max(_WIDTH, max(needed) + left + right)
 
     def _on_toggled(self, key: str, checked: bool) -> None:
         if checked:

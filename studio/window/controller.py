@@ -65,6 +65,7 @@ class MainController(QObject):
                 "report": self._report_problem,
                 "log": lambda: reveal(log_folder()),
                 "about": lambda: AboutDialog(window).exec(),
+                "rail": rail.fold_asked.emit,
                 "quit": window.close,
             },
         )

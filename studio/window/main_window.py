@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, QRectF, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QColor, QHideEvent, QIcon, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtGui import QCloseEvent, QColor, QHideEvent, QIcon, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QStackedWidget, QToolButton, QWidget
 
 from studio import identity
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from studio.state.context import AppContext
     from studio.window.controller import MainController
 
+_NARROW = 1100  # pixels: in a window of less, the words of the rail would cost the forms or their preview
 _ON_SCREEN = 16  # milliseconds from the first drawing until the screen shows it
 
 
@@ -49,6 +50,7 @@ class MainWindow(QMainWindow):
         self.status = StatusStrip()
         self._lay_out()
         self.rail.current_changed.connect(self.show_page)
+        self.rail.fold_asked.connect(self.toggle_rail)
         settings.changed.connect(lambda changed: self.theme_choice.set_current(changed.theme))
         self.theme_choice.current_changed.connect(lambda mode: settings.update(theme=mode))
         self.setMinimumSize(900, 600)
@@ -78,8 +80,7 @@ class MainWindow(QMainWindow):
         self.theme_choice.set_current(self._settings.get().theme)
         self.menu_button = icon_button("menu", "All commands")
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        foot = in_widget(hbox(self.theme_choice, STRETCH, self.menu_button))
-        self.rail.add_footer(foot)
+        self.rail.add_footer(in_widget(hbox(self.theme_choice, STRETCH, self.menu_button)))
         self._outline = PageOutline()
         self.stack.addWidget(self._outline)
         right = QWidget()
@@ -92,6 +93,25 @@ class MainWindow(QMainWindow):
         if not geometry or not self.restoreGeometry(QByteArray.fromBase64(geometry.encode())):
             self.resize(1280, 800)
 
+    @Slot()
+    def _fold_rail(self) -> None:
+        """As the person chose; where they did not, the words are there in a window that has room for them. Notices stand in
+        the rail, where they cover nothing: it is open while there is one."""
+        chosen = self._settings.get().rail
+        folded = chosen == "folded" or (chosen != "open" and self.width() < _NARROW)
+        folded = folded and not (self._controller is not None and self._controller.toasts.occupied)
+        self.theme_choice.setVisible(not folded)
+        if folded != self.rail.folded:
+            self.rail.set_folded(folded)
+
+    @Slot()
+    def toggle_rail(self) -> None:
+        """Fold the rail to its icons, or unfold it; a choice that says what the width says lets the width choose again."""
+        folded = not self.rail.folded
+        by_width = self.width() < _NARROW
+        self._settings.update(rail="auto" if folded == by_width else "folded" if folded else "open")
+        self._fold_rail()
+
     def furnish(self, context: AppContext) -> None:
         """Bring the window to life, with the page that was chosen by now; others are built when they are first shown."""
         from studio.window.controller import MainController
@@ -100,6 +120,7 @@ class MainWindow(QMainWindow):
         self._controller = controller = MainController(context, self, self.rail)
         self._drops = DropOverlay(self, context, self._take_dropped)
         self._column.insertWidget(0, controller.notices)
+        controller.toasts.occupied_changed.connect(self._fold_rail)
         self.menu_button.setMenu(controller.actions.menu(self.menu_button))
         self.status.follow(context)
         context.page_requested.connect(self.show_page)
@@ -147,6 +168,10 @@ class MainWindow(QMainWindow):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._tell_shown()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fold_rail()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

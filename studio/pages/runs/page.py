@@ -60,7 +60,7 @@ _NOTHING = (
 _NO_MATCH = ("No run matches", "Search for other words, or choose another status.", "Show all runs")
 _ROW_HEIGHT = 38
 _ROWS_BESIDE_DETAIL = 5
-_LEFT_OUT_BELOW = {STEP: 860, DATASET: 860, MODEL: 860, DURATION: 860, SIZE: 1150}  # pixels of the page's width
+_LEAST_NAME = 170  # pixels; where there are less, the table scrolls sideways instead of leaving columns out
 _LEAST_WIDTHS = {STATUS: 100, BEST: 80, LOSS: 84, STEP: 92, DATASET: 92, MODEL: 92, STARTED: 92, DURATION: 92, SIZE: 80}
 
 
@@ -108,7 +108,7 @@ class RunsPage(QWidget):
         table.setItemDelegateForColumn(LOSS, SparklineDelegate(SPARK_ROLE, table))
         header = table.horizontalHeader()
         header.setHighlightSections(False)
-        header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
+        table.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
         table.setTabKeyNavigation(False)
         return table
 
@@ -193,12 +193,23 @@ class RunsPage(QWidget):
     @Slot()
     def _update_count(self) -> None:
         shown, total = self.model.rowCount(), len(self._context.library.runs)
-        for column, least in _LEAST_WIDTHS.items():  # none is cut; the name takes what is left
-            needed = max(self.table.sizeHintForColumn(column), self.table.horizontalHeader().sectionSizeHint(column))
-            self.table.setColumnWidth(column, max(least, needed))
+        self._fit_columns()
         self.table.setVisible(shown > 0)
         self.no_match.setVisible(shown == 0)
         self.count.setText(f"{total:,}" if shown == total else f"{shown:,} of {total:,}")
+
+    def _fit_columns(self) -> None:
+        """None is cut; the name takes what is left, and the rest lies beyond the edge where that would be too little."""
+        header, left = self.table.horizontalHeader(), self.table.viewport().width()
+        for column, least in _LEAST_WIDTHS.items():
+            width = max(least, self.table.sizeHintForColumn(column), header.sectionSizeHint(column))
+            self.table.setColumnWidth(column, width)
+            left -= width
+        cramped = left < _LEAST_NAME
+        mode = QHeaderView.ResizeMode.Interactive if cramped else QHeaderView.ResizeMode.Stretch
+        header.setSectionResizeMode(NAME, mode)
+        if cramped:
+            self.table.setColumnWidth(NAME, _LEAST_NAME)
 
     @Slot()
     def _show_all(self) -> None:
@@ -213,8 +224,7 @@ class RunsPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        for column, width in _LEFT_OUT_BELOW.items():
-            self.table.setColumnHidden(column, event.size().width() < width)
+        QTimer.singleShot(0, self, self._fit_columns)  # once the table has its new width
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -12,7 +12,7 @@ from studio.forms.section_form import SectionForm
 from studio.theme import SPACING
 from studio.widgets import STRETCH, hbox, in_widget, vbox
 
-_SIDE_BY_SIDE = 900  # narrower than this the preview goes below the forms
+_SIDE_BY_SIDE = 800  # narrower than this the preview goes below the forms
 
 
 class FittingArea(QScrollArea):

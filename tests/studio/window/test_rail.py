@@ -1,0 +1,90 @@
+"""The rail folds to its icons where the window is narrow, or where a person wants it to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QToolButton
+from pytestqt.qtbot import QtBot
+
+from studio.pages.runs.page import RunsPage
+from studio.pages.setup.page import SetupPage
+from studio.state.context import AppContext
+from studio.state.runs.run_table import DATASET, DURATION, MODEL, STEP
+from studio.window.main_window import MainWindow
+from tests.studio.window_driver import open_window
+from training.config import RunConfig
+from training.runs.folder import create_run
+
+
+def fold_button(window: MainWindow) -> QToolButton:
+    return next(button for button in window.rail.findChildren(QToolButton) if "of the areas" in button.toolTip())
+
+
+def test_a_narrow_window_folds_the_rail_so_that_form_and_preview_stand_side_by_side(
+    qtbot: QtBot, context: AppContext
+) -> None:
+    window = open_window(qtbot, context, "setup")
+    page = window.page("setup")
+    assert isinstance(page, SetupPage)
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: not window.rail.folded and window.rail.width() >= 190)
+    for size in ((900, 600), (1000, 640)):
+        window.resize(*size)
+        qtbot.waitUntil(lambda: window.rail.folded and window.rail.width() < 70)
+        form, preview = page.panels[0].forms[0], page.panels[0].preview
+        qtbot.waitUntil(lambda: preview.mapTo(page, preview.rect().topLeft()).x() > form.width())  # noqa: B023
+        assert preview.mapTo(window, preview.rect().topRight()).x() < window.width()
+    assert window.rail._items["setup"].toolTip().startswith("Setup: ")  # the word that is not to be read is to be had
+
+
+def test_what_a_person_chose_is_kept_and_chosen_back_lets_the_width_decide(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "setup")
+    window.resize(1280, 800)
+    qtbot.mouseClick(fold_button(window), Qt.MouseButton.LeftButton)
+    assert (window.rail.folded, context.settings.get().rail) == (True, "folded")
+    next_window = MainWindow(context.settings)
+    qtbot.addWidget(next_window)
+    next_window.show()
+    assert next_window.rail.folded
+    qtbot.keyClick(window, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)
+    assert (window.rail.folded, context.settings.get().rail) == (False, "auto")
+    window.resize(900, 600)
+    qtbot.waitUntil(lambda: window.rail.folded)
+    qtbot.mouseClick(fold_button(window), Qt.MouseButton.LeftButton)
+    assert (window.rail.folded, context.settings.get().rail) == (False, "open")
+
+
+def test_a_folded_rail_opens_for_a_notice_which_would_cover_the_page_elsewhere(
+    qtbot: QtBot, context: AppContext
+) -> None:
+    window = open_window(qtbot, context, "setup")
+    window.resize(900, 600)
+    qtbot.waitUntil(lambda: window.rail.folded)
+    context.notifier.notify("A word.", "warning")
+    assert not window.rail.folded
+    window.controller.toasts.dismiss_all()
+    assert window.rail.folded
+
+
+def test_a_narrow_window_keeps_every_column_of_the_runs_reachable(
+    qtbot: QtBot, context: AppContext, config: Callable[..., RunConfig], workspace: Path
+) -> None:
+    create_run(workspace, config())
+    window = open_window(qtbot, context, "runs")
+    page = window.page("runs")
+    assert isinstance(page, RunsPage)
+    table, header = page.table, page.table.horizontalHeader()
+    qtbot.waitUntil(lambda: page.model.rowCount() == 1 and table.isVisible())
+    for size in ((900, 600), (1000, 640)):
+        window.resize(*size)
+        qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() > 0)
+        table.horizontalScrollBar().setValue(table.horizontalScrollBar().maximum())
+        for column in (STEP, DATASET, MODEL, DURATION):
+            assert not table.isColumnHidden(column)
+            shown = header.sectionViewportPosition(column) + header.sectionSize(column)
+            assert 0 < shown <= table.viewport().width()
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
