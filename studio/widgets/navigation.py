@@ -199,10 +199,10 @@ class NavigationRail(QFrame):
             self.set_folded(self._folded)  # words of another size need another width
 
     def _full_width(self) -> int:
-        left, _, right, _ = self._column.getContentsMargins()
+        margins = self._column.contentsMargins()
         beside_name = self._header.sizeHint().width() if not self._name.isHidden() else 0
         needed = [beside_name, *(item.sizeHint().width() for item in self._items.values())]
-        return max(_WIDTH, max(needed) + left + right)
+        return max(_WIDTH, max(needed) + margins.left() + margins.right())
 
     def _on_toggled(self, key: str, checked: bool) -> None:
         if checked:
