@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from PySide6.QtCore import QItemSelection, Qt, Slot
-from PySide6.QtWidgets import QAbstractItemView, QGridLayout, QListView, QStackedLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStackedLayout, QWidget
 
 from studio.actions.checkpoints import export_checkpoint
 from studio.actions.files import reveal
-from studio.actions.runs import resume_from
 from studio.engine.state import LIVE, RunAction, RunState, is_enabled
 from studio.panels.delegates import CheckpointDelegate
+from studio.panels.resume_button import ResumeButton
 from studio.panels.set_aside_lines import SetAsideLines
 from studio.state.context import AppContext
 from studio.state.runs.checkpoint_list import CHECKPOINT_ROLE, READING, CheckpointListModel
 from studio.state.runs.way_on import START_OVER, way_on
-from studio.theme import SPACING, set_property
-from studio.widgets import Card, button, icon_button, label
+from studio.theme import set_property
+from studio.widgets import Card, button, dress_button, icon_button, label, vbox
 from training.runs.folder import RunFolder
-from training.runs.records.manifest import CheckpointInfo
+from training.runs.records.manifest import BEST, LAST, CheckpointInfo
 
-EXPORT_BEST = "Write the best model to a file for use elsewhere"
-_GO_ON = "Continue this run from the chosen checkpoint"
-_LONGER = "To train longer, press Branch and raise Epochs."
+_EXPORT_BEST = "Write the best model to a file for use elsewhere"
+_EXPORT_CHOSEN = "Write the selected checkpoint's model to a file for use elsewhere"
 
 
 class CheckpointPanel(Card):
@@ -35,7 +33,9 @@ class CheckpointPanel(Card):
         self._context = context
         self._run_state = RunState.IDLE
         self._done_at: int | None = None  # the step at which the run completed
-        self._picked = ""  # the name of the one chosen by the person; until then the newest one is selected
+        self._picked = (
+            ""  # the name of the one chosen by the person; until then the best one is selected, or else the last
+        )
         self._selecting = False
         self.model = CheckpointListModel(context.background, self)
         self.view = QListView()
@@ -53,23 +53,20 @@ class CheckpointPanel(Card):
         self._stack = QStackedLayout(self._list)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self.view)
-        self._export_best = button("Export best", "export", tooltip=EXPORT_BEST, clicked=self.export_best)
-        self._resume = button(
-            "Resume", "resume", tooltip=_GO_ON, clicked=lambda: self._with_chosen(partial(resume_from, context, self))
+        self.resume = ResumeButton(context)  # lies in the head of the page
+        self.branch = button(
+            "Branch", "branch", tooltip="Start a new run from the selected checkpoint, with other settings"
         )
-        self._branch = button(
-            "Branch", "branch", tooltip="Start a new run from the chosen checkpoint, with other settings"
-        )
-        self._export = button("Export", "export", tooltip="Write the chosen checkpoint's model to a file")
+        self.export = button("Export best", "export")
         self._reveal = icon_button("folder", "Show the checkpoint's folder")
         self.add_action(self._reveal)
-        self.add((self._list, 1), self._lay_out_buttons())
+        self.add((self._list, 1), vbox(self.branch, self.export))
         self.set_aside = SetAsideLines(context, self.view)
         self.add(self.set_aside)
         self.view.selectionModel().selectionChanged.connect(self._on_selected)
         self.model.refreshed.connect(self._on_refreshed)
-        self._export.clicked.connect(lambda: self._with_chosen(partial(export_checkpoint, context, self)))
-        self._branch.clicked.connect(lambda: self._with_chosen(context.branch_from))
+        self.export.clicked.connect(lambda: self._with_chosen(self._export_it))
+        self.branch.clicked.connect(lambda: self._with_chosen(context.branch_from))
         self._reveal.clicked.connect(lambda: self._with_chosen(lambda _folder, info: reveal(info.path)))
         context.start_problem_changed.connect(self._update_buttons)
         self._update_buttons()
@@ -112,26 +109,17 @@ class CheckpointPanel(Card):
         rows = self.view.selectionModel().selectedRows()
         return rows[0].data(CHECKPOINT_ROLE) if rows else None
 
-    @Slot()
-    def export_best(self) -> None:
-        """Export the checkpoint labeled best."""
-        info = self.model.find_labeled("best")
-        if info is not None and self.model.folder is not None:
-            export_checkpoint(self._context, self, self.model.folder, info, best=True)
+    def _export_it(self, folder: RunFolder, info: CheckpointInfo) -> None:
+        export_checkpoint(self._context, self, folder, info, best=self._follows_best(info))
+
+    def _follows_best(self, info: CheckpointInfo) -> bool:
+        """Whether it is selected for being the best one, and not by the person."""
+        return not self._picked and BEST in info.labels
 
     def _with_chosen(self, act: Callable[[RunFolder, CheckpointInfo], object]) -> None:
         info, folder = self.find_chosen(), self.model.folder
         if info is not None and folder is not None:
             act(folder, info)
-
-    def _lay_out_buttons(self) -> QWidget:
-        host = QWidget()
-        grid = QGridLayout(host)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(SPACING.s)
-        for at, made in enumerate((self._resume, self._branch, self._export, self._export_best)):
-            grid.addWidget(made, at // 2, at % 2)
-        return host
 
     def _why_empty(self) -> str:
         """What stands in the place of the list."""
@@ -152,8 +140,7 @@ class CheckpointPanel(Card):
             row = self.model.row_of(self._picked)
             if row is None:  # nothing picked, or the picked one was pruned
                 self._picked = ""
-                newest = self.model.find_labeled("last") or self.model.checkpoints[0]
-                row = self.model.row_of(newest.name) or 0
+                row = self.model.row_of((self.model.find_labeled(BEST) or self._find_last()).name) or 0
             self._selecting = True
             self.view.setCurrentIndex(self.model.index(row))
             self._selecting = False
@@ -170,13 +157,23 @@ class CheckpointPanel(Card):
     def _update_buttons(self) -> None:
         self._empty.setText(self._why_empty())
         info, state = self.find_chosen(), self._run_state
-        chosen, free = info is not None, not self._context.start_problem()
-        done = info is not None and info.step == self._done_at
-        self._resume.setEnabled(chosen and free and not done and is_enabled(RunAction.RESUME, state))
-        self._resume.setToolTip(f"The run is complete at step {self._done_at:,}. {_LONGER}" if done else _GO_ON)
-        self._branch.setEnabled(chosen and is_enabled(RunAction.BRANCH, state))
-        self._export.setEnabled(chosen and is_enabled(RunAction.EXPORT, state))
+        there = info is not None
+        last = self._find_last() if self.model.checkpoints else None
+        self.resume.show_ways(self.model.folder, state, self._done_at, last, info)
+        self.branch.setText(f"Branch from step {info.step:,}" if info else "Branch")
+        self.branch.setEnabled(there and is_enabled(RunAction.BRANCH, state))
+        self.export.setEnabled(there and is_enabled(RunAction.EXPORT, state))
         why_not = self.model.why_no_best
-        self._export_best.setEnabled(not why_not and is_enabled(RunAction.EXPORT, state))
-        self._export_best.setToolTip(why_not or EXPORT_BEST)
-        self._reveal.setEnabled(chosen)
+        if info is None or self._follows_best(info):
+            text, tip = f"Export best (step {info.step:,})" if info else "Export best", why_not or _EXPORT_BEST
+        else:
+            text, tip = f"Export step {info.step:,}", _EXPORT_CHOSEN
+            if why_not and not self._picked:
+                tip = f"{why_not} This is the last one."
+        self.export.setText(text)
+        self.export.setToolTip(tip)
+        dress_button(self.export, "export", "primary" if state is RunState.COMPLETED else "secondary")
+        self._reveal.setEnabled(there)
+
+    def _find_last(self) -> CheckpointInfo:
+        return self.model.find_labeled(LAST) or self.model.checkpoints[0]

@@ -24,12 +24,10 @@ class OutcomeBanner(QWidget):
     """Says why a run failed, was cut off, ended early or left no checkpoint; hidden while there is nothing to say.
 
     Signals:
-        resume_asked(): go on from the last checkpoint, or from the beginning where there is none.
         apply_asked(Mapping): go on with the settings that the failure proposes.
         delete_asked(): remove a run that left nothing to go on from.
     """
 
-    resume_asked = Signal()
     apply_asked = Signal(object)
     delete_asked = Signal()
 
@@ -37,6 +35,7 @@ class OutcomeBanner(QWidget):
         super().__init__()
         self._banner: Banner | None = None
         self._way = RESUME
+        self.proposes = False  # whether settings are proposed to go on with
         self._log = QPlainTextEdit(readOnly=True)
         self._log.setFont(font("mono"))
         self._log.setMaximumHeight(150)
@@ -50,12 +49,11 @@ class OutcomeBanner(QWidget):
         state: RunState,
         final: Event | None,
         death: EngineDeath | None = None,
-        can_resume: bool = True,
         config: RunConfig | None = None,
         way: WayOn = RESUME,
     ) -> None:
-        """Say what ``state`` means; ``final`` is the run's last event, ``death`` how its engine ended, ``can_resume``
-        whether the ``way`` on is offered here, ``config`` what a proposal is compared with."""
+        """Say what ``state`` means; ``final`` is the run's last event, ``death`` how its engine ended, ``config``
+        what a proposal is compared with, ``way`` how the run goes on."""
         self._clear()
         self._way = way
         lost = way is START_OVER
@@ -64,27 +62,25 @@ class OutcomeBanner(QWidget):
             words = (f"{final.reason} {final.advice}".strip(), way.kept if lost else "", proposal)
             text = "\n".join(part for part in words if part)
             fix = final.fix if proposal else {}
-            self._say("danger", "The run failed", text, final.log, can_resume, fix)
+            self._say("danger", "The run failed", text, final.log, fix)
         elif state is RunState.STOPPED and isinstance(final, Stopped) and (final.reason or lost):
             text = " ".join(part for part in (final.reason, way.kept if lost else "") if part)
-            self._say("info", "The run was stopped", text, "", False)
+            self._say("info", "The run was stopped", text)
         elif state is RunState.INTERRUPTED:
             text = (
                 str(death)
                 if death
                 else "The training process exited unexpectedly: the computer was switched off, or it was killed."
             )
-            self._say(
-                "warning", "The run was interrupted", f"{text} {way.kept}", death.log if death else "", can_resume
-            )
+            self._say("warning", "The run was interrupted", f"{text} {way.kept}", death.log if death else "")
         elif state is RunState.COMPLETED and isinstance(final, Completed):
             if final.reason.startswith(STOPPED_EARLY):
-                self._say("info", "Stopped early by its own rule", final.reason, "", False)
+                self._say("info", "Stopped early by its own rule", final.reason)
             elif final.reason.startswith(REACHED):
-                self._say("info", "Reached its target", final.reason, "", False)
+                self._say("info", "Reached its target", final.reason)
 
     def _say(
-        self, tone: Tone, title: str, text: str, log: str, can_resume: bool, fix: Mapping[str, JsonValue] | None = None
+        self, tone: Tone, title: str, text: str, log: str = "", fix: Mapping[str, JsonValue] | None = None
     ) -> None:
         self._banner = Banner(tone, title, text, closable=False)
         if log:
@@ -96,11 +92,7 @@ class OutcomeBanner(QWidget):
         anew = self._way is START_OVER
         if anew:
             self._banner.add_action("Delete", self.delete_asked.emit)
-        if can_resume:
-            way_on = self._banner.add_action(
-                self._way.verb, self.resume_asked.emit, variant="secondary" if fix else "primary"
-            )
-            way_on.setToolTip(self._way.tooltip)
+        self.proposes = bool(fix)
         if fix:
             apply = APPLY_ANEW if anew else APPLY
             self._banner.add_action(apply, lambda: self.apply_asked.emit(fix), variant="primary")
@@ -116,6 +108,7 @@ class OutcomeBanner(QWidget):
             self._banner.setParent(None)
             self._banner.deleteLater()
             self._banner = None
+        self.proposes = False
         self._log.clear()
         self._log.hide()
         self.hide()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from studio.widgets.bars import Bar, BarList
-    from studio.widgets.buttons import Hint, Segmented, button, icon_button, wrap_tooltip
+    from studio.widgets.buttons import Hint, Segmented, button, dress_button, icon_button, wrap_tooltip
     from studio.widgets.cards import Card, scroll_area
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
     from studio.widgets.inputs import ComboBox, PathEdit, PathMode, take_keyboard
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "bars": ("Bar", "BarList"),
-    "buttons": ("Hint", "Segmented", "button", "icon_button", "wrap_tooltip"),
+    "buttons": ("Hint", "Segmented", "button", "dress_button", "icon_button", "wrap_tooltip"),
     "cards": ("Card", "scroll_area"),
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
     "inputs": ("ComboBox", "PathEdit", "PathMode", "take_keyboard"),

@@ -36,16 +36,23 @@ def button(
 ) -> QPushButton:
     """A push button; the icon takes the color that fits the variant."""
     made = QPushButton(text)
-    set_variant(made, variant)
     made.setCursor(Qt.CursorShape.PointingHandCursor)
-    if icon_name:
-        made.setIcon(icon(icon_name, _ICON_ROLES[variant]))
-        made.setIconSize(QSize(20, 16))  # the image is square: the rest is the gap before the text
+    dress_button(made, icon_name, variant)
     made.setToolTip(tooltip)
     made.setAutoDefault(False)
     if clicked is not None:
         made.clicked.connect(clicked)
     return made
+
+
+def dress_button(made: QPushButton, icon_name: str, variant: Variant) -> None:
+    """Make a button louder or quieter; its icon takes the color that fits."""
+    set_variant(made, variant)
+    if icon_name:
+        made.setIcon(icon(icon_name, _ICON_ROLES[variant]))
+        made.setIconSize(
+            QSize(20 if made.text() else 16, 16)
+        )  # the image is square: the rest is the gap before the text
 
 
 def icon_button(icon_name: str, name: str, *, clicked: Slot | None = None) -> QToolButton:

@@ -64,7 +64,7 @@ def test_start_pause_stop_resume_and_export(
     context.notifier.notified.connect(heard.append)
     monkeypatch.setattr(ExportDialog, "exec", lambda _: QDialog.DialogCode.Accepted)
     context.settings.update(export_folder=str(tmp_path))
-    page.checkpoints.export_best()
+    page.checkpoints.export.click()
     qtbot.waitUntil(lambda: heard[-1:] != [] and heard[-1].tone in ("success", "danger"), timeout=LONG)
     assert heard[-1].tone == "success", heard[-1].text
     assert "Loaded again, it answers as the model does." in heard[-1].text

@@ -28,7 +28,7 @@ from studio.state.context import AppContext
 from studio.state.formats import format_metric, metric_title
 from studio.state.runs.run_library import RunSummary
 from studio.state.runs.run_reading import RunReader, RunReading
-from studio.state.runs.way_on import RESUME, way_on
+from studio.state.runs.way_on import way_on
 from studio.theme import SPACING, set_role
 from studio.widgets import (
     STRETCH,
@@ -76,17 +76,12 @@ class RunDetail(QWidget):
         self._reader: RunReader | None = None
         self._report: DataReport | None = None  # what the run told of its data
         self._parameters = 0
-        self._way = RESUME
         self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._name, "title")
         self._pill = StatusPill()
         self._what = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._what, "help")
         self._facts = label("", "help", wrap=True)
-        self.resume = button(RESUME.verb, "resume", tooltip=RESUME.tooltip)
-        self.branch = button(
-            "Branch", "branch", tooltip="Start a new run from the best checkpoint, with other settings"
-        )
         self.watch = button("Watch", "eye", tooltip="Show this run on the Train page")
         self.open = icon_button("folder", "Open the run's folder")
         self.delete = icon_button("trash", "Move this run to the trash")
@@ -116,14 +111,8 @@ class RunDetail(QWidget):
         self._pill.set_status(*status_words(run.status))
         self._facts.setText(_facts(run))
         record = run.record
-        self._way = way_on(run.folder)
-        self.outcome.show_outcome(
-            state,
-            _final(record, state),
-            can_resume=False,
-            config=_config_of(run) if record.fix else None,
-            way=self._way,
-        )
+        proposed_for = _config_of(run) if record.fix else None
+        self.outcome.show_outcome(state, _final(record, state), config=proposed_for, way=way_on(run.folder))
         done_at = record.step if state is RunState.COMPLETED else None
         self.checkpoints.set_run(run.folder, state, done_at)
         if another:
@@ -148,9 +137,8 @@ class RunDetail(QWidget):
         return self._run
 
     def _lay_out(self) -> None:
-        title = hbox(
-            (self._name, 1), self._pill, self.resume, self.branch, self.watch, self.open, self.delete, self.close_button
-        )
+        ways = self.checkpoints.resume, self.watch, self.open, self.delete, self.close_button
+        title = hbox((self._name, 1), self._pill, *ways)
         head = Card()
         head.add(title, self._what, self._facts)
         charts = Card()
@@ -174,19 +162,15 @@ class RunDetail(QWidget):
         vbox(head, self.outcome, (TwoColumns(main, side, side_width=_SIDE), 1), parent=self, spacing=SPACING.m)
 
     def _connect(self) -> None:
-        self.branch.clicked.connect(self._on_branch_clicked)
         self.watch.clicked.connect(self._with_run(lambda run: self._context.watch(run.folder.path)))
         self.open.clicked.connect(self._with_run(lambda run: reveal(run.folder.path)))
         self.delete.clicked.connect(self._with_run(lambda run: delete_run(self._context, run.folder)))
-        self.resume.clicked.connect(self._with_run(lambda run: self._context.resume(run.folder.path)))
         self.outcome.apply_asked.connect(self._apply)
         self.outcome.delete_asked.connect(self.delete.click)
         self._profile_view.apply_asked.connect(self._apply)
         self.curves.checkpoint_clicked.connect(self.checkpoints.choose)
         self.checkpoints.set_aside.shown.connect(self._show_set_aside)
-        self.checkpoints.model.refreshed.connect(self._update_buttons)
         self.checkpoints.model.refreshed.connect(self._mark_checkpoints)
-        self._context.start_problem_changed.connect(self._update_buttons)
 
     def _with_run(self, act: Callable[[RunSummary], object]) -> Callable[[], None]:
         def call() -> None:
@@ -200,25 +184,12 @@ class RunDetail(QWidget):
         if self._run is not None:
             apply_fix(self._context, self, fix, self._run.folder, _config_of(self._run))
 
-    @Slot()
-    def _on_branch_clicked(self) -> None:
-        best = self.checkpoints.model.find_labeled("best") or next(iter(self.checkpoints.model.checkpoints), None)
-        if self._run is not None and best is not None:
-            self._context.branch_from(self._run.folder, best)
-
-    @Slot()
     def _update_buttons(self) -> None:
         if self._run is None:
             return
-        problem, status = self._context.start_problem(), self._run.status
-        working = status in AT_WORK
+        working = self._run.status in AT_WORK
         self.watch.setVisible(working)
         self.watch.setEnabled(not self._context.engine.training)
-        self.resume.setVisible(not working and status != "completed")
-        self.resume.setEnabled(not problem)
-        self.resume.setText(self._way.verb)
-        self.resume.setToolTip(problem or self._way.tooltip)
-        self.branch.setEnabled(not working and bool(self.checkpoints.model.checkpoints))
         self.delete.setEnabled(not working)
 
     def _on_read(self, reading: RunReading) -> None:

@@ -119,6 +119,7 @@ class RunsPage(QWidget):
         self._split.setHandleWidth(SPACING.m)
         self._split.addWidget(in_widget(vbox((self.table, 1), (self.no_match, 1))))
         self._area = scroll_area(self.detail)
+        self._area.setAccessibleName("Selected run")
         self._area.hide()
         self._split.addWidget(self._area)
         self._split.setCollapsible(1, False)

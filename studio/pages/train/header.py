@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QWidget
 
 from studio.engine.state import ENDED, RunAction, RunState, is_enabled
-from studio.panels.checkpoint_panel import EXPORT_BEST
 from studio.panels.run_words import STATE_WORDS
 from studio.state.formats import format_rate
 from studio.state.runs.live_run import LiveRun, summary_of
-from studio.state.runs.way_on import RESUME, way_on
 from studio.theme import SPACING, icon, set_property, set_role
 from studio.widgets import Card, ElidedLabel, ProgressLine, StatusPill, button, hbox, label
 from training.control import Command
@@ -28,21 +26,17 @@ _TONES = {
 
 
 class RunHeader(Card):
-    """Name, state, progress, and Pause, Stop, Save, Validate.
+    """Name, state, progress, and Pause, Stop, Save, Validate; beside them ``resume``, which is there for a run that ended.
 
     Signals:
         asked(Command): a button was pressed.
-        resume_asked(): go on with the run that ended.
-        export_asked(): write the best model to a file.
         settings_asked(): show what the run was told.
     """
 
     asked = Signal(object)
-    resume_asked = Signal()
-    export_asked = Signal()
     settings_asked = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, resume: QWidget) -> None:
         super().__init__()
         self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._name, "title")
@@ -57,8 +51,7 @@ class RunHeader(Card):
         self.stop = button("Stop", "stop", "danger", tooltip="End the run; it can be resumed (Ctrl+.)")
         self.save = button("Save now", "save", tooltip="Write a checkpoint after this step (Ctrl+S)")
         self.validate = button("Validate now", "check", tooltip="Measure the validation set after this step")
-        self.resume = button(RESUME.verb, "resume", "primary", tooltip=RESUME.tooltip)
-        self.export = button("Export best", "export", "primary", tooltip=EXPORT_BEST)
+        self.resume = resume
         self._paused = False
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._buttons = QHBoxLayout()
@@ -69,9 +62,6 @@ class RunHeader(Card):
         """Take name, state and progress from ``run``."""
         config = run.config()
         self._name.setText(config.name if config else run.title or (run.folder.id if run.folder else ""))
-        way = way_on(run.folder)
-        self.resume.setText(way.verb)
-        self.resume.setToolTip(way.tooltip)
         self.show_what(run)
         self.show_state(run.state)
         self.show_progress(run.state, run.progress)
@@ -81,11 +71,6 @@ class RunHeader(Card):
         self.what.setText(summary_of(run))
         self.what.setVisible(bool(self.what.text()))
         self.settings.setVisible(run.folder is not None and run.config() is not None)
-
-    def show_best(self, why_not: str) -> None:
-        """Whether there is a best checkpoint to export; else ``why_not``."""
-        self.export.setEnabled(not why_not)
-        self.export.setToolTip(why_not or EXPORT_BEST)
 
     def show_owner(self, process: int | None) -> None:
         """Say that another process than this window's engine works on the run; None takes the words away."""
@@ -105,9 +90,12 @@ class RunHeader(Card):
         ended = state in ENDED
         for made in (self.pause, self.stop, self.save, self.validate):
             made.setVisible(not ended)
-        self.resume.setVisible(state is RunState.STOPPED)  # after a failure the banner offers it
-        self.export.setVisible(state is RunState.COMPLETED)
         self._make_room_for_name()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:  # a button has other words
+            self._make_room_for_name()
+        return super().event(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -147,7 +135,7 @@ class RunHeader(Card):
         set_property(self.stop, "hasMenu", True)
         words = hbox((self._name, 1), self._pill)
         self._buttons.setSpacing(SPACING.s)
-        for made in (self.resume, self.export, self.pause, self.stop, self.save, self.validate):
+        for made in (self.resume, self.pause, self.stop, self.save, self.validate):
             self._buttons.addWidget(made)
         self._row.setSpacing(SPACING.l)
         self._row.addLayout(words, 1)
@@ -159,8 +147,6 @@ class RunHeader(Card):
         self.pause.clicked.connect(self._on_pause_clicked)
         self.save.clicked.connect(lambda: self.asked.emit(Command.SAVE))
         self.validate.clicked.connect(lambda: self.asked.emit(Command.VALIDATE))
-        self.resume.clicked.connect(self.resume_asked)
-        self.export.clicked.connect(self.export_asked)
         self.settings.clicked.connect(self.settings_asked)
 
     @Slot()

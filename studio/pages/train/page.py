@@ -62,12 +62,12 @@ class TrainPage(QWidget):
         super().__init__(parent)
         self._context = context
         self._live = context.live
-        self.header = RunHeader()
+        self.checkpoints = CheckpointPanel(context)
+        self.header = RunHeader(self.checkpoints.resume)
         self.numbers = NumbersRow()
         self.outcome = OutcomeBanner()
         self.findings = FindingList()
         self.curves = RunCurves(context.settings)
-        self.checkpoints = CheckpointPanel(context)
         self.boundary = BoundaryCard(context)
         self.evaluation = EvaluationCard(context.background)
         self.records = StepRecords(context, self)
@@ -92,6 +92,7 @@ class TrainPage(QWidget):
         screen = in_widget(vbox(*above, self.profile, self.system, spacing=SPACING.m))
         parts, layers = self.records.parts, self.records.layers
         self._content = FirstScreen(screen, parts, self.boundary, self.evaluation, layers)
+        self._content.setAccessibleName("Training run")
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._content)
@@ -109,10 +110,7 @@ class TrainPage(QWidget):
         self.empty.action_triggered.connect(context.start_sample)
         live.asked.connect(self._on_asked)
         self.header.asked.connect(live.ask)
-        self.header.resume_asked.connect(self._resume)
-        self.header.export_asked.connect(self.checkpoints.export_best)
         self.header.settings_asked.connect(lambda: show_settings(context, self))
-        self.outcome.resume_asked.connect(self._resume)
         self.outcome.apply_asked.connect(self._apply)
         self.outcome.delete_asked.connect(self._delete)
         self.findings.apply_asked.connect(self._apply)
@@ -253,11 +251,6 @@ class TrainPage(QWidget):
         QTimer.singleShot(0, self, lambda: self._content.ensureWidgetVisible(self.profile))  # once it is laid out
 
     @Slot()
-    def _resume(self) -> None:
-        if self._live.folder is not None:
-            self._context.resume(self._live.folder.path)
-
-    @Slot()
     def _delete(self) -> None:
         if self._live.folder is not None:
             delete_run(self._context, self._live.folder)
@@ -279,7 +272,6 @@ class TrainPage(QWidget):
     def _show_checkpoints(self) -> None:
         model = self.checkpoints.model
         self.curves.mark_checkpoints(model.checkpoints)
-        self.header.show_best(model.why_no_best)
         self.numbers.show_best(not model.why_no_best or not model.checkpoints, self._live.state in LIVE)
 
     @Slot()
@@ -290,7 +282,8 @@ class TrainPage(QWidget):
     def _show_outcome(self) -> None:
         final = self._live.history.final if self._live.history else None
         live = self._live
-        self.outcome.show_outcome(live.state, final, live.death, config=live.config(), way=way_on(live.folder))
+        self.outcome.show_outcome(live.state, final, live.death, live.config(), way_on(live.folder))
+        self.checkpoints.resume.set_primary(live.state is not RunState.COMPLETED and not self.outcome.proposes)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

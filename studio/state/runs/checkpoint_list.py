@@ -73,11 +73,7 @@ class CheckpointListModel(QAbstractListModel):
         """Why there is no best one to export, as a sentence; "" where there is one."""
         if self._folder is not None and not self.loaded:
             return READING
-        return (
-            ""
-            if self.find_labeled(BEST)
-            else f"{NO_BEST[0].upper()}{NO_BEST[1:]}. Choose another one and press Export."
-        )
+        return "" if self.find_labeled(BEST) else f"{NO_BEST[0].upper()}{NO_BEST[1:]}."
 
     def row_of(self, name: str) -> int | None:
         """The row of a checkpoint by its folder's name."""

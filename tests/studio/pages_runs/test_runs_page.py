@@ -219,7 +219,7 @@ def test_the_buttons_of_the_checkpoints_stay_beside_the_charts(
     page.choose(run_id)
     detail = page.detail
     qtbot.waitUntil(lambda: detail.evaluation.isVisible() and detail.evaluation.height() > 400)
-    qtbot.waitUntil(lambda: detail.checkpoints._branch.isVisible() and detail.checkpoints._branch.y() < 400)
+    qtbot.waitUntil(lambda: detail.checkpoints.branch.isVisible() and detail.checkpoints.branch.y() < 400)
     assert detail.checkpoints.height() < 420
 
 
@@ -236,11 +236,11 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_is_started_over_from_
     qtbot.waitUntil(lambda: not context.start_problem())  # the engine's end was told, too
     assert page.detail.outcome._banner is not None
     assert page.detail.outcome._banner.accessibleName().endswith("it was killed. No checkpoint was saved.")
-    assert page.detail.resume.text() == "Start over"
+    assert page.detail.checkpoints.resume.main.text() == "Start over"
     qtbot.waitUntil(lambda: page.detail.checkpoints._empty.text() == "No checkpoint was saved.")
     seen: list[RunState] = []
     context.live.state_changed.connect(seen.append)
-    click(qtbot, page.detail.resume)
+    click(qtbot, page.detail.checkpoints.resume.main)
     assert seen[0] is RunState.STARTING
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED and not context.engine.training)
     run = context.live.folder
@@ -278,9 +278,9 @@ def test_branching_opens_the_setup_page(qtbot: QtBot, context: AppContext, confi
     listed(qtbot, page, ["completed"])
     context.show_page("runs")
     page.choose(run_id)
-    qtbot.waitUntil(page.detail.checkpoints._export_best.isEnabled)
-    assert "The run is complete at step 40." in page.detail.checkpoints._resume.toolTip()
-    click(qtbot, page.detail.branch)
+    qtbot.waitUntil(page.detail.checkpoints.export.isEnabled)
+    assert "The run is complete at step 40." in page.detail.checkpoints.resume.main.toolTip()
+    click(qtbot, page.detail.checkpoints.branch)
     assert window.rail.current() == "setup"
     assert context.branch is not None
     assert context.branch.checkpoint.step == 40
@@ -341,6 +341,6 @@ def test_a_run_at_work_can_be_watched_but_not_deleted(qtbot: QtBot, context: App
     page.choose(page.model._runs[0].id)
     qtbot.waitUntil(lambda: page.detail.isVisible())
     assert not page.detail.delete.isEnabled()
-    assert not page.detail.resume.isVisible()
+    assert not page.detail.checkpoints.resume.isVisible()
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)

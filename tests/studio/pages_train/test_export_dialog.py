@@ -37,7 +37,7 @@ def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_fille
         dialog.reject()
 
     answer_next_export(look)
-    click(qtbot, page.header.export)
+    click(qtbot, page.checkpoints.export)
     qtbot.waitUntil(lambda: len(seen) == 2)
     assert seen[0] == (False, reason)
     assert seen[1][0]

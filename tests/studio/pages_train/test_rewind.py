@@ -63,7 +63,9 @@ def go_back(qtbot: QtBot, page: TrainPage, step: int, answer: str) -> list[str]:
     qtbot.waitUntil(lambda: page.checkpoints.model.row_of(f"step-{step:08d}") is not None)
     page.checkpoints.choose(f"step-{step:08d}")
     asked = answer_next_question(qtbot, answer)
-    click(qtbot, page.checkpoints._resume)
+    resume = page.checkpoints.resume
+    qtbot.waitUntil(lambda: resume.selected.isEnabled() and resume.more.isEnabled())
+    resume.selected.trigger()
     return asked
 
 
@@ -130,7 +132,7 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
     qtbot.waitUntil(lambda: faded_steps(board, "lr") == [list(range(20, first + 1))])
     assert attempts(context) == [0, 20]
 
-    click(qtbot, page.header.resume)  # from the last one: at once, and what is set aside stays so
+    click(qtbot, page.checkpoints.resume.main)  # from the last one: at once, and what is set aside stays so
     third = stopped_beyond(qtbot, context, page, second + 1)
     assert live_steps(page.curves) == list(range(1, third + 1))
     assert faded_steps(board, "lr") == [list(range(20, first + 1))]
@@ -197,13 +199,17 @@ def test_without_a_best_checkpoint_none_is_exported_as_the_best(
 ) -> None:
     page = train_page(open_window(qtbot, context))
     folder = RunFolder(whole_run(qtbot, context, config(epochs=3)))
-    panel, header = page.checkpoints, page.header
-    qtbot.waitUntil(lambda: panel._export_best.isEnabled() and header.export.isEnabled())
+    panel = page.checkpoints
+    qtbot.waitUntil(lambda: panel.export.text() == "Export best (step 60)" and panel.export.isEnabled())
     assert "best" in page.numbers.quality._delta.text()
     write_labels(folder, {"last": checkpoint_name(60)})  # as after going back to before the best
     panel.refresh()
-    qtbot.waitUntil(lambda: not panel._export_best.isEnabled() and not header.export.isEnabled())
-    assert panel._export.isEnabled()
-    for made in (panel._export_best, header.export):
-        assert made.toolTip().startswith("No checkpoint is the best one now: ")
+    qtbot.waitUntil(lambda: panel.export.text() == "Export step 60")
+    assert panel.export.isEnabled()
+    assert panel.export.toolTip().startswith("No checkpoint is the best one now: ")
+    assert panel.export.toolTip().endswith(" This is the last one.")
+    panel.choose("step-00000020")
+    assert panel.export.text() == "Export step 20"
+    assert panel.branch.text() == "Branch from step 20"
+    assert "best" not in panel.export.toolTip()
     assert page.numbers.quality._delta.text() == "at step 60"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.actions.export_dialog import ExportDialog
@@ -81,12 +81,15 @@ def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, con
     click(qtbot, header.save)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) >= 1)
     qtbot.waitUntil(lambda: "%" in page.numbers.quality.value())
-    assert not page.checkpoints._resume.isEnabled()
+    assert not header.resume.isVisible()
     header.stop.menu().actions()[0].trigger()
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training)
     assert header.resume.isVisible()
     assert not header.pause.isVisible()
-    qtbot.waitUntil(page.checkpoints._resume.isEnabled)
+    resume = page.checkpoints.resume
+    assert header.resume is resume
+    qtbot.waitUntil(lambda: resume.main.text() == "Resume from last" and resume.main.isEnabled())
+    assert resume.more.isVisible()
     assert figures(page) == []
     assert page.system.device.text() == "cpu"
 
@@ -107,7 +110,7 @@ def test_a_run_is_seen_whole_in_a_window_of_usual_size(
 
 
 def test_buttons_go_below_a_name_that_has_no_room_beside_them(qtbot: QtBot) -> None:
-    live, header = LiveRun(), RunHeader()
+    live, header = LiveRun(), RunHeader(QWidget())
     qtbot.addWidget(header)
     live.expect("lab")
     header.show_run(live)
@@ -143,10 +146,11 @@ def test_a_run_stopped_without_saving_is_started_over_or_deleted(
         assert page.outcome._banner is not None
         assert page.outcome._banner.accessibleName() == "The run was stopped. No checkpoint was saved."
         assert page.checkpoints._empty.text() == "No checkpoint was saved."
-        assert page.header.resume.text() == "Start over"
-        assert "from its beginning" in page.header.resume.toolTip()
+        assert page.checkpoints.resume.main.text() == "Start over"
+        assert "from its beginning" in page.checkpoints.resume.main.toolTip()
+        assert not page.checkpoints.resume.more.isVisible()
         assert not window.controller.actions.actions["resume"].isEnabled()  # it goes on from the last checkpoint
-        click(qtbot, page.header.resume)
+        click(qtbot, page.checkpoints.resume.main)
         qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
         assert page.outcome.isHidden()
         assert context.live.folder == folder
@@ -167,14 +171,15 @@ def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
     context.start_run(config(epochs=3))
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 3)
-    qtbot.waitUntil(lambda: not page.checkpoints._resume.isEnabled())  # nothing is left after the last one
+    main = page.checkpoints.resume.main
+    qtbot.waitUntil(lambda: main.isVisible() and not main.isEnabled())  # nothing is left after the last one
     told = "The run is complete at step 60. To train longer, press Branch and raise Epochs."
-    assert page.checkpoints._resume.toolTip() == told
+    assert main.toolTip() == told
     assert not window.controller.actions.actions["resume"].isEnabled()
     page.checkpoints.choose("step-00000020")
-    qtbot.waitUntil(page.checkpoints._resume.isEnabled)
+    qtbot.waitUntil(lambda: main.text() == "Resume from step 20 …" and main.isEnabled())
     answer_next_question(qtbot, HERE)
-    click(qtbot, page.checkpoints._resume)
+    click(qtbot, main)
     qtbot.waitUntil(lambda: context.live.state is not RunState.COMPLETED)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     curve = page.curves.board.plot("loss")._curves["train/loss"].series.raw
@@ -186,14 +191,16 @@ def test_a_failed_run_says_why_and_offers_to_go_on(qtbot: QtBot, context: AppCon
     context.start_run(config("fails"))
     qtbot.waitUntil(lambda: page.outcome.isVisible())
     buttons = {button.text(): button for button in page.outcome.findChildren(QPushButton)}
-    assert set(buttons) == {"Show log", "Copy", "Delete", "Start over", "Apply and start"}
+    assert set(buttons) == {"Show log", "Copy", "Delete", "Apply and start"}
     click(qtbot, buttons["Copy"])
     copied = QApplication.clipboard().text()
     assert "Oh no: the numbers ran out. Buy more numbers.\nNo checkpoint was saved." in copied
     assert "line 2" in copied
     click(qtbot, buttons["Show log"])
     qtbot.waitUntil(lambda: not context.start_problem())
-    click(qtbot, buttons["Start over"])
+    main = page.checkpoints.resume.main
+    assert main.text() == "Start over"
+    click(qtbot, main)
     qtbot.waitUntil(lambda: context.live.state is not RunState.FAILED)
     assert not page.outcome.isVisible()
     qtbot.waitUntil(lambda: context.live.state is RunState.FAILED and not context.engine.training)
@@ -299,7 +306,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
         dialog.export.click()
 
     answer_next_export(answer)
-    click(qtbot, page.header.export)
+    click(qtbot, page.checkpoints.export)
     qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard))
     assert proposed == [folder.exports / "lab-step-40-safetensors"]
     assert "Loaded again, it answers as the model does." in heard[-1].text
@@ -313,7 +320,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
         dialog.reject()
 
     answer_next_export(turn_away)
-    page.checkpoints.export_best()
+    click(qtbot, page.checkpoints.export)
     assert proposed[1] == tmp_path  # the last one used
     assert len(heard) == said
 
@@ -322,7 +329,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
         dialog.export.click()
 
     answer_next_export(want_script)
-    page.checkpoints.export_best()
+    click(qtbot, page.checkpoints.export)
     qtbot.waitUntil(lambda: heard[-1].title == "Script written")
     assert "same initial weights" in heard[-1].text
 
@@ -331,14 +338,14 @@ def test_a_page_made_late_shows_the_whole_run(qtbot: QtBot, context: AppContext,
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     page = train_page(open_window(qtbot, context, "runs"))
-    assert not page.header.export.isEnabled()  # whether there is a best one is not known before the list is read
-    assert page.header.export.toolTip() == page.checkpoints._export_best.toolTip() == "Reading the checkpoints …"
-    qtbot.waitUntil(page.header.export.isEnabled)
+    export = page.checkpoints.export
+    assert not export.isEnabled()  # whether there is a best one is not known before the list is read
+    assert export.toolTip() == "Reading the checkpoints …"
+    qtbot.waitUntil(export.isEnabled)
     curve = page.curves.board.plot("loss")._curves["train/loss"].series.raw
     assert list(curve.x) == list(range(1, 41))
-    assert page.header.export.isVisible()
-    qtbot.waitUntil(page.checkpoints._export_best.isEnabled)
-    assert "The run is complete at step 40." in page.checkpoints._resume.toolTip()
+    assert export.text() == "Export best (step 40)"
+    assert "The run is complete at step 40." in page.checkpoints.resume.main.toolTip()
 
 
 def test_an_ordinary_end_needs_no_banner(qtbot: QtBot) -> None:

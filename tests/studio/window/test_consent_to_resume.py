@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
@@ -94,7 +93,7 @@ def test_runs_asks_too_and_not_for_code_that_is_another_now(
     page = runs_page(window)
     qtbot.waitUntil(lambda: page.model.rowCount() == 1, timeout=10000)
     page.choose(folder.id)
-    resume = next(button for button in page.detail.findChildren(QPushButton) if button.text() == "Resume")
+    resume = page.detail.checkpoints.resume.main
     qtbot.waitUntil(resume.isEnabled, timeout=10000)
     shown = answer_next_dialog(qtbot, ConsentDialog, "Trust and run")
     resume.click()
