@@ -21,6 +21,7 @@ ORDER = (
     "scores",
     "kept_scores",
     "replace_file",
+    "sample_draws",
     "readers.toys",
     "readers.idx_reading",
     "readers.image_reading",
@@ -29,5 +30,6 @@ ORDER = (
     "readers.byte_pairs",
     "readers.text_reading",
     "readers.prepared_reading",
+    "readers.own_samples",
 )
 """The modules in the order in which they are best read."""

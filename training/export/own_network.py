@@ -1,17 +1,18 @@
-"""A person's own network in an export: their file as it is, beside what calls it."""
+"""A person's own network, loss or Dataset in an export: their file as it is, beside what calls it."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
 
+from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.objective import OwnLoss
 from training.config.sections.user_file import UserFile
 from training.errors import InputError
 from training.facts import DataFacts
 from training.models.own.user_file import arguments_of
 from training.objectives.own_loss import arguments_of as loss_arguments
-from training.own_code.run_file import text_of
+from training.own_code.run_file import chosen_arguments, text_of
 from training.tutorial.literals import ONE_LINE, call, keywords
 
 
@@ -46,6 +47,13 @@ def write_own_loss(config: OwnLoss, code: Path | None, outputs: int, words: str)
     built = call("build", keywords(**loss_arguments(config, signature, outputs)), ONE_LINE)
     making = f'    loss = {built}\n    return loss.to(device) if hasattr(loss, "to") else loss\n'
     return f"# {words}\n{signature.text.strip()}\n\n\ndef make_loss(device):\n{making}"
+
+
+def write_own_dataset(config: OwnDataSection, code: Path | None, words: str) -> str:
+    """The file of a Dataset below a comment of ``words``, and the function ``make_dataset`` that returns what trains."""
+    signature = text_of(config, "dataset", code)
+    built = call("build", keywords(split="train", **chosen_arguments(config, signature)), ONE_LINE)
+    return f"# {words}\n{signature.text.strip()}\n\n\ndef make_dataset():\n    return {built}\n"
 
 
 def _draws_without_torch(text: str) -> bool:

@@ -14,6 +14,7 @@ from torch import nn
 
 import training
 from training.config.rules.schedule_problems import goes_by_epochs
+from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.objective import OwnLoss
 from training.config.sections.schedule import OneCycle, ScheduleSection
 from training.config.sections.user_file import UserFile
@@ -24,14 +25,14 @@ from training.data.augment import Augmenter
 from training.errors import InputError, TrainingError, format_bytes
 from training.export.bundle import SAMPLES, ExportBundle
 from training.export.check_eval import has_same_evaluation
-from training.export.listings.data_listing import data_name
+from training.export.listings.data_listing import data_name, has_same_draws
 from training.export.listings.listing import render_script
 from training.export.listings.optimizer_listing import has_same_freezing
-from training.export.listings.prepared_tensors import is_prepared, read_size, refuse_large
+from training.export.listings.prepared_tensors import draws_anew, is_prepared, read_size, refuse_large
 from training.export.listings.rows_listing import has_same_rows
 from training.export.listings.teacher_listing import has_same_teacher, render_teacher, teacher_bytes
 from training.export.listings.weights_listing import has_same_beginning, has_same_state
-from training.export.own_network import write_own_loss, write_own_module
+from training.export.own_network import write_own_dataset, write_own_loss, write_own_module
 from training.export.place import make_parents, remove_made
 from training.export.source import SecondFile, import_source, module_beside
 from training.models import make_model
@@ -141,7 +142,7 @@ def _is_ours(out: Path) -> bool:
 
 
 def render_beside(bundle: ExportBundle, file: str) -> list[SecondFile]:
-    """What the script ``file`` imports: a person's own network, and the teacher of a run that distills."""
+    """What the script ``file`` imports: a person's own network, loss and Dataset, and the teacher of a run that distills."""
     found, config = [], bundle.config.model
     if isinstance(config, UserFile):
         words = f"The network that {prose(file)} trains. {MARK}{training.__version__}: below are its own words."
@@ -153,6 +154,11 @@ def render_beside(bundle: ExportBundle, file: str) -> list[SecondFile]:
         words = f"The loss that {prose(file)} minimizes. {MARK}{training.__version__}: below are its own words."
         text = write_own_loss(objective, code, bundle.objective.outputs, words)
         found.append(SecondFile(module_beside("loss", file), text, "make_loss"))
+    dataset = bundle.config.dataset
+    if isinstance(dataset, OwnDataSection) and draws_anew(bundle.config):
+        words = f"The Dataset that {prose(file)} trains on. {MARK}{training.__version__}: below are its own words."
+        text = write_own_dataset(dataset, bundle.run.dataset_code_file, words)
+        found.append(SecondFile(module_beside("dataset", file), text, "make_dataset"))
     if bundle.teacher is not None:
         found.append(render_teacher(bundle, file))
     return found
@@ -185,6 +191,7 @@ def _compare(bundle: ExportBundle, script: ModuleType) -> float:
     order = counter_rng.permutation(config.seed, 1, _TRIED_STEPS)
     _require(torch.equal(script.permutation(config.seed, 1, _TRIED_STEPS), order), "order of samples")
     _require(has_same_rows(bundle, script), "data")
+    _require(has_same_draws(bundle, script), "drawn samples")
     _require(_has_same_augmentation(bundle, script), "augmentation")
     _require(_has_same_rates(bundle, script), "learning rates")
     _require(has_same_freezing(bundle, script, model, ours), "frozen parts")

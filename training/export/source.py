@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from training.export.network_listing import Network
 
 _IMPORTS = """
-import argparse, gzip, hashlib, json, math, os, re, sys, unicodedata, zlib
+import argparse, gzip, hashlib, json, math, os, random, re, sys, unicodedata, zlib
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -28,6 +28,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache, partial
+from numbers import Number
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO, Literal, NamedTuple, Self, TypedDict

@@ -15,10 +15,11 @@ from training import catalog
 from training.config.rules.signature import FUNCTION
 from training.config.sections.objective import OwnLoss
 from training.core.losses import Loss, sum_own
+from training.core.readers.own_samples import describe_kind
 from training.errors import InputError, TrainingError
 from training.facts import DataFacts
 from training.objectives.objective import Objective
-from training.own_code.run_file import chosen_arguments, describe_kind, explain_faults, read_agreed, run_file
+from training.own_code.run_file import chosen_arguments, explain_faults, read_agreed, run_file
 from training.own_code.user_rng import preserve_rng, set_user_seed
 from training.system.untrusted import escape_unprintable
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import torch
-
 from training.config.rules.signature import Signature, read_signature, signature_of
 from training.config.sections.own_file import OwnFile, argument_problems, explain_distrust
 from training.errors import ConfigError, InputError, Problem
@@ -131,10 +129,3 @@ def place_of(error: BaseException) -> tuple[str, int] | None:
         if is_own(str(frame.f_globals.get("__name__", ""))):
             return frame.f_code.co_filename, line
     return None
-
-
-def describe_kind(value: Any) -> str:
-    """``a tensor of 3 x 4``, ``a list``, ``nothing``"""
-    if isinstance(value, torch.Tensor):
-        return f"a tensor of {' x '.join(map(str, value.shape)) or 'a single number'}"
-    return f"a {type(value).__name__}" if value is not None else "nothing"

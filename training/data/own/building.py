@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,15 +9,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-import torch
 from torch.utils.data import IterableDataset
 
 from training.config.rules.signature import FUNCTION, Signature
+from training.core.readers.own_samples import describe_kind
+from training.core.sample_draws import draw_apart, seed_sample
 from training.errors import InputError
-from training.own_code.run_file import describe_kind, explain_faults, run_file, tell_fault
+from training.own_code.run_file import explain_faults, run_file, tell_fault
 from training.own_code.torch_modes import preserve_modes
-from training.own_code.user_rng import preserve_rng
 from training.system.untrusted import escape_unprintable
 
 COLLATE = "collate_fn"
@@ -120,9 +118,7 @@ class Building:
     def seed_for(self, split: str, index: int, epoch: int) -> None:
         """Let all three generators draw what follows from the sample, and from seed and epoch where it trains."""
         which = f"{self.seed} {epoch - 1}" if epoch else f"fixed {self.fixed_seed}"
-        random.seed(f"own data {which} {split} {index}")
-        np.random.seed(random.getrandbits(32))
-        torch.default_generator.manual_seed(random.getrandbits(63))
+        seed_sample(which, split, index)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_module": None, "_datasets": {}}
@@ -132,6 +128,5 @@ class Building:
 def at_peace(path: Path) -> Iterator[None]:
     """Inside, code of the person's runs on one thread, so that its sums round alike in any process; afterwards torch's modes and all
     generators are as they were."""
-    with preserve_rng(), preserve_modes(path):
-        torch.set_num_threads(1)
+    with preserve_modes(path), draw_apart():
         yield

@@ -12,12 +12,20 @@ import torch
 from torch import Tensor
 
 from training.config.rules.signature import FUNCTION
+from training.core.readers.own_samples import (
+    OddSample,
+    batch_pixels_of,
+    describe_kind,
+    numbers_of,
+    pair_of,
+    pixels_of,
+    target_of,
+)
 from training.data.batching.resident import Notice
 from training.data.own.building import COLLATE, Building, at_peace
-from training.data.own.samples import OddSample, batch_pixels_of, numbers_of, pair_of, pixels_of, target_of
 from training.errors import InputError
 from training.facts import Target
-from training.own_code.run_file import describe_kind, tell_fault
+from training.own_code.run_file import tell_fault
 from training.system.untrusted import escape_unprintable
 
 

@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from training.config.sections.data.own_data import OwnDataSection
+from training.core.readers.own_samples import OddSample, target_kind, target_of
 from training.core.splits import pick_evenly
 from training.data.batching.processes import core_count
 from training.data.batching.resident import Notice
 from training.data.batching.workers import Workers
 from training.data.own.building import SPLITS
 from training.data.own.drawing import Drawing, Form
-from training.data.own.samples import OddSample, target_kind, target_of
 from training.data.source import Opening, ReportProgress
 from training.errors import InputError, pluralize
 from training.facts import Target

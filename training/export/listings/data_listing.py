@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import torch
 
 from training.config.sections.data.dataset import IdxDataset, ImageFolderDataset
 from training.config.sections.data.dataset_section import PartsSection
@@ -15,9 +18,9 @@ from training.data.images.folder import list_folder
 from training.data.source import silent
 from training.data.sources.idx import IDX_FORMS, MNIST_FILES, find_idx
 from training.errors import format_bytes
-from training.export.bundle import ExportBundle
+from training.export.bundle import SAMPLES, ExportBundle
 from training.export.listings.augmentation_listing import list_augmentation_settings
-from training.export.listings.prepared_tensors import PreparedTensors, explain_need
+from training.export.listings.prepared_tensors import PreparedTensors, draws_anew, explain_need
 from training.export.listings.rows_listing import Reading, describe_table, describe_text
 from training.export.listings.task_listing import TRUTH
 from training.runs.folder import read_json
@@ -128,6 +131,8 @@ class Data:
     seeded: bool = True
     copies: bool = False
     tested: bool = False
+    drawn: bool = False
+    """Whether the training samples are drawn anew in each epoch, by a Dataset beside the script."""
 
 
 def describe_data(bundle: ExportBundle, file: str) -> Data:
@@ -186,7 +191,23 @@ def data_name(file: str) -> str:
     return f"data_of_{Path(file).stem}.npz"
 
 
+def has_same_draws(bundle: ExportBundle, script: ModuleType) -> bool:
+    """Whether the script draws the first training samples as the run does, in two epochs."""
+    if bundle.prepared is None or not draws_anew(bundle.config):
+        return True
+    source, numbers = bundle.prepared.source, bundle.prepared.splits["train"][:SAMPLES]
+    for epoch in (0, 1):
+        samples, targets = source.batch_reader.read(source.at_epoch(numbers, epoch))
+        found, truth = script.draw_batch(script.open_dataset(), numbers, epoch)
+        if source.target == "mask":
+            samples, targets = samples[..., :-1], samples[..., -1].to(truth.dtype)
+        if not (torch.equal(found, samples) and torch.equal(truth, targets)):
+            return False
+    return True
+
+
 def _describe_prepared(bundle: ExportBundle, prepared: PreparedTensors, name: str) -> Data:
+    drawn = draws_anew(bundle.config)
     reading = Reading(
         [f"samples, {TRUTH[prepared.source.target]}, parts = read_prepared(path, DATA_DIGEST)"],
         [
@@ -194,14 +215,16 @@ def _describe_prepared(bundle: ExportBundle, prepared: PreparedTensors, name: st
             Setting("What the file with the samples has to say.", "DATA_DIGEST", code(prepared.digest)),
         ],
         unreadable=", EOFError, BadZipFile",
-        packages=["numpy"],
+        packages=["numpy", "pillow"] if drawn else ["numpy"],
     )
+    drawing = [setting(bundle.config.dataset, "split_seed"), Setting("", "CLASSES", prepared.source.classes)] * drawn
     return Data(
         reading=reading,
-        settings=reading.settings + _input_settings(bundle, []),
+        settings=reading.settings + drawing + _input_settings(bundle, []),
         path=True,
         file=f"{name} ({len(prepared.source.targets):,} samples, {format_bytes(prepared.size)})",
         tested="test" in prepared.splits,
+        drawn=drawn,
     )
 
 

@@ -27,6 +27,7 @@ from training.data.placement import measure_room
 from training.data.prepare import sample_bytes
 from training.data.source import Opening, Source
 from training.data.sources import open_source
+from training.data.sources.own import OwnSource
 from training.data.splits import split_source
 from training.errors import InputError, format_bytes
 from training.runs.folder import RunFolder, read_json
@@ -87,23 +88,28 @@ def prepare_data(trained: Trained) -> PreparedTensors | None:
     config = trained.config
     if config.dataset.kind in READ_BY_SCRIPTS:
         return None
-    if isinstance(config.dataset, OwnDataSection) and config.dataset.random_samples:
-        raise InputError(
-            "dataset.random_samples: a script does not repeat what the Dataset draws in each epoch; export safetensors, torch-export or "
-            "onnx instead, or train with this switched off."
-        )
     room = measure_room(config.loader, torch.device("cpu"))
-    code = trained.checkpoint.parent.parent / "dataset.py"
+    code = RunFolder(trained.checkpoint.parent.parent).dataset_code_file
     opening = Opening(
+        seed=config.seed,
         code=code if code.is_file() else None,
         keep=lambda size: size <= room.host,
         workers=config.loader.workers,
         cache=cache_wish(config.loader),
     )
     source, splits = open_again(config, opening)
+    if isinstance(source, OwnSource) and draws_anew(config) and source.drawing.collate is not None:
+        raise InputError(
+            "dataset.path: a script does not repeat the batches of the file's collate_fn; export safetensors, torch-export or onnx instead."
+        )
     if trained.manifest.data.fingerprint != source.fingerprint:
         raise InputError("dataset: it is not the one that the run was trained on any more; put the old files back.")
     return PreparedTensors(source, splits)
+
+
+def draws_anew(config: RunConfig) -> bool:
+    """Whether the training samples are drawn by the person's own Dataset in each epoch, so that a script has it beside it."""
+    return isinstance(config.dataset, OwnDataSection) and config.dataset.random_samples
 
 
 def open_again(config: RunConfig, opening: Opening) -> tuple[Source, dict[str, Tensor]]:

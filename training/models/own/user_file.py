@@ -15,11 +15,12 @@ from torch.nn.modules.lazy import LazyModuleMixin
 
 from training.config.rules.signature import FILLED, FUNCTION, Signature
 from training.config.sections.user_file import UserFile
+from training.core.readers.own_samples import describe_kind
 from training.errors import InputError, TrainingError, pluralize
 from training.facts import DataFacts
 from training.models.meta_forward import forward_meta, switch_mode
 from training.models.own.shape_errors import Entered, explain_refusal, track_layers
-from training.own_code.run_file import chosen_arguments, describe_kind, explain_faults, is_own, read_agreed, run_file
+from training.own_code.run_file import chosen_arguments, explain_faults, is_own, read_agreed, run_file
 from training.own_code.torch_modes import call_and_compare_modes, preserve_modes
 from training.system.untrusted import escape_unprintable
 

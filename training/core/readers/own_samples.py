@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
-from typing import Any
+from numbers import Number
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from PIL.Image import Image
+from PIL import Image
 from torch import Tensor
-
-from training.facts import IGNORED_PIXEL, Target
-from training.own_code.run_file import describe_kind
 
 _CHANNELS = (1, 3, 4)
 _MODES = ("L", "RGB", "RGBA")
@@ -48,7 +45,7 @@ def pixels_of(value: Any) -> Tensor:
     """(H, W, C), uint8 as it came or float32 from 0 to 255: of a PIL image, a tensor (C, H, W), an array (H, W, C), or either of
     (H, W). Raises OddSample."""
     tensor = isinstance(value, Tensor)
-    if isinstance(value, Image):
+    if isinstance(value, Image.Image):
         value = np.array(value if value.mode in _MODES else value.convert("L" if value.mode == "1" else "RGB"))
     found = _tensor(value, "image")
     if found.dim() == 2:
@@ -85,7 +82,7 @@ def _as_pixels(found: Tensor) -> Tensor:
     return made * FULL
 
 
-def target_kind(value: Any, sides: tuple[int, ...] | None) -> Target:
+def target_kind(value: Any, sides: tuple[int, ...] | None) -> Literal["class", "labels", "values", "mask"]:
     """What there is to learn by the form of one target; ``sides`` are those of its image. Raises OddSample."""
     if isinstance(value, str):
         return "class"
@@ -101,7 +98,7 @@ def target_kind(value: Any, sides: tuple[int, ...] | None) -> Target:
     return "class" if found.numel() == 1 else "labels"
 
 
-def target_of(value: Any, target: Target, classes: tuple[str, ...]) -> Tensor:
+def target_of(value: Any, target: str, classes: tuple[str, ...]) -> Tensor:
     """One target as ``Source.targets`` holds it: int64 () of a class, float32 (K,) of labels or values, uint8 (H, W) of a mask. Raises
     OddSample."""
     if isinstance(value, str):
@@ -121,7 +118,7 @@ def target_of(value: Any, target: Target, classes: tuple[str, ...]) -> Tensor:
             )
         return torch.tensor(number)
     if target == "mask":
-        if found.dim() != 2 or found.is_floating_point() or bool(((found < 0) | (found > IGNORED_PIXEL)).any()):
+        if found.dim() != 2 or found.is_floating_point() or bool(((found < 0) | (found > 255)).any()):
             raise OddSample(
                 f"has {describe_kind(found)} as its mask; return whole numbers (H, W) from 0 to 255, 255 being no class"
             )
@@ -135,14 +132,14 @@ def target_of(value: Any, target: Target, classes: tuple[str, ...]) -> Tensor:
 
 
 def _tensor(value: Any, what: str) -> Tensor:
-    if isinstance(value, Image):
+    if isinstance(value, Image.Image):
         value = np.array(value)
     try:
         if isinstance(value, Tensor):
             found = value.detach().cpu()
         elif isinstance(value, np.ndarray | np.generic):
             found = torch.from_numpy(np.array(value))
-        elif isinstance(value, numbers.Number | list | tuple):
+        elif isinstance(value, Number | list | tuple):
             found = torch.as_tensor(value)
         else:
             raise OddSample(f"has {describe_kind(value)} as its {what}; return numbers, an array or a tensor")
@@ -161,3 +158,10 @@ def _show(value: Any) -> str:
 
 def _dtype(found: Tensor) -> str:
     return str(found.dtype).removeprefix("torch.")
+
+
+def describe_kind(value: Any) -> str:
+    """``a tensor of 3 x 4``, ``a list``, ``nothing``"""
+    if isinstance(value, Tensor):
+        return f"a tensor of {' x '.join(map(str, value.shape)) or 'a single number'}"
+    return f"a {type(value).__name__}" if value is not None else "nothing"
