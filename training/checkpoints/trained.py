@@ -40,8 +40,8 @@ class Trained:
     normalization: Normalization
 
 
-_SIDES = {"image": 3, "vector": 1, "tokens": 1, "list": 2}
-"""How many numbers say the shape of a sample."""
+_SIDES = {"image": 3, "tokens": 1, "list": 2}
+"""How many numbers say the shape of a sample; a person's own Dataset may give arrays of any number of sides as vectors."""
 
 
 def _fault(facts: DataFacts, normalization: Normalization, threads: int | None) -> str:
@@ -50,7 +50,8 @@ def _fault(facts: DataFacts, normalization: Normalization, threads: int | None) 
     least = 2 if facts.target in ("class", "mask", "tokens") else 1
     if not all(names) or not least <= len(set(names)) == len(names):
         return "its classes are no different names"
-    if min(shape, default=0) <= 0 or math.prod(shape) > _MOST_VALUES or len(shape) != _SIDES[facts.layout]:
+    odd = not shape if facts.layout == "vector" else len(shape) != _SIDES[facts.layout]
+    if odd or min(shape) <= 0 or math.prod(shape) > _MOST_VALUES:
         return "its shape is no shape"
     mean, std = (*normalization.mean, *facts.target_mean), (*normalization.std, *facts.target_std)
     if not all(map(math.isfinite, (*mean, *std))) or min(std, default=1.0) <= 0.0:
