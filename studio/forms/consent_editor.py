@@ -13,6 +13,7 @@ from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
 from studio.forms.editor import Editor
+from studio.forms.messages import tell_digest
 from studio.theme import SPACING, set_invalid
 from studio.widgets import STRETCH, Banner, button, hbox, in_widget, label, vbox
 from training.config.consent import agree, is_agreed
@@ -21,7 +22,6 @@ from training.errors import InputError, pluralize
 from training.runs.cli_consent import Code, code_of
 from training.system.untrusted import MEGABYTE, escape_unprintable, read_bytes, visible_code
 
-_SHOWN = 12  # letters of a digest that tell files apart at a glance
 _HIDDEN = (
     "Invisible ones, or ones that turn the direction of writing, can make code look like other code. They are shown below "
     "as escapes, such as \\u202e."
@@ -128,7 +128,7 @@ class ConsentEditor(Editor):
         if self._bare:
             self._status.setText("Brings no code")
         else:
-            self._status.setText(f"Agreed to {digest[:_SHOWN]}" if digest and is_agreed(digest) else "Not yet")
+            self._status.setText(f"Agreed to {tell_digest(digest)}" if digest and is_agreed(digest) else "Not yet")
 
     def _ask(self) -> None:
         if self._code is None:

@@ -156,6 +156,10 @@ def test_an_unset_size_is_called_alike_everywhere(kind: str) -> None:
     assert format_value(default_value(spec), spec) == "automatic"
 
 
+def test_a_digest_is_told_by_its_first_letters() -> None:
+    assert format_value("0123456789abcdef" * 4, specs("dataset", "user_dataset")["trusted"]) == "0123456789ab"
+
+
 @pytest.mark.parametrize(
     ("section", "kind", "name"), [("precision", "", "channels_last"), ("objective", "classification", "loss")]
 )
