@@ -127,7 +127,7 @@ def line_drawing(
         low, high = (max(low - edge, 0.0) if low >= 0 else low - edge), high + edge
     first = min((float(curve.x.min()) for curve in curves), default=0.0)
     last = max((float(curve.x.max()) for curve in curves), default=1.0)
-    x, y = _Axis(first, last, LEFT, RIGHT), _Axis(low, high, BOTTOM, TOP, log_y)
+    x, y = _Axis(first, last, LEFT, RIGHT), _Axis(low, high, BOTTOM, TOP, log_y and bool(curves))
     return Drawing(
         title,
         x_label,

@@ -29,6 +29,8 @@ def judge(key: str, all_measured: Mapping[str, Measured], sameness: Mapping[str,
     mine = all_measured[key]
     if mine.figures.status != "completed":
         return Verdict(False, "The run completes.", f"It is {mine.figures.status}. {mine.figures.reason}".strip())
+    if not mine.figures.as_announced:
+        return Verdict(False, "The run makes the steps that it announced.", mine.figures.counts)
     if key in ("baseline", "clip"):
         return _baseline(mine) if key == "baseline" else _clip(mine)
     if key in ("checkpoints", "crash"):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from training.config import RunConfig
 from training.config.sections.schedule import OneCycle
 from training.core.durations import count_duration
+from training.errors import pluralize
 from training.events import AttemptStarted, CheckpointSaved, EpochEnded, Event, Found, PhaseChanged
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
@@ -33,7 +34,9 @@ class Figures:
     compute: str
     data: str  # fingerprint of what it was trained on
     steps: int
+    announced_steps: int  # what the run said before its first step
     steps_per_epoch: int
+    epoch_steps: tuple[int, ...]  # how many steps each epoch came to
     training_samples: int
     train_loss: float  # mean over the last epoch
     val_loss: float
@@ -52,6 +55,22 @@ class Figures:
     clip_norm: float
     clipped: float  # share of all steps whose gradient was longer than the limit
     clipped_steady: float
+
+    @property
+    def as_announced(self) -> bool:
+        """Whether the run made the epochs and steps that it announced."""
+        return self.steps == self.announced_steps == sum(self.epoch_steps) and set(self.epoch_steps) == {
+            self.steps_per_epoch
+        }
+
+    @property
+    def counts(self) -> str:
+        """The steps that were announced beside those that were made, as a sentence."""
+        announced = f"{pluralize(self.announced_steps, 'step')}, {self.steps_per_epoch:,} an epoch"
+        if self.as_announced:
+            return f"Announced and made: {announced}."
+        made = f"{pluralize(self.steps, 'step')} in {pluralize(len(self.epoch_steps), 'whole epoch')}"
+        return f"Announced: {announced}; made: {made}."
 
 
 @dataclass(frozen=True)
@@ -92,7 +111,9 @@ def measure(folder: RunFolder, killed_at: float | None = None) -> Measured:
         compute=config.precision.compute,
         data=(attempt.environment.data or "") if attempt else "",
         steps=len(rows),
+        announced_steps=history.attempts[0].total_steps if history.attempts else 0,
         steps_per_epoch=attempt.steps_per_epoch if attempt else 0,
+        epoch_steps=tuple(np.diff([0, *(event.step for event in history.epochs)]).tolist()),
         training_samples=samples,
         train_loss=history.epochs[-1].metrics.get("train/loss", math.nan) if history.epochs else math.nan,
         val_loss=last.get("val/loss", math.nan),

@@ -16,6 +16,7 @@ from training.laboratory.criteria import Verdict
 from training.laboratory.measure import Figures, Measured
 from training.laboratory.pages import render_report
 from training.laboratory.sameness import Sameness
+from training.laboratory.short_script import ScriptNote
 from training.laboratory.steps import STEPS, Step
 from training.system.atomic import write_text
 
@@ -44,6 +45,7 @@ class Findings:
     verdicts: Mapping[str, Verdict]
     sameness: Mapping[str, Sameness]
     failures: Mapping[str, str]
+    script: ScriptNote
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class LabReport:
     """``report.json``: each step's figures, its verdict, and what was compared to the bit."""
 
     data: str
+    script: ScriptNote
     steps: tuple[StepRecord, ...]
 
 
@@ -98,7 +101,7 @@ def write_report(folder: Path, findings: Findings) -> LabReport:
             drawings=_draw(rows, findings) if name == PAGE else None,
         )
         write_text(folder / name, text)
-    report = LabReport(findings.data, tuple(_record_step(row, findings) for row in rows))
+    report = LabReport(findings.data, findings.script, tuple(_record_step(row, findings) for row in rows))
     figures = to_jsonable_python(report, inf_nan_mode="null")
     write_text(folder / FIGURES, json.dumps(figures, indent=1, allow_nan=False) + "\n")
     return report

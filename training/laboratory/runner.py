@@ -20,6 +20,7 @@ from training.laboratory.plan import data_overrides, describe_few_steps, device_
 from training.laboratory.record import KILLED_SERIES, LabRecord
 from training.laboratory.report import PAGE, Findings, LabReport, write_report
 from training.laboratory.sameness import Sameness, compare
+from training.laboratory.short_script import ScriptNote, write_script
 from training.laboratory.steps import STEPS, Step
 from training.runs.folder import RunFolder, create_run, delete_run
 
@@ -63,6 +64,7 @@ class Laboratory:
         self._record = LabRecord(self.folder, self.workspace)
         self._failures: dict[str, str] = {}
         self._device_type = ""
+        self._script = ScriptNote("", "")
 
     def run(self) -> Outcome:
         """Everything that is missing. Raises InputError when the first step cannot even begin."""
@@ -74,6 +76,7 @@ class Laboratory:
         elif self.given is not None and isinstance(config.dataset, IdxDataset):
             open_idx_folder(self.given)  # refused here, where it is not of this form
         self._warn()
+        self._script = write_script(step_config(STEPS[-1], self._settings(STEPS[-1])), self.folder)
         for number, step in enumerate(STEPS, start=1):
             self._step(number, step)
             if self.interrupt.asked:
@@ -179,6 +182,7 @@ class Laboratory:
             verdicts=verdicts,
             sameness=sameness,
             failures=dict(self._failures),
+            script=self._script,
         )
 
     def _words_for_data(self, measured: Mapping[str, Measured]) -> str:
@@ -208,6 +212,8 @@ class Laboratory:
         if stopped:
             lines.append(f"Stopped with {len(finished)} of {len(STEPS)} steps done. Go on with: {self.command}")
         lines.append(f"The report is {self.folder / PAGE}")
+        if self._script.file:
+            lines.append(f"All of it as one short script: {self.folder / self._script.file}")
         status = "stopped" if stopped else "completed" if len(finished) == len(STEPS) else "failed"
-        record = LabRun(figures.data, figures.steps, status, self.folder, self.folder / PAGE)
+        record = LabRun(figures.data, figures.script, figures.steps, status, self.folder, self.folder / PAGE)
         return Outcome({"stopped": 130, "completed": 0, "failed": 1}[status], tuple(lines), record)
