@@ -13,13 +13,14 @@ from studio.forms.editors import make_editor
 from studio.forms.fix_link import FixLink
 from studio.forms.messages import describe_range, format_value, problem_sentence
 from studio.state.drafts.setting_specs import default_value, join_path
-from studio.theme import SPACING, icon
+from studio.theme import SPACING, icon, set_role
 from studio.widgets import Hint, label, wrap_tooltip
 from training.config.field_spec import FieldSpec
 from training.config.rules.inactive_settings import Inactive
 from training.errors import Problem
 
 _DOT = 18
+_EMPTY = ("Must not be empty", "Is required")  # how sentences begin that say no more than "Required"
 TITLE_INDENT = _DOT + SPACING.xs
 """How far from the left the titles of all rows begin."""
 
@@ -57,6 +58,7 @@ class FieldRow(QWidget):
         self.spec = spec
         self.path = join_path(section, spec.name)
         self.sentence = ""
+        self.waits = False
         self.editor = make_editor(spec)
         self.title = label(spec.title, "field", wrap=True)
         self.title.setFixedWidth(label_width)
@@ -98,18 +100,21 @@ class FieldRow(QWidget):
         self.editor.set_value(value)
         self._dot.setVisible(changed and not self.spec.required)
 
-    def set_problem(self, problem: Problem | None) -> None:
-        """Say what is wrong under the editor; None when nothing is."""
+    def set_problem(self, problem: Problem | None, *, waits: bool = False) -> None:
+        """Say what is wrong under the editor; None when nothing is. What only ``waits`` for its first value is not marked as
+        wrong."""
         sentence = ""
         if problem is not None:
             sentence = self.editor.problem() or problem_sentence(problem, self.spec, self.editor.value())
         self._fix.set_fix(problem.fix if problem is not None else self.inactive.fix)
-        if sentence == self.sentence:
+        if (sentence, waits) == (self.sentence, self.waits):
             return
-        self.sentence = sentence
-        self._problem.setText(sentence)
+        self.sentence, self.waits = sentence, waits
+        asks = "" if sentence.startswith(_EMPTY) else sentence
+        self._problem.setText(f"Required. {asks}".strip() if waits else sentence)
+        set_role(self._problem, "help" if waits else "problem")
         self._problem.setVisible(bool(sentence))
-        self.editor.set_invalid(bool(sentence))
+        self.editor.set_invalid(bool(sentence) and not waits)
         self._enable()
 
     def set_inactive(self, inactive: Inactive) -> None:

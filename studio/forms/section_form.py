@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from studio.forms.field_row import TITLE_INDENT, FieldRow
 from studio.forms.kinds.chooser import KindChooser, make_chooser
 from studio.forms.messages import with_titles
+from studio.forms.waiting import is_waiting
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, kinds, specs, table_key, table_specs
 from studio.theme import SPACING, icon
@@ -77,6 +78,7 @@ class SectionForm(Card):
         draft.kind_changed.connect(self._on_kind_changed)
         draft.replaced.connect(self.refresh)
         draft.problems_changed.connect(self._show_problems)
+        draft.touched.demanded.connect(self._show_problems)
         draft.looked_again.connect(self._follow)  # a file that decides rows may have been edited elsewhere
         self.refresh()
 
@@ -231,7 +233,8 @@ class SectionForm(Card):
             first.setdefault(self.stem(problem.path), problem)
         for path, row in self._rows.items():
             wrong = first.get(path)
-            row.set_problem(wrong and replace(wrong, message=with_titles(wrong.message, self._draft.kind)))
+            told = wrong and replace(wrong, message=with_titles(wrong.message, self._draft.kind))
+            row.set_problem(told, waits=wrong is not None and is_waiting(self._draft, wrong))
         if self.chooser:
             self.chooser.set_problem(first.get(self.chooser.path))
         self._name_fold()

@@ -146,6 +146,7 @@ class AppContext(QObject):
         if config is None:
             self.notifier.notify("Some settings need attention before training can start.", "warning")
             self.show_page("setup")
+            self.draft.touched.demand()
             return
         self.start_run(config)
 

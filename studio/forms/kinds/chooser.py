@@ -17,7 +17,7 @@ from studio.forms.messages import KIND_TITLES, kind_sentence
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import default_kind
 from studio.theme import SPACING, set_invalid
-from studio.widgets import ComboBox, label
+from studio.widgets import STRETCH, ComboBox, label, vbox
 from training import catalog
 from training.errors import Problem
 
@@ -112,6 +112,7 @@ class CardChooser(KindChooser):
         self.panel: KindPanel | None = None
         self._find_groups = find_groups
         self._kind = ""
+        self._grid.addLayout(vbox(SPACING.s - 1, self._dot, STRETCH), 0, 0)
         self._grid.addWidget(self.title, 0, 1, Qt.AlignmentFlag.AlignTop)
         self.title.setContentsMargins(0, SPACING.s, 0, 0)
         self._grid.addWidget(self.card, 0, 2)

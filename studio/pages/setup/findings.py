@@ -47,10 +47,11 @@ _TOP = Qt.AlignmentFlag.AlignTop
 class FindingsPanel(Card):
     """Has the engine look before the run, and lists what it finds until a setting changes.
 
-    Signals: `timed(RunTime | None)` with each list.
+    Signals: `timed(RunTime | None)` with each list, `fields_blamed()` when it is fields that keep the engine from looking.
     """
 
     timed = Signal(object)
+    fields_blamed = Signal()
 
     def __init__(self, context: AppContext, previews: PreviewModel) -> None:
         super().__init__("Check", "check")
@@ -120,8 +121,13 @@ class FindingsPanel(Card):
         self.show()
 
     def _on_refused(self, refusal: Refusal) -> None:
-        self._show([Found(level="error", title=refusal.message, advice=refusal.advice)])
-        self._context.draft.set_engine_problems(refusal.problems)
+        draft = self._context.draft
+        draft.set_engine_problems(refusal.problems)
+        if draft.engine_problems():  # which say it at the fields
+            self._withdraw()
+            self.fields_blamed.emit()
+        else:
+            self._show([Found(level="error", title=refusal.message, advice=refusal.advice)])
 
     def _show(self, findings: Sequence[Found], run_time: RunTime | None = None) -> None:
         """One row for each finding; the pill says the worst."""

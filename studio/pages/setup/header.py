@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.actions.configurations import ask_and_open, ask_and_save
@@ -20,7 +20,9 @@ _ROW_MARGIN = 3  # what a row of a form keeps free above its editor
 
 
 class SetupHeader(QWidget):
-    """Knows the context because its menu opens and saves."""
+    """Knows the context because its menu opens and saves. Signals: `preset_used()`."""
+
+    preset_used = Signal()
 
     def __init__(self, context: AppContext) -> None:
         super().__init__()
@@ -72,13 +74,17 @@ class SetupHeader(QWidget):
 
     def _menu(self) -> QMenu:
         context, menu = self._context, QMenu(self)
-        self.choose_action = menu.addAction(icon("list"), "Choose a preset…", lambda: ask_for_preset(context, self))
+        self.choose_action = menu.addAction(icon("list"), "Choose a preset…", self._choose_preset)
         menu.addSeparator()
         menu.addAction(icon("folder"), "Open TOML…", lambda: ask_and_open(context, self))
         self.save_action = menu.addAction(icon("save"), "Save as TOML…", lambda: ask_and_save(context, self))
         menu.addSeparator()
         self.reset_action = menu.addAction("Reset all settings", self._draft.reset_all)
         return menu
+
+    def _choose_preset(self) -> None:
+        if ask_for_preset(self._context, self):
+            self.preset_used.emit()
 
     def _update(self) -> None:
         self.undo.setEnabled(self._draft.can_undo)

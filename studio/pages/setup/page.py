@@ -18,12 +18,14 @@ from studio.pages.setup.four_panels import make_panels
 from studio.pages.setup.header import Finder, SetupHeader
 from studio.pages.setup.other_data import OtherData, tell_of_move, withdraw_move
 from studio.pages.setup.panel import Panel
+from studio.pages.setup.places import find_places, mark_tabs
 from studio.pages.setup.previews.engine_query import DEBOUNCE
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_time import REST, RunTimeQuery
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
 from studio.state.context import AppContext
+from studio.state.drafts.draft import Draft
 from studio.theme import SPACING, icon
 from studio.widgets import hbox, in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
@@ -104,6 +106,10 @@ class SetupPage(QWidget):
         self.previews.changed.connect(self._update)
         self.previews.dataset.changed.connect(self._offer_columns)
         self.draft.problems_changed.connect(self._update)
+        self.draft.touched.demanded.connect(self._update)
+        self.draft.touched.demanded.connect(self._go_to_first)
+        self.header.preset_used.connect(self._go_to_first)
+        self.findings.fields_blamed.connect(self._go_to_first)
         self.draft.changed.connect(self._offer_monitors)
         self.draft.stepped.connect(self._undo_notice.show)
         self.draft.kind_changed.connect(partial(withdraw_move, self.context))
@@ -112,10 +118,10 @@ class SetupPage(QWidget):
         self.context.find_requested.connect(self._focus_search)
         self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
-        self.bar.check_asked.connect(self.findings.check)
+        self.bar.check_asked.connect(self.check)
+        self.bar.fix_asked.connect(self.draft.apply)
         self.findings.timed.connect(self.run_time.set_measured)
         self.run_time.changed.connect(self._update)
-        self.bar.check_asked.connect(self.sheet.make_room)
         self.bar.problem_chosen.connect(self.go_to)
         for form in self.forms:
             # Later, because the rows of a form are replaced in the middle of an event of theirs.
@@ -133,8 +139,23 @@ class SetupPage(QWidget):
     def start(self) -> None:
         """Train what the forms say."""
         config = self.draft.config()
-        if config is not None and not self.context.start_problem() and not self._find_hold():
+        if config is None:
+            self.draft.touched.demand()
+        elif not self.context.start_problem() and not self._find_hold():
             self.context.start_run(config)
+
+    def check(self) -> None:
+        """Have the engine look at what the forms say."""
+        if self.draft.config() is None:
+            self.draft.touched.demand()
+            return
+        self.findings.check()
+        self.sheet.make_room()
+
+    def _go_to_first(self) -> None:
+        """To the first setting that is missing or wrong."""
+        for place in find_places(self.draft, self.forms)[:1]:
+            self.go_to(place.path)
 
     def go_to(self, path: str) -> None:
         """Show a setting and give it the keyboard."""
@@ -170,27 +191,21 @@ class SetupPage(QWidget):
     # -------------------------------------------------------------------------------------------- showing
 
     def _update(self) -> None:
-        problems = self.problem_sentences()
+        places = find_places(self.draft, self.forms)
         self.context.hold_draft(self._find_hold())
         problem, awaited = self.context.start_problem(), self.previews.find_awaited()
         if self.context.is_training():
             problem, awaited = "", problem
         self.bar.set_state(
             summary(self.draft.usable_config(), self.previews.length(), self.run_time.run_time),
-            problems,
+            places,
             problem or self.sheet.refusal(),
             awaited,
         )
         self._show_inactive()
-        self._dataset_form.suggest_several(self._takes_several_targets())
+        self._dataset_form.suggest_several(takes_several_targets(self.draft))
         self.bar.set_starts_branch(self.context.branch is not None)
-        wrong = {path for path, _ in problems}
-        for number, panel in enumerate(self.panels):
-            count = sum(form.knows(path) for path in wrong for form in panel.forms)
-            self.tabs.setTabIcon(number, icon("warning", "danger") if count else icon("check", "success"))
-            state = f"{count} setting{'s' if count != 1 else ''} to put right" if count else "ready"
-            self.tabs.setTabToolTip(number, state[:1].upper() + state[1:])
-            self.tabs.setAccessibleTabName(number, f"{self.tabs.tabText(number).replace('&&', 'and')}, {state}")
+        mark_tabs(self.tabs, self.panels, places)
 
     def _find_hold(self) -> str:
         """Why the draft is not to be trained although nothing in it is wrong."""
@@ -215,13 +230,6 @@ class SetupPage(QWidget):
             if row := form.rows().get("checkpoints.monitor"):
                 row.editor.offer(("auto", *offer_monitors(config.objective, config.dataset)))
 
-    def _takes_several_targets(self) -> bool:
-        """Whether the task is about labels, which mostly have a column each."""
-        dataset = self.draft.settings()["dataset"]
-        apart = dataset.get("label_separator", "none") == "none"
-        takes = getattr(alternatives("objective")[self.draft.kind("objective")], "takes", ())
-        return apart and (dataset.get("task") in ("labels", "tasks") or "labels" in takes or "tasks" in takes)
-
     def _focus_search(self) -> None:
         self.header.search.setFocus()
         self.header.search.selectAll()
@@ -232,7 +240,7 @@ class SetupPage(QWidget):
         for panel in self.panels:
             for form in panel.forms:
                 chain.extend(form.focus_widgets())
-        chain += [self.bar.show_button, self.bar.check_button, self.bar.start_button]
+        chain += [self.bar.reason, self.bar.fix, self.bar.check_button, self.bar.start_button]
         for first, second in pairwise(chain):
             QWidget.setTabOrder(first, second)
 
@@ -259,3 +267,11 @@ class SetupPage(QWidget):
 
 def _inset(widget: QWidget, bottom: int = 0) -> QWidget:
     return in_widget(vbox(widget, margins=(SPACING.l, 0, SPACING.l, bottom)))
+
+
+def takes_several_targets(draft: Draft) -> bool:
+    """Whether the task is about labels, which mostly have a column each."""
+    dataset = draft.settings()["dataset"]
+    apart = dataset.get("label_separator", "none") == "none"
+    takes = getattr(alternatives("objective")[draft.kind("objective")], "takes", ())
+    return apart and (dataset.get("task") in ("labels", "tasks") or "labels" in takes or "tasks" in takes)

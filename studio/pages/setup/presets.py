@@ -115,19 +115,17 @@ class PresetDialog(QDialog):
             self.accept()
 
 
-def ask_for_preset(context: AppContext, parent: QWidget) -> None:
-    """Let the person choose a preset and put it into the forms, with the data they named."""
+def ask_for_preset(context: AppContext, parent: QWidget) -> bool:
+    """Let the person choose a preset and put it into the forms, with the data they named; False when they did not."""
     dialog = PresetDialog(parent)
     wanted = dialog.exec() == QDialog.DialogCode.Accepted
     dialog.deleteLater()
     row = dialog.chosen
     if not wanted or not context.open_config(PRESET_PREFIX + row.name):
-        return
+        return False
     # What was not named stays open: the file's own path stands for any.
     given = {ask.setting: dialog.paths.get(ask.setting, "") for ask in row.asks}
     if data := dialog.paths.get("dataset.path"):
         given["name"] = Path(data).stem[:80] or row.title  # several runs of a preset differ by their data
     context.draft.apply(given)
-    left = [ask.what for ask in row.asks if ask.setting not in dialog.paths]
-    if left:
-        context.notifier.notify(f"Choose {' and '.join(left)} before you start.", "info", title=row.title)
+    return True

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from html import escape
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QFrame, QMenu
 
+from studio.forms.fix_link import FixLink
+from studio.pages.setup.places import Place, describe_places
 from studio.pages.setup.previews.run_length import RunLength
 from studio.state.formats import kind_title
 from studio.theme import SPACING, set_role
@@ -15,72 +18,86 @@ from studio.widgets import STRETCH, button, hbox, label, vbox
 from training.config import RunConfig
 from training.protocol.answers import RunTime
 
+_MOST_NAMED = 2
+_ALL = "#all"  # what the link to the others leads to
+
 
 class StartBar(QFrame):
-    """Signals: `start_asked()`, `check_asked()`, `problem_chosen(path)`."""
+    """Signals: `start_asked()`, `check_asked()`, `problem_chosen(path)`, `fix_asked(settings)`."""
 
     start_asked = Signal()
     check_asked = Signal()
     problem_chosen = Signal(str)
+    fix_asked = Signal(object)
 
     def __init__(self) -> None:
         super().__init__()
-        self._problems: list[tuple[str, str]] = []
+        self._places: list[Place] = []
         self.summary = label("", "field", wrap=True)
         self.reason = label("", "problem", wrap=True)
-        self.show_button = button("Show", "warning", "secondary", clicked=self._on_show_clicked)
+        self.reason.linkActivated.connect(self._follow_link)
+        self.fix = FixLink()
+        self.fix.fix_asked.connect(self.fix_asked)
         self.check_button = button(
             "Check", "check", tooltip="Open the data, build the model and try one batch (trains nothing)"
         )
         self.check_button.clicked.connect(self.check_asked)
         self.start_button = button("Start training", "play", "primary", clicked=self.start_asked)
         words = vbox(STRETCH, self.summary, self.reason, STRETCH, spacing=2)
+        middle = Qt.AlignmentFlag.AlignVCenter
         hbox(
             (words, 1),
             SPACING.s,
-            (self.show_button, 0, Qt.AlignmentFlag.AlignVCenter),
-            (self.check_button, 0, Qt.AlignmentFlag.AlignVCenter),
-            (self.start_button, 0, Qt.AlignmentFlag.AlignVCenter),
+            (self.fix, 0, middle),
+            (self.check_button, 0, middle),
+            (self.start_button, 0, middle),
             parent=self,
             margins=(SPACING.l, SPACING.m, SPACING.l, SPACING.m),
         )
         self.set_state("", [], "")
 
-    def set_state(
-        self, summary: str, problems: Sequence[tuple[str, str]], start_problem: str, awaited: str = ""
-    ) -> None:
-        """``problems`` as (path, sentence with the field's name); ``start_problem`` is any other reason not to start,
-        ``awaited`` one that passes by itself."""
-        self._problems = list(problems)
+    def set_state(self, summary: str, places: Sequence[Place], start_problem: str, awaited: str = "") -> None:
+        """``places`` are settings that are wrong or missing; ``start_problem`` is any other reason not to start, ``awaited`` one
+        that passes by itself. While settings are only missing, Start and Check can be pressed, and point to them."""
+        self._places = sorted(places, key=lambda place: not place.fix)  # what the button mends is named first
         self.summary.setText(summary)
-        reason = start_problem or awaited
-        if problems:
-            count = len(problems)
-            more = "" if count == 1 else f" And {count - 1} more."
-            reason = f"{problems[0][1]}{more}"
-        set_role(self.reason, "problem" if problems or start_problem else "help")
-        self.reason.setText(reason)
-        self.reason.setVisible(bool(reason))
-        self.show_button.setVisible(bool(problems))
-        self.show_button.setText("Show" if len(problems) == 1 else f"Show {len(problems)}")
-        self.start_button.setEnabled(not reason)
+        other = start_problem or awaited
+        reason = f"{describe_places(places)}: {', '.join(place.called for place in self._places)}" if places else other
+        wrong = any(not place.waits for place in places)
+        set_role(self.reason, "problem" if wrong or (start_problem and not places) else "help")
+        self._tell(reason)
+        self.fix.set_fix(next((place.fix for place in self._places), {}))
+        self.start_button.setEnabled(not wrong and not other)
         self.start_button.setToolTip(reason or "Train with these settings (Ctrl+Enter)")
         self.start_button.setAccessibleDescription(reason)
-        self.check_button.setEnabled(not problems)
+        self.check_button.setEnabled(not wrong)
+
+    def _tell(self, reason: str) -> None:
+        """Links go to the places named."""
+        names = [f'<a href="{escape(place.path)}">{escape(place.called)}</a>' for place in self._places[:_MOST_NAMED]]
+        if more := len(self._places) - len(names):
+            names.append(f'<a href="{_ALL}">{more} more</a>')
+        linked = f"{describe_places(self._places)}: {', '.join(names)}" if names else ""
+        self.reason.setTextFormat(Qt.TextFormat.RichText if linked else Qt.TextFormat.PlainText)
+        click, keys = Qt.TextInteractionFlag.LinksAccessibleByMouse, Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        self.reason.setTextInteractionFlags(click | keys if linked else Qt.TextInteractionFlag.NoTextInteraction)
+        self.reason.setText(linked or reason)
+        self.reason.setAccessibleName(reason)
+        self.reason.setVisible(bool(reason))
 
     def set_starts_branch(self, branch: bool) -> None:
         """Say on the button whether the run starts from the beginning or from a checkpoint."""
         self.start_button.setText("Start branch" if branch else "Start training")
 
-    def _on_show_clicked(self) -> None:
-        if len(self._problems) == 1:
-            self.problem_chosen.emit(self._problems[0][0])
+    def _follow_link(self, target: str) -> None:
+        if target != _ALL:
+            self.problem_chosen.emit(target)
             return
         menu = QMenu(self)
-        for path, sentence in self._problems:
-            menu.addAction(sentence, partial(self.problem_chosen.emit, path))
+        for place in self._places:
+            menu.addAction(place.called, partial(self.problem_chosen.emit, place.path))
         menu.aboutToHide.connect(menu.deleteLater)
-        top = self.show_button.mapToGlobal(self.show_button.rect().topLeft())
+        top = self.reason.mapToGlobal(self.reason.rect().topLeft())
         menu.popup(top - QPoint(0, menu.sizeHint().height() + 4))
 
 

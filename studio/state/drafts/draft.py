@@ -29,6 +29,7 @@ from studio.state.drafts.setting_specs import (
     table_key,
     with_inner,
 )
+from studio.state.drafts.touched import Touched
 from training.config import RunConfig, load_config, save_config
 from training.config.field_spec import FieldSpec
 from training.config.paths import with_absolute_paths
@@ -67,6 +68,7 @@ class Draft(QObject):
         self._history = DraftHistory()
         self._other_kinds = OtherKinds()
         self._engine_problems: tuple[Problem, ...] = ()
+        self.touched = Touched(self.edited, self.kind_changed, self.replaced)
         self._settings = preset_data(SAMPLE)
         self._config, self._problems = check(self._settings)
 

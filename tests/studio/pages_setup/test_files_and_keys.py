@@ -74,9 +74,19 @@ def test_a_preset_says_what_it_is_and_asks_for_its_data(page: SetupPage, context
 
 def test_a_preset_whose_data_was_not_named_is_opened_and_its_field_asks(page: SetupPage, context: FakeContext) -> None:
     heard = said(context)
+    page.tabs.setCurrentIndex(3)
     choosing("MNIST in five epochs", lambda dialog: dialog.use.click())
     page.header.choose_action.trigger()
-    assert heard == [f"Choose {preset('mnist').asks[0].what} before you start."]
+    assert heard == []  # the field says it, where the page has gone
+    assert page.tabs.currentIndex() == 0
+    row = page.forms[1].rows()["dataset.path"]
+    assert "Required. Choose a folder." in words(row)
+    assert page.focusWidget() is row.findChild(QLineEdit)
+    assert "Fill in the required fields to see a preview." in words(page.panels[0])
+    page.tabs.setCurrentIndex(3)
+    seen = words(page.panels[3].preview).splitlines()
+    assert "Fill in the required fields to see the figures." in seen
+    assert not {"–", "Validation, checkpoints and memory"} & set(seen)  # no empty card
     assert context.draft.value("dataset.path") == ""  # and not a path that nobody named
     assert context.draft.value("name") == "mnist"
     assert [path for path, _ in page.problem_sentences()] == ["dataset.path"]
@@ -291,7 +301,8 @@ def test_a_folder_that_vanished_is_noticed_when_the_window_is_looked_at_again(
     assert page.bar.reason.text() == "Reading the preview of images …"
     folder.rmdir()
     context.draft.recheck()
-    assert "does not exist" in page.bar.reason.text()
+    assert "does not exist" in dict(page.problem_sentences())["dataset.path"]
+    assert page.bar.start_button.toolTip() == "1 setting to put right: Dataset › Folder"
 
 
 def test_the_list_of_presets_ends_with_a_whole_row(qtbot: QtBot) -> None:

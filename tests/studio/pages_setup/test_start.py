@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
+from studio.forms.field_row import FieldRow
 from studio.pages.setup.page import SetupPage
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, join_path, kinds
@@ -65,18 +66,21 @@ def refuse_and_start(page: SetupPage, context: FakeContext, section: str, spec: 
     ((wrong_path, sentence),) = page.problem_sentences()
     assert wrong_path == path
     assert sentence.startswith(f"{spec.title}: ")
-    assert page.bar.reason.text() == sentence
-    assert page.bar.start_button.toolTip() == sentence
+    where = next(form.heading for form in page.forms if form.knows(path))
+    assert page.bar.start_button.toolTip() == f"1 setting to put right: {where} › {spec.title}"
+    assert sentence not in page.bar.reason.text()  # the field says it
     page.bar.start_asked.emit()
     assert context.started == []
     context.draft.set(path, other_value(spec, folder))
     assert page.bar.start_button.isEnabled()
 
 
-def test_the_problem_button_goes_to_the_field(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+def test_the_link_in_the_start_bar_goes_to_the_field(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
     context.draft.set("loop.ema_decay", "much")
     assert page.tabs.accessibleTabName(3) == "Precision and loop, 1 setting to put right"
-    qtbot.mouseClick(page.bar.show_button, Qt.MouseButton.LeftButton)
+    assert page.bar.reason.text() == '1 setting to put right: <a href="loop.ema_decay">Training loop › EMA decay</a>'
+    assert page.bar.reason.focusPolicy() & Qt.FocusPolicy.TabFocus
+    page.bar.reason.linkActivated.emit("loop.ema_decay")
     assert page.tabs.currentIndex() == 3
     row = next(form for form in page.forms if form.section == "loop").rows()["loop.ema_decay"]
     qtbot.waitUntil(row.isVisible)
@@ -85,11 +89,39 @@ def test_the_problem_button_goes_to_the_field(qtbot: QtBot, page: SetupPage, con
     assert focused.text() == "much"
 
 
-def test_several_problems_are_counted(page: SetupPage, context: FakeContext) -> None:
+def test_several_problems_are_counted_and_each_can_be_gone_to(page: SetupPage, context: FakeContext) -> None:
     context.draft.set("optimizer.lr", -1)
     context.draft.set("loop.epochs", 0)
-    assert page.bar.show_button.text() == "Show 2"
-    assert page.bar.reason.text() == "Learning rate: must be greater than 0, but is -1. And 1 more."
+    context.draft.set("loop.batch_size", 0)
+    told = page.bar.start_button.toolTip()
+    assert (
+        told == "3 settings to put right: Optimizer › Learning rate, Training loop › Epochs, Training loop › Batch size"
+    )
+    assert page.bar.reason.text().endswith('<a href="#all">1 more</a>')
+    page.bar.reason.linkActivated.emit("#all")
+    (menu,) = page.bar.findChildren(QMenu)
+    texts = [action.text() for action in menu.actions()]
+    assert texts == ["Optimizer › Learning rate", "Training loop › Epochs", "Training loop › Batch size"]
+    menu.actions()[2].trigger()
+    menu.close()
+    assert page.tabs.currentIndex() == 3
+    assert page.focusWidget() is page_row(page, "loop.batch_size").findChild(QLineEdit)
+
+
+def page_row(page: SetupPage, path: str) -> FieldRow:
+    return next(form.rows()[path] for form in page.forms if path in form.rows())
+
+
+def test_the_start_bar_mends_what_a_click_can_mend(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    context.draft.set("loop.epochs", 0)
+    context.draft.set_kind("model", "unet")
+    assert page.bar.start_button.toolTip().startswith("2 settings to put right: Model › Architecture, ")
+    assert page.bar.fix.isVisible()
+    assert page.bar.fix.text() == "Use Small CNN"
+    qtbot.mouseClick(page.bar.fix, Qt.MouseButton.LeftButton)
+    assert context.draft.kind("model") == "small_cnn"
+    assert page.bar.start_button.toolTip() == "1 setting to put right: Training loop › Epochs"
+    assert not page.bar.fix.isVisible()
 
 
 def test_another_reason_not_to_start_stands_beside_the_button(page: SetupPage, context: FakeContext) -> None:
@@ -120,7 +152,8 @@ def test_what_the_engine_refused_is_shown_at_its_field_until_the_next_edit(
     page: SetupPage, context: FakeContext
 ) -> None:
     context.draft.set_engine_problems([Problem("model.hidden", "is too wide for this device.")])
-    assert page.bar.reason.text() == "Hidden units: is too wide for this device."
+    assert page_row(page, "model.hidden").sentence == "Is too wide for this device."
+    assert page.bar.start_button.toolTip() == "1 setting to put right: Model › Hidden units"
     answer(context)
     assert not page.bar.start_button.isEnabled()
     context.draft.set("model.hidden", 64)
@@ -188,8 +221,57 @@ def test_a_quick_run_is_timed_by_itself_once_and_a_large_one_by_the_check_alone(
 def test_a_refused_check_marks_the_field(page: SetupPage, context: FakeContext) -> None:
     page.bar.check_asked.emit()
     context.engine.checks[-1].failed(refusal("does not fit these images.", "model.channels"))
-    assert page.findings.isVisible()
     assert page.problem_sentences() == [("model.channels", "Channels: does not fit these images.")]
+    assert not page.findings.isVisible()  # which would say it again
+    assert page.tabs.currentIndex() == 1
+
+
+def test_a_refused_check_that_blames_no_setting_says_why(page: SetupPage, context: FakeContext) -> None:
+    page.bar.check_asked.emit()
+    context.engine.checks[-1].failed(refusal("The disk is gone."))
+    assert page.findings.texts() == ["error: The disk is gone."]
+
+
+def test_what_nobody_has_come_to_yet_is_asked_for_and_not_wrong_until_start_is_pressed(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    context.draft.set_kind("dataset", "image_folder")
+    row = page_row(page, "dataset.path")
+    assert "Required. Choose a folder." in words(row)
+    assert not line_of(row).property("invalid")
+    assert page.bar.reason.property("role") == "help"
+    assert page.bar.reason.text() == 'Still needed: <a href="dataset.path">Dataset › Folder</a>'
+    assert page.tabs.accessibleTabName(0) == "Dataset, 1 setting still needed"
+    page.tabs.setCurrentIndex(3)
+    for name in ("start_button", "check_button"):
+        button = getattr(page.bar, name)
+        context.draft.set_kind("dataset", "idx")
+        context.draft.set_kind("dataset", "image_folder")
+        assert button.isEnabled()
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        assert page.tabs.currentIndex() == 0
+        row = page_row(page, "dataset.path")
+        assert page.focusWidget() is line_of(row)
+        assert "Required" not in words(row)
+        assert line_of(row).property("invalid")
+        assert page.bar.reason.property("role") == "problem"
+        assert not button.isEnabled()
+    assert not context.started
+    assert not context.engine.checks
+
+
+def test_a_field_that_was_emptied_is_wrong_at_once(page: SetupPage, context: FakeContext, tmp_path: Path) -> None:
+    context.draft.set_kind("dataset", "image_folder")
+    context.draft.set("dataset.path", str(tmp_path))
+    context.draft.set("dataset.path", "")
+    assert line_of(page_row(page, "dataset.path")).property("invalid")
+    assert page.bar.start_button.toolTip() == "1 setting to put right: Dataset › Folder"
+
+
+def line_of(row: FieldRow) -> QLineEdit:
+    found = row.findChild(QLineEdit)
+    assert isinstance(found, QLineEdit)
+    return found
 
 
 def test_what_a_finding_proposes_is_applied_to_the_draft_and_checked_again(

@@ -98,8 +98,10 @@ def test_what_cannot_be_is_said_above_the_table_that_shows_it(
     card = shown(qtbot, page, context, table)
     assert card.isVisible()
     frame = frame_of(page)
-    assert "Column 'when' holds dates or times: split it into numbers" in frame.message()
-    assert "dataset.features" not in frame.message()
+    assert frame.message() == "No samples to show: Fix the highlighted fields to see a preview."
+    ((_, sentence),) = page.problem_sentences()  # the field says it
+    assert "column 'when' holds dates or times: split it into numbers" in sentence
+    assert "dataset.features" not in sentence
     assert "price" in [card.model.headerData(number, Qt.Orientation.Horizontal) for number in range(5)]
 
 
@@ -346,7 +348,7 @@ def test_nothing_of_other_data_remains_while_it_is_read(
     context.draft.set_kind("dataset", "text")  # of which no file is chosen yet
     assert card.isHidden()
     assert content.isHidden()
-    assert frame_of(page).message() == "No samples to show: Fix the highlighted fields to see a preview."
+    assert frame_of(page).message() == "No samples to show: Fill in the required fields to see a preview."
 
 
 def test_a_task_that_the_target_is_not_for_is_doubted_in_the_form(

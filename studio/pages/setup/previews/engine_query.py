@@ -10,7 +10,9 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.engine.client import Ticket
 from studio.engine.host import EngineHost
 from studio.forms.messages import as_full_sentence, as_sentence, with_titles
+from studio.forms.waiting import ask_to_mend
 from studio.state.drafts.draft import Draft
+from studio.state.drafts.setting_specs import is_setting
 from training.config import RunConfig
 from training.errors import Problem
 from training.protocol.answers import DatasetReport, Preview, TablePreview
@@ -89,6 +91,12 @@ class EngineQuery(QObject, Generic[PreviewT]):
             self.busy = False
             self.changed.emit()
 
+    def find_refusal(self) -> tuple[str, bool]:
+        """What stands in place of the answer, and whether it is a fault that nothing else tells: fields say theirs themselves."""
+        if any(is_setting(problem.path, self._draft.kind) for problem in self.problems):
+            return "Fix the highlighted fields to see a preview.", False
+        return self.refusal, self._refused
+
     @property
     def in_step(self) -> bool:
         """Whether what is shown was asked with the draft as it stands: its signals come before the question follows it."""
@@ -125,7 +133,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
         self._forget_other_data()
         config = self._draft.usable_config(*self._sections)
         if config is None:
-            self._drop("Fix the highlighted fields to see a preview.")
+            self._drop(ask_to_mend(self._draft, "a preview", *self._sections))
             return
         key = self._depends_on(config)
         if key != self._key:
@@ -193,7 +201,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
     def _drop(self, why: str) -> None:
         self._timer.stop()
         self._forget_ticket()
-        self._key, self.problems, self.unread = None, (), False
+        self._key, self.problems, self.unread, self._refused = None, (), False, False
         if self.answer is not None or self.refusal != why or self.busy:
             self.answer, self.refusal, self.busy = None, why, False
             self.changed.emit()

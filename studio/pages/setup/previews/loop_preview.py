@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
+from studio.forms.waiting import ask_to_mend
 from studio.pages.setup.previews.optimization_preview import basis
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_length import RunLength, checkpoint_bytes, training_bytes
 from studio.state.formats import metric_title
 from studio.theme import SPACING
-from studio.widgets import BigNumber, Card, KeyValueTable, hbox, label, vbox
+from studio.widgets import BigNumber, Card, KeyValueTable, hbox, in_widget, label, vbox
 from training.config import RunConfig
 from training.errors import format_bytes
 
@@ -25,22 +26,24 @@ class LoopPreview(QWidget):
         self._per_step = BigNumber("Samples per step")
         self._basis = label("", "help", wrap=True)
         card = Card("What this run will do", "gauge")
-        card.add(hbox((self._per_epoch, 1), (self._total, 1), (self._per_step, 1), spacing=SPACING.l), self._basis)
+        figures = hbox((self._per_epoch, 1), (self._total, 1), (self._per_step, 1), spacing=SPACING.l)
+        self._figures = in_widget(figures)
+        card.add(self._figures, self._basis)
         self._table = KeyValueTable()
-        details = Card("Validation, checkpoints and memory", "info")
-        details.add(self._table)
-        vbox(card, details, parent=self, spacing=SPACING.l)
+        self._details = Card("Validation, checkpoints and memory", "info")
+        self._details.add(self._table)
+        vbox(card, self._details, parent=self, spacing=SPACING.l)
         previews.changed.connect(self._update)
         self._update()
 
     def _update(self) -> None:
         length = self._previews.length()
         config = self._previews.draft.usable_config("loop", "checkpoints")
+        known = length is not None and config is not None
+        self._figures.setVisible(known)
+        self._details.setVisible(known)
         if length is None or config is None:
-            for figure in (self._per_epoch, self._total, self._per_step):
-                figure.set_value("–")
-            self._basis.setText("Fix the highlighted fields to see the figures.")
-            self._table.set_rows([])
+            self._basis.setText(ask_to_mend(self._previews.draft, "the figures"))
             return
         about = "≈ " if length.assumed else ""
         self._per_epoch.set_value(f"{about}{length.steps_per_epoch:,}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from studio.forms.waiting import ask_to_mend
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_length import RunLength
 from studio.pages.setup.previews.schedule_guide import ScheduleGuide
@@ -36,7 +37,7 @@ class OptimizationPreview(QWidget):
         self._rate_card = rate = Card("Learning rate", "chart")
         rate.add(self.sentence, self.basis)
         self._groups = KeyValueTable()
-        groups = Card("Parameter groups", "sliders")
+        self._groups_card = groups = Card("Parameter groups", "sliders")
         groups.add(self._groups)
         self.guide = ScheduleGuide(previews.draft)
         vbox(rate, self.guide, groups, parent=self, spacing=SPACING.l)
@@ -58,8 +59,9 @@ class OptimizationPreview(QWidget):
         self.guide.follow(self._previews.draft.usable_config("schedule"))
         config = self._previews.draft.usable_config("optimizer", "schedule", "loop")
         length = self._previews.length()
+        self._groups_card.setVisible(config is not None)
         if config is None or length is None:
-            self._say_nothing("Fix the highlighted fields to see the curve.")
+            self._say_nothing(ask_to_mend(self._previews.draft, "the curve"))
             return
         answer = self._previews.model.answer
         self._groups.set_rows(parameter_groups(config, answer.groups if answer is not None else None))

@@ -54,10 +54,10 @@ class PreviewFrame(QWidget):
         self._line.setVisible(question.busy)
         self._content.setVisible(question.answer is not None)
         self._box.setVisible(question.answer is None)
-        refused = bool(question.refusal)
-        self._image.set_icon("warning" if refused else self._icon_name)
-        self._title.setText(self._nothing if refused else self._waiting)
-        self._sentence.setText(question.refusal or text)
+        refusal, fault = question.find_refusal()
+        self._image.set_icon("warning" if fault else self._icon_name)
+        self._title.setText(self._nothing if refusal else self._waiting)
+        self._sentence.setText(refusal or text)
 
     def message(self) -> str:
         """What stands in place of an answer; "" when there is one."""
