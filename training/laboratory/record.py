@@ -26,11 +26,12 @@ class Kill:
 
 
 class _Content(BaseModel):
-    """``laboratory.json``: the run of each step."""
+    """``laboratory.json``: the run of each step, the kill, and how long they were expected to take."""
 
     format: int = 1
     steps: dict[str, str] = {}
     kill: Kill | None = None
+    expected: str = ""
 
 
 class LabRecord:
@@ -43,6 +44,7 @@ class LabRecord:
         with suppress(ValidationError):  # damaged: everything is trained again
             known = _Content.model_validate(read_json(folder / RECORD))
         self._steps, self.kill = dict(known.steps), known.kill
+        self.expected = known.expected
 
     def any_run_of(self, key: str) -> RunFolder | None:
         """The run that was made for step ``key``, whatever it was told; None when there is none any more."""
@@ -64,6 +66,11 @@ class LabRecord:
         self.kill = kill
         self._write()
 
+    def note_expected(self, words: str) -> None:
+        """How long the runs that are missing were expected to take, said before the first of them."""
+        self.expected = words
+        self._write()
+
     def _write(self) -> None:
-        content = _Content(steps=self._steps, kill=self.kill)
+        content = _Content(steps=self._steps, kill=self.kill, expected=self.expected)
         write_text(self.folder / RECORD, content.model_dump_json(indent=1) + "\n")

@@ -46,6 +46,8 @@ class Findings:
     sameness: Mapping[str, Sameness]
     failures: Mapping[str, str]
     script: ScriptNote
+    expected: str
+    named_share: float
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from training.engine.device import choose_device
 from training.errors import InputError
 from training.laboratory.child import Ended, Interrupt, Say, train
 from training.laboratory.criteria import Verdict, judge
+from training.laboratory.expected_time import NAMED_SHARE, describe_expected_time
 from training.laboratory.measure import Measured, measure
 from training.laboratory.plan import data_overrides, describe_few_steps, device_overrides, step_config, write_share
 from training.laboratory.record import KILLED_SERIES, LabRecord
@@ -77,6 +78,7 @@ class Laboratory:
             open_idx_folder(self.given)  # refused here, where it is not of this form
         self._warn()
         self._script = write_script(step_config(STEPS[-1], self._settings(STEPS[-1])), self.folder)
+        self._announce_time()
         for number, step in enumerate(STEPS, start=1):
             self._step(number, step)
             if self.interrupt.asked:
@@ -91,6 +93,19 @@ class Laboratory:
         if (drawn or self._data != self.given) and (words := describe_few_steps(config)):
             self.say(words)
 
+    def _announce_time(self) -> None:
+        """Of what is still to be trained; on the page it stays."""
+        configs = {step.key: step_config(step, self._settings(step)) for step in STEPS}
+        missing = [step for step in STEPS if not self._is_done(step, self._record.run_of(step.key, configs[step.key]))]
+        if words := describe_expected_time([configs[step.key] for step in missing], self.share):
+            self._record.note_expected(words)
+            self.say(words)
+
+    def _is_done(self, step: Step, run: RunFolder | None) -> bool:
+        """Whether ``run`` has come to its end; the last step's only after its kill."""
+        completed = run is not None and run.status().status == "completed"
+        return completed and (step is not STEPS[-1] or self._record.kill is not None)
+
     def _settings(self, step: Step) -> list[str]:
         return [
             *data_overrides(self._data, self.share),
@@ -103,8 +118,7 @@ class Laboratory:
         run = self._record.run_of(step.key, config)
         head = f"[{number}/{len(STEPS)}] {step.title}"
         crash = step.key == STEPS[-1].key
-        done = run is not None and run.status().status == "completed"
-        if run is not None and done and (not crash or self._record.kill is not None):
+        if run is not None and self._is_done(step, run):
             self.say(f"{head}: done before, as {run.id}")
         else:
             self.say(f"{head}: {step.change}")
@@ -183,6 +197,8 @@ class Laboratory:
             sameness=sameness,
             failures=dict(self._failures),
             script=self._script,
+            expected=self._record.expected,
+            named_share=NAMED_SHARE,
         )
 
     def _words_for_data(self, measured: Mapping[str, Measured]) -> str:

@@ -81,6 +81,7 @@ def test_a_share_that_shows_nothing_is_told_of_at_once(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("training.laboratory.runner.train", lambda *_: Ended(2, "Not today."))
+    monkeypatch.setattr("training.laboratory.runner.describe_expected_time", lambda *_: "")
     data = write_idx(tmp_path / "data", samples=960)
     for arguments, steps in (
         (["--data", str(data), "--share", "0.5"], "3 steps"),  # four fifths of 480 in batches of 128
