@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QItemSelection, Qt, Slot
-from PySide6.QtWidgets import QAbstractItemView, QListView, QStackedLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QListView, QStackedLayout, QWidget
 
 from studio.actions.checkpoints import export_checkpoint
 from studio.actions.files import reveal
@@ -22,6 +23,7 @@ from training.runs.folder import RunFolder
 from training.runs.records.manifest import BEST, LAST, CheckpointInfo
 
 _EXPORT_BEST = "Write the best model to a file for use elsewhere"
+_BESIDE = 460  # pixels from which the buttons have room beside each other
 _EXPORT_CHOSEN = "Write the selected checkpoint's model to a file for use elsewhere"
 
 
@@ -60,7 +62,8 @@ class CheckpointPanel(Card):
         self.export = button("Export best", "export")
         self._reveal = icon_button("folder", "Show the checkpoint's folder")
         self.add_action(self._reveal)
-        self.add((self._list, 1), vbox(self.branch, self.export))
+        self._buttons = vbox(self.branch, self.export)
+        self.add((self._list, 1), self._buttons)
         self.set_aside = SetAsideLines(context, self.view)
         self.add(self.set_aside)
         self.view.selectionModel().selectionChanged.connect(self._on_selected)
@@ -74,6 +77,11 @@ class CheckpointPanel(Card):
     def set_list_height(self, pixels: int) -> None:
         """Keep the list at this height, where there is more room than a list needs."""
         self._list.setFixedHeight(pixels)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        beside = event.size().width() > _BESIDE
+        self._buttons.setDirection(QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom)
 
     def set_run(self, folder: RunFolder | None, state: RunState, done_at: int | None = None) -> None:
         """Show the checkpoints of ``folder``; ``state`` decides what can be done with them, and so does ``done_at``, the

@@ -35,7 +35,6 @@ from studio.widgets import (
     Card,
     ElidedLabel,
     StatusPill,
-    Stretch,
     button,
     hbox,
     icon_button,
@@ -57,7 +56,6 @@ logger = logging.getLogger(__name__)
 
 _HIGHEST_CHARTS = 520
 _LIST = 226  # four checkpoints; its buttons stay beside the charts, however long the page
-_SIDE = 330  # for settings' names, whole
 
 
 class RunDetail(QWidget):
@@ -144,22 +142,13 @@ class RunDetail(QWidget):
         charts = Card()
         charts.add((self.curves, 1))
         charts.setMinimumHeight(400)
-        charts.setMaximumHeight(_HIGHEST_CHARTS)  # the list of settings beside them can be longer than a screen
-        main = in_widget(
-            vbox(
-                (charts, 1),
-                self.parts,
-                self.boundary,
-                self.evaluation,
-                self.layers,
-                self.profile,
-                Stretch(0),
-                spacing=SPACING.m,
-            )
-        )
+        charts.setMaximumHeight(_HIGHEST_CHARTS)  # the rest of a tall window is for what lies below
         self.checkpoints.set_list_height(_LIST)
-        side = in_widget(vbox(self.checkpoints, self.config, STRETCH, spacing=SPACING.m))
-        vbox(head, self.outcome, (TwoColumns(main, side, side_width=_SIDE), 1), parent=self, spacing=SPACING.m)
+        side = in_widget(vbox(self.checkpoints, STRETCH))
+        columns = TwoColumns(charts, side)
+        # Figures of the classes need the whole width: a table, and the matrix beside it.
+        below = (self.config, self.parts, self.boundary, self.evaluation, self.layers, self.profile)
+        vbox(head, self.outcome, columns, *below, STRETCH, parent=self, spacing=SPACING.m)
 
     def _connect(self) -> None:
         self.watch.clicked.connect(self._with_run(lambda run: self._context.watch(run.folder.path)))

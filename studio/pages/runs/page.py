@@ -184,7 +184,10 @@ class RunsPage(QWidget):
     def _share_height(self) -> None:
         """Beside a chosen run the table keeps a few rows, unless the person has given it another height."""
         rows = min(max(self.model.rowCount(), 1), _ROWS_BESIDE_DETAIL)
-        height = self._table_height or self.table.horizontalHeader().sizeHint().height() + rows * _ROW_HEIGHT + 4
+        around = (
+            self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
+        )
+        height = self._table_height or around + rows * _ROW_HEIGHT + 4
         self._split.setSizes([height, max(self._split.height() - height, 1)])
 
     @Slot()

@@ -221,6 +221,13 @@ def test_the_buttons_of_the_checkpoints_stay_beside_the_charts(
     qtbot.waitUntil(lambda: detail.evaluation.isVisible() and detail.evaluation.height() > 400)
     qtbot.waitUntil(lambda: detail.checkpoints.branch.isVisible() and detail.checkpoints.branch.y() < 400)
     assert detail.checkpoints.height() < 420
+    card = detail.evaluation
+    assert card.matrix.isVisible() is False  # no counts were kept here
+    counts = [[int(row == column) for column in range(15)] for row in range(15)]
+    note_evaluation(context.live.folder, "validation", 20, names, {"recall": [0.5] * 15, "confusion": counts})
+    card.refresh()
+    qtbot.waitUntil(card.matrix.isVisible)
+    qtbot.waitUntil(lambda: card.matrix.mapTo(card, card.matrix.rect().topLeft()).x() > card.table.width())  # beside it
 
 
 def test_a_run_that_was_killed_before_its_first_checkpoint_is_started_over_from_here(
