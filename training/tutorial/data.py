@@ -30,7 +30,7 @@ _SEPARATORS = {"tab": "\t"}
 class DataText:
     """What a template of data asks for. ``path`` is the file or folder, as Python source; ``drawn`` says that it is a file that
     lies beside the script. ``given``: the parts are, in ``train_root`` and ``val_root``. ``count`` is what the network has to
-    answer, ``targets`` those of the training samples."""
+    answer, ``targets`` those of the training samples; ``single`` says that masks of two classes have one answer."""
 
     template: str
     kind: str
@@ -60,6 +60,7 @@ class DataText:
     masks: str = "masks"
     classes: str = ""
     ignored: int | None = None
+    single: bool = False
     task: str = "class"
     standardized: bool = True
     reading: str = ""
@@ -77,7 +78,7 @@ def describe_data(config: RunConfig, beside: str) -> DataText:
     does not read."""
     dataset, known = config.dataset, isinstance(config.model, NamedWeights) and bool(config.model.pretrained)
     known = known and getattr(config.model, "normalise", "data") == "weights"
-    drawn = f'Path(__file__).with_name("{beside}")'
+    drawn = code(beside)
     arrays = partial(
         DataText,
         template="arrays",
@@ -105,7 +106,7 @@ def describe_data(config: RunConfig, beside: str) -> DataText:
         case ImageTableDataset():
             return _image_table(config, dataset, known)
         case SegmentationDataset():
-            return _masks(dataset)
+            return _masks(dataset, getattr(config.objective, "loss", "") == "dice_bce")
         case TableDataset() | RankingDataset():
             return _table(config, dataset)
         case TextDataset():
@@ -217,7 +218,7 @@ def _image_table(config: RunConfig, dataset: ImageTableDataset, known: bool) -> 
     )
 
 
-def _masks(dataset: SegmentationDataset) -> DataText:
+def _masks(dataset: SegmentationDataset, single: bool) -> DataText:
     given, train, held = _roots(dataset.path, dataset.validation)
     folder = Path(dataset.path, *([_find_parts(dataset.path, dataset.validation)[0]] if given else []))
     try:
@@ -242,6 +243,8 @@ def _masks(dataset: SegmentationDataset) -> DataText:
         masks=next((name for name in inside if name.casefold() in MASK_FOLDERS), "masks"),
         classes=code(listed) if Path(listed).is_file() else "",
         ignored=None if dataset.ignore_index in (None, 255) else dataset.ignore_index,
+        single=single,
+        count="1" if single else "classes",
         left_out=("masks of colors",),
     )
 

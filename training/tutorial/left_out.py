@@ -65,7 +65,7 @@ _SAID = {
         *("mse_weight", "l1_weight", "huber_weight", "margin", "top", "teacher", "temperature", "alpha", "dice_weight"),
         *("smooth", "ignore_index", "teacher_trusted"),
     },
-    "precision": {"compute", "device"},
+    "precision": {"compute", "device", "threads"},
     "loop": {
         *("epochs", "max_steps", "batch_size", "accumulation", "clip_norm", "clip_value", "ema_decay"),
         *("early_stopping_patience", "early_stopping_min_delta", "validation_batch_size"),

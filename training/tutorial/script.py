@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,36 +19,16 @@ from training.config.sections.objective_section import ObjectiveSection
 from training.config.sections.schedule import ScheduleSection
 from training.core.durations import read_duration
 from training.errors import InputError
+from training.tutorial.assembly import count_network, fill_in
 from training.tutorial.augmentation import describe_augmentation
 from training.tutorial.data import DataText, augmentation_chain, describe_data
-from training.tutorial.layout import wrap_lines
 from training.tutorial.left_out import list_left_out
 from training.tutorial.literals import code, prose
 from training.tutorial.network import NetworkText, describe_network
-from training.tutorial.rendering import choose_imports, make_environment
+from training.tutorial.rendering import make_environment
 from training.tutorial.schedule import describe_optimizer, describe_schedule
 from training.tutorial.teacher import describe_teacher
 
-_IMPORTS = """
-import gzip, math, os, sys
-from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import Any, Literal
-
-import numpy as np, polars as pl, timm, torch
-from accelerate import Accelerator
-from PIL import Image
-from safetensors.torch import load_file
-from torch import Tensor, nn
-from torch.nn import functional
-from torch.optim import lr_scheduler
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-from torch.utils.data import DataLoader, Dataset, TensorDataset, WeightedRandomSampler
-from torchvision import datasets, models, tv_tensors
-from torchvision.datasets import ImageFolder
-from torchvision.transforms import v2
-"""
-"""What a script may need; only what it does use is written."""
 _TASKS = (
     *("classification", "binary", "multi_label", "regression", "ranking", "distillation", "segmentation"),
     "language_model",
@@ -88,25 +67,20 @@ def write_short_script(config: RunConfig, file: str, accelerate: bool = False) -
         **facts, version=training.__version__, file=prose(file), stem=prose(stem), beside=beside
     )
     networks = [network.code, facts["teacher"].code if facts["teacher"] else ""]
-    text = _fill(text, _settings(config, data, stem), module if network.beside else "", networks)
+    text = fill_in(
+        text,
+        _settings(config, data, stem),
+        module if network.beside else "",
+        networks,
+        accelerate or bool(facts["loading"]),
+    )
     return ShortScript(
         file=file,
         text=text,
         network=(f"{module}.py", network.beside) if network.beside else None,
         drawn=drawn if data.drawn else "",
-        own=len(text.splitlines()) - _count_network(text, networks[1]),
+        own=len(text.splitlines()) - count_network(text, networks),
     )
-
-
-def _count_network(text: str, teacher: str) -> int:
-    """Lines of what makes the networks: their classes, and the functions that build them."""
-    ends = {
-        node.name: (node.lineno, node.end_lineno or 0)
-        for node in ast.parse(text).body
-        if isinstance(node, ast.FunctionDef)
-    }
-    first, last = ends.get("make_teacher", (0, -1))
-    return ends["make_model"][1] - ends["load_data"][1] + len(teacher.splitlines()) + last - first + 1
 
 
 def _call(name: str, **arguments: object) -> str:
@@ -200,6 +174,7 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
         "accelerate": _accelerator(config) if accelerate else "",
         "begin": [*network.begin, *sampling],
         "made": made,
+        "threads": precision.threads,
         "sampler": config.loader.sampling == "balanced",
         "loading": ", num_workers=2" if decoding else "",
         "drop_last": _drop_last(config, network),
@@ -234,9 +209,12 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
 
 
 def _forward(config: RunConfig, accelerate: bool) -> str:
+    made, after = "outputs = model(inputs)", ""
+    if getattr(config.objective, "loss", "") == "dice_bce":  # softmax over (0, z) is the sigmoid of z
+        after = "\noutputs = functional.pad(outputs, (0, 0, 0, 0, 1, 0))  # 0 is the logit of the first class"
     if accelerate or config.precision.compute not in _AMP:
-        return "outputs = model(inputs)"
-    return f"with torch.autocast(DEVICE.type, {_AMP[config.precision.compute]}):\n    outputs = model(inputs).float()"
+        return made + after
+    return f"with torch.autocast(DEVICE.type, {_AMP[config.precision.compute]}):\n    {made}.float(){after}"
 
 
 def _backward(config: RunConfig, accelerate: bool) -> str:
@@ -353,24 +331,3 @@ def _query(dataset: DatasetSection) -> str:
 def _warmup(config: RunConfig) -> str:
     section = config.schedule
     return f"{read_duration(section.warmup)[0]:g}" if isinstance(section, ScheduleSection) else ""
-
-
-def _fill(text: str, settings: list[tuple[str, str, str]], module: str, networks: list[str]) -> str:
-    """``text`` with the ``networks`` at their marks, the imports and settings that all of it uses, and blank lines as PEP 8 has
-    them."""
-    tree = ast.parse("\n".join([text, *networks]))
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    rows = [row for row in settings if used & set(row[0].split(", "))]
-    lines = [f"{name} = {value}{f'  # {comment}' if comment else ''}" for name, value, comment in rows]
-    made = {node.id for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Name)}
-    imports = choose_imports(_IMPORTS, used | made) + (f"\n\nfrom {module} import build" if module else "")
-    text = re.sub(r"\n+(?=    def )", "\n\n", text)
-    text = re.sub(r"\n+(?=#IMPORTS#|@|def |class |if __name__)", "\n\n\n", text)
-    text = re.sub(r"(?<=\n)(@.*)\n+(?=def |class )", r"\1\n", text)
-    text = re.sub(r"\n+#IMPORTS#\n+", lambda _: f"\n\n{imports.strip()}\n\n" + "\n".join(lines) + "\n\n\n", text)
-    text = wrap_lines(text)
-    for number, network in enumerate(networks):
-        before, mark, after = text.partition(f"#NETWORK{number}#")
-        if mark:
-            text = "\n\n\n".join(filter(None, [before.rstrip("\n"), network, after.lstrip("\n")]))
-    return text.strip("\n") + "\n"

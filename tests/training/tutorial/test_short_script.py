@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
+from torch.nn import functional
 
 from tests.training.tiny import tiny, tiny_images, write_idx
 from tests.training.tutorial.scripts import best_metric, complaints, run, write
 from training.config import RunConfig
 from training.config.run import alternatives
 from training.config.sections.pretrained import TorchvisionModel
+from training.core.losses import dice_loss, pixel_binary_cross_entropy, sigmoid_probabilities
 from training.engine.runs.run import start_run
 from training.errors import InputError
+from training.presets import load_preset
 from training.tutorial.script import write_short_script
 
 SPIRAL = ("model.dropout=0", "loop.epochs=12", "precision.device=cpu")
@@ -67,6 +74,7 @@ def test_trains_on_images_with_everything_on(tmp_path: Path) -> None:
         ("precision.compute=fp16", "torch.amp.GradScaler("),
         ("loop.early_stopping_patience=3", "waited < PATIENCE"),
         ("loader.sampling=balanced", "WeightedRandomSampler("),
+        ("precision.threads=1", "torch.set_num_threads(1)"),
         ("loop.swa_start=0.75", "* loop.swa_start = 0.75"),
         ("optimizer.layer_decay=0.9", "* optimizer.layer_decay = 0.9"),
     ],
@@ -122,3 +130,47 @@ def test_a_preset_has_no_weights_to_export(tmp_path: Path) -> None:
     assert told.stderr.startswith("preset:spiral: a configuration holds no weights yet")
     assert "--to tutorial" in told.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_smallest_is_below_a_hundred_lines_from_top_to_bottom(tmp_path: Path) -> None:
+    script = write_short_script(load_preset("spiral", []), "script.py")
+    assert script.own < 100
+    assert "def main(" not in script.text
+    workers = write_short_script(load_preset("sample", []), "script.py")
+    assert workers.text.endswith('if __name__ == "__main__":\n    main()\n')
+
+
+def write_masks(folder: Path) -> Path:
+    """Ten images of 16 x 16 with a bright square, and masks of it."""
+    draws = np.random.default_rng(0)
+    for part in ("images", "masks"):
+        (folder / part).mkdir(parents=True)
+    for number in range(10):
+        mask = np.zeros((16, 16), np.uint8)
+        mask[number % 8 : number % 8 + 8, 4:12] = 1
+        image = draws.integers(0, 90, (16, 16, 3), np.uint8) + 120 * mask[..., None]
+        Image.fromarray(image).save(folder / "images" / f"{number}.png")
+        Image.fromarray(mask).save(folder / "masks" / f"{number}.png")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compute", ["fp32", "bf16"])
+def test_one_logit_for_two_classes_is_dice_and_binary_cross_entropy(compute: str, tmp_path: Path) -> None:
+    cut = ["dataset.flip=false", "dataset.resized_crop_scale=1.0", "loop.max_steps=2", "schedule.kind=constant"]
+    small = ["model.depth=1", "model.width=4", "objective.loss=dice_bce", "objective.dice_weight=0.3", "loop.epochs=2"]
+    given = [f"dataset.path={write_masks(tmp_path / 'data')}", "precision.device=cpu", f"precision.compute={compute}"]
+    config = load_preset("segmentation", [*given, *cut, *small])
+    script = write(config, tmp_path / "out")
+    assert not complaints(script)
+    run(script)
+    told: dict[str, Any] = runpy.run_path(str(script))
+    made = torch.load(script.with_name("script-last.pt"), weights_only=True)["model"]
+    assert [len(weight) for weight in made.values() if weight.ndim == 4][-1] == 1  # one logit
+    logits, masks = torch.randn(3, 1, 5, 7), torch.randint(0, 2, (3, 5, 7))
+    masks[0, :2] = 255
+    known = masks.where(masks != 255, -100)
+    dice = dice_loss(logits, known, sigmoid_probabilities, 1.0) / 3
+    pixels = pixel_binary_cross_entropy(logits, known) / (known != -100).sum()
+    found = told["dice_loss"](functional.pad(logits, (0, 0, 0, 0, 1, 0)), masks)
+    torch.testing.assert_close(found, 0.3 * dice + 0.7 * pixels)
