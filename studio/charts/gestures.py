@@ -6,6 +6,8 @@ GESTURES = (
     ("Zoom a chart at the pointer", "Ctrl+Wheel"),
     ("Zoom the values alone", "Ctrl+Shift+Wheel"),
     ("Show all of a chart", "Double click"),
+    ("Show or hide a curve", "Click in legend"),
+    ("Enlarge, copy or save a chart", "Right click"),
 )
 """What a gesture is for, and the gesture."""
 

@@ -130,6 +130,10 @@ class MetricsBoard(QWidget):
         """One of the plots: "loss", "metric", "lr" or "grad_norm"."""
         return self._plots[quantity]
 
+    def plots(self) -> list[CurvePlot]:
+        """All of them."""
+        return list(self._plots.values())
+
     def fit(self) -> None:
         """Show all steps and follow new data again; single spikes may lie beyond the range."""
         for plot in self._plots.values():

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QFileDialog
 
+from studio.actions.saving import save_file
 from studio.charts.boundary_plot import BoundaryPlot, theme_look
 from studio.charts.class_legend import PointLegend
 from studio.state.context import AppContext
@@ -184,12 +185,12 @@ class BoundaryCard(Card):
         return f"{self._folder.id if self._folder else 'run'}-boundary"
 
     def _save(self, save: Callable[[], object], path: Path) -> None:
-        notify = self._context.notifier.notify
+        buttons = self.save_gif, self.save_frames
+        for each in buttons:
+            each.setEnabled(False)
 
-        def handle_result(_: object) -> None:
-            notify(f"Saved as {path}.", "success")
+        def allow() -> None:
+            for each in buttons:
+                each.setEnabled(True)
 
-        def handle_failure(error: Exception) -> None:
-            notify(str(error), "danger", title="The decision boundary was not saved")
-
-        self._context.background.submit(save, handle_result, handle_failure)
+        save_file(self._context, save, path, "The decision boundary was not saved", allow)

@@ -102,15 +102,22 @@ def _explain(config: RunConfig | None, growing: bool) -> str:
 
 
 def _describe_growth(noun: str, layers: tuple[str, ...], bins: HeatBins, values: np.ndarray) -> str:
-    """How the newest norms are beside the first: in the middle, and where they grew most."""
+    """How the newest norms are beside the first: in the middle, and where they changed most."""
     with np.errstate(divide="ignore", invalid="ignore"):
         growth = values[-1] / values[0]
     known = np.isfinite(growth) & (growth > 0)
     if len(values) < 2 or not known.any():
         return ""
-    most = int(np.where(known, growth, -1.0).argmax())
-    middle = float(np.median(growth[known]))
+    change = np.where(known, np.abs(np.log(np.where(known, growth, 1.0))), -1.0)
+    most, middle = int(change.argmax()), float(np.median(growth[known]))
     return (
-        f"From step {bins.first[0]:,} to step {bins.last[-1]:,} the {noun} became {middle:.3g} times as large in the median layer, and most "
-        f"in {layers[most]}: {growth[most]:.3g} times."
+        f"From step {bins.first[0]:,} to step {bins.last[-1]:,} the {noun} {_word_change(middle)} in the median layer; it changed most in "
+        f"layer {layers[most]}, where it {_word_change(float(growth[most]))}."
     )
+
+
+def _word_change(factor: float) -> str:
+    """What became of a number that was multiplied by this."""
+    if f"{factor:.3g}" == "1":
+        return "stayed as it was"
+    return f"grew to {factor:.3g} times its size" if factor > 1 else f"shrank to {factor:.3g} of its size"

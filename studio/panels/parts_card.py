@@ -6,7 +6,8 @@ import numpy as np
 from PySide6.QtCore import Slot
 
 from studio.charts.plots.curve_plot import CurvePlot
-from studio.services.background import Background
+from studio.panels.charts.chart_menu import ChartMenu
+from studio.state.context import AppContext
 from studio.state.runs.column_follower import ColumnFollower
 from studio.widgets import Card, format_number
 from training.runs.folder import RunFolder
@@ -19,22 +20,30 @@ _HEIGHT = 240
 class PartsCard(Card):
     """Shows ``parts.bin`` of a run; hidden where its loss has no parts."""
 
-    def __init__(self, background: Background) -> None:
+    def __init__(self, context: AppContext) -> None:
         super().__init__("Parts of the loss", "chart")
         self.plot: CurvePlot | None = None
         self._names: tuple[str, ...] = ()
-        self.follower = ColumnFollower(background, self)
+        self._context = context
+        self._folder: RunFolder | None = None
+        self._growing = True
+        self._hidden: set[str] = set()  # curves, in whatever run has them
+        self.follower = ColumnFollower(context.background, self)
         self.follower.began.connect(self._on_began)
         self.follower.rows_arrived.connect(self._on_rows)
         self.hide()
 
-    def set_run(self, folder: RunFolder | None) -> None:
-        """Look at another run, or none, or again at the same."""
+    def set_run(self, folder: RunFolder | None, growing: bool) -> None:
+        """Look at another run, or none, or again at the same; ``growing``: more may come."""
+        self._folder, self._growing = folder, growing
+        if self.plot is not None:
+            self.plot.set_growing(growing)
         self.follower.follow(folder.parts_file if folder else None)
 
     @Slot(object)
     def _on_began(self, columns: Columns | None) -> None:
         if self.plot is not None:
+            self._hidden = (self._hidden - set(self._names)) | self.plot.hidden_curves()
             self.plot.hide()
             self.plot.deleteLater()
         self.plot, self._names = None, columns.names if columns else ()
@@ -43,9 +52,13 @@ class PartsCard(Card):
             return
         self.plot = CurvePlot("Training loss")
         self.plot.setFixedHeight(_HEIGHT)
+        self.plot.set_growing(self._growing)
+        self.plot.fit_wanted.connect(self.plot.fit)
+        ChartMenu(self.plot, self._context, lambda: self._folder.id if self._folder else "run")
         for name, share in zip(columns.names, columns.shares, strict=True):
             words = name.replace("_", " ")
             self.plot.add_curve(name, f"{words} × {format_number(float(f'{share:.3g}'))}", is_noisy=True)
+            self.plot.hide_curve(name, name in self._hidden)
         self.add(self.plot)
         self.set_subtitle(
             "Means over each step before they are weighed; times the factors beside their names they add up to the loss."

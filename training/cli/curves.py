@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -17,12 +15,11 @@ from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, count_rows, read_series, read_steps
 from training.streams import write_out
+from training.system.csv_text import Cell, format_csv
 
 STEP_COLUMNS = ("step", "epoch", "lr", "loss", "grad_norm", "samples", "seconds")
 EPOCH_COLUMNS = ("epoch", "step", "train_loss")
 _AT_ONCE = 10_000  # steps
-
-Cell = int | float | str
 
 
 @dataclass(frozen=True)
@@ -65,10 +62,7 @@ def write_epochs(folder: RunFolder, history: History) -> None:
 
 
 def _write(rows: Iterable[Sequence[Cell]]) -> None:
-    """Floats are written as Python does: the shortest text that is read back as the same number."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    write_out(text.getvalue())
+    write_out(format_csv(rows))
 
 
 def _step_counts(config: RunConfig | None, history: History) -> _Counts | None:

@@ -40,6 +40,7 @@ class Curve:
         self.smooth_item = CurveItem()
         self.dot_item = pg.ScatterPlotItem(size=_DOT, pen=None)
         self.is_noisy = is_noisy
+        self.is_hidden = False  # by the person, in the legend
         for item in self.items if is_faded else ():
             item.setZValue(-1)
 
@@ -56,6 +57,11 @@ class Curve:
 
     def draw(self, raw: Line, smooth: Line, bounds: QRectF) -> None:
         """Hand lines to the plot that shows `bounds`."""
+        self.raw_item.setVisible(not self.is_hidden)
+        if self.is_hidden:
+            self.smooth_item.hide()
+            self.dot_item.hide()
+            return
         is_fine = len(raw[0]) <= _FEW_POINTS if self.is_noisy else _way(raw[1], bounds) <= _SHORT_WAY
         self.raw_item.set_line(*raw, bounds, antialias=is_fine)
         # What is empty is not painted: it would cost as much as a line.
@@ -93,6 +99,10 @@ def _way(heights: Floats, bounds: QRectF) -> float:
 class CurveSet(dict[str, Curve]):
     """Curves by name, in the order in which they are drawn."""
 
+    def visible(self) -> dict[str, Curve]:
+        """Those that nobody hid."""
+        return {name: curve for name, curve in self.items() if not curve.is_hidden}
+
     def extent(self) -> tuple[float, float] | None:
         """The first and the last position of any; None while all are empty."""
         return span_extents([extent for curve in self.values() if (extent := curve.series.extent) is not None])
@@ -110,28 +120,29 @@ class CurveSet(dict[str, Curve]):
 
     def nearest_position(self, x: float) -> float:
         """The position of a sample that is closest to ``x``."""
-        samples = [curve.series.nearest(x) for curve in self.values()]
+        samples = [curve.series.nearest(x) for curve in self.visible().values()]
         return min((sample[0] for sample in samples if sample), key=lambda at: abs(at - x), default=x)
 
     def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> list[tuple[Line, Line]]:
         """Each curve's raw and smoothed line as they are to be drawn; ``scale`` is fitted to them."""
         scale.hides_values = False
         found = [(curve, curve.lines(first, last, pixels, scale)) for curve in self.values()]
-        noisy = [raw[1] for curve, (raw, _) in found if curve.is_noisy]
-        scale.fit_to([raw[1] for curve, (raw, _) in found if not curve.is_noisy], noisy)
+        seen = [(curve, raw[1]) for curve, (raw, _) in found if not curve.is_hidden]
+        noisy = [heights for curve, heights in seen if curve.is_noisy]
+        scale.fit_to([heights for curve, heights in seen if not curve.is_noisy], noisy)
         return [lines for _, lines in found]
 
     def heights(self, pixels: int, scale: ValueScale) -> Floats:
         """All places that the curves reach, as ``scale`` draws them, from the first step to the last."""
         first, last = self.extent() or (0.0, 0.0)
-        raw = [curve.series.raw.view(first, last, pixels) for curve in self.values()]
+        raw = [curve.series.raw.view(first, last, pixels) for curve in self.visible().values()]
         return np.concatenate([np.empty(0), *(scale.scale_values(*line)[1] for line in raw)])
 
     def height_of(self, marker: Marker, scale: ValueScale) -> float:
         """Where a marker stands: on a curve, or near the upper edge."""
         if marker.kind in ("event", "resume"):
             return scale.near_top()
-        filled = [curve.series for curve in self.values() if len(curve.series) and not curve.is_faded]
+        filled = [curve.series for curve in self.visible().values() if len(curve.series) and not curve.is_faded]
         # The best checkpoint is chosen by a validation figure, which is the later curve where there are two.
         series = filled[-1 if marker.kind == "best" else 0] if filled else Series()
         sample = series.nearest(marker.x, smoothed=True)

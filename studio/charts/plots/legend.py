@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
 
 from studio.charts.gestures import TIP
 from studio.charts.plots.curve import curve_color
-from studio.theme import SPACING, theme
+from studio.theme import SPACING, set_property, theme
 from studio.widgets import ElidedLabel, SteadyLabel, hbox, label
 
 
@@ -18,29 +18,77 @@ class Swatch(QWidget):
     def __init__(self, color_index: int, *, is_faded: bool = False) -> None:
         super().__init__()
         self._color_index, self._is_faded = color_index, is_faded
+        self._is_hollow = False
         self.setFixedSize(QSize(14, 14))
+
+    def set_hollow(self, on: bool) -> None:
+        """Its curve is hidden."""
+        self._is_hollow = on
+        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(curve_color(theme().palette, self._color_index, is_faded=self._is_faded))
+        color = curve_color(theme().palette, self._color_index, is_faded=self._is_faded)
+        if self._is_hollow:
+            painter.setPen(color)
+        else:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(color)
         painter.drawRoundedRect(QRectF(1, 5.5, 12, 3), 1.5, 1.5)
 
 
 class LegendEntry(QWidget):
-    """Swatch, name, value. That of a faded curve is its swatch and name, and takes no room while there is none."""
+    """Swatch, name, value. That of a faded curve is its swatch and name, and takes no room while there is none.
+
+    Signals: `pressed()` by the mouse, Space or Enter.
+    """
+
+    pressed = Signal()
 
     def __init__(self, name: str, color_index: int, *, is_faded: bool = False) -> None:
         super().__init__()
-        self._name, self.is_faded = name, is_faded
+        self.name, self.is_faded = name, is_faded
         self._value = SteadyLabel()
         self._word = label(name, "caption")
-        self.setToolTip(name)
-        hbox(Swatch(color_index, is_faded=is_faded), self._word, self._value, parent=self, spacing=5)
+        self._swatch = Swatch(color_index, is_faded=is_faded)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("legendEntry", True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        hbox(self._swatch, self._word, self._value, parent=self, spacing=5)
+        self.is_off = False
+        self.set_off(False)
         if is_faded:
             self._value.hide()
             self.hide()
+
+    def set_off(self, off: bool) -> None:
+        """Its curve is hidden, or shown again."""
+        self.is_off = off
+        self._swatch.set_hollow(off)
+        for part in (self._word, self._value):
+            set_property(part, "isOff", off)
+        self.setToolTip(f"{self.name}: click to {'show' if off else 'hide'} it")
+        self._name_it()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton:
+            super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
+            self.pressed.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.pressed.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _name_it(self) -> None:
+        value = f": {self._value.text()}" if self._value.text() else ""
+        self.setAccessibleName(f"{self.name}{value}{', hidden' if self.is_off else ''}")
 
     def set_worded(self, worded: bool) -> None:
         """Show the name, or only the color and the value: half a word says nothing, and the figure is worth more."""
@@ -61,19 +109,19 @@ class LegendEntry(QWidget):
         """What the curve is at the cursor, or last."""
         if self.is_faded:
             self.setVisible(bool(text))
-            self.setAccessibleName(self._name)
         elif text != self._value.text():
             self._value.setText(text)
-            self.setAccessibleName(f"{self._name}: {text}")
+            self._name_it()
 
 
 class Legend(QWidget):
     """Title at the left, then one entry for each curve, the cursor's position at the right.
 
-    Signals: `title_chosen(key)`, where there are several titles to choose from.
+    Signals: `title_chosen(key)`, where there are several titles to choose from; `entry_pressed(key)`.
     """
 
     title_chosen = Signal(str)
+    entry_pressed = Signal(str)
 
     def __init__(self, title: str) -> None:
         super().__init__()
@@ -126,7 +174,17 @@ class Legend(QWidget):
         """Append a curve; without a name it has no entry."""
         if name:
             self._entries[key] = LegendEntry(name, color_index, is_faded=is_faded)
+            self._entries[key].pressed.connect(lambda: self.entry_pressed.emit(key))
             self._row.insertWidget(self._row.count() - 2, self._entries[key])
+
+    def word(self, key: str) -> str:
+        """A curve's name; "" where it has no entry."""
+        return self._entries[key].name if key in self._entries else ""
+
+    def set_off(self, key: str, off: bool) -> None:
+        """Say of a curve that it is hidden, or shown."""
+        if key in self._entries:
+            self._entries[key].set_off(off)
 
     def set_titles(self, titles: Mapping[str, str], current: str) -> None:
         """Let the person choose among quantities, by their keys; a single one is the title."""

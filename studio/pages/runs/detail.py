@@ -13,6 +13,7 @@ from studio.actions.files import reveal
 from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, STATUS_STATES, RunState
 from studio.panels.boundary_card import BoundaryCard
+from studio.panels.charts.chart_menu import ChartMenu
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.config_view import ConfigView
@@ -86,11 +87,13 @@ class RunDetail(QWidget):
         self.close_button = icon_button("cross", "Close", clicked=self.closed)
         self.outcome = OutcomeBanner()
         self.curves = RunCurves(context.settings)
+        for plot in self.curves.board.plots():
+            ChartMenu(plot, context, lambda: self._run.id if self._run else "run")
         self.checkpoints = CheckpointPanel(context)
         self.config = ConfigView()
         self.boundary = BoundaryCard(context)
         self.evaluation = EvaluationCard(context.background)
-        self.parts = PartsCard(context.background)
+        self.parts = PartsCard(context)
         self.layers = LayersCard(context.background)
         self.profile = Card("Profiler", "gauge")
         self._profile_view = ProfileView()
@@ -125,7 +128,7 @@ class RunDetail(QWidget):
             self._context.background.submit(self._reader.read, self._on_read, self._on_unreadable)
             self.boundary.set_run(run.folder)
             self.evaluation.set_run(run.folder)
-            self.parts.set_run(run.folder)
+            self.parts.set_run(run.folder, state in LIVE)
             self.layers.set_run(run.folder, _config_of(run), state in LIVE)
             self._read_profile(run)
         self._update_buttons()

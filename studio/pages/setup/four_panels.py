@@ -16,6 +16,7 @@ from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.table_card import TableCard
 from studio.pages.setup.schedule_form import ScheduleForm
+from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, specs
 
@@ -28,7 +29,7 @@ class PanelEntry(NamedTuple):
     panel: Panel
 
 
-def make_panels(draft: Draft, previews: PreviewModel) -> list[PanelEntry]:
+def make_panels(context: AppContext, draft: Draft, previews: PreviewModel) -> list[PanelEntry]:
     """The panels in the order of their tabs."""
     form = partial(SectionForm, draft)
     run_settings = tuple(name for name in specs(RUN) if name != "name")
@@ -53,6 +54,8 @@ def make_panels(draft: Draft, previews: PreviewModel) -> list[PanelEntry]:
     return [
         PanelEntry("Dataset", "data", Panel([form("dataset", icon_name="database")], dataset)),
         PanelEntry("Model", "models", Panel(network, model)),
-        PanelEntry("Optimizer && LR scheduler", "optimizer", Panel(optimization, OptimizationPreview(previews))),
+        PanelEntry(
+            "Optimizer && LR scheduler", "optimizer", Panel(optimization, OptimizationPreview(previews, context))
+        ),
         PanelEntry("Precision && loop", "loop", Panel(loop, LoopPreview(previews))),
     ]

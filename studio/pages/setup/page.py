@@ -68,7 +68,7 @@ class SetupPage(QWidget):
     # ------------------------------------------------------------------------------------------ building
 
     def _add_panels(self) -> None:
-        for title, help_page, panel in make_panels(self.draft, self.previews):
+        for title, help_page, panel in make_panels(self.context, self.draft, self.previews):
             self._help_pages.append(help_page)
             self.panels.append(panel)
             self.tabs.addTab(icon("check", "success"), title)

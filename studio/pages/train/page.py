@@ -20,6 +20,7 @@ from studio.pages.train.profile_card import ProfileCard
 from studio.pages.train.step_records import StepRecords
 from studio.pages.train.system import SystemStrip
 from studio.panels.boundary_card import BoundaryCard
+from studio.panels.charts.chart_menu import ChartMenu
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.evaluation_card import EvaluationCard
@@ -68,6 +69,8 @@ class TrainPage(QWidget):
         self.outcome = OutcomeBanner()
         self.findings = FindingList()
         self.curves = RunCurves(context.settings)
+        for plot in self.curves.board.plots():
+            ChartMenu(plot, context, lambda: self._live.folder.id if self._live.folder else "run")
         self.boundary = BoundaryCard(context)
         self.evaluation = EvaluationCard(context.background)
         self.records = StepRecords(context, self)

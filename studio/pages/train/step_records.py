@@ -17,7 +17,7 @@ class StepRecords(QObject):
     def __init__(self, context: AppContext, parent: QObject) -> None:
         super().__init__(parent)
         self._live = live = context.live
-        self.parts = PartsCard(context.background)
+        self.parts = PartsCard(context)
         self.layers = LayersCard(context.background)
         live.state_changed.connect(self.show_run)
         live.event_arrived.connect(self._on_event)
@@ -28,8 +28,9 @@ class StepRecords(QObject):
     @Slot()
     def show_run(self) -> None:
         """Take up the run as it is now; not before the cards have a page: one that is shown alone would be a window."""
-        self.parts.set_run(self._live.folder)
-        self.layers.set_run(self._live.folder, self._live.config(), self._live.state in LIVE)
+        growing = self._live.state in LIVE
+        self.parts.set_run(self._live.folder, growing)
+        self.layers.set_run(self._live.folder, self._live.config(), growing)
 
     @Slot(object)
     def _on_event(self, event: Event) -> None:

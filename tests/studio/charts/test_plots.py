@@ -12,7 +12,8 @@ from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPixmap, QRegion
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.charts.plots.curve_plot import CurvePlot, SchedulePreview
+from studio.charts.plots.curve_plot import CurvePlot
+from studio.charts.schedule_preview import SchedulePreview
 from studio.charts.sparkline import paint_sparkline
 
 

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.state import RunState
 from studio.pages.train.page import TrainPage
 from studio.panels.boundary_card import BoundaryCard
+from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.theme import LIGHT
 from tests.studio.window_driver import open_window, runs_page, train_page
@@ -86,8 +87,14 @@ def test_it_is_saved_as_a_film_and_as_frames(
     qtbot.waitUntil(lambda: words(card) == "Epoch 3, step 24")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "film"), ""))
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path))
+    told: list[Notification] = []
+    context.notifier.notified.connect(told.append)
     card.save_gif.click()
-    qtbot.waitUntil((tmp_path / "film.gif").exists)
+    assert [note.text for note in told] == ["Saving film.gif …"]
+    assert not card.save_gif.isEnabled()
+    qtbot.waitUntil(lambda: len(told) == 2)
+    assert (told[1].text, told[1].action_text) == (f"Saved as {tmp_path / 'film.gif'}.", "Open folder")
+    assert card.save_gif.isEnabled()
     with Image.open(tmp_path / "film.gif") as image:
         assert (image.info["duration"], sum(1 for _ in ImageSequence.Iterator(image))) == (100, 3)
     card.save_frames.click()

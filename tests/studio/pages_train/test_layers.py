@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from pytestqt.qtbot import QtBot
 
+from studio.charts.heat_bins import HeatBins
 from studio.engine.state import RunState
 from studio.pages.train.page import TrainPage
-from studio.panels.layers_card import LayersCard
+from studio.panels.layers_card import LayersCard, _describe_growth
 from studio.panels.parts_card import PartsCard
 from studio.services.background import Background
 from studio.state.context import AppContext
@@ -48,17 +50,19 @@ def test_norms_and_parts_of_a_run_are_shown(qtbot: QtBot, context: AppContext, w
 
 
 def test_parts_have_their_names_shares_and_values(
-    qtbot: QtBot, background: Background, workspace: Path, tmp_path: Path
+    qtbot: QtBot, context: AppContext, workspace: Path, tmp_path: Path
 ) -> None:
     folder = run(workspace, small("regression", tmp_path, *SUM))
-    card = PartsCard(background)
+    card = PartsCard(context)
     qtbot.addWidget(card)
-    card.set_run(folder)
+    card.set_run(folder, growing=False)
     qtbot.waitUntil(lambda: card.plot is not None and len(card.plot._curves["l1"].series) == 8)
     assert card.plot is not None
     rows = ColumnsReader(folder.parts_file).read()[1]
     assert card.plot._curves["mse"].series.nearest(8) == pytest.approx((8, float(rows["values"][-1, 0])))
-    card.set_run(run(workspace, tiny()))  # a loss of one term
+    card.plot.refresh()
+    assert card.plot._canvas.getViewBox().viewRange()[0] == [1.0, pytest.approx(8, abs=1)]  # no room for more steps
+    card.set_run(run(workspace, tiny()), growing=False)  # a loss of one term
     qtbot.waitUntil(lambda: card.plot is None)
     assert not card.isVisible()
 
@@ -100,3 +104,19 @@ def test_card_comes_with_the_first_norms(qtbot: QtBot, background: Background, t
     qtbot.addWidget(card)
     card.set_run(RunFolder(tmp_path), tiny(), growing=True)
     assert not card.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        ((0.5, 8.0), "grew to 4.25 times its size in the median layer; it changed most in layer b, where it grew to 8 times its size."),
+        ((0.004, 0.5), "shrank to 0.252 of its size in the median layer; it changed most in layer a, where it shrank to 0.004 of its size."),
+        ((1.0, 1.0), "stayed as it was in the median layer; it changed most in layer a, where it stayed as it was."),
+    ],
+)  # fmt: skip
+def test_what_became_of_the_norms_is_said_as_it_is(last: tuple[float, float], words: str) -> None:
+    bins = HeatBins(2)
+    bins.add(np.array([1, 50]), np.array([[1.0, 1.0], last], dtype=np.float32))
+    said = _describe_growth("gradient norm", ("a", "b"), bins, bins.values)
+    assert said.startswith("From step 1 to step 50 the gradient norm ")
+    assert said.removeprefix("From step 1 to step 50 the gradient norm ") == words

@@ -12,6 +12,7 @@ from studio.forms.waiting import ask_to_mend
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_length import RunLength
 from studio.pages.setup.previews.schedule_guide import ScheduleGuide
+from studio.state.context import AppContext
 from studio.theme import SPACING
 from studio.widgets import Card, KeyValueTable, format_number, label, vbox
 from training.config import RunConfig
@@ -20,7 +21,7 @@ from training.protocol.answers import ParameterGroup
 from training.schedules import describe, make_run_schedule, swa_first
 
 if TYPE_CHECKING:
-    from studio.charts.plots.curve_plot import SchedulePreview
+    from studio.charts.schedule_preview import SchedulePreview
 
 _POINTS = 1500  # more than a screen is wide
 
@@ -28,9 +29,9 @@ _POINTS = 1500  # more than a screen is wide
 class OptimizationPreview(QWidget):
     """Redrawn at each change of the draft; computing a curve takes a few milliseconds."""
 
-    def __init__(self, previews: PreviewModel) -> None:
+    def __init__(self, previews: PreviewModel, context: AppContext) -> None:
         super().__init__()
-        self._previews = previews
+        self._previews, self._context = previews, context
         self.sentence = label("", "body", wrap=True)
         self.basis = label("", "help", wrap=True)
         self.chart: SchedulePreview | None = None
@@ -46,10 +47,13 @@ class OptimizationPreview(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self.chart is None:
-            from studio.charts.plots.curve_plot import SchedulePreview  # a quarter of a second that Start need not wait
+            # A quarter of a second that Start need not wait.
+            from studio.charts.schedule_preview import SchedulePreview
+            from studio.panels.charts.chart_menu import ChartMenu
 
             self.chart = SchedulePreview()
             self.chart.setFixedHeight(280)
+            ChartMenu(self.chart.plot, self._context, lambda: "run", "Learning rate")
             self._rate_card.body.insertWidget(0, self.chart)
         self._update()
 

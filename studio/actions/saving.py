@@ -1,0 +1,38 @@
+"""A file that takes a moment to write: said while it is written, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from studio.actions.files import reveal
+from studio.state.context import AppContext
+from training.errors import TrainingError
+
+
+def save_file(
+    context: AppContext, save: Callable[[], object], path: Path, title: str, then: Callable[[], object] = lambda: None
+) -> None:
+    """Run ``save``, which writes ``path``, in the background, and say so; ``title`` is over what went wrong. ``then`` is called
+    either way."""
+    notify, subject = context.notifier.notify, f"saving {path}"
+    notify(f"Saving {path.name} …", "info", subject=subject, lasting=True)
+
+    def handle_result(_: object) -> None:
+        then()
+        notify(
+            f"Saved as {path}.",
+            "success",
+            subject=subject,
+            action_text="Open folder",
+            action=lambda: reveal(path),
+        )
+
+    def handle_failure(error: Exception) -> None:
+        then()
+        words = str(error)
+        if isinstance(error, OSError) and not isinstance(error, TrainingError):
+            words = f"{path} cannot be written ({error.strerror or error}); choose another place."
+        notify(words, "danger", title=title, subject=subject)
+
+    context.background.submit(save, handle_result, handle_failure)

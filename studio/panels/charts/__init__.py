@@ -1,0 +1,1 @@
+"""What can be done with any chart: enlarge it, take it along."""

@@ -1,0 +1,100 @@
+"""What a right click on a chart offers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QBuffer, QIODevice, QObject, QPoint, Slot
+from PySide6.QtGui import QGuiApplication, QPixmap
+from PySide6.QtWidgets import QFileDialog, QMenu
+
+from studio.actions.saving import save_file
+from studio.charts.plots.curve import Line
+from studio.charts.plots.curve_plot import CurvePlot
+from studio.panels.charts.enlarged_chart import EnlargedChart
+from studio.state.context import AppContext
+from studio.theme import icon
+from training.system.atomic import write_bytes, write_text
+from training.system.csv_text import Cell, format_csv
+
+
+class ChartMenu(QObject):
+    """The menu of one chart. ``name`` says what a file of it is called, without a suffix, by its title."""
+
+    def __init__(self, plot: CurvePlot, context: AppContext, name: Callable[[], str], title: str = "") -> None:
+        super().__init__(plot)
+        self._plot, self._context, self._name, self._title = plot, context, name, title
+        plot.menu_wanted.connect(self._open)
+
+    @Slot(QPoint)
+    def _open(self, place: QPoint) -> None:
+        menu = self.make()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(place)
+
+    def make(self) -> QMenu:
+        """The menu as it is now."""
+        plot, menu = self._plot, QMenu(self._plot)
+        has_samples = bool(plot.shown_samples())
+        is_large = isinstance(plot.window(), EnlargedChart)
+        menu.addAction(icon("fit", "text"), "Fit", plot.fit_wanted.emit)
+        enlarge = menu.addAction("Enlarge", self.enlarge)
+        enlarge.setEnabled(not is_large)
+        menu.addSeparator()
+        for words, handle in (
+            ("Copy image", self.copy_image),
+            ("Save as PNG …", self.save_image),
+            ("Save as CSV …", self.save_table),
+        ):
+            menu.addAction(words, handle).setEnabled(has_samples)
+        return menu
+
+    def enlarge(self) -> None:
+        """Show the chart in a window of its own as large as the window."""
+        EnlargedChart(self._plot, self._plot.title or self._title).open()
+
+    def copy_image(self) -> None:
+        """Put it on the clipboard as it is drawn."""
+        QGuiApplication.clipboard().setPixmap(self._plot.picture())
+        self._context.notifier.notify("The chart is on the clipboard, as an image.", "success", subject="chart copied")
+
+    def save_image(self) -> None:
+        """Ask where to, and write it as it is drawn."""
+        drawn = self._plot.picture()
+        if path := self._ask_for_place("Save the chart as an image", "PNG image", "png"):
+            save_file(self._context, lambda: write_bytes(path, encode_png(drawn)), path, "The chart was not saved")
+
+    def save_table(self) -> None:
+        """Ask where to, and write the numbers of what is shown."""
+        samples = self._plot.shown_samples()
+        if path := self._ask_for_place("Save the numbers in view", "Table", "csv"):
+            save_file(self._context, lambda: write_text(path, tabulate(samples)), path, "The numbers were not saved")
+
+    def _ask_for_place(self, title: str, kind: str, suffix: str) -> Path | None:
+        name = f"{self._name()}-{(self._plot.title or self._title).lower().replace(' ', '-')}.{suffix}"
+        chosen, _ = QFileDialog.getSaveFileName(self._plot, title, str(Path.home() / name), f"{kind} (*.{suffix})")
+        return Path(chosen if chosen.lower().endswith(f".{suffix}") else f"{chosen}.{suffix}") if chosen else None
+
+
+def encode_png(drawn: QPixmap) -> bytes:
+    """A pixmap as the bytes of a file."""
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    drawn.save(buffer, "PNG")
+    return bytes(buffer.data().data())
+
+
+def tabulate(samples: Mapping[str, Line]) -> str:
+    """A row for each step at which any curve has a sample, a column for each curve; where it has none, the cell is empty. Of several
+    samples at one step it is the last."""
+    steps = np.unique(np.concatenate([np.empty(0), *(xs for xs, _ in samples.values())]))
+    columns: list[list[Cell]] = [[int(step) if step == int(step) else float(step) for step in steps]]
+    for xs, ys in samples.values():
+        found = np.searchsorted(xs, steps, "right") - 1
+        has = (found >= 0) & (xs[found] == steps)
+        values = np.where(has, ys[found], math.nan).tolist()
+        columns.append([value if there else "" for value, there in zip(values, has.tolist(), strict=True)])
+    return format_csv([("step", *samples), *zip(*columns, strict=True)])
