@@ -99,6 +99,10 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
         metavar="PART",
         help="train on this part of the data; 0.06 of MNIST stays under ten minutes on two cores",
     )
+    compare = (
+        "also measure over five seeds what weight decay on biases does, and BF16 beside FP16 where the device has both"
+    )
+    option("--compare", action="store_true", help=compare)
     wrong = "instead show what eight lines of a training loop do in the wrong place, beside the right one"
     option("--wrong-order", action="store_true", help=wrong)
 

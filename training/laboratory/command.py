@@ -29,8 +29,8 @@ def run_lab(arguments: argparse.Namespace) -> int:
     workspace = parse_path(arguments.workspace).absolute() if arguments.workspace else default_workspace()
     out = parse_path(arguments.out).absolute() if arguments.out else workspace / FOLDER
     data = _data_folder(arguments.data)
-    if arguments.wrong_order and (data is not None or arguments.overrides or share != 1.0):
-        raise InputError("--wrong-order: draws its own points; leave out --data, --share and --set.")
+    if arguments.wrong_order and (data is not None or arguments.overrides or share != 1.0 or arguments.compare):
+        raise InputError("--wrong-order: draws its own points; leave out --data, --share, --compare and --set.")
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -43,7 +43,9 @@ def run_lab(arguments: argparse.Namespace) -> int:
     from training.laboratory.runner import Laboratory
 
     interrupt = Interrupt()
-    laboratory = Laboratory(workspace, out, data, share, arguments.overrides, _command(arguments), say, interrupt)
+    laboratory = Laboratory(
+        workspace, out, data, share, arguments.overrides, _command(arguments), arguments.compare, say, interrupt
+    )
     with _asking(interrupt):
         outcome = laboratory.run()
     say("")
@@ -74,6 +76,8 @@ def _command(arguments: argparse.Namespace) -> str:
             words += [f"--{name}", value]
     if arguments.share != 1.0:
         words += ["--share", f"{arguments.share:g}"]
+    if arguments.compare:
+        words.append("--compare")
     for override in arguments.overrides:
         words += ["--set", override]
     return shlex.join(words)

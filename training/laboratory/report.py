@@ -12,6 +12,7 @@ import numpy as np
 from pydantic_core import to_jsonable_python
 
 from training.laboratory.chart import Curve, Drawing, Numbers, histogram, line_drawing, smooth
+from training.laboratory.comparisons import Compared
 from training.laboratory.criteria import Verdict
 from training.laboratory.measure import Figures, Measured
 from training.laboratory.pages import render_report
@@ -48,6 +49,7 @@ class Findings:
     script: ScriptNote
     expected: str
     named_share: float
+    comparisons: tuple[Compared, ...]
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class LabReport:
     data: str
     script: ScriptNote
     steps: tuple[StepRecord, ...]
+    comparisons: tuple[Compared, ...]
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,9 @@ def write_report(folder: Path, findings: Findings) -> LabReport:
             drawings=_draw(rows, findings) if name == PAGE else None,
         )
         write_text(folder / name, text)
-    report = LabReport(findings.data, findings.script, tuple(_record_step(row, findings) for row in rows))
+    report = LabReport(
+        findings.data, findings.script, tuple(_record_step(row, findings) for row in rows), findings.comparisons
+    )
     figures = to_jsonable_python(report, inf_nan_mode="null")
     write_text(folder / FIGURES, json.dumps(figures, indent=1, allow_nan=False) + "\n")
     return report

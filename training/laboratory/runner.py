@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from training.config import RunConfig
 from training.config.sections.data.dataset import IdxDataset, ShapesDataset
 from training.data.sources.idx import open_idx_folder
 from training.engine.device import choose_device
 from training.errors import InputError
 from training.laboratory.child import Ended, Interrupt, Say, train
+from training.laboratory.comparisons import COMPARISONS, Compared, compare_ways, explain_omission, plan_runs
 from training.laboratory.criteria import Verdict, judge
 from training.laboratory.expected_time import NAMED_SHARE, describe_expected_time
 from training.laboratory.measure import Measured, measure
@@ -57,6 +59,7 @@ class Laboratory:
     share: float
     overrides: Sequence[str]
     command: str
+    compares: bool
     say: Say
     interrupt: Interrupt
 
@@ -84,6 +87,8 @@ class Laboratory:
             if self.interrupt.asked:
                 break
             self._report()
+        if self.compares and not self.interrupt.asked:
+            self._train_comparisons()
         return self._outcome()
 
     def _warn(self) -> None:
@@ -97,7 +102,12 @@ class Laboratory:
         """Of what is still to be trained; on the page it stays."""
         configs = {step.key: step_config(step, self._settings(step)) for step in STEPS}
         missing = [step for step in STEPS if not self._is_done(step, self._record.run_of(step.key, configs[step.key]))]
-        if words := describe_expected_time([configs[step.key] for step in missing], self.share):
+        planned = [configs[step.key] for step in missing]
+        for key, config in self._plan_comparisons().items():
+            run = self._record.run_of(key, config)
+            if run is None or run.status().status != "completed":
+                planned.append(config)
+        if words := describe_expected_time(planned, self.share):
             self._record.note_expected(words)
             self.say(words)
 
@@ -105,6 +115,47 @@ class Laboratory:
         """Whether ``run`` has come to its end; the last step's only after its kill."""
         completed = run is not None and run.status().status == "completed"
         return completed and (step is not STEPS[-1] or self._record.kill is not None)
+
+    def _plan_comparisons(self) -> dict[str, RunConfig]:
+        """The runs beside the seven steps that were asked for and that this device can show something by."""
+        if not self.compares:
+            return {}
+        plans = [
+            plan_runs(comparison, [*data_overrides(self._data, self.share), *self._repeat(), *self.overrides])
+            for comparison in COMPARISONS
+            if not explain_omission(comparison, self._device_type)
+        ]
+        return {key: config for plan in plans for key, config in plan.items()}
+
+    def _repeat(self) -> list[str]:
+        return device_overrides(STEPS[0], self._device_type)
+
+    def _train_comparisons(self) -> None:
+        for key, config in self._plan_comparisons().items():
+            run = self._record.run_of(key, config)
+            if run is None:
+                run = create_run(self.workspace, config)
+                self._record.begin(key, run)
+            if run.status().status != "completed":
+                self.say(f"[compare] {config.name}")
+                train(run, self.say, self.interrupt)
+            if self.interrupt.asked:
+                return
+
+    def _compare(self) -> tuple[Compared, ...]:
+        """What the page says of each comparison."""
+        runs = {key: self._record.run_of(key, config) for key, config in self._plan_comparisons().items()}
+        measured = {key: measure(run).figures for key, run in runs.items() if run is not None}
+        completed = {key: figures for key, figures in measured.items() if figures.status == "completed"}
+        found = []
+        for comparison in COMPARISONS:
+            if not self.compares:
+                found.append(Compared(comparison.title, "Not compared: add --compare, which trains ten runs for it."))
+            elif why := explain_omission(comparison, self._device_type):
+                found.append(Compared(comparison.title, why))
+            else:
+                found.append(compare_ways(comparison, completed))
+        return tuple(found)
 
     def _settings(self, step: Step) -> list[str]:
         return [
@@ -199,6 +250,7 @@ class Laboratory:
             script=self._script,
             expected=self._record.expected,
             named_share=NAMED_SHARE,
+            comparisons=self._compare(),
         )
 
     def _words_for_data(self, measured: Mapping[str, Measured]) -> str:
@@ -227,9 +279,13 @@ class Laboratory:
                 lines.append(f"not yet {number} {step.title}")
         if stopped:
             lines.append(f"Stopped with {len(finished)} of {len(STEPS)} steps done. Go on with: {self.command}")
+        if self.compares:
+            lines += [f"        {compared.title}: {compared.told}" for compared in findings.comparisons]
         lines.append(f"The report is {self.folder / PAGE}")
         if self._script.file:
             lines.append(f"All of it as one short script: {self.folder / self._script.file}")
         status = "stopped" if stopped else "completed" if len(finished) == len(STEPS) else "failed"
-        record = LabRun(figures.data, figures.script, figures.steps, status, self.folder, self.folder / PAGE)
+        record = LabRun(
+            figures.data, figures.script, figures.steps, figures.comparisons, status, self.folder, self.folder / PAGE
+        )
         return Outcome({"stopped": 130, "completed": 0, "failed": 1}[status], tuple(lines), record)
