@@ -121,14 +121,11 @@ class Laboratory:
         if not self.compares:
             return {}
         plans = [
-            plan_runs(comparison, [*data_overrides(self._data, self.share), *self._repeat(), *self.overrides])
+            plan_runs(comparison, self._settings(STEPS[0]))
             for comparison in COMPARISONS
             if not explain_omission(comparison, self._device_type)
         ]
         return {key: config for plan in plans for key, config in plan.items()}
-
-    def _repeat(self) -> list[str]:
-        return device_overrides(STEPS[0], self._device_type)
 
     def _train_comparisons(self) -> None:
         for key, config in self._plan_comparisons().items():
