@@ -36,11 +36,11 @@ def main(argv: list[str]) -> int:
 
     import studio.theme
     from studio.services.settings import SettingsStore
-    from studio.window.application import make_application, theme_mode
+    from studio.window.application import make_application, text_scale, theme_mode
     from studio.window.main_window import MainWindow
 
     app = make_application()
-    studio.theme.apply(app, theme_mode(settings))
+    studio.theme.apply(app, theme_mode(settings), font_scale=text_scale(settings))
     store = SettingsStore(settings=settings)
     window = MainWindow(store)
     if config is not None:

@@ -22,7 +22,7 @@ from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, workspace_of
 from studio.state.drafts.kept_draft import recall_draft, remember_draft
 from studio.state.staying_awake import StayingAwake
-from studio.window.application import theme_mode
+from studio.window.application import text_scale, theme_mode
 from studio.window.main_window import MainWindow
 
 logger = logging.getLogger(__name__)
@@ -95,8 +95,9 @@ class Application(QObject):
 
     @Slot(object)
     def _on_settings_changed(self, settings: AppSettings) -> None:
-        if studio.theme.theme().mode != settings.theme:
-            studio.theme.theme().set_mode(theme_mode(settings))
+        worn, mode, scale = studio.theme.theme(), theme_mode(settings), text_scale(settings)
+        if (worn.mode, worn.font_scale) != (mode, scale):
+            worn.dress(self.app, mode, scale)
         self.context.engine.set_keep_training(settings.keep_training)
         self.context.engine.choose(EngineChoice(settings.engine_python, settings.engine_in_process))
 

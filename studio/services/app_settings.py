@@ -16,6 +16,7 @@ from studio.identity import APP_NAME
 logger = logging.getLogger(__name__)
 
 THEMES = ("system", "light", "dark")
+TEXT_SIZES = (90, 100, 110, 125, 150)
 RAILS = ("auto", "open", "folded")  # the words beside the icons of the areas: where there is room, always, never
 
 
@@ -25,6 +26,7 @@ class AppSettings(NamedTuple):
     theme: str = "system"
     page: str = "setup"
     rail: str = "auto"
+    text_size: int = 100  # percent of the designed size
     geometry: str = ""  # QWidget.saveGeometry() in base64
     engine_python: str = ""
     engine_in_process: bool = False

@@ -4,6 +4,7 @@ Qt's style sheets take images only from files, and the package may lie in a fold
 tinted images (arrows, check marks) go into the person's cache folder, named by their content.
 """
 
+import re
 import tempfile
 import zlib
 from functools import cache
@@ -34,13 +35,16 @@ _PICTURES: dict[str, tuple[str, str, float]] = {
     "image_cross": ("cross", "muted", 2.0),
 }
 
+_LINE_HEIGHTS = re.compile(r"(m(?:in|ax)-height: )(1[8-9]|[2-9]\d)px")  # what holds a line of text grows with it
+
 
 def build(palette: Palette, font_scale: float) -> str:
     """The whole style sheet for a palette. Raises KeyError when a file names a token that does not exist."""
     tokens = substitutions(palette, font_scale)
     for token, (name, color, line_width) in _PICTURES.items():
         tokens[token] = f'url("{_image_file(tint_svg(name, str(getattr(palette, color)), line_width))}")'
-    return Template(_join_files()).substitute(tokens)
+    sheet = Template(_join_files()).substitute(tokens)
+    return _LINE_HEIGHTS.sub(lambda found: f"{found[1]}{round(int(found[2]) * max(font_scale, 1.0))}px", sheet)
 
 
 @cache

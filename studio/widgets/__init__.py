@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from studio.widgets.slider import Slider
     from studio.widgets.switch import Switch
     from studio.widgets.tables import dress_table
-    from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid
+    from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid, paint_image
     from studio.widgets.toasts import Toast, ToastArea
 
 _HOMES = {
@@ -40,7 +40,7 @@ _HOMES = {
     "slider": ("Slider",),
     "switch": ("Switch",),
     "tables": ("dress_table",),
-    "thumbnails": ("Thumbnail", "ThumbnailGrid"),
+    "thumbnails": ("Thumbnail", "ThumbnailGrid", "paint_image"),
     "toasts": ("Toast", "ToastArea"),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}

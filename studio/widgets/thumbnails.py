@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QResizeEvent, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import (
     QListView,
@@ -27,6 +28,7 @@ class Thumbnail:
     image: QImage
     caption: str = ""
     tooltip: str = ""
+    file: Path | None = None
 
 
 class ThumbnailDelegate(QStyledItemDelegate):
@@ -50,7 +52,7 @@ class ThumbnailDelegate(QStyledItemDelegate):
         painter.fillPath(corner, QColor(palette.sunken))
         painter.save()
         painter.setClipPath(corner)
-        _paint_image(painter, thumbnail.image, frame.adjusted(1, 1, -1, -1))
+        paint_image(painter, thumbnail.image, frame.adjusted(1, 1, -1, -1))
         painter.restore()
         lit = bool(option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver))
         painter.setPen(QPen(QColor(palette.accent if lit else palette.border), 1.5 if lit else 1))
@@ -70,7 +72,8 @@ def integer_factor(image: QSize, room: QSize) -> int:
     return min(room.width() // image.width(), room.height() // image.height())
 
 
-def _paint_image(painter: QPainter, image: QImage, frame: QRect) -> None:
+def paint_image(painter: QPainter, image: QImage, frame: QRect) -> None:
+    """Fill `frame` with `image`: sharp squares where each pixel becomes several, smoothly where it has to shrink."""
     if image.isNull():
         return
     ratio = painter.device().devicePixelRatioF()
@@ -96,11 +99,12 @@ class ThumbnailGrid(QListView):
     def __init__(self, *, tile: int = 84, max_rows: int = 3) -> None:
         super().__init__()
         self._max_rows = max_rows
-        self._cell = QSize(tile + _GAP, tile + self.fontMetrics().height() + 2 + _GAP)
+        self._tile = tile
+        self._cell = QSize()
         self._model = QStandardItemModel(self)
         self.setModel(self._model)
         self.setItemDelegate(ThumbnailDelegate(tile, self))
-        self.setGridSize(self._cell)
+        self._measure()
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.setViewMode(QListView.ViewMode.IconMode)
         self.setResizeMode(QListView.ResizeMode.Adjust)
@@ -120,6 +124,20 @@ class ThumbnailGrid(QListView):
             item.setToolTip(thumbnail.tooltip)
             item.setData(thumbnail, Qt.ItemDataRole.UserRole)
             self._model.appendRow(item)
+        self.updateGeometry()
+
+    def thumbnails(self) -> list[Thumbnail]:
+        """The images that are shown."""
+        return [self._model.item(row).data(Qt.ItemDataRole.UserRole) for row in range(self._model.rowCount())]
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._measure()
+
+    def _measure(self) -> None:
+        self._cell = QSize(self._tile + _GAP, self._tile + self.fontMetrics().height() + 2 + _GAP)
+        self.setGridSize(self._cell)
         self.updateGeometry()
 
     def rows(self) -> int:

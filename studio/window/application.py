@@ -9,7 +9,7 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from studio import identity
-from studio.services.app_settings import AppSettings
+from studio.services.app_settings import TEXT_SIZES, AppSettings
 from studio.theme import Mode
 
 
@@ -31,6 +31,11 @@ def make_application() -> QApplication:
     app.setWindowIcon(QIcon(str(identity.APP_ICON)))
     app.setQuitOnLastWindowClosed(False)  # the window says when nothing holds the process any more
     return app
+
+
+def text_scale(settings: AppSettings) -> float:
+    """The preference as a factor of the designed size; a size that nobody is offered is brought among those that are."""
+    return min(max(settings.text_size, TEXT_SIZES[0]), TEXT_SIZES[-1]) / 100
 
 
 def theme_mode(settings: AppSettings) -> Mode:

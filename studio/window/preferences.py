@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
 
+from studio.services.app_settings import TEXT_SIZES
 from studio.state.context import AppContext
 from studio.theme import SPACING
 from studio.widgets import Card, PathEdit, Segmented, Switch, label, vbox
@@ -15,7 +16,7 @@ _WIDTH = 560
 
 
 class PreferencesDialog(QDialog):
-    """Appearance, engine, folders. Taken over when Save is pressed."""
+    """Appearance, engine, folders. Taken over when Save is pressed; another size of the text can be seen at once."""
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -25,6 +26,12 @@ class PreferencesDialog(QDialog):
         self.setMinimumWidth(_WIDTH)
         self.theme = Segmented((("system", "System"), ("light", "Light"), ("dark", "Dark")))
         self.theme.set_current(settings.theme)
+        self._text_size_before = settings.text_size
+        self.text_size = Segmented([(str(size), f"{size} %") for size in TEXT_SIZES])
+        self.text_size.setAccessibleName("Text size")
+        if settings.text_size in TEXT_SIZES:
+            self.text_size.set_current(str(settings.text_size))
+        self.text_size.current_changed.connect(lambda size: context.settings.update(text_size=int(size)))
         self.python = PathEdit("file", title="Choose a Python interpreter")
         self.python.set_placeholder("The Python this window runs on")
         self.python.line_edit.setAccessibleName("Engine's Python")
@@ -48,7 +55,7 @@ class PreferencesDialog(QDialog):
 
     def _lay_out(self) -> None:
         look = Card("Appearance", "sun")
-        look.add(self.theme)
+        look.add(self.theme, label("Text size", "field"), self.text_size)
         engine = Card("Engine", "cpu")
         engine.add(
             label("Python", "field"),
@@ -80,6 +87,11 @@ class PreferencesDialog(QDialog):
         buttons.rejected.connect(self.reject)
         column = vbox(look, engine, folders, self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
         self.resize(_WIDTH, column.totalHeightForWidth(_WIDTH))  # a window's own hint knows nothing of wrapped lines
+
+    def reject(self) -> None:
+        """Leave all as it was, the size of the text included, which was shown at once."""
+        self._context.settings.update(text_size=self._text_size_before)
+        super().reject()
 
     @Slot()
     def _on_accepted(self) -> None:

@@ -137,6 +137,7 @@ def _draw_samples(source: Source, train: Tensor, config: RunConfig, samples: int
                 original_mask_base64=_base64(original[..., -1]) if masked else None,
                 detail=", ".join(f"{name} {value:.6g}" for name, value in values),
                 varied_detail=mixture,
+                name=source.name(index),
             )
         )
     return tuple(thumbnails)

@@ -52,7 +52,8 @@ class ValueCounts(Answer):
 
 class Sample(Answer):
     """An image, uint8 row by row, channels last: augmented as the model sees it, and as it was; with their masks, the class
-    number of each pixel. ``detail`` names its values to predict, ``varied_detail`` what it is mixed of."""
+    number of each pixel. ``detail`` names its values to predict, ``varied_detail`` what it is mixed of, ``name`` its file,
+    as the dataset calls it."""
 
     label: str
     index: int
@@ -65,6 +66,7 @@ class Sample(Answer):
     original_mask_base64: str | None = None
     detail: str = ""
     varied_detail: str = ""
+    name: str = ""
 
 
 class TextWindow(Answer):

@@ -147,6 +147,7 @@ class CodeView(QWidget):
             self.editor.centerCursor()
 
     def _recolor(self) -> None:
+        self.editor.setFont(font("mono"))  # the text may have another size, too
         self.highlighter.rehighlight()
         self._mark()
 

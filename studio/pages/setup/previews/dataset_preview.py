@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from studio.charts.histogram import Histogram
 from studio.charts.scatter import Scatter
 from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.pages.setup.previews.images import class_color, thumbnails
+from studio.pages.setup.previews.sample_dialog import SampleDialog
 from studio.pages.setup.previews.text_card import TextCard
 from studio.theme import SPACING
 from studio.widgets import Bar, BarList, Card, KeyValueTable, Segmented, StatusPill, ThumbnailGrid, label, vbox
@@ -65,6 +67,10 @@ class DatasetPreview(QWidget):
         card.add_action(self.variation)
         self.grid = ThumbnailGrid(tile=66, max_rows=4)
         self.grid.setProperty("flat", True)
+        self.grid.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.grid.clicked.connect(self._enlarge)
+        enter = QShortcut(QKeySequence(Qt.Key.Key_Return), self.grid, context=Qt.ShortcutContext.WidgetShortcut)
+        enter.activated.connect(lambda: self._enlarge(self.grid.currentIndex()))
         self._scatter = Scatter()
         self._summary = label("", "help", wrap=True)
         card.add(self.grid, self._scatter, self._summary)
@@ -94,7 +100,15 @@ class DatasetPreview(QWidget):
         self._notes.setVisible(bool(self._question.notes))
 
     def _show_images(self) -> None:
-        self.grid.set_thumbnails(thumbnails(self._report, varied=self.variation.current() == "varied"))
+        varied = self.variation.current() == "varied"
+        self.grid.set_thumbnails(thumbnails(self._report, varied=varied, place=self._question.place))
+
+    def _enlarge(self, index: QModelIndex) -> None:
+        if not index.isValid():
+            return
+        dialog = SampleDialog(self.grid.thumbnails(), index.row(), self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
 
     def _show_classes(self, report: DatasetReport) -> None:
         names, masked = report.classes, report.target == "mask"

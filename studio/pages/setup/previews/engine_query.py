@@ -98,6 +98,11 @@ class EngineQuery(QObject, Generic[PreviewT]):
         return self.refusal, self._refused
 
     @property
+    def place(self) -> str:
+        """Where the data lies that was asked about last; "" for what has no files."""
+        return str(getattr(self._asked.dataset, "path", None) or "") if self._asked is not None else ""
+
+    @property
     def in_step(self) -> bool:
         """Whether what is shown was asked with the draft as it stands: its signals come before the question follows it."""
         config = self._draft.usable_config(*self._sections)

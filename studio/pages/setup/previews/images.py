@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 
 import numpy as np
 from PySide6.QtGui import QColor, QImage
@@ -55,14 +56,23 @@ def _caption(sample: Sample) -> str:
     return f"…{label[1 - _LONGEST_NAME :]}" if sample.mask_base64 is not None and len(label) > _LONGEST_NAME else label
 
 
-def thumbnails(report: DatasetReport, *, varied: bool) -> list[Thumbnail]:
-    """The samples of an inspection: as they come from the disk, or varied as training sees them."""
+def find_file(name: str, place: str) -> Path | None:
+    """The file that a dataset at ``place`` calls ``name``; None where a sample has none of its own."""
+    if not name or not place:
+        return None
+    root = Path(place).expanduser()
+    return next((found for found in (root / name, root.parent / name) if found.is_file()), None)
+
+
+def thumbnails(report: DatasetReport, *, varied: bool, place: str = "") -> list[Thumbnail]:
+    """The samples of an inspection of what lies at ``place``: as they come from the disk, or varied as training sees them."""
     return [
         Thumbnail(
             read_image(sample, varied=varied),
             _caption(sample),
             f"{(varied and sample.varied_detail) or sample.detail or sample.label}, sample {sample.index:,}, "
             f"{sample.width} × {sample.height} pixels",
+            find_file(sample.name, place),
         )
         for sample in report.thumbnails or ()
     ]

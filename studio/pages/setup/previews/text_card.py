@@ -68,6 +68,7 @@ class TextCard(Card):
             there = number < len(texts)
             name.setVisible(there)
             shown.setVisible(there)
+            shown.setFont(theme().font("mono"))  # of the size that the person wants by now
             if there:
                 name.setText(texts[number].name.capitalize())
                 shown.setText(mark_tokens(texts[number].tokens, shades=not whole))
@@ -96,5 +97,4 @@ def _text_label() -> QLabel:
     made.setTextFormat(Qt.TextFormat.RichText)
     made.setWordWrap(True)
     made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-    made.setFont(theme().font("mono"))
     return made
