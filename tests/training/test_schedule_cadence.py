@@ -176,14 +176,16 @@ def told(config: ScheduleConfig, total: int = 1000, per_epoch: int = 100) -> lis
 
 def test_what_is_longer_than_the_run_is_refused_by_name() -> None:
     assert told(sections.Step(step_size="12 epochs")) == [
-        "schedule.step_size: 12 epochs (1,200 steps) is longer than the run, which has 1,000 steps; write less or train longer."
+        "schedule.step_size: 12 epochs (1,200 steps) is longer than the run, which has 1,000 steps; write less, for example "
+        '"25 %" of the run, or train longer.'
     ]
     assert told(sections.CosineRestarts(t_0=2000)) == [
-        "schedule.t_0: 2,000 steps is longer than the run, which has 1,000 steps; write less or train longer."
+        "schedule.t_0: 2,000 steps is longer than the run, which has 1,000 steps; write less, for example "
+        '"25 %" of the run, or train longer.'
     ]
     assert told(sections.Cosine(warmup="10 epochs")) == [
         "schedule.warmup: the warm-up of 10 epochs (1,000 steps) must be shorter than the run, which has 1,000 steps; "
-        "shorten the warm-up or train longer."
+        'write less, for example "5 %" of the run, or train longer.'
     ]
     assert told(sections.MultiStep(milestones=("50 %", "11 epochs")))[0].startswith(
         "schedule.milestones: 11 epochs (1,100"
@@ -205,6 +207,19 @@ def test_steps_that_are_no_whole_epochs_are_refused_with_a_fix() -> None:
         configure({"kind": "cosine", "warmup": "2.5 epochs", "every": "epoch"})
 
 
+def test_one_cycle_by_epochs_needs_two_of_them() -> None:
+    """torch's formula has the last rate in the only one: a run of one epoch would learn next to nothing."""
+    one = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], 1.0)
+    torch.optim.lr_scheduler.OneCycleLR(one, 1.0, total_steps=1)
+    assert one.param_groups[0]["lr"] == pytest.approx(1.0 / 25 / 1e4)
+    [problem] = duration_problems(sections.OneCycle(every="epoch"), 100, 100)
+    assert str(problem).startswith("schedule.every: a cycle that goes by epochs needs two of them at least")
+    assert problem.fix == {"schedule.every": "step"}
+    assert told(sections.OneCycle(every="epoch"), total=60)  # max_steps ends the first epoch
+    assert not told(sections.OneCycle(every="epoch"), total=101)
+    assert not told(sections.OneCycle(), total=100)
+
+
 def test_settings_alone_tell_what_is_longer_than_the_run() -> None:
     with pytest.raises(ConfigError, match=r"schedule\.step_size: 9 epochs is longer than the run, which has 4 epochs"):
         configure({"kind": "step", "step_size": "9 epochs"}, "loop.epochs=4")
@@ -213,7 +228,9 @@ def test_settings_alone_tell_what_is_longer_than_the_run() -> None:
 
 
 def test_a_plateau_goes_by_validations() -> None:
-    with pytest.raises(ConfigError, match="every: a plateau goes by validations, neither by steps nor by epochs"):
+    with pytest.raises(
+        ConfigError, match=r"^schedule\.every: a plateau goes by validations, neither by steps nor by epochs"
+    ):
         configure({"kind": "plateau", "every": "epoch"})
     assert make_schedule(sections.Plateau(warmup="2 epochs"), LR, 100, 10).lr(10) == pytest.approx(
         LR * (0.01 + 0.99 / 2)

@@ -18,6 +18,7 @@ from studio.state.drafts.setting_specs import (
 )
 from training.config.field_spec import FieldSpec
 from training.config.rules.optimizer_scale import Moved, carry_to_scale, move_rates, take_peak
+from training.config.rules.schedule_problems import FITS_ANY_RUN
 from training.toml_text import Toml
 
 
@@ -41,7 +42,7 @@ class OtherKinds:
         for highest, _ in others.values():
             settings["optimizer"] = {**settings["optimizer"], "lr": highest}
         old = settings[section]
-        new = settings[section] = left.section if left else carry_over(section, old, kind)
+        new = settings[section] = left.section if left else _fit_any_run(section, carry_over(section, old, kind))
         rates = move_rates(settings, old, new, left.rates if left else {}) if is_optimizer else {}
         self._left[section, str(old["kind"])] = _Left(old, {path: before for path, (before, _) in rates.items()})
         moved = {path: pair for path, pair in rates.items() if not equal(*pair)}
@@ -67,6 +68,16 @@ def carry_over(section: str, old: Section, kind: str) -> Section:
             values[name] = copy.deepcopy(old[name])
     if section == "optimizer":
         carry_to_scale(old, values)
+    return values
+
+
+def _fit_any_run(section: str, values: Section) -> Section:
+    """``values`` with shares of the run where a default is a number of steps, more than a short run has."""
+    known = specs(section, str(values["kind"]))
+    for path, fitting in FITS_ANY_RUN.items():
+        name = path.removeprefix(f"{section}.")
+        if name in known and default_value(known[name]) and not _is_changed(values, name, known):
+            values[name] = copy.deepcopy(fitting)
     return values
 
 

@@ -11,6 +11,7 @@ from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import join_path
 from tests.studio.every_setting import EVERY_KIND, named, settings_of, wrong_value
 from training.config import RunConfig, load_config
+from training.config.rules.schedule_problems import duration_problems
 from training.errors import ConfigError, InputError, Problem
 
 
@@ -207,6 +208,23 @@ def test_undo_takes_back_a_whole_file_and_another_kind(tmp_path: Path) -> None:
     assert draft.kind("model") == "torchvision"
     draft.undo()
     assert draft.data() == before
+
+
+def test_a_schedule_that_is_chosen_fits_any_run_and_one_that_is_read_stays() -> None:
+    draft = Draft()
+    for kind, setting, fitting in (
+        ("step", "step_size", "25 %"),
+        ("cosine_restarts", "t_0", "25 %"),
+        ("multi_step", "milestones", ["50 %", "75 %"]),
+    ):
+        draft.set_kind("schedule", kind)
+        assert draft.value(f"schedule.{setting}") == fitting
+        config = draft.config()
+        assert config is not None
+        assert not list(duration_problems(config.schedule, 40, 8))
+    assert draft.value("schedule.warmup") == 0
+    draft.set_data({"schedule": {"kind": "step"}})
+    assert draft.value("schedule.step_size") == 1000, "what a file leaves out means what it always meant"
 
 
 def test_a_file_goes_out_and_comes_back_equal(tmp_path: Path) -> None:

@@ -126,8 +126,8 @@ def adamw(**settings: Any) -> dict[str, Any]:
         ),
         (
             {"schedule": {"kind": "cosine", "warmup": 10}, "loop": {"max_steps": 10}},
-            "schedule.warmup: the warm-up of 10 steps must be shorter than the run, which has 10 steps (loop.max_steps); shorten "
-            "the warm-up or train longer.",
+            "schedule.warmup: the warm-up of 10 steps must be shorter than the run, which has 10 steps (loop.max_steps); write "
+            'less, for example "5 %" of the run, or train longer.',
         ),
         (
             {"schedule": {"kind": "multi_step", "milestones": [5, 3]}},

@@ -23,7 +23,7 @@ def test_the_command_line_names_it(command: str, tmp_path: Path, capsys: pytest.
     assert main([command, str(file), "--workspace", str(tmp_path / "runs")]) == 2
     out, err = capsys.readouterr()
     assert SAID in out + err
-    assert "write less or train longer" in out + err
+    assert "write less, for example" in out + err
     assert not list((tmp_path / "runs").glob("runs/*"))
 
 

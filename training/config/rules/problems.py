@@ -62,7 +62,9 @@ def _problem(detail: ErrorDetails, data: Mapping[str, Toml]) -> Problem:
     section = location[0] if location else ""
     if len(location) > 1 and section in SECTIONS and location[1] in alternatives(section) and location[1]:
         del location[1]  # the tag of the union is not part of what the user wrote
-    path = ".".join(location)
+    path = ".".join(
+        [*location, "every"] if detail["type"] == "cadence" else location
+    )  # pydantic names the section alone
     if detail["type"] == "extra_forbidden":
         return Problem(path, _unknown_key(location, data))
     return Problem(path, _sentence(detail, section, location))

@@ -9,8 +9,18 @@ from training.config.run import RunConfig
 from training.config.sections.schedule import Cadence, MultiStep, OneCycle, ScheduleSection
 from training.core.durations import count_duration, count_epochs, read_duration
 from training.errors import Problem, pluralize
+from training.toml_text import Toml
 
 AnySchedule = ScheduleSection | OneCycle
+
+
+FITS_ANY_RUN: Mapping[str, Toml] = {
+    "schedule.warmup": "5 %",
+    "schedule.t_0": "25 %",
+    "schedule.step_size": "25 %",
+    "schedule.milestones": ["50 %", "75 %"],
+}
+"""For each duration one that no run is too short for."""
 
 
 def schedule_problems(config: RunConfig) -> Iterator[Problem]:
@@ -42,6 +52,13 @@ def schedule_problems(config: RunConfig) -> Iterator[Problem]:
 def duration_problems(schedule: AnySchedule, total_steps: int, steps_per_epoch: int) -> Iterator[Problem]:
     """What is wrong with the durations of ``schedule`` in a run of ``total_steps`` optimizer steps."""
     by_epochs, counted = goes_by_epochs(schedule), list[int]()
+    if by_epochs and isinstance(schedule, OneCycle) and count_epochs(total_steps, steps_per_epoch) == 1:
+        yield Problem(
+            "schedule.every",
+            "a cycle that goes by epochs needs two of them at least: the only one would be trained at the cycle's last rate; "
+            "let it be step, or train longer.",
+            {"schedule.every": "step"},
+        )
     for path, duration in durations_of(schedule):
         try:
             units = count_duration(duration, total_steps, steps_per_epoch, "epoch" if by_epochs else "step")
@@ -88,10 +105,7 @@ def _too_long(
     in_steps = f" ({pluralize(steps, 'step')})" if steps is not None and isinstance(duration, str) else ""
     what = "must be shorter than the run" if warmup else "is longer than the run"
     named = f"the warm-up of {shown}{in_steps}" if warmup else f"{shown}{in_steps}"
-    advice = "shorten the warm-up or train longer." if warmup else "write less or train longer."
-    yield Problem(path, f"{named} {what}, which has {run}; {advice}", _shorter(path))
-
-
-def _shorter(path: str) -> Mapping[str, str]:
-    """What fits any run, where one number stands."""
-    return {"schedule.warmup": {path: "5 %"}, "schedule.milestones": {}}.get(path, {path: "25 %"})
+    fitting = FITS_ANY_RUN[path]
+    example = ", ".join(map(str, fitting)) if isinstance(fitting, list) else str(fitting)
+    advice = f'write less, for example "{example}" of the run, or train longer.'
+    yield Problem(path, f"{named} {what}, which has {run}; {advice}", {path: fitting})

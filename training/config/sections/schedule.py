@@ -208,7 +208,7 @@ class Plateau(ScheduleSection):
     def _goes_by_validations(cls, data: Any) -> Any:
         if isinstance(data, dict) and "every" in data:
             raise PydanticCustomError(
-                "cadence", "every: a plateau goes by validations, neither by steps nor by epochs; leave it out."
+                "cadence", "a plateau goes by validations, neither by steps nor by epochs; leave this setting out."
             )
         return data
 
