@@ -9,7 +9,6 @@ it found that must not be.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import threading
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from training.checkpoints import newest_good
 from training.errors import CheckpointError
 from training.runs.folder import RunFolder
-from training.runs.records.manifest import checkpoint_folders, verify
+from training.runs.records.manifest import checkpoint_folders, has_changed, verify
 
 
 class Reader:
@@ -45,10 +44,10 @@ class Reader:
                 verify(path)
                 self.whole += 1
             except CheckpointError as error:
-                if os.path.lexists(path):
-                    self.faults.append(str(error))
-                else:
+                if has_changed(path, error):
                     self.vanished += 1
+                else:
+                    self.faults.append(str(error))
         labels, _ = self._read(self._folder.labels_file), self._read(self._folder.path / "status.json")
         if self._had_one and labels is not None and "last" not in labels:
             self.faults.append(f"no label last among {labels}")

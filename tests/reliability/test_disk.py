@@ -231,6 +231,16 @@ def test_a_folder_that_disappears_ends_the_run_and_is_not_made_again(
         assert isinstance(read_history(tmp_path / "elsewhere" / "events.jsonl").final, Failed)
 
 
+def test_a_file_that_disappears_is_named(tmp_path: Path) -> None:
+    def delete() -> None:
+        for path in (tmp_path / "runs").glob("*/boundary.bin"):
+            path.unlink()
+
+    message = why_it_failed(config("loop.epochs=300"), tmp_path, when(MOMENTS["checkpoint"], delete))
+    assert "boundary.bin is gone: it was deleted or moved" in message
+    assert "Leave a run's files in place and resume." in message
+
+
 def test_checkpoints_that_are_deleted_while_the_run_works_are_made_again(tmp_path: Path, whole: RunFolder) -> None:
     def delete() -> None:
         [path] = (tmp_path / "runs").iterdir()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -23,6 +22,7 @@ from training.runs.records.manifest import (
     NewerFormat,
     checkpoint_folders,
     checkpoint_name,
+    has_changed,
     read_manifest,
     verify,
 )
@@ -53,7 +53,7 @@ def newest_good(folder: RunFolder) -> WholeCheckpoint | None:
         except NewerFormat:
             raise
         except CheckpointError as error:
-            if not os.path.lexists(path):  # deleted while we looked: then there is a newer one
+            if has_changed(path, error):
                 return newest_good(folder)
             refused.append(str(error))
             continue

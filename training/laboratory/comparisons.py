@@ -91,12 +91,18 @@ def plan_runs(comparison: Comparison, settings: Sequence[str]) -> dict[str, RunC
 def compare_ways(comparison: Comparison, figures: Mapping[str, Figures]) -> Compared:
     """What the runs came to, the difference with its interval by pairs of seeds, and whether it is more than noise."""
     ways = [
-        [figures[key] for seed in SEEDS if (key := f"{comparison.key}-{way}-{seed}") in figures] for way in range(2)
+        [
+            figures[key]
+            for seed in SEEDS
+            if (key := f"{comparison.key}-{way}-{seed}") in figures and math.isfinite(figures[key].val_accuracy)
+        ]
+        for way in range(2)
     ]
     if any(len(way) < len(SEEDS) for way in ways):
         done = sum(len(way) for way in ways)
         return Compared(
-            comparison.title, f"Only {done} of {2 * len(SEEDS)} runs were completed; nothing is said of them."
+            comparison.title,
+            f"Only {done} of {2 * len(SEEDS)} runs ended with a validation accuracy; nothing is said of them.",
         )
     accuracies = [[100 * each.val_accuracy for each in way] for way in ways]
     parts = [

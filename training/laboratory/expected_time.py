@@ -39,7 +39,8 @@ class Timed:
 
 def describe_expected_time(configs: Sequence[RunConfig], share: float) -> str:
     """Sentences on how long the runs of ``configs`` will take on this machine as it is now; "" where there are none. Alike
-    steps are timed once; where one cannot be assembled, that is said instead."""
+    steps are timed once; where one cannot be assembled, that is said instead. ``share`` is that of the data of which a
+    smaller one may be advised, 0 for none."""
     start = min(time.time() - psutil.Process().create_time(), _LONGEST_START)  # what each process needs to begin, too
     if not configs:
         return ""

@@ -58,10 +58,11 @@ class Figures:
 
     @property
     def as_announced(self) -> bool:
-        """Whether the run made the epochs and steps that it announced."""
-        return self.steps == self.announced_steps == sum(self.epoch_steps) and set(self.epoch_steps) == {
-            self.steps_per_epoch
-        }
+        """Whether the run made the steps that it announced, in whole epochs but for the last, which a limit of steps may cut short."""
+        if self.steps_per_epoch == 0:
+            return False
+        epochs = (self.steps_per_epoch,) * (self.announced_steps // self.steps_per_epoch)
+        return self.steps == self.announced_steps and self.epoch_steps == epochs
 
     @property
     def counts(self) -> str:

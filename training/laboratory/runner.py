@@ -107,7 +107,10 @@ class Laboratory:
             run = self._record.run_of(key, config)
             if run is None or run.status().status != "completed":
                 planned.append(config)
-        if words := describe_expected_time(planned, self.share):
+        share = (
+            self.share if len(missing) == len(STEPS) else 0.0
+        )  # another one would train the finished steps once more
+        if words := describe_expected_time(planned, share):
             self._record.note_expected(words)
             self.say(words)
 

@@ -29,6 +29,11 @@ def storage_error(error: BaseException, path: Path) -> TrainingError:
     kept = "then resume; what was saved as a checkpoint is kept."
     if is_gone(path.parent):
         return folder_gone(path.parent)
+    if number == errno.ENOENT:  # one file of it, or the first of all that are just being deleted
+        return TrainingError(
+            f"{path} is gone: it was deleted or moved while the run was working.",
+            "Leave a run's files in place and resume.",
+        )
     if number in _FULL or "No space left" in why:
         return TrainingError(f"The disk of {path.parent} is full ({why}).", f"Free some space, {kept}")
     if number == errno.EFBIG:

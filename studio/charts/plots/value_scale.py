@@ -15,6 +15,7 @@ _FAR = 3.0
 """Heights of what most steps do: a curve that reaches no further beyond it is shown whole, as are slow descents."""
 _SMALLEST_SPAN = 1e-300
 """Of what is drawn. A plot of less has a height of 0, or more pixels to a unit than there are numbers for."""
+_NARROWEST = 1e-6  # of the values' own size: how near a person may zoom
 _SMALLEST_LOG_SPAN = 0.012  # decades: the numbers beside an axis of less have too many digits for the room there
 
 
@@ -51,10 +52,19 @@ class ValueScale:
         if len(heights) == 0:
             return
         whole = self._span(heights)
+        middle, least = (bottom + top) / 2, self._narrowest(whole)
+        if top - bottom < least:
+            bottom, top = middle - least / 2, middle + least / 2
         span = clamp_span((bottom, top), whole)
         self.is_held, self.shows_spikes = span != whole, self.shows_spikes or span == whole
         self._is_chosen = False
         self.bottom, self.top = span
+
+    def _narrowest(self, whole: Span) -> float:
+        """The least height to zoom to: of less, the numbers beside the axis are not to be told apart."""
+        if self.is_log:
+            return _SMALLEST_LOG_SPAN
+        return max(_NARROWEST * (abs(whole[0]) + abs(whole[1])), _SMALLEST_SPAN)
 
     def scale_values(self, xs: Floats, ys: Floats) -> tuple[Floats, Floats]:
         """The points as they are drawn; on a logarithmic axis those at 0 and below are left out."""

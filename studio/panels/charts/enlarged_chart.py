@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLayout, QWidget
+from shiboken6 import isValid
 
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.theme import SPACING
@@ -46,11 +47,13 @@ class EnlargedChart(QDialog):
         plot, self._plot = self._plot, None
         if plot is not None:
             plot.destroyed.disconnect(self._on_chart_gone)
+        if plot is not None and isValid(self._home):  # else its card is gone, and it goes with this dialog
             self._home.replaceWidget(self._place, plot)
             plot.setMinimumHeight(self._heights[0])
             plot.setMaximumHeight(self._heights[1])
             plot.show()
-        self._place.deleteLater()
+        if isValid(self._place):
+            self._place.deleteLater()
         self.deleteLater()
 
     @Slot()

@@ -166,6 +166,18 @@ def test_the_wheel_beside_the_values_zooms_them(board: MetricsBoard) -> None:
     assert ranges(board)[1][1] - ranges(board)[1][0] == pytest.approx(0.75 * (top - bottom), rel=0.02)
 
 
+@pytest.mark.parametrize("log", [False, True])
+def test_no_zoom_is_so_near_that_its_numbers_are_alike(board: MetricsBoard, log: bool) -> None:
+    plot = board.plot("loss")
+    plot.set_log(log)
+    beside = QPointF(20, plot._canvas.height() / 2)
+    for _ in range(200):
+        turn_wheel(plot._canvas.viewport(), beside, 1, CONTROL)
+    (_, (bottom, top)) = ranges(board)
+    assert top - bottom >= (0.0119 if log else 1e-6)
+    assert (bottom, top) == pytest.approx((plot._scale.bottom, plot._scale.top))
+
+
 def test_a_double_click_shows_all_and_follows_again(qtbot: QtBot, board: MetricsBoard) -> None:
     plot = board.plot("loss")
     drag(plot, place(plot, 100, 4), place(plot, 200, 3))

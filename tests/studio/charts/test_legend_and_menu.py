@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QImage
 from PySide6.QtWidgets import QApplication, QDialogButtonBox, QFileDialog, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import delete
 
 from studio.charts.metrics_board import MetricsBoard
 from studio.charts.plots.curve_plot import CurvePlot
@@ -18,6 +19,7 @@ from studio.panels.charts.chart_menu import ChartMenu
 from studio.panels.charts.enlarged_chart import EnlargedChart
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
+from studio.widgets import vbox
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -200,4 +202,19 @@ def test_an_enlarged_chart_that_is_gone_is_closed(qtbot: QtBot, board: MetricsBo
     gone: list[bool] = []
     dialog.destroyed.connect(lambda: gone.append(True))
     plot.deleteLater()  # another run, say
+    qtbot.waitUntil(lambda: bool(gone))
+
+
+def test_an_enlarged_chart_whose_place_is_gone_goes_with_its_dialog(qtbot: QtBot, board: MetricsBoard) -> None:
+    card = QWidget()
+    plot = CurvePlot("Training loss")
+    vbox(plot, parent=card)
+    board.layout().addWidget(card)  # type: ignore[union-attr]
+    EnlargedChart(plot, "Training loss").open()
+    dialog = enlarged(board)
+    qtbot.waitUntil(dialog.isVisible)
+    gone: list[bool] = []
+    dialog.destroyed.connect(lambda: gone.append(True))
+    delete(card)
+    dialog.reject()
     qtbot.waitUntil(lambda: bool(gone))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -75,6 +76,7 @@ def _check_verdicts(figures: Figures) -> None:
     assert "within noise" in give([1.0, -1.1, 0.9, -1.0, 1.0])
     assert "within noise" in give([0.0] * 5)
     assert compare_ways(COMPARISONS[0], {}).told.startswith("Only 0 of 10 runs")
+    assert "Only 9 of 10 runs ended with a validation accuracy" in give([1.0, 1.1, math.nan, 1.0, 1.0])
 
 
 def test_halves_are_compared_where_the_device_has_both(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,9 @@ def test_a_sample_left_over_is_no_missed_step(
 
     mine = measure(RunFolder(Path(steps["accumulation"]["figures"]["folder"])))
     assert mine.figures.as_announced
+    cut = replace(mine.figures, announced_steps=25, steps=25, steps_per_epoch=10, epoch_steps=(10, 10))
+    assert cut.as_announced  # by loop.max_steps
+    assert not replace(cut, epoch_steps=(10, 5)).as_announced
     wrong = replace(mine, figures=replace(mine.figures, announced_steps=48))
     verdict = judge("accumulation", {"accumulation": wrong}, {})
     assert not verdict.met

@@ -35,6 +35,10 @@ class NewerFormat(CheckpointError):
     """A checkpoint that this version cannot read, and a newer one can."""
 
 
+class MissingCheckpoint(CheckpointError):
+    """No folder is, or at that moment was, where a checkpoint was looked for."""
+
+
 @dataclass(frozen=True)
 class CheckpointInfo:
     """A checkpoint in a list; ``size`` in bytes, ``time`` in seconds since 1970, ``metrics`` of the last validation before
@@ -92,7 +96,7 @@ def read_sealed(path: Path) -> dict[str, JsonValue]:
 def read_manifest(checkpoint: Path) -> Manifest:
     """The manifest of ``checkpoint``; raises CheckpointError when it is missing, damaged or of another format."""
     if not checkpoint.is_dir():
-        raise CheckpointError(f"{checkpoint}: there is no checkpoint folder here; check the path.")
+        raise MissingCheckpoint(f"{checkpoint}: there is no checkpoint folder here; check the path.")
     record = read_json(checkpoint / MANIFEST, _MOST_MANIFEST)
     if not record:
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} is missing or damaged; choose another checkpoint.")
@@ -172,6 +176,11 @@ def best_checkpoint(folder: RunFolder) -> str:
 def write_labels(folder: RunFolder, labels: Mapping[str, str]) -> None:
     """Replace the labels atomically."""
     write_text(folder.labels_file, json.dumps(dict(labels), indent=1) + "\n")
+
+
+def has_changed(checkpoint: Path, error: CheckpointError) -> bool:
+    """Whether ``error``, met while ``checkpoint`` was read, comes of a run at work, which deleted it or saved it once more."""
+    return not os.path.lexists(checkpoint) or (isinstance(error, MissingCheckpoint) and checkpoint.is_dir())
 
 
 def checkpoint_folders(folder: RunFolder) -> list[Path]:
