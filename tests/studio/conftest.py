@@ -20,6 +20,7 @@ from studio.services.app_settings import AppSettings
 from studio.services.background import Background
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
+from studio.theme import apply, theme
 from studio.window.main_window import MainWindow
 from training.config import RunConfig, parse_config
 
@@ -56,8 +57,10 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
 
 @pytest.fixture(autouse=True)
 def widgets_of_one_test(qapp: QApplication) -> Iterator[None]:
-    """Widgets are deleted at once, closed or not: a window that stays, and its thousand parts, would follow every change of
+    """Dressed as the program is, whatever an earlier test chose. Widgets are deleted at once, closed or not: a window that stays, and its thousand parts, would follow every change of
     theme in all tests to come."""
+    if not qapp.styleSheet() or (theme().mode, theme().font_scale) != ("light", 1.0):
+        apply(qapp, "light")
     yield
     for widget in qapp.topLevelWidgets():
         if isinstance(widget, MainWindow):

@@ -86,5 +86,5 @@ def test_a_narrow_window_keeps_every_column_of_the_runs_reachable(
             assert not table.isColumnHidden(column)
             shown = header.sectionViewportPosition(column) + header.sectionSize(column)
             assert 0 < shown <= table.viewport().width()
-    window.resize(1280, 800)
+    window.resize(1440, 900)
     qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
