@@ -57,6 +57,7 @@ class Console:
         self._folder: RunFolder | None = None
         self._meter = ProgressMeter()
         self._epoch_told = 0  # the step of the last epoch's end that was told
+        self._counted: list[Part] = []  # by early stopping, at the newest validation that counts
         self._validated: Validated | None = None  # at the end of an epoch, of which the rest is told next
         self._row: Any = None  # newest of telemetry
         self._dropped: RateDropped | None = None  # at the end of an epoch
@@ -80,7 +81,8 @@ class Console:
         self._meter.see_event(event)
         if isinstance(event, AttemptStarted):
             self._started = event
-            self._validated, self._dropped, self._epoch_told, self._parts = None, None, 0, []
+            self._validated, self._dropped, self._epoch_told = None, None, 0
+            self._parts, self._counted = [], []
             if self._folder is not None:
                 self._line(f"run {self._folder.id} in {self._folder.path}")
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
@@ -110,7 +112,7 @@ class Console:
             phase = [Part(f"{event.phase}{share}...")]
             if event.phase == "training" and self._parts:
                 phase = []  # which the figures say
-            self._live.draw([*self._parts, *phase])
+            self._live.draw([*self._parts, *self._counted, *phase])
 
     def clear(self) -> None:
         """Take the live line away, before others write."""
@@ -127,7 +129,7 @@ class Console:
             return
         self._last = time.monotonic()
         self._parts = _format_progress(self._meter.progress(), newest[-1])
-        self._live.draw(self._parts)
+        self._live.draw([*self._parts, *self._counted])
 
     def print_end(self, record: StatusRecord) -> None:
         """The run's last word."""
@@ -159,6 +161,10 @@ class Console:
             self._line(line)
 
     def _see_validation(self, event: Validated) -> None:
+        if event.stale is not None:
+            self._counted = [Part(words, 3) for words in _format_counter(event)]
+            if self._parts:
+                self._live.draw([*self._parts, *self._counted])
         ends_epoch = self._started is not None and self._started.ends_epoch(event.step)
         if ends_epoch and self._epoch_told != event.step:
             self._validated = event  # its epoch's end is told next, in the same line
@@ -231,8 +237,13 @@ def _format_metrics(event: Validated) -> list[str]:
 
 def _format_verdict(event: Validated) -> list[str]:
     """Whether they are the best so far, and early stopping's counter."""
-    early = [f"{STOPPED_EARLY} {event.stale_words}"] if event.stale else []
+    early = _format_counter(event)
     return ["best", *early] if event.improved else early
+
+
+def _format_counter(event: Validated) -> list[str]:
+    """Early stopping's, once a validation was no better."""
+    return [f"{STOPPED_EARLY} {event.stale_words}"] if event.stale else []
 
 
 def _length(started: AttemptStarted) -> str:

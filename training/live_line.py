@@ -1,4 +1,5 @@
-"""The last line of a terminal, which changes while something works; what is printed goes above it."""
+"""The last line of a terminal, which changes while something works; what is printed goes above it. Where the terminal is too
+narrow for one line, it goes on in the next ones."""
 
 from __future__ import annotations
 
@@ -14,10 +15,13 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 _GAP = "  "
+_MOST_LINES = 4
+"""That the changing line may take: room for all that a run says there, from 60 columns up."""
 
 
 class Part(NamedTuple):
-    """A few words of a line. Where there is no room for all parts, those of the highest ``rank`` are left out first."""
+    """A few words of a line. Where there is no room for all parts, not in several lines either, those of the highest ``rank``
+    are left out first."""
 
     text: str
     rank: int = 0
@@ -39,8 +43,8 @@ class LiveLine:
 
         if self._live is None:
             self._live = _start_live()
-        text = escape_unprintable(fit_parts(parts, _width()))
-        self._live.update(Text(text, no_wrap=True, overflow="ellipsis"), refresh=True)
+        lines = [escape_unprintable(line) for line in fit_parts(parts, _width())]
+        self._live.update(Text("\n".join(lines), no_wrap=True, overflow="ellipsis"), refresh=True)
 
     def print(self, parts: Sequence[str]) -> None:
         """A line that stays; on a terminal too narrow for it, it goes on in the next ones, between two parts."""
@@ -51,7 +55,7 @@ class LiveLine:
             write_error(f"{text}\n")
             return
         if len(parts) > 1:
-            text = _fold(shown, _width())
+            text = "\n".join(_fold(shown, _width()))
         if self._live is None:
             write_error(f"{text}\n")
         else:
@@ -64,15 +68,17 @@ class LiveLine:
             self._live = None
 
 
-def fit_parts(parts: Sequence[Part], width: int) -> str:
-    """As many of the parts as fit into a line, in their order, the most important before the others."""
+def fit_parts(parts: Sequence[Part], width: int) -> list[str]:
+    """As many of the parts as fit into a few lines of that width, in their order, the most important before the others."""
     kept = list(parts)
-    while len(kept) > 1 and len(_GAP.join(part.text for part in kept)) > width:
+    while True:
+        lines = _fold([part.text for part in kept], width)
+        if len(kept) == 1 or (len(lines) <= _MOST_LINES and max(map(len, lines)) <= width):
+            return lines
         kept.remove(max(kept, key=lambda part: part.rank))
-    return _GAP.join(part.text for part in kept)
 
 
-def _fold(parts: Sequence[str], width: int) -> str:
+def _fold(parts: Sequence[str], width: int) -> list[str]:
     """The parts in lines of that width, those after the first indented."""
     lines = [parts[0]]
     for part in parts[1:]:
@@ -80,7 +86,7 @@ def _fold(parts: Sequence[str], width: int) -> str:
             lines[-1] += _GAP + part
         else:
             lines.append(2 * _GAP + part)
-    return "\n".join(lines)
+    return lines
 
 
 def _width() -> int:

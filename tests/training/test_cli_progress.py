@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -51,12 +52,40 @@ def test_show_tells_how_many_steps_were_clipped(config: Path, capsys: Captured) 
     assert f"clipped    {clipped / 24:.0%} of 24 steps (gradient norm above 0.3)\n" in capsys.readouterr().out
 
 
-def test_parts_that_do_not_fit_into_a_line_are_left_out_whole() -> None:
-    parts = [Part("epoch 1/5", 2), Part("step 7/40"), Part("loss 0.5", 1), Part("lr 0.001", 3)]
-    assert fit_parts(parts, 80) == "epoch 1/5  step 7/40  loss 0.5  lr 0.001"
-    assert fit_parts(parts, 39) == "epoch 1/5  step 7/40  loss 0.5"
-    assert fit_parts(parts, 20) == "step 7/40  loss 0.5"
-    assert fit_parts(parts, 3) == "step 7/40"
+class Screen(io.StringIO):
+    """Standard error that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 180])
+def test_the_changing_lines_of_a_terminal_have_every_figure(
+    config: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr("training.console.REDRAW_SECONDS", 0.0)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TERM", "xterm")
+    stops = ["--set", "loop.early_stopping_patience=5", "--set", "loop.early_stopping_min_delta=100"]
+    assert main(["run", str(config), *stops]) == 0
+    shown = re.sub(r"(\x1b\[[0-9?]*[A-Za-z]|\r)+", "\n", screen.getvalue())
+    figures = re.compile(r"epoch |    .*(loss|samples/s|stopping)")
+    assert [line for line in shown.splitlines() if figures.match(line) and len(line) > columns] == []
+    told = " ".join(shown.split())
+    every = r"epoch 2/3 step \d+/24 loss \S+ grad norm \S+ lr \S+ [\d,]+ samples/s \d+ s left"
+    assert re.search(every, told), shown
+    assert re.search(r"epoch 3/3 step \d+/24 loss [^=]*? left early stopping 2 of 5", told), shown
+
+
+def test_parts_that_do_not_fit_into_the_lines_are_left_out_whole() -> None:
+    parts = [Part("epoch 1/5", 2), Part("step 7/40"), Part("loss 0.5", 1), Part("lr 0.001", 3), Part("9 samples/s", 4)]
+    assert fit_parts(parts, 80) == ["epoch 1/5  step 7/40  loss 0.5  lr 0.001  9 samples/s"]
+    assert fit_parts(parts, 40) == ["epoch 1/5  step 7/40  loss 0.5  lr 0.001", "    9 samples/s"]
+    assert fit_parts(parts, 14) == ["epoch 1/5", "    step 7/40", "    loss 0.5", "    lr 0.001"]
+    assert fit_parts(parts, 10) == ["step 7/40"]
+    assert fit_parts(parts, 3) == ["step 7/40"]
 
 
 @pytest.mark.slow
@@ -68,12 +97,10 @@ def test_the_live_line_of_a_terminal_fits_and_names_its_figures(config: Path, tm
     terminal = [sys.executable, "-c", spawn, sys.executable, "-m", "training", *words]
     done = subprocess.run(terminal, capture_output=True, text=True, check=True, env=variables)
     drawn = [line.split("\x1b[2K")[-1] for line in re.split(r"[\r\n]", done.stdout)]
-    live = [line for line in drawn if re.match(r"(epoch \d+/40  )?step \d+/320  loss ", line)]
-    assert live, done.stdout
+    live = [line for line in drawn if re.match(r"epoch \d+/40  step \d+/320|    .*(loss|samples/s|left|\.\.\.$)", line)]
+    assert any("loss" in line for line in live), done.stdout
     assert all(len(line) <= columns for line in live)
-    if columns == 80:
-        assert any(re.search(r"loss \S+  grad norm \S+  lr \S+", line) for line in live)
-        assert any(line.endswith("  validating...") for line in live)  # which does not take the figures away
+    assert any(re.search(r"left  validating\.\.\.$", line) for line in live)  # which does not take the figures away
     dumb = subprocess.run(terminal, capture_output=True, text=True, check=True, env=variables | {"TERM": "dumb"})
     assert "\x1b" not in dumb.stdout
     assert EPOCH.search(dumb.stdout)
