@@ -21,7 +21,7 @@ ORDER = (
     "scores",
     "kept_scores",
     "replace_file",
-    "sample_draws",
+    "own.sample_draws",
     "readers.toys",
     "readers.idx_reading",
     "readers.image_reading",
@@ -30,6 +30,7 @@ ORDER = (
     "readers.byte_pairs",
     "readers.text_reading",
     "readers.prepared_reading",
-    "readers.own_samples",
+    "own.returned",
+    "own.samples",
 )
 """The modules in the order in which they are best read."""

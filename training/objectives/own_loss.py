@@ -15,7 +15,7 @@ from training import catalog
 from training.config.rules.signature import FUNCTION
 from training.config.sections.objective import OwnLoss
 from training.core.losses import Loss, sum_own
-from training.core.readers.own_samples import describe_kind
+from training.core.own.returned import describe_kind
 from training.errors import InputError, TrainingError
 from training.facts import DataFacts
 from training.objectives.objective import Objective

@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
-from studio.forms.messages import with_title
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.branch_sheet import BranchSheet
 from studio.pages.setup.code_view import CodeView
@@ -180,13 +179,7 @@ class SetupPage(QWidget):
 
     def problem_sentences(self) -> list[tuple[str, str]]:
         """(path, sentence with the field's name) of everything wrong, as the forms say it."""
-        sentences: dict[str, str] = {}
-        for problem in self.draft.problems():
-            for form in self.forms:
-                path = form.stem(problem.path)
-                if form.knows(path):
-                    sentences.setdefault(path, with_title(*form.sentence(path)))
-        return list(sentences.items())
+        return [(place.path, place.sentence) for place in find_places(self.draft, self.forms)]
 
     # -------------------------------------------------------------------------------------------- showing
 

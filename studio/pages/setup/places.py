@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 from PySide6.QtWidgets import QTabBar
 
+from studio.forms.messages import with_title
 from studio.forms.section_form import SectionForm
 from studio.forms.waiting import is_waiting
 from studio.pages.setup.panel import Panel
@@ -18,11 +19,12 @@ from training.errors import pluralize
 
 @dataclass(frozen=True)
 class Place:
-    """A setting to be put right: its ``path``, what it is ``called`` on the page ("Dataset › Folder"), what would mend it, and
-    whether it only waits for its first value."""
+    """A setting to be put right: its ``path``, what it is ``called`` on the page ("Dataset › Folder"), the ``sentence`` that its
+    form says with the field's name, what would mend it, and whether it only waits for its first value."""
 
     path: str
     called: str
+    sentence: str
     fix: Mapping[str, JsonValue]
     waits: bool
 
@@ -34,8 +36,9 @@ def find_places(draft: Draft, forms: Iterable[SectionForm]) -> list[Place]:
         for form in forms:
             path = form.stem(problem.path)
             if form.knows(path):
-                called = f"{form.heading} › {form.sentence(path)[0]}"
-                places.setdefault(path, Place(path, called, problem.fix, is_waiting(draft, problem)))
+                title, sentence = form.sentence(path)
+                said = f"{form.heading} › {title}", with_title(title, sentence)
+                places.setdefault(path, Place(path, *said, problem.fix, is_waiting(draft, problem)))
     return list(places.values())
 
 

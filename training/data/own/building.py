@@ -12,8 +12,8 @@ from typing import Any
 from torch.utils.data import IterableDataset
 
 from training.config.rules.signature import FUNCTION, Signature
-from training.core.readers.own_samples import describe_kind
-from training.core.sample_draws import draw_apart, seed_sample
+from training.core.own.returned import describe_kind
+from training.core.own.sample_draws import draw_apart, seed_sample
 from training.errors import InputError
 from training.own_code.run_file import explain_faults, run_file, tell_fault
 from training.own_code.torch_modes import preserve_modes

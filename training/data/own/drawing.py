@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from training.config.rules.signature import FUNCTION
-from training.core.readers.own_samples import (
+from training.core.own.returned import describe_kind
+from training.core.own.samples import (
     OddSample,
     batch_pixels_of,
-    describe_kind,
     numbers_of,
     pair_of,
     pixels_of,

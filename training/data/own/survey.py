@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from training.config.sections.data.own_data import OwnDataSection
-from training.core.readers.own_samples import OddSample, target_kind, target_of
+from training.core.own.samples import OddSample, target_kind, target_of
 from training.core.splits import pick_evenly
 from training.data.batching.processes import core_count
 from training.data.batching.resident import Notice

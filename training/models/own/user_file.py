@@ -15,7 +15,7 @@ from torch.nn.modules.lazy import LazyModuleMixin
 
 from training.config.rules.signature import FILLED, FUNCTION, Signature
 from training.config.sections.user_file import UserFile
-from training.core.readers.own_samples import describe_kind
+from training.core.own.returned import describe_kind
 from training.errors import InputError, TrainingError, pluralize
 from training.facts import DataFacts
 from training.models.meta_forward import forward_meta, switch_mode

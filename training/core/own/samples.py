@@ -10,6 +10,8 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from training.core.own.returned import describe_kind
+
 _CHANNELS = (1, 3, 4)
 _MODES = ("L", "RGB", "RGBA")
 FULL = 255.0
@@ -158,10 +160,3 @@ def _show(value: Any) -> str:
 
 def _dtype(found: Tensor) -> str:
     return str(found.dtype).removeprefix("torch.")
-
-
-def describe_kind(value: Any) -> str:
-    """``a tensor of 3 x 4``, ``a list``, ``nothing``"""
-    if isinstance(value, Tensor):
-        return f"a tensor of {' x '.join(map(str, value.shape)) or 'a single number'}"
-    return f"a {type(value).__name__}" if value is not None else "nothing"
