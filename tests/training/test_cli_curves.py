@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.training.commands import Captured, json_line, stopped_run
@@ -16,6 +17,7 @@ from training.cli import main
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.series import read_series
+from training.runs.workspace import default_workspace, find_run
 
 
 def read_table(capsys: Captured) -> list[dict[str, str]]:
@@ -103,3 +105,31 @@ def test_the_two_tables_are_asked_for_in_words_that_fit(config: Path, capsys: Ca
     assert "--epochs belongs to --csv" in capsys.readouterr().err
     assert main(["show", "x", "--csv", "--json"]) == 2
     assert "--csv and --json" in capsys.readouterr().err
+    assert main(["show", "x", "--parquet", "y.parquet", "--json"]) == 2
+    assert "--parquet and --json" in capsys.readouterr().err
+
+
+def test_parquet_holds_the_numbers_of_the_csv(config: Path, capsys: Captured, tmp_path: Path) -> None:
+    assert main(["run", str(config), "--json"]) == 0
+    run = json_line(capsys)["run"]
+    folder = find_run(run, default_workspace())
+    for options in ([], ["--epochs"]):
+        file = tmp_path / f"curves{len(options)}.parquet"
+        assert main(["show", run, "--csv", *options, "--parquet", str(file)]) == 0
+        rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+        frame = pl.read_parquet(file)
+        assert frame.columns == rows[0]
+        assert [["" if value is None else repr(value) for value in row] for row in frame.rows()] == rows[1:]
+    assert len(frame) == 3
+    folder.telemetry_file.unlink()
+    folder.series_file.unlink()
+    assert main(["show", run, "--parquet", str(file)]) == 0
+    assert pl.read_parquet(file).shape == (0, 7)
+
+
+def test_a_parquet_file_that_cannot_be_written_is_told(config: Path, capsys: Captured, tmp_path: Path) -> None:
+    assert main(["run", str(config), "--json"]) == 0
+    run = json_line(capsys)["run"]
+    for place, words in (("a.csv", "has to end in .parquet"), ("no/a.parquet", "cannot be written")):
+        assert main(["show", run, "--parquet", str(tmp_path / place)]) == 2
+        assert words in capsys.readouterr().err

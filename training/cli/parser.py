@@ -111,7 +111,8 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option = add("show", "cli.records:show_run", "tell everything about one run", *_RECORDS)
     option("run", metavar="RUN")
     option("--csv", action="store_true", help="write the curves as a table to stdout instead: a row for each step")
-    option("--epochs", action="store_true", help="with --csv: a row for each epoch")
+    option("--parquet", type=Path, metavar="FILE", help="write the same table to a Parquet file")
+    option("--epochs", action="store_true", help="with --csv or --parquet: a row for each epoch")
 
     told = "bring back what a run set aside when it went back to a checkpoint"
     option = add("restore", "cli.restore:restore_set_aside", told, *_RECORDS)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from training.cli.curves import write_epochs, write_steps
 from training.cli.options import workspace_of
 from training.cli.restore import format_set_aside, set_aside_records
 from training.config import RunConfig
@@ -28,6 +27,7 @@ from training.errors import InputError, format_bytes, pluralize
 from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, Found, PhaseChanged, StepSkipped
 from training.runs.folder import RunFolder
 from training.runs.records.columns import ColumnsReader
+from training.runs.records.curves import tabulate_epochs, tabulate_steps
 from training.runs.records.environment import read_environment
 from training.runs.records.evaluation import PARTS, Evaluation, read_evaluation
 from training.runs.records.forms import StatusRecord
@@ -41,6 +41,7 @@ from training.runs.rewind import list_set_aside
 from training.runs.step_profile import read_profile
 from training.runs.workspace import find_run
 from training.streams import print_json, write_out
+from training.system.plain_table import Cell, Table, format_csv, save_table, table_rows
 from training.system.untrusted import escape_unprintable, visible_lines
 from training.toml_text import read_config_text
 
@@ -67,15 +68,16 @@ def list_runs(arguments: argparse.Namespace) -> int:
 
 def show_run(arguments: argparse.Namespace) -> int:
     """Print all that is known of a run; returns the exit code."""
-    if arguments.epochs and not arguments.csv:
-        raise InputError("--epochs belongs to --csv; see python -m training show --help.")
-    if arguments.csv and arguments.json:
-        raise InputError("--csv and --json both fill standard output; give one of them.")
+    if arguments.epochs and not (arguments.csv or arguments.parquet):
+        raise InputError("--epochs belongs to --csv or --parquet; see python -m training show --help.")
+    if arguments.json and (arguments.csv or arguments.parquet):
+        asked = "--csv" if arguments.csv else "--parquet"
+        raise InputError(f"{asked} and --json ask for different things; give one of them.")
     folder = find_run(arguments.run, workspace_of(arguments))
     history = History(folder.events_file)
-    if arguments.csv:
+    if arguments.csv or arguments.parquet:
         history.poll()
-        (write_epochs if arguments.epochs else write_steps)(folder, history)
+        _write_curves(arguments, folder, history)
         return 0
     record, checkpoints = folder.status(), list_checkpoints(folder)
     events = _last_attempt(history.poll())
@@ -114,6 +116,26 @@ def show_run(arguments: argparse.Namespace) -> int:
         lines.append("profile    of an earlier version, which is not shown; resume with --profile takes another")
     write_out("\n".join(escape_unprintable(line) for line in lines) + "\n\n" + visible_lines(config))
     return 0
+
+
+def _write_curves(arguments: argparse.Namespace, folder: RunFolder, history: History) -> None:
+    """The curves as CSV to standard output, as a file, or both."""
+    if arguments.parquet:
+        if arguments.parquet.suffix.lower() != ".parquet":
+            raise InputError(f"--parquet {arguments.parquet}: the name has to end in .parquet.")
+        try:
+            save_table(arguments.parquet, _tabulate(arguments, folder, history))
+        except OSError as error:
+            raise InputError(
+                f"{arguments.parquet}: cannot be written ({error.strerror or error}); choose another place."
+            ) from error
+    for number, table in enumerate(_tabulate(arguments, folder, history) if arguments.csv else ()):
+        head: list[Sequence[Cell]] = [] if number else [tuple(table)]
+        write_out(format_csv([*head, *table_rows(table)]))
+
+
+def _tabulate(arguments: argparse.Namespace, folder: RunFolder, history: History) -> Iterable[Table]:
+    return [tabulate_epochs(folder, history)] if arguments.epochs else tabulate_steps(folder, history)
 
 
 def _newest_parts(folder: RunFolder) -> JsonValue:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,8 @@ from studio.charts.plots.curve_plot import CurvePlot
 from studio.panels.charts.enlarged_chart import EnlargedChart
 from studio.state.context import AppContext
 from studio.theme import icon
-from training.system.atomic import write_bytes, write_text
-from training.system.csv_text import Cell, format_csv
+from training.system.atomic import write_bytes
+from training.system.plain_table import Cell, Table, save_table
 
 
 class ChartMenu(QObject):
@@ -47,7 +48,8 @@ class ChartMenu(QObject):
         for words, handle in (
             ("Copy image", self.copy_image),
             ("Save as PNG …", self.save_image),
-            ("Save as CSV …", self.save_table),
+            ("Save as CSV …", lambda: self.save_table("csv")),
+            ("Save as Parquet …", lambda: self.save_table("parquet")),
         ):
             menu.addAction(words, handle).setEnabled(has_samples)
         return menu
@@ -67,11 +69,12 @@ class ChartMenu(QObject):
         if path := self._ask_for_place("Save the chart as an image", "PNG image", "png"):
             save_file(self._context, lambda: write_bytes(path, encode_png(drawn)), path, "The chart was not saved")
 
-    def save_table(self) -> None:
-        """Ask where to, and write the numbers of what is shown."""
+    def save_table(self, suffix: str) -> None:
+        """Ask where to, and write the numbers of what is shown, as "csv" or "parquet"."""
         samples = self._plot.shown_samples()
-        if path := self._ask_for_place("Save the numbers in view", "Table", "csv"):
-            save_file(self._context, lambda: write_text(path, tabulate(samples)), path, "The numbers were not saved")
+        if path := self._ask_for_place("Save the numbers in view", "Table", suffix):
+            save = partial(save_table, path, [tabulate(samples)])
+            save_file(self._context, save, path, "The numbers were not saved")
 
     def _ask_for_place(self, title: str, kind: str, suffix: str) -> Path | None:
         name = f"{self._name()}-{(self._plot.title or self._title).lower().replace(' ', '-')}.{suffix}"
@@ -87,14 +90,14 @@ def encode_png(drawn: QPixmap) -> bytes:
     return bytes(buffer.data().data())
 
 
-def tabulate(samples: Mapping[str, Line]) -> str:
+def tabulate(samples: Mapping[str, Line]) -> Table:
     """A row for each step at which any curve has a sample, a column for each curve; where it has none, the cell is empty. Of several
     samples at one step it is the last."""
     steps = np.unique(np.concatenate([np.empty(0), *(xs for xs, _ in samples.values())]))
-    columns: list[list[Cell]] = [[int(step) if step == int(step) else float(step) for step in steps]]
-    for xs, ys in samples.values():
+    columns: dict[str, list[Cell]] = {"step": [int(step) if step == int(step) else float(step) for step in steps]}
+    for name, (xs, ys) in samples.items():
         found = np.searchsorted(xs, steps, "right") - 1
         has = (found >= 0) & (xs[found] == steps)
         values = np.where(has, ys[found], math.nan).tolist()
-        columns.append([value if there else "" for value, there in zip(values, has.tolist(), strict=True)])
-    return format_csv([("step", *samples), *zip(*columns, strict=True)])
+        columns[name] = [value if there else None for value, there in zip(values, has.tolist(), strict=True)]
+    return columns

@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QImage
@@ -90,13 +91,20 @@ def right_click(plot: CurvePlot) -> QMenu:
     return menu
 
 
-def test_a_right_click_offers_five_things(qtbot: QtBot, board: MetricsBoard) -> None:
+def test_a_right_click_offers_six_things(qtbot: QtBot, board: MetricsBoard) -> None:
     menu = right_click(board.plot("loss"))
     words = [action.text() for action in menu.actions() if action.text()]
-    assert words == ["Fit", "Enlarge", "Copy image", "Save as PNG …", "Save as CSV …"]
+    assert words == ["Fit", "Enlarge", "Copy image", "Save as PNG …", "Save as CSV …", "Save as Parquet …"]
     menu.close()
     menu = right_click(board.plot("lr"))  # nothing is drawn
-    assert [action.isEnabled() for action in menu.actions() if action.text()] == [True, True, False, False, False]
+    assert [action.isEnabled() for action in menu.actions() if action.text()] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
     menu.close()
 
 
@@ -138,6 +146,9 @@ def test_what_is_shown_is_saved_as_a_table(
     choose(board, "loss", "Save as CSV …")
     qtbot.waitUntil(lambda: len(told) == 4)
     assert (tmp_path / "curves.csv").read_text() == "step,Validation\n50,2.0\n"
+    choose(board, "loss", "Save as Parquet …")
+    qtbot.waitUntil(lambda: len(told) == 6)
+    assert pl.read_parquet(tmp_path / "curves.parquet").rows(named=True) == [{"step": 50, "Validation": 2.0}]
 
 
 def test_a_picture_is_saved_and_copied_as_it_is_drawn(

@@ -1,24 +1,22 @@
-"""``python -m training show RUN --csv``: a run's curves as a table, for other programs."""
+"""A run's curves as tables, for other programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from training.config import RunConfig
 from training.errors import InputError
+from training.events import EpochEnded
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, count_rows, read_series, read_steps
-from training.streams import write_out
-from training.system.csv_text import Cell, format_csv
+from training.system.plain_table import Cell, Table
 
 STEP_COLUMNS = ("step", "epoch", "lr", "loss", "grad_norm", "samples", "seconds")
-EPOCH_COLUMNS = ("epoch", "step", "train_loss")
 _AT_ONCE = 10_000  # steps
 
 
@@ -35,34 +33,41 @@ class _Counts:
         return np.where(steps % self.steps_per_epoch == 0, self.last, self.full)
 
 
-def write_steps(folder: RunFolder, history: History) -> None:
-    """A row for each step. ``epoch`` counts from 1; ``seconds`` is the training time of the step: the mean over the steps between
-    two looks at the engine, some ten a second, as single ones are not timed. What was not recorded is left empty."""
+def tabulate_steps(folder: RunFolder, history: History) -> Iterator[Table]:
+    """A row for each step, some thousands at a time. ``epoch`` counts from 1; ``seconds`` is the training time of the step: the mean
+    over the steps between two looks at the engine, some ten a second, as single ones are not timed. What was not recorded is left
+    empty."""
     counts = _step_counts(folder.readable_config(), history)
     seconds = _step_seconds(folder, history, counts)
-    _write([STEP_COLUMNS])
-    for first in range(1, count_rows(folder.series_file, STEP_ROW) + 1, _AT_ONCE):
+    for first in range(1, max(count_rows(folder.series_file, STEP_ROW), 1) + 1, _AT_ONCE):
         rows = read_steps(folder.series_file, first, first + _AT_ONCE - 1)
-        samples = counts.of(rows["step"]).tolist() if counts else repeat("")
-        spent = [value or "" for value in seconds[first - 1 : first - 1 + len(rows)].tolist()]
-        columns = (rows[name].tolist() for name in ("lr", "loss", "grad_norm"))
-        _write(zip(rows["step"].tolist(), (rows["epoch"] + 1).tolist(), *columns, samples, spent, strict=False))
+        spent = seconds[first - 1 : first - 1 + len(rows)].tolist()
+        columns: tuple[Sequence[Cell], ...] = (
+            rows["step"].tolist(),
+            (rows["epoch"] + 1).tolist(),
+            *(rows[name].tolist() for name in ("lr", "loss", "grad_norm")),
+            counts.of(rows["step"]).tolist() if counts else [None] * len(rows),
+            [value or None for value in spent],
+        )
+        yield dict(zip(STEP_COLUMNS, columns, strict=True))
 
 
-def write_epochs(folder: RunFolder, history: History) -> None:
+def tabulate_epochs(folder: RunFolder, history: History) -> Table:
     """A row for each epoch with its validation, and the learning rate of its last step."""
     ends = history.epochs
     metrics = list(dict.fromkeys(name for end in ends for name in end.metrics if name.startswith("val/")))
-    _write([(*EPOCH_COLUMNS, *metrics, "lr")])
-    for end in ends:
-        last = read_steps(folder.series_file, end.step, end.step)
-        measured: list[Cell] = [float(end.metrics[name]) if name in end.metrics else "" for name in metrics]
-        loss: Cell = float(end.metrics["train/loss"]) if "train/loss" in end.metrics else ""
-        _write([(end.epoch, end.step, loss, *measured, float(last["lr"][0]) if len(last) else "")])
+    last = [read_steps(folder.series_file, end.step, end.step)["lr"].tolist() for end in ends]
+    measured = {"train_loss": "train/loss"} | {name: name for name in metrics}
+    return {
+        "epoch": [end.epoch for end in ends],
+        "step": [end.step for end in ends],
+        **{title: [_read_metric(end, name) for end in ends] for title, name in measured.items()},
+        "lr": [rates[0] if rates else None for rates in last],
+    }
 
 
-def _write(rows: Iterable[Sequence[Cell]]) -> None:
-    write_out(format_csv(rows))
+def _read_metric(end: EpochEnded, name: str) -> float | None:
+    return float(end.metrics[name]) if name in end.metrics else None
 
 
 def _step_counts(config: RunConfig | None, history: History) -> _Counts | None:
