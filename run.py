@@ -4,6 +4,7 @@
     python3 run.py [arguments]           set up what is missing, then start the program with these arguments
     python3 run.py test [arguments]      set up what is missing, then lint, types, contracts and pytest with these
     python3 run.py test --run-slow       the same with the slow tests
+    python3 run.py test --run-servers    the same with those that talk to a server, which Debian's packages bring
 
 On Windows: py run.py. The set-up lies in .venv beside this file; delete that folder to start over.
 """
@@ -318,6 +319,8 @@ def run_tests(arguments: list[str]) -> int:
         ("import contracts", ["-c", lint_imports]),
         ("tests", ["-m", "pytest", "-n", "2", *arguments]),  # two at a time: many tests wait for processes
     ]
+    if "--run-servers" in arguments:
+        steps.insert(1, ("servers", ["-m", "tests.servers.debian"]))
     failed: list[tuple[str, int]] = []
     for name, command in steps:
         say(f"\n--- {name}")

@@ -1,4 +1,4 @@
-"""What every test needs: no display asked for, no file of the person's own touched, `slow` tests only when asked."""
+"""What every test needs: no display asked for, no file of the person's own touched, `slow` and `server` tests only when asked."""
 
 import itertools
 import os
@@ -16,18 +16,20 @@ os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     parser.addoption("--run-slow", action="store_true", help="also run the tests marked slow")
+    parser.addoption("--run-servers", action="store_true", help="also run the tests marked server")
     if find_spec("PySide6") is None:
         # pytest-qt refuses to start without Qt; `training` and its tests have to do without.
         pluginmanager.unregister(name="pytest-qt")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--run-slow"):
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        config.hook.pytest_deselected(items=slow)
-        items[:] = [item for item in items if item not in slow]
+    unasked = {
+        mark for mark, option in (("slow", "--run-slow"), ("server", "--run-servers")) if not config.getoption(option)
+    }
+    left_out = [item for item in items if unasked & {mark.name for mark in item.iter_markers()}]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.fixture(scope="session")

@@ -225,6 +225,19 @@ def test_every_check_runs_and_one_failure_fails_the_whole(
     assert ("FAILED" in err) is bool(code)
 
 
+def test_servers_are_installed_where_their_tests_are_asked_for(
+    environment: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    python = environment / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "called $*"\n')
+    python.chmod(0o755)
+    assert run.run_tests(["--run-servers"]) == 0
+    calls = capfd.readouterr().out.splitlines()
+    assert calls[1] == "called -m tests.servers.debian"
+    assert calls[-1] == "called -m pytest -n 2 --run-servers"
+
+
 def test_the_program_is_started_where_the_person_stands(tmp_path: Path, environment: Path) -> None:
     """A folder called `studio` or `training` there is not taken for ours, and relative paths keep their meaning."""
     python = environment / "bin" / "python"
