@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSizePolicy, QToolButton, QWidget
 
 from studio.forms.editor import EDITOR_WIDTH
@@ -76,6 +76,7 @@ class FieldRow(QWidget):
         self.note_label: QLabel | None = None
         self._fix = FixLink()
         self._fix.fix_asked.connect(self.fix_asked)
+        self._is_stacked = bool(spec.path)  # paths are long: they always get a line of their own
         self._lay_out()
         self.editor.describe(spec.title, self._explanation)
         self.editor.edited.connect(self._on_edited)
@@ -125,7 +126,7 @@ class FieldRow(QWidget):
         self.inactive = inactive
         if self.inactive_label is None:
             self.inactive_label = label("", "help", wrap=True)
-            self._grid.addWidget(self.inactive_label, *((3, 1) if self.spec.path else (2, 2)), 1, 3)
+            self._place_parts()
         self.inactive_label.setText(inactive.why)
         self.inactive_label.setVisible(bool(inactive.why))
         if not self.sentence:
@@ -139,7 +140,7 @@ class FieldRow(QWidget):
         self.note = note
         if self.note_label is None:
             self.note_label = label("", "help", wrap=True)
-            self._grid.addWidget(self.note_label, *((5, 1) if self.spec.path else (4, 2)), 1, 3)
+            self._place_parts()
         self.note_label.setText(note)
         self.note_label.setVisible(bool(note))
         self._enable()
@@ -180,20 +181,48 @@ class FieldRow(QWidget):
         grid.addWidget(self._dot, 0, 0, middle)
         grid.addWidget(self.title, 0, 1, middle)
         grid.addWidget(self._hint, 0, 3, middle)
-        if self.spec.path:  # paths are long: they get a line of their own
-            above = QWidget()  # as wide as an editor, so that the hints of all rows stand below each other
-            above.setMaximumSize(EDITOR_WIDTH, 1)
-            grid.addWidget(above, 0, 2, middle)
-            grid.addWidget(self.editor, 1, 1, 1, 4)
-            grid.addWidget(self._problem, 2, 1, 1, 4)
-            grid.addWidget(self._fix, 4, 1, 1, 4, Qt.AlignmentFlag.AlignLeft)
-        else:
-            grid.addWidget(self.editor, 0, 2, middle)
-            grid.addWidget(self._problem, 1, 2, 1, 3)
-            grid.addWidget(self._fix, 3, 2, 1, 3, Qt.AlignmentFlag.AlignLeft)
+        self._above = QWidget()  # as wide as an editor, so that the hints of all rows stand below each other
+        self._above.setMaximumSize(EDITOR_WIDTH, 1)
+        grid.addWidget(self._above, 0, 2, middle)
+        self._place_parts()
         # The editors' column takes what it can, up to their greatest width; the rest stays free.
         grid.setColumnStretch(2, 1000)
         grid.setColumnStretch(4, 1)
+
+    def _place_parts(self) -> None:
+        """The editor beside the title, or on a line of its own below it; what is told of it, below the editor."""
+        column = 1 if self._is_stacked else 2
+        middle = Qt.AlignmentFlag.AlignVCenter
+        if self._is_stacked:
+            self._grid.addWidget(self.editor, 1, 1, 1, 4)
+        else:
+            self._grid.addWidget(self.editor, 0, 2, middle)
+        self._above.setVisible(self._is_stacked)
+        told = (self._problem, self.inactive_label, self._fix, self.note_label)
+        for line, part in enumerate(told, start=2):
+            if part is not None:
+                left = Qt.AlignmentFlag.AlignLeft if part is self._fix else Qt.AlignmentFlag(0)
+                self._grid.addWidget(part, line, column, 1, 5 - column, left)
+
+    def width_beside(self) -> int:
+        """Pixels that the row needs for its editor to stand beside its title."""
+        gap, hint = self._grid.horizontalSpacing(), self._hint.sizeHint().width()
+        return TITLE_INDENT + self.title.minimumWidth() + gap + self._editor_width() + gap + hint
+
+    def minimumSizeHint(self) -> QSize:
+        """With the editor below its title."""
+        above = self.title.minimumWidth() + self._grid.horizontalSpacing() + self._hint.sizeHint().width()
+        return QSize(TITLE_INDENT + max(above, self._editor_width()), super().minimumSizeHint().height())
+
+    def _editor_width(self) -> int:
+        return max(self.editor.minimumSizeHint().width(), self.editor.minimumWidth())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        stacked = bool(self.spec.path) or event.size().width() < self.width_beside()
+        if stacked != self._is_stacked:
+            self._is_stacked = stacked
+            self._place_parts()
 
     def _on_edited(self) -> None:
         self.edited.emit(self.path, self.editor.value())

@@ -20,6 +20,6 @@ def is_waiting(draft: Draft, problem: Problem) -> bool:
 def ask_to_mend(draft: Draft, what: str, *sections: str) -> str:
     """What to do to see ``what``, where something in ``sections`` keeps it from being seen: which settings, they say themselves."""
     wrong = [each for each in draft.problems() if not sections or split_path(each.path)[0] in sections]
-    if wrong and all(is_missing(draft, each) for each in wrong):
+    if wrong and all(is_waiting(draft, each) for each in wrong):
         return f"Fill in the required fields to see {what}."
     return f"Fix the highlighted fields to see {what}."

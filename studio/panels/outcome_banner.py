@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.actions.files import copy_text
 from studio.engine.messages import EngineDeath
@@ -14,8 +14,8 @@ from studio.engine.state import RunState
 from studio.panels.fix_dialog import APPLY, APPLY_ANEW, describe_proposal
 from studio.services.crash import system_summary
 from studio.state.runs.way_on import RESUME, START_OVER, WayOn
-from studio.theme import Tone, font
-from studio.widgets import Banner, vbox
+from studio.theme import Tone
+from studio.widgets import Banner, MonoText, vbox
 from training.config import RunConfig
 from training.events import REACHED, STOPPED_EARLY, Completed, Event, Failed, Stopped
 
@@ -36,10 +36,8 @@ class OutcomeBanner(QWidget):
         self._banner: Banner | None = None
         self._way = RESUME
         self.proposes = False  # whether settings are proposed to go on with
-        self._log = QPlainTextEdit(readOnly=True)
-        self._log.setFont(font("mono"))
+        self._log = MonoText("Technical record")
         self._log.setMaximumHeight(150)
-        self._log.setAccessibleName("Technical record")
         self._log.hide()
         self._column = vbox(self._log, parent=self)
         self.hide()

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from studio.widgets.bars import Bar, BarList
     from studio.widgets.buttons import Hint, Segmented, button, dress_button, icon_button, wrap_tooltip
     from studio.widgets.cards import Card, scroll_area
+    from studio.widgets.drawer import BesideOrOver
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
     from studio.widgets.inputs import ComboBox, PathEdit, PathMode, take_keyboard
-    from studio.widgets.labels import ElidedLabel, IconLabel, SteadyLabel, label, separator
+    from studio.widgets.labels import ElidedLabel, IconLabel, MonoText, SteadyLabel, label, separator
     from studio.widgets.layouts import STRETCH, Stretch, empty, fill, hbox, in_widget, vbox
     from studio.widgets.messages import Banner, EmptyState
     from studio.widgets.navigation import NavigationRail
@@ -29,9 +30,10 @@ _HOMES = {
     "bars": ("Bar", "BarList"),
     "buttons": ("Hint", "Segmented", "button", "dress_button", "icon_button", "wrap_tooltip"),
     "cards": ("Card", "scroll_area"),
+    "drawer": ("BesideOrOver",),
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
     "inputs": ("ComboBox", "PathEdit", "PathMode", "take_keyboard"),
-    "labels": ("ElidedLabel", "IconLabel", "SteadyLabel", "label", "separator"),
+    "labels": ("ElidedLabel", "IconLabel", "MonoText", "SteadyLabel", "label", "separator"),
     "layouts": ("STRETCH", "Stretch", "empty", "fill", "hbox", "in_widget", "vbox"),
     "messages": ("Banner", "EmptyState"),
     "navigation": ("NavigationRail",),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QButtonGroup,
     QFrame,
     QPushButton,
@@ -106,6 +107,10 @@ class Segmented(QFrame):
     def _on_toggled(self, key: str, checked: bool) -> None:
         if checked:
             self.current_changed.emit(key)
+
+    def set_direction(self, direction: QBoxLayout.Direction) -> None:
+        """Put the choices beside each other, or below each other."""
+        self._row.setDirection(direction)
 
     def current(self) -> str:
         """The key that is taken, "" while there is none."""

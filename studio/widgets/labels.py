@@ -2,11 +2,11 @@
 
 import math
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt, Slot
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QSizePolicy, QWidget
 
-from studio.theme import IconRole, LabelRole, icon, set_role
+from studio.theme import IconRole, LabelRole, font, icon, set_role, theme
 
 
 def label(text: str = "", role: LabelRole = "body", *, wrap: bool = False, selectable: bool = False) -> QLabel:
@@ -33,6 +33,21 @@ def separator() -> QFrame:
     line.setProperty("separator", True)
     line.setFixedHeight(1)
     return line
+
+
+class MonoText(QPlainTextEdit):
+    """A text to read, every letter as wide as the others, in the size that the person wants by now."""
+
+    def __init__(self, name: str, text: str = "") -> None:
+        super().__init__(text)
+        self.setReadOnly(True)
+        self.setAccessibleName(name)
+        theme().changed.connect(self._dress)
+        self._dress()
+
+    @Slot()
+    def _dress(self) -> None:
+        self.setFont(font("mono"))
 
 
 class ElidedLabel(QLabel):

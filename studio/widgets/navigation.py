@@ -12,6 +12,7 @@ from studio.widgets.layouts import STRETCH, fill, hbox, vbox
 _BY_KEYBOARD = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 _WIDTH = 196
+_PAGE_FOOT = 110  # pixels: the bar with the Start button, and the status strip
 _FOLDED_WIDTH = 61  # an icon with as much room on both sides as it has above and below
 
 
@@ -175,11 +176,14 @@ class NavigationRail(QFrame):
         self._items[key].dot = tone
         self._describe(key)
 
-    def free_room(self) -> QRect:
-        """What lies between the upper group and the lower one."""
+    def find_room_for_notices(self) -> QRect:
+        """What lies between the upper group and the lower one, where they cover nothing; folded, the room over the page at the
+        rail's side, above what stands at the foot of a page. In the parent's pixels."""
         edge = SPACING.s
+        if self._folded:
+            return QRect(self.width() + edge, edge, self._full_width(), max(self.height() - edge - _PAGE_FOOT, 0))
         upper, lower = self._top.geometry().bottom() + SPACING.m, self._bottom.geometry().top() - edge
-        return QRect(edge, upper, self.width() - 2 * edge, max(lower - upper, 0))
+        return QRect(self.x() + edge, self.y() + upper, self.width() - 2 * edge, max(lower - upper, 0))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         items = list(self._items.values())

@@ -95,11 +95,10 @@ class Toast(QFrame):
 class ToastArea(QWidget):
     """Where toasts pile up, at the foot of the room that is theirs: the newest two, below a word on how many more wait.
 
-    Signals: `details_wanted(Toast, str)`; `occupied_changed()` when a notice comes or goes.
+    Signals: `details_wanted(Toast, str)`.
     """
 
     details_wanted = Signal(object, str)
-    occupied_changed = Signal()
 
     def __init__(self, host: QWidget, room: Callable[[], QRect]) -> None:
         """``room`` says which part of ``host`` is free."""
@@ -122,7 +121,6 @@ class ToastArea(QWidget):
         self._column.addWidget(toast)
         toast.dismissed.connect(lambda: self._forget(toast))
         toast.details_wanted.connect(lambda details: self.details_wanted.emit(toast, details))
-        self.occupied_changed.emit()
         self._settle()
 
     def toasts(self) -> list[Toast]:
@@ -149,12 +147,6 @@ class ToastArea(QWidget):
         self._toasts = {key: each for key, each in self._toasts.items() if each is not toast}
         self._column.removeWidget(toast)
         self._settle()
-        self.occupied_changed.emit()
-
-    @property
-    def occupied(self) -> bool:
-        """Whether there is any notice."""
-        return bool(self._toasts)
 
     def _settle(self) -> None:
         room = self._room()

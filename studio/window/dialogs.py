@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QGridLayout,
     QLabel,
-    QPlainTextEdit,
     QWidget,
 )
 
@@ -21,8 +20,8 @@ from studio.actions.files import copy_text, reveal
 from studio.actions.table import ACTIONS
 from studio.charts.gestures import GESTURES
 from studio.services.crash import system_summary
-from studio.theme import SPACING, font
-from studio.widgets import button, hbox, label, vbox
+from studio.theme import SPACING
+from studio.widgets import MonoText, button, hbox, label, vbox
 
 _MARGINS = (SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
 _LOG_LINES = 60
@@ -37,9 +36,7 @@ class ReportDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self.resize(680, 420)
-        text = QPlainTextEdit(report, readOnly=True)
-        text.setFont(font("mono"))
-        text.setAccessibleName("Report")
+        text = MonoText("Report", report)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         copy = button("Copy", "copy")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, QRectF, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QColor, QHideEvent, QIcon, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QMainWindow, QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QBoxLayout, QMainWindow, QStackedWidget, QToolButton, QWidget
 
 from studio import identity
 from studio.services.settings import SettingsStore
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from studio.state.context import AppContext
     from studio.window.controller import MainController
 
-_NARROW = 1100  # pixels: in a window of less, the words of the rail would cost the forms or their preview
+_NARROW = 1100  # pixels, for text of the designed size: in a window of less, the words of the rail would cost the forms or their preview
 _ON_SCREEN = 16  # milliseconds from the first drawing until the screen shows it
 
 
@@ -80,7 +80,8 @@ class MainWindow(QMainWindow):
         self.theme_choice.set_current(self._settings.get().theme)
         self.menu_button = icon_button("menu", "All commands")
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self.rail.add_footer(in_widget(hbox(self.theme_choice, STRETCH, self.menu_button)))
+        self._footer = hbox(self.theme_choice, STRETCH, self.menu_button)
+        self.rail.add_footer(in_widget(self._footer))
         self._outline = PageOutline()
         self.stack.addWidget(self._outline)
         right = QWidget()
@@ -95,20 +96,23 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _fold_rail(self) -> None:
-        """As the person chose; where they did not, the words are there in a window that has room for them. Notices stand in
-        the rail, where they cover nothing: it is open while there is one."""
+        """As the person chose; where they did not, the words are there in a window that has room for them."""
         chosen = self._settings.get().rail
-        folded = chosen == "folded" or (chosen != "open" and self.width() < _NARROW)
-        folded = folded and not (self._controller is not None and self._controller.toasts.occupied)
-        self.theme_choice.setVisible(not folded)
+        folded = chosen == "folded" or (chosen != "open" and self._is_narrow())
+        direction = QBoxLayout.Direction.TopToBottom if folded else QBoxLayout.Direction.LeftToRight
+        self._footer.setDirection(direction)
+        self.theme_choice.set_direction(direction)
         if folded != self.rail.folded:
             self.rail.set_folded(folded)
+
+    def _is_narrow(self) -> bool:
+        return self.width() < _NARROW * max(theme().font_scale, 1.0)
 
     @Slot()
     def toggle_rail(self) -> None:
         """Fold the rail to its icons, or unfold it; a choice that says what the width says lets the width choose again."""
         folded = not self.rail.folded
-        by_width = self.width() < _NARROW
+        by_width = self._is_narrow()
         self._settings.update(rail="auto" if folded == by_width else "folded" if folded else "open")
         self._fold_rail()
 
@@ -120,7 +124,6 @@ class MainWindow(QMainWindow):
         self._controller = controller = MainController(context, self, self.rail)
         self._drops = DropOverlay(self, context, self._take_dropped)
         self._column.insertWidget(0, controller.notices)
-        controller.toasts.occupied_changed.connect(self._fold_rail)
         self.menu_button.setMenu(controller.actions.menu(self.menu_button))
         self.status.follow(context)
         context.page_requested.connect(self.show_page)

@@ -156,12 +156,17 @@ class RunFolder:
         write_text(self.status_file, json.dumps(record.dump(), indent=1) + "\n", durable=False)
 
 
+def make_slug(name: str) -> str:
+    """What the folder of a run of that name, and files about it, begin with: no letter that a system could refuse."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "run"
+
+
 def create_run(workspace: Path, config: RunConfig, parent: Parent | None = None) -> RunFolder:
     """Make a new run folder in ``workspace`` holding ``config`` and a first status record."""
     runs = workspace / "runs"
     try:
         runs.mkdir(parents=True, exist_ok=True)
-        folder = _new_folder(runs, re.sub(r"[^a-z0-9]+", "-", config.name.lower()).strip("-")[:40] or "run")
+        folder = _new_folder(runs, make_slug(config.name))
         try:
             _write_first(folder, config, parent)
             sync_folder(runs)  # or a power cut takes the run's name away, and with it all its checkpoints

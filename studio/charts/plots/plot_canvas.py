@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGraphicsItem, QGridLayout, QWidget
 
 from studio.charts.plots.chart_view import ChartView
 from studio.charts.ticks import log_labels, log_ticks, tick_labels
-from studio.theme import Palette, font
+from studio.theme import Palette, font, theme
 from studio.widgets import label
 
 Floats = NDArray[np.float64]
@@ -87,7 +87,6 @@ class PlotCanvas(pg.PlotWidget):
         plot.setContentsMargins(0, 2, 2, 0)
         self.view.x_wanted.connect(self.moved_by_hand)
         self.view.y_wanted.connect(self.stretched_by_hand)
-        self.getAxis("left").setWidth(AXIS_WIDTH)
         for axis in axes.values():
             axis.enableAutoSIPrefix(False)
             axis.setZValue(-1)  # the grid belongs to the axes, and below the curves
@@ -106,6 +105,7 @@ class PlotCanvas(pg.PlotWidget):
             axis.setPen(pg.mkPen(QColor(palette.border), width=1))
             axis.setTextPen(pg.mkPen(QColor(palette.muted)))
             axis.setTickFont(small)
+        self.getAxis("left").setWidth(round(AXIS_WIDTH * max(theme().font_scale, 1.0)))
         self.getAxis("left").setGrid(150)
         self.getAxis("bottom").setGrid(90)
 

@@ -8,18 +8,19 @@ import keyword
 import tokenize
 from collections.abc import Callable, Iterator, Sequence
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QSize, QTimer
 from PySide6.QtGui import QColor, QHideEvent, QShowEvent, QSyntaxHighlighter, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from studio.actions.files import copy_text
 from studio.state.drafts.draft import Draft
-from studio.theme import SPACING, font, theme
-from studio.widgets import hbox, icon_button, label, vbox
+from studio.theme import SPACING, theme
+from studio.widgets import MonoText, hbox, icon_button, label, vbox
 from training.errors import TrainingError
 
 _REST = 150  # milliseconds after an edit
 _FILE = "train.py"
+_LINE = 56  # letters of a line that are to be seen in a window however narrow
 
 
 class PythonHighlighter(QSyntaxHighlighter):
@@ -79,10 +80,7 @@ class CodeView(QWidget):
         self._changed: list[int] = []
         self.said = label("", "help", wrap=True)
         self.copy = icon_button("copy", "Copy the script", clicked=lambda: copy_text(self._text))
-        self.editor = QPlainTextEdit()
-        self.editor.setReadOnly(True)
-        self.editor.setAccessibleName("The run as code")
-        self.editor.setFont(font("mono"))
+        self.editor = MonoText("The run as code")
         self.editor.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.highlighter = PythonHighlighter(self.editor)
         head = hbox((self.said, 1), self.copy)
@@ -97,6 +95,10 @@ class CodeView(QWidget):
         draft.changed.connect(self._follow)
         draft.problems_changed.connect(self._follow)
         theme().changed.connect(self._recolor)
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for a line of code of middling length."""
+        return QSize(self.editor.fontMetrics().averageCharWidth() * _LINE, super().minimumSizeHint().height())
 
     def text(self) -> str:
         """The script that is shown."""
@@ -147,7 +149,6 @@ class CodeView(QWidget):
             self.editor.centerCursor()
 
     def _recolor(self) -> None:
-        self.editor.setFont(font("mono"))  # the text may have another size, too
         self.highlighter.rehighlight()
         self._mark()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.actions.configurations import ask_and_open, ask_and_save
@@ -13,9 +14,10 @@ from studio.forms.section_form import SectionForm
 from studio.pages.setup.presets import ask_for_preset
 from studio.state.context import AppContext
 from studio.state.drafts.setting_specs import RUN
-from studio.theme import SPACING, icon, set_property
+from studio.theme import SPACING, font, icon, set_property, theme
 from studio.widgets import STRETCH, button, hbox, icon_button, vbox
 
+_LEAST_LETTERS = 12  # of the name, beyond the few that any line has room for
 _ROW_MARGIN = 3  # what a row of a form keeps free above its editor
 
 
@@ -36,7 +38,6 @@ class SetupHeader(QWidget):
             RUN,
             title="Run",
             only=("name",),
-            label_width=self.fontMetrics().horizontalAdvance("Name") + 8,
             bare=True,
         )
         self.name_form.setMaximumWidth(420)
@@ -48,7 +49,7 @@ class SetupHeader(QWidget):
         self.code.setCheckable(True)
         self.help = icon_button("help", "Help for this panel")
         self.search = SearchEdit()
-        self.search.setMinimumWidth(150)
+        self.search.setMinimumWidth(110)
         self.search.setMaximumWidth(240)
         row = hbox(parent=self, margins=(SPACING.l, SPACING.m, SPACING.l, 0))
         # Aligned at the top, so that only the name's own sentence moves when there is something wrong with it.
@@ -65,6 +66,8 @@ class SetupHeader(QWidget):
             row.addLayout(line, stretch)
             if widget is self.name_form:
                 row.addStretch(1)
+        theme().changed.connect(self._fit_name)
+        self._fit_name()
         self._draft.changed.connect(self._update)
         self._update()
 
@@ -85,6 +88,14 @@ class SetupHeader(QWidget):
     def _choose_preset(self) -> None:
         if ask_for_preset(self._context, self):
             self.preset_used.emit()
+
+    @Slot()
+    def _fit_name(self) -> None:
+        """The text may have another size."""
+        (row,) = self.name_form.rows().values()
+        metrics = QFontMetrics(font("body"))
+        row.title.setFixedWidth(metrics.horizontalAdvance(row.title.text()) + 12)
+        self.name_form.setMinimumWidth(row.width_beside() + metrics.averageCharWidth() * _LEAST_LETTERS)
 
     def _update(self) -> None:
         self.undo.setEnabled(self._draft.can_undo)

@@ -26,7 +26,7 @@ from studio.pages.setup.undo_notice import UndoNotice
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
 from studio.theme import SPACING, icon
-from studio.widgets import hbox, in_widget, separator, vbox
+from studio.widgets import BesideOrOver, in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
 from training.config.rules.task import offer_monitors
 from training.config.run import alternatives
@@ -44,7 +44,7 @@ class SetupPage(QWidget):
         self.tabs = QTabBar()
         self.stack = QStackedWidget()
         self.code = CodeView(self.draft, self.problem_sentences)
-        self.code.hide()
+        self._sides = BesideOrOver(self.stack, self.code, shares=(55, 45))
         self.panels: list[Panel] = []
         self._help_pages: list[str] = []
         self._add_panels()
@@ -87,7 +87,7 @@ class SetupPage(QWidget):
             _inset(self.tabs),
             separator(),
             self.sheet,
-            (hbox((self.stack, 55), (self.code, 45), spacing=0), 1),
+            (self._sides, 1),
             _inset(self.findings, bottom=SPACING.s),
             _inset(self.other_data.banner, bottom=SPACING.s),
             self.bar,
@@ -101,7 +101,11 @@ class SetupPage(QWidget):
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(self.stack.setCurrentIndex)
         self.header.help.clicked.connect(self._show_help)
-        self.header.code.toggled.connect(self.code.setVisible)
+        self.header.code.toggled.connect(self._sides.set_open)
+        self._sides.open_changed.connect(self.header.code.setChecked)
+        for panel in self.panels:
+            for other in self.panels:  # whoever opened the preview wants that of the next tab, too
+                panel.open_changed.connect(other.set_open)
         self.previews.changed.connect(self._update)
         self.previews.dataset.changed.connect(self._offer_columns)
         self.draft.problems_changed.connect(self._update)
@@ -233,6 +237,7 @@ class SetupPage(QWidget):
         for panel in self.panels:
             for form in panel.forms:
                 chain.extend(form.focus_widgets())
+            chain.extend(panel.chain())
         chain += [self.bar.reason, self.bar.fix, self.bar.check_button, self.bar.start_button]
         for first, second in pairwise(chain):
             QWidget.setTabOrder(first, second)

@@ -62,22 +62,25 @@ class StartBar(QFrame):
         self._places = sorted(places, key=lambda place: not place.fix)  # what the button mends is named first
         self.summary.setText(summary)
         other = start_problem or awaited
-        reason = f"{describe_places(places)}: {', '.join(place.called for place in self._places)}" if places else other
+        named = f"{describe_places(places)}: {', '.join(place.called for place in self._places)}" if places else ""
+        reason = ". ".join(filter(None, (named, other)))
         wrong = any(not place.waits for place in places)
         set_role(self.reason, "problem" if wrong or (start_problem and not places) else "help")
-        self._tell(reason)
+        self._tell(reason, other)
         self.fix.set_fix(next((place.fix for place in self._places), {}))
         self.start_button.setEnabled(not wrong and not other)
         self.start_button.setToolTip(reason or "Train with these settings (Ctrl+Enter)")
         self.start_button.setAccessibleDescription(reason)
         self.check_button.setEnabled(not wrong)
 
-    def _tell(self, reason: str) -> None:
-        """Links go to the places named."""
+    def _tell(self, reason: str, other: str) -> None:
+        """Links go to the places named; ``other`` is what stands in ``reason`` beside them."""
         names = [f'<a href="{escape(place.path)}">{escape(place.called)}</a>' for place in self._places[:_MOST_NAMED]]
         if more := len(self._places) - len(names):
             names.append(f'<a href="{_ALL}">{more} more</a>')
         linked = f"{describe_places(self._places)}: {', '.join(names)}" if names else ""
+        if linked and other:
+            linked = f"{linked}. {escape(other)}"
         self.reason.setTextFormat(Qt.TextFormat.RichText if linked else Qt.TextFormat.PlainText)
         click, keys = Qt.TextInteractionFlag.LinksAccessibleByMouse, Qt.TextInteractionFlag.LinksAccessibleByKeyboard
         self.reason.setTextInteractionFlags(click | keys if linked else Qt.TextInteractionFlag.NoTextInteraction)

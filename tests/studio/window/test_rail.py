@@ -57,16 +57,55 @@ def test_what_a_person_chose_is_kept_and_chosen_back_lets_the_width_decide(qtbot
     assert (window.rail.folded, context.settings.get().rail) == (False, "open")
 
 
-def test_a_folded_rail_opens_for_a_notice_which_would_cover_the_page_elsewhere(
+def test_a_notice_beside_a_folded_rail_moves_nothing_and_the_theme_can_still_be_chosen(
     qtbot: QtBot, context: AppContext
 ) -> None:
     window = open_window(qtbot, context, "setup")
     window.resize(900, 600)
-    qtbot.waitUntil(lambda: window.rail.folded)
+    qtbot.waitUntil(lambda: window.rail.folded and window.stack.width() > 800)
+    before = window.stack.geometry()
     context.notifier.notify("A word.", "warning")
-    assert not window.rail.folded
-    window.controller.toasts.dismiss_all()
+    (toast,) = window.controller.toasts.toasts()
+    assert toast.isVisible()
     assert window.rail.folded
+    assert window.stack.geometry() == before
+    assert toast.mapTo(window, toast.rect().topLeft()).x() >= window.rail.width()
+    assert window.theme_choice.isVisible()
+    assert window.rail.rect().contains(window.theme_choice.mapTo(window.rail, window.theme_choice.rect().bottomRight()))
+
+
+def test_in_a_narrow_page_the_preview_is_a_drawer_that_keeps_its_state(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "setup")
+    page = window.page("setup")
+    assert isinstance(page, SetupPage)
+    panel = page.panels[0]
+    context.settings.update(rail="open")
+    window._fold_rail()
+    window.resize(900, 600)
+    handle = panel.handle
+    assert handle is not None
+    qtbot.waitUntil(lambda: handle.isVisible() and not panel.preview.isVisible())
+    handle.setFocus()
+    qtbot.keyClick(handle, Qt.Key.Key_Space)
+    qtbot.waitUntil(lambda: panel.preview.isVisible())
+    assert panel.forms[0].isVisible()
+    page.tabs.setCurrentIndex(1)
+    assert page.panels[1].is_open
+    page.tabs.setCurrentIndex(0)
+    qtbot.keyClick(handle, Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: not panel.preview.isVisible())
+    assert not handle.isChecked()
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: panel.preview.isVisible() and not handle.isVisible())
+
+
+def test_the_code_has_room_for_its_lines_in_the_smallest_window(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "setup")
+    page = window.page("setup")
+    assert isinstance(page, SetupPage)
+    window.resize(900, 600)
+    page.header.code.setChecked(True)
+    qtbot.waitUntil(lambda: page.code.isVisible() and page.code.editor.viewport().width() > 350)
 
 
 def test_a_narrow_window_keeps_every_column_of_the_runs_reachable(

@@ -18,6 +18,7 @@ from studio.widgets import Card, KeyValueTable, format_number, label, vbox
 from training.config import RunConfig
 from training.errors import ConfigError, pluralize
 from training.protocol.answers import ParameterGroup
+from training.runs.folder import make_slug
 from training.schedules import describe, make_run_schedule, swa_first
 
 if TYPE_CHECKING:
@@ -53,9 +54,13 @@ class OptimizationPreview(QWidget):
 
             self.chart = SchedulePreview()
             self.chart.setFixedHeight(280)
-            ChartMenu(self.chart.plot, self._context, lambda: "run", "Learning rate")
+            ChartMenu(self.chart.plot, self._context, self._name_file, "Learning rate schedule")
             self._rate_card.body.insertWidget(0, self.chart)
         self._update()
+
+    def _name_file(self) -> str:
+        """What a file of the curve begins with: the name of the run that is being prepared."""
+        return make_slug(str(self._previews.draft.value("name") or ""))
 
     def _update(self) -> None:
         if self.chart is None or not self.isVisible():

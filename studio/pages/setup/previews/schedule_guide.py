@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
 from studio.charts.sparkline import paint_sparkline
 from studio.state.drafts.draft import Draft
@@ -62,7 +62,7 @@ class GuideButton(QPushButton):
         inside.setAlignment(Qt.AlignmentFlag.AlignVCenter)
         for part in self.findChildren(QWidget):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        policy = self.sizePolicy()
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)  # its sentences can wrap
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
