@@ -47,6 +47,14 @@ class BigNumber(QWidget):
             self._delta.setVisible(bool(text))
         set_property(self._delta, "tone", tone)
 
+    def reserve_lines(self, count: int) -> None:
+        """Keep room below for words of so many lines: what stands under the figure does not move when they come."""
+        self._delta.ensurePolished()
+        self._delta.setMinimumHeight(count * self._delta.fontMetrics().lineSpacing())
+        policy = self._delta.sizePolicy()
+        policy.setRetainSizeWhenHidden(count > 0)
+        self._delta.setSizePolicy(policy)
+
     def _describe(self) -> None:
         self.setAccessibleName(f"{self._caption.text()}: {self._value.text()}")
 

@@ -144,6 +144,7 @@ class Legend(QWidget):
         self._note.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._note.hide()  # an empty one would take room from the entries
         self._notes = "", ""
+        self._yields = False
         self._row.addStretch(1)
         self._row.addWidget(self._note, 100)
         # The plots decide how wide a board can get, not these words: in a small window their end is cut.
@@ -159,16 +160,23 @@ class Legend(QWidget):
         entries = [entry for entry in self._entries.values() if not entry.isHidden()]
         wanted += sum(entry.words_width() + SPACING.l for entry in entries)
         text, short = self._notes
-        self._note.setText(text)
-        wanted += self._note.sizeHint().width() + SPACING.l if short else 0
         room = self.width() + SPACING.l
+        if self._yields:
+            text = next((each for each in (text, short) if self._measure_note(each) <= room - wanted), "")
+        else:
+            wanted += self._measure_note(text)
         for is_faded in (False, True):  # the words of what has no figure go last
             for entry in entries:
                 if entry.is_faded is is_faded:
                     entry.set_worded(wanted <= room)
                     wanted -= entry.word_width() if wanted > room else 0
-        if short and wanted > room:
-            self._note.setText(short)
+        self._note.setText(text if self._yields or wanted <= room else short)
+        self._note.setVisible(bool(self._note.text()))
+
+    def _measure_note(self, text: str) -> int:
+        return (
+            self._note.fontMetrics().horizontalAdvance(text) + 2 + SPACING.l if text else 0
+        )  # ends of letters, rounding
 
     def add_entry(self, key: str, name: str, color_index: int, *, is_faded: bool = False) -> None:
         """Append a curve; without a name it has no entry."""
@@ -219,11 +227,10 @@ class Legend(QWidget):
                 inner.activate()
         self._row.activate()
 
-    def set_note(self, text: str, short: str = "") -> None:
-        """What stands at the right. It is cut where there is no room; one that has a ``short`` form never is: names of curves make
-        room for it, and then it is that."""
-        if (text, short) != self._notes:
-            self._notes = text, short
-            self._note.setVisible(bool(text))
+    def set_note(self, text: str, short: str = "", *, yields: bool = False) -> None:
+        """What stands at the right, never cut: where there is no room for it, names of curves make room, and then it is its ``short``
+        form. One that ``yields`` is short rather than that, and goes where even that is too long."""
+        if (text, short, yields) != (*self._notes, self._yields):
+            self._notes, self._yields = (text, short), yields
             self._fit_words()
             self._settle()

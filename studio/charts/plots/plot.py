@@ -224,7 +224,10 @@ class Plot(QWidget):
             sample = curve.series.nearest(at) if len(curve.series) else None
             self._legend.set_value(name, self._read(sample[1]) if sample else "")
         if self._cursor is None:
-            self._legend.set_note(self._scale.note())
+            several = (
+                sum(not curve.is_faded for curve in self._curves.values()) > 1
+            )  # a single one's name can be spared
+            self._legend.set_note(*self._scale.note(), yields=several)
         else:
             shown = position(self._curves.nearest_position(self._cursor) * self._x_scale)
             self._legend.set_note(f"{self._x_name} {shown}", shown)

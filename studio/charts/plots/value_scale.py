@@ -85,11 +85,11 @@ class ValueScale:
             return math.log10(value) if value > 0 else math.nan
         return value
 
-    def note(self) -> str:
-        """What cannot be seen as it stands, in a few words; "" for nothing. The figure first, as the end may be cut."""
+    def note(self) -> tuple[str, str]:
+        """What cannot be seen as it stands, in a few words and in fewer; "" for nothing."""
         if self.spike is not None:
-            return f"Peak {self.spike:.3g} (Fit)"
-        return "Values ≤ 0 not shown" if self.hides_values else ""
+            return f"Peak {self.spike:.3g} (Fit)", f"Peak {self.spike:.3g}"
+        return ("Values ≤ 0 not shown", "≤ 0 not shown") if self.hides_values else ("", "")
 
     def near_top(self) -> float:
         """A height just below the upper edge."""

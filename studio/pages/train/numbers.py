@@ -83,8 +83,9 @@ class NumbersRow(Card):
         """Show what was added: once for all of a look, or a run that validates a hundred times a second would have a
         hundred figures written over each other."""
         if self._newest is not None:
-            self.rate.set_value(format_number(float(self._newest["lr"]), 3))
-            self.norm.set_value(format_number(float(self._newest["grad_norm"]), 3))
+            for number, name in ((self.rate, "lr"), (self.norm, "grad_norm")):
+                value = float(self._newest[name])  # told as beside its curve, which has gaps where this says ∞ or NaN
+                number.set_value(reading(value) if np.isfinite(value) else format_number(value))
         if self._losses:
             finite = [value for value in self._losses if np.isfinite(value)]
             self.loss.set_value(format_number(sum(finite) / len(finite)) if finite else "NaN")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from PySide6.QtTest import QSignalSpy
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.charts.metrics_board import MetricsBoard
@@ -105,6 +105,31 @@ def test_choosing_smoothing_and_scale_is_announced_and_remembered(qtbot: QtBot) 
     assert board.smoothing() == pytest.approx(0.9)
     assert board.log_scale()
     assert changed.count() == 2
+
+
+def test_what_is_beyond_the_range_is_never_told_by_half_a_word(qtbot: QtBot) -> None:
+    board = MetricsBoard()
+    qtbot.addWidget(board)
+    board.show()
+    values = np.ones(40_000)
+    values[:3], values[20_000] = 3.0, 8.0
+    for name in ("train/loss", "grad_norm"):
+        board.append(name, np.arange(40_000), values + 0.05 * np.sin(np.arange(40_000.0)))
+    board.append("val/loss", [20_000.0, 39_999.0], [0.4, 0.1])
+    said = set()
+    for width in (1200, 900, *range(760, 540, -20)):
+        board.resize(width, 600)
+        QApplication.processEvents()
+        for quantity in ("loss", "grad_norm"):
+            plot = board.plot(quantity)
+            plot.refresh()
+            QApplication.processEvents()
+            note = plot._legend._note
+            assert note.isHidden() or note.elide() == note.text(), (width, quantity)
+            words = [entry._word.isVisible() for entry in plot._legend._entries.values() if not entry.isHidden()]
+            assert all(words) or (quantity == "grad_norm" and note.isVisible())
+            said.add(note.text())
+    assert {"Peak 8.03 (Fit)", "Peak 8.03"} <= said
 
 
 def test_spikes_lie_beyond_the_range_until_they_are_asked_for(qtbot: QtBot) -> None:

@@ -15,6 +15,7 @@ from studio.theme import apply
 from tests.studio.window_driver import open_window, train_page
 from tests.training.tiny import tiny
 from training.engine.runs.run import start_run
+from training.events import Validated
 from training.runs.folder import RunFolder
 
 
@@ -48,4 +49,30 @@ def test_charts_keep_their_place_when_figures_of_the_classes_come(
     page.evaluation.refresh()
     qtbot.waitUntil(lambda: page.evaluation.isVisible() and bar.maximum() > 0)
     qtbot.wait(50)
+    assert places(page) == before
+
+
+def test_charts_keep_their_place_when_early_stopping_begins_to_count(
+    qtbot: QtBot, qapp: QApplication, context: AppContext, workspace: Path
+) -> None:
+    apply(qapp, "light")
+    folder = start_run(tiny("loop.early_stopping_patience=500"), workspace).folder
+    window = open_window(qtbot, context)
+    window.resize(1280, 800)
+    page = train_page(window)
+    context.live.attach(Path(folder))
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
+    qtbot.waitUntil(lambda: page.curves.isVisible() and len(page.checkpoints.model.checkpoints) > 0)
+    numbers, monitor = page.numbers, "val/accuracy"
+    numbers.show_best(there=True, live=True)
+    for step, stale in ((2700, 0), (3900, 8)):
+        event = Validated(step=step, epoch=1, metrics={monitor: 0.5}, improved=not stale, stale=stale, patience=500)
+        numbers.add_event(event, monitor)
+        numbers.refresh()
+        qtbot.wait(50)  # laid out
+        if not stale:
+            before = places(page)
+    words = numbers.quality._delta
+    assert words.text() == "best 50.00% at step 2,700, early stopping 8 of 500"
+    assert words.heightForWidth(words.width()) > words.fontMetrics().lineSpacing() * 1.5  # they do wrap
     assert places(page) == before

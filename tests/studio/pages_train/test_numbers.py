@@ -8,6 +8,7 @@ import numpy as np
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.charts.ticks import reading
 from studio.pages.train.numbers import NumbersRow
 from studio.state.context import AppContext
 from tests.studio.conftest import ENDLESS
@@ -43,6 +44,16 @@ def test_numbers_tell_mean_best_and_skipped_steps(qtbot: QtBot) -> None:
     row.add_event(Validated(step=2, epoch=1, metrics={"val/accuracy": 0.7}, improved=False), "val/accuracy")
     row.refresh()
     assert row.quality._delta.text() == "new best"
+
+
+def test_rate_and_norm_are_told_as_beside_their_curves(qtbot: QtBot) -> None:
+    row = NumbersRow()
+    qtbot.addWidget(row)
+    row.add_rows(np.array([(1, 1, 0, 5.26e-10, 0.5, 0.003834)], STEP_ROW))
+    row.refresh()
+    said = {name: reading(float(row._newest[name])) for name in ("lr", "grad_norm")}
+    assert said == {"lr": "5.26e-10", "grad_norm": "0.003834"}
+    assert (row.rate.value(), row.norm.value()) == tuple(said.values())
 
 
 def test_the_figure_of_quality_is_named_before_the_first_validation(
