@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -24,15 +23,27 @@ def test_is_clean_and_says_accelerate(tmp_path: Path) -> None:
         assert words in script.read_text()
 
 
+CASES = {
+    "points": ("loop.accumulation=2", "loop.clip_norm=0.1"),
+    "values": ("loop.accumulation=2", "loop.clip_value=0.001", "loop.clip_norm=0.1"),
+    "bf16": ("loop.accumulation=2", "precision.compute=bf16"),
+    "ranking": (
+        "dataset.kind=ranked",
+        "dataset.samples=40",
+        "objective.kind=ranking",
+        "checkpoints.monitor=val/ndcg",
+        "loop.accumulation=2",
+    ),
+}
+
+
 @pytest.mark.slow
-@pytest.mark.skipif(importlib.util.find_spec("accelerate") is None, reason="accelerate is not installed")
-@pytest.mark.parametrize("data", ["points", "images", "bf16"])
-def test_ends_with_the_same_weights(data: str, tmp_path: Path) -> None:
-    config = tiny(
-        "loop.accumulation=2", "precision.device=cpu", f"precision.compute={'bf16' if data == 'bf16' else 'fp32'}"
-    )
-    if data == "images":
-        config = tiny_images(write_idx(tmp_path / "idx"), "precision.device=cpu")
+@pytest.mark.parametrize("case", [*CASES, "images"])
+def test_ends_with_the_same_weights(case: str, tmp_path: Path) -> None:
+    if case == "images":
+        config = tiny_images(write_idx(tmp_path / "idx"), "precision.device=cpu", "loop.clip_norm=0.1", "loop.epochs=2")
+    else:
+        config = tiny("precision.device=cpu", "loop.epochs=2", *CASES[case])
     ends = []
     for to in ("tutorial", "accelerate"):
         script = write(config, tmp_path / to, to)

@@ -14,6 +14,8 @@ import torch
 from PIL import Image
 from torch.nn import functional
 
+from tests.reliability.preset_data import make_data
+from tests.reliability.preset_tutorials import MOST_LINES
 from tests.training.tiny import tiny, tiny_images, write_idx
 from tests.training.tutorial.scripts import best_metric, complaints, run, write
 from training.config import RunConfig
@@ -22,7 +24,7 @@ from training.config.sections.pretrained import TorchvisionModel
 from training.core.losses import dice_loss, pixel_binary_cross_entropy, sigmoid_probabilities
 from training.engine.runs.run import start_run
 from training.errors import InputError
-from training.presets import load_preset
+from training.presets import load_preset, preset_names
 from training.tutorial.script import write_short_script
 
 SPIRAL = ("model.dropout=0", "loop.epochs=12", "precision.device=cpu")
@@ -138,6 +140,18 @@ def test_the_smallest_is_below_a_hundred_lines_from_top_to_bottom(tmp_path: Path
     assert "def main(" not in script.text
     workers = write_short_script(load_preset("sample", []), "script.py")
     assert workers.text.endswith('if __name__ == "__main__":\n    main()\n')
+
+
+@pytest.mark.parametrize("name", sorted(set(preset_names()) - {"distillation"}))
+def test_no_preset_has_more_than_150_lines(name: str, tmp_path: Path) -> None:
+    config = load_preset(name, make_data(name, tmp_path), trust=True)
+    assert write_short_script(config, "script.py").own <= MOST_LINES
+
+
+@pytest.mark.slow  # its teacher is trained first
+def test_distillation_has_not_more_than_150_lines(tmp_path: Path) -> None:
+    config = load_preset("distillation", make_data("distillation", tmp_path))
+    assert write_short_script(config, "script.py").own <= MOST_LINES
 
 
 def write_masks(folder: Path) -> Path:
