@@ -191,7 +191,11 @@ def _compare(bundle: ExportBundle, script: ModuleType) -> float:
     order = counter_rng.permutation(config.seed, 1, _TRIED_STEPS)
     _require(torch.equal(script.permutation(config.seed, 1, _TRIED_STEPS), order), "order of samples")
     _require(has_same_rows(bundle, script), "data")
-    _require(has_same_draws(bundle, script), "drawn samples")
+    if not has_same_draws(bundle, script):
+        raise InputError(
+            "dataset.path: the script would draw other samples than the run, which seeds what the file draws while it is imported; draw in "
+            "build or __getitem__ and train with that, or export safetensors, torch-export or onnx instead."
+        )
     _require(_has_same_augmentation(bundle, script), "augmentation")
     _require(_has_same_rates(bundle, script), "learning rates")
     _require(has_same_freezing(bundle, script, model, ours), "frozen parts")

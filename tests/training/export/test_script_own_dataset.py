@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from tests.training.data.own_files import COLLATE, POINTS, RESULT, small_run, written
 from training.config import RunConfig
 from training.engine.runs.run import start_run
-from training.errors import InputError, TrainingError
+from training.errors import InputError
 from training.export import export_checkpoint
 
 IMAGES = """
@@ -98,7 +98,9 @@ def test_what_training_draws_is_proven_before_a_script_is_written(tmp_path: Path
         "moved = ", "moved = SHIFT + "
     )
     last = trained(tmp_path, small_run(written(tmp_path, text)))
-    with pytest.raises(TrainingError, match="drawn samples would differ from the run's; nothing was exported"):
+    with pytest.raises(
+        InputError, match=r"^dataset\.path: .* draws while it is imported; draw in build or __getitem__"
+    ):
         export_checkpoint(last, "script", tmp_path / "out" / "train.py")
     assert not (tmp_path / "out").exists()
 
