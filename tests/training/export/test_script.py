@@ -23,8 +23,6 @@ from training.errors import InputError, TrainingError
 from training.export import export_checkpoint, script
 from training.export.bundle import load_bundle
 from training.export.listings.listing import render_script
-from training.runs.folder import RunFolder
-from training.runs.records.evaluation import read_evaluation
 from training.runs.records.manifest import read_manifest
 from training.runs.records.series import read_series
 
@@ -259,129 +257,6 @@ def test_image_folder(more: tuple[str, ...], train: Train, tmp_path: Path) -> No
     assert_same_run(checkpoint, tmp_path / "elsewhere")
     with pytest.raises(InputError, match="The script is written from the dataset"):
         export(checkpoint, tmp_path / "second.py")
-
-
-OPTIMIZERS = [
-    ("nadam", "momentum_decay=0.01"),
-    ("radam", "decoupled_weight_decay=false", "weight_decay=0.1"),
-    ("adagrad", "lr_decay=0.01", "initial_accumulator_value=0.1"),
-    ("rmsprop", "centered=true", "weight_decay=0.01"),
-    ("rmsprop", "momentum=0.5", "eps=1e-6"),
-    ("adafactor", "eps2=0.01", "d=2.0"),
-    ("muon", "adamw_lr_factor=0.5", "ns_steps=4"),
-    ("muon", "adjust_lr_fn=original", "layer_decay=0.8"),
-    ("adamw", "layer_decay=0.5", "head_lr_factor=3.0"),
-    ("sgd", "head_lr_factor=10.0", "lr=0.01"),
-]
-
-
-@pytest.mark.parametrize(
-    ("choice", "schedule"),
-    [*((choice, "one_cycle") for choice in OPTIMIZERS), (OPTIMIZERS[4], "cosine"), (OPTIMIZERS[7], "cosine")],
-    ids=str,
-)
-def test_every_optimizer(choice: tuple[str, ...], schedule: str, train: Train, tmp_path: Path) -> None:
-    kind, *rest = choice
-    settings = [f"optimizer.{setting}" for setting in rest]
-    if schedule == "one_cycle":
-        without = kind in ("adagrad", "adafactor")
-        settings += ["schedule.max_lr=0.01", f"schedule.cycle_momentum={'false' if without else 'true'}"]
-    config = tiny(CPU, f"schedule.kind={schedule}", f"optimizer.kind={kind}", *settings, "loop.max_steps=12")
-    checkpoint = train(config)
-    file = export(checkpoint, tmp_path / "train.py")
-    check_source(file)
-    train_by_script(file, tmp_path / "run")
-    assert_same_run(checkpoint, tmp_path / "run")
-
-
-def test_muon_over_filters(idx_folder: Path, train: Train, tmp_path: Path) -> None:
-    checkpoint = train(tiny_images(idx_folder, CPU, "optimizer.kind=muon", "loop.epochs=1"))
-    file = export(checkpoint, tmp_path / "train.py")
-    check_source(file)
-    train_by_script(file, tmp_path / "run")
-    assert_same_run(checkpoint, tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    "more",
-    [(), ("loop.swa_every_steps=3", "loop.swa_lr=0.002", "schedule.kind=constant"), ("loop.swa_every_steps=1",)],
-    ids=str,
-)
-def test_equal_averages(more: tuple[str, ...], train: Train, tmp_path: Path) -> None:
-    checkpoint = train(tiny(CPU, "loop.swa_start=0.4", "loop.validate_every_steps=5", *more))
-    file = export(checkpoint, tmp_path / "train.py")
-    check_source(file)
-    train_by_script(file, tmp_path / "run")
-    assert (checkpoint / "ema.safetensors").exists()
-    assert_same_run(checkpoint, tmp_path / "run")
-
-
-def test_equal_averages_with_a_test_part(idx_folder: Path, train: Train, tmp_path: Path) -> None:
-    config = tiny_images(idx_folder, CPU, "loop.ema_decay=none", "loop.swa_start=0.0", "loop.epochs=2")
-    checkpoint = train(config)
-    train_by_script(export(checkpoint, tmp_path / "train.py"), tmp_path / "run")
-    assert_same_run(checkpoint, tmp_path / "run")
-
-
-def test_the_test_part_is_judged_by_the_best_weights_before_any_average(
-    train: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    spoiled = ("loop.swa_start=0.6", "loop.epochs=6", "loop.swa_lr=3.0", "optimizer.lr=0.05")
-    checkpoint = train(tiny(CPU, *spoiled, "dataset.test_fraction=0.2"))
-    train_by_script(export(checkpoint, tmp_path / "train.py"), tmp_path / "run")
-    found = read_evaluation(RunFolder(checkpoint.parents[1]), "test")
-    assert found is not None
-    assert torch.load(tmp_path / "run" / "best.pt", weights_only=True)["progress"]["averages"] == 0
-    assert torch.load(tmp_path / "run" / "last.pt", weights_only=True)["progress"]["averages"] > 0
-    right, seen = sum(row[number] for number, row in enumerate(found.confusion)), sum(map(sum, found.confusion))
-    assert capsys.readouterr().out.splitlines()[-1].endswith(f"Accuracy {right / seen:.2%}")
-
-
-SCHEDULES = [
-    ("constant",),
-    ("constant", "warmup=5"),
-    ("linear", "end_factor=0.1"),
-    ("linear", "warmup=3"),
-    ("cosine", "eta_min=1e-5"),
-    ("cosine_restarts", "t_0=6", "t_mult=2"),
-    ("cosine_restarts", "t_0=7", "warmup=4"),
-    ("step", "step_size=9"),
-    ("multi_step", "milestones=[4, 8]", "warmup=2"),
-    ("exponential",),
-    ("polynomial", "power=2.0", "warmup=2"),
-    ("wsd",),
-    ("wsd", "decay_shape=cosine", "warmup=2"),
-    ("wsd", "decay_shape=sqrt", "end_factor=0.1"),
-    ("plateau", "warmup=2"),
-    ("one_cycle", "three_phase=true"),
-    ("one_cycle", "anneal_strategy=linear", "cycle_momentum=false"),
-    ("one_cycle", "three_phase=true", "cycle_momentum=false", "pct_start=0.4"),
-    ("constant", "every=epoch"),
-    ("constant", "every=epoch", "warmup=2 epochs"),
-    ("linear", "warmup=5 %"),
-    ("cosine", "every=epoch"),
-    ("cosine_restarts", "t_0=30 %", "t_mult=2", "warmup=0.5 epochs"),
-    ("step", "every=epoch", "step_size=2 epochs", "warmup=1 epoch"),
-    ("multi_step", "every=epoch", "milestones=['1 epoch', '60 %']"),
-    ("multi_step", "milestones=[3, '1.5 epochs']"),
-    ("exponential", "every=epoch", "gamma=0.9"),
-    ("polynomial", "every=epoch", "warmup=20 %"),
-    ("wsd", "every=epoch", "warmup=1 epoch"),
-    ("plateau", "warmup=1 epoch"),
-    ("one_cycle", "every=epoch"),
-    ("one_cycle", "every=epoch", "cycle_momentum=false"),
-]
-
-
-@pytest.mark.parametrize("choice", SCHEDULES, ids=" ".join)
-def test_every_schedule(choice: tuple[str, ...], train: Train, tmp_path: Path) -> None:
-    kind, *rest = choice
-    settings = (f"schedule.{setting}" for setting in rest)
-    checkpoint = train(tiny(CPU, f"schedule.kind={kind}", *settings, "loop.max_steps=20"))
-    file = export(checkpoint, tmp_path / "train.py")
-    check_source(file)
-    train_by_script(file, tmp_path / "run")
-    assert_same_run(checkpoint, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
