@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from training.errors import pluralize
 from training.laboratory.measure import Measured
 from training.laboratory.sameness import Sameness
 from training.laboratory.steps import CRASH_EPOCH, ROUGH_CLIPPED
+
+_LONG = 1000
+"""Steps of a run that clips rarely: of MNIST, 47 % in steady state were clipped in 115 steps, 24 % in 285, 9 % in 565."""
 
 _ROUNDING = 1e-4  # how far two orders of adding up the same 128 samples may lie apart, relatively
 
@@ -25,7 +29,17 @@ class Verdict:
 
 
 def judge(key: str, all_measured: Mapping[str, Measured], sameness: Mapping[str, Sameness]) -> Verdict:
-    """The verdict on step ``key``; ``sameness`` compares "checkpoints" with "amp" and "crash" with "checkpoints"."""
+    """The verdict on step ``key``; ``sameness`` compares "checkpoints" with "amp" and "crash" with "checkpoints". That a run ended
+    early is told with it."""
+    verdict, figures = _judge(key, all_measured, sameness), all_measured[key].figures
+    if figures.ended_early:
+        verdict = replace(
+            verdict, found=f"{verdict.found} The run ended early at step {figures.steps:,} ({figures.reason})."
+        )
+    return verdict
+
+
+def _judge(key: str, all_measured: Mapping[str, Measured], sameness: Mapping[str, Sameness]) -> Verdict:
     mine = all_measured[key]
     if mine.figures.status != "completed":
         return Verdict(False, "The run completes.", f"It is {mine.figures.status}. {mine.figures.reason}".strip())
@@ -45,11 +59,12 @@ def judge(key: str, all_measured: Mapping[str, Measured], sameness: Mapping[str,
 
 def _baseline(mine: Measured) -> Verdict:
     figures = mine.figures
+    epochs = len(figures.epoch_steps)
     times = ", ".join(f"{seconds:.1f}" for seconds in figures.epoch_seconds)
     return Verdict(
-        math.isfinite(figures.val_accuracy) and len(figures.epoch_seconds) == mine.config.loop.epochs,
+        math.isfinite(figures.val_accuracy) and len(figures.epoch_seconds) == epochs > 0,
         "Final validation accuracy and the time of each epoch are recorded.",
-        f"{figures.val_accuracy:.2%} after {mine.config.loop.epochs} epochs, which trained for {times} s.",
+        f"{figures.val_accuracy:.2%} after {pluralize(epochs, 'epoch')}, trained for {times} s.",
     )
 
 
@@ -69,13 +84,23 @@ def _one_cycle(mine: Measured, before: Measured | None) -> Verdict:
 def _clip(mine: Measured) -> Verdict:
     figures = mine.figures
     recorded = bool(np.isfinite(mine.rows["grad_norm"]).sum() >= len(mine.rows) - figures.skipped)
+    rare = figures.clipped_steady < ROUGH_CLIPPED
+    falling = figures.steps - figures.steady_from + 1
+    if falling > 0:
+        found = (
+            f"{figures.clipped_steady:.2%} of the {pluralize(falling, 'step')} from step {figures.steady_from:,} on, where the "
+            f"rate falls, were clipped (asked for: fewer than {ROUGH_CLIPPED:.0%}), and {figures.clipped:.2%} of all "
+            f"{figures.steps:,} steps."
+        )
+    else:
+        found = f"None of the {pluralize(figures.steps, 'step')} came after the rate's top. {figures.clipped:.2%} were clipped."
+    if not rare and figures.steps < _LONG:
+        found += " The run is short, and gradients grow short late: a larger share of the data, or more epochs, helps."
     return Verdict(
-        recorded and figures.clipped_steady < ROUGH_CLIPPED,
+        recorded and rare,
         f"The norm before clipping is recorded at every step, and fewer than {ROUGH_CLIPPED:.0%} of the steps in steady "
         "state are clipped.",
-        f"{figures.clipped_steady:.2%} of the {figures.steps - figures.steady_from + 1:,} steps from step "
-        f"{figures.steady_from:,} on, where the rate falls, were clipped (asked for: fewer than {ROUGH_CLIPPED:.0%}), and "
-        f"{figures.clipped:.2%} of all {figures.steps:,} steps.",
+        found,
     )
 
 
@@ -88,7 +113,7 @@ def _accumulation(mine: Measured, before: Measured | None) -> Verdict:
         return Verdict(False, "The loss of each batch is weighed to a quarter.", f"{found} There is no run to compare.")
     apart = max(_relative_difference(mine, before, "loss"), _relative_difference(mine, before, "grad_norm"))
     return Verdict(
-        once_a_window and figures.steps == before.figures.steps and apart < _ROUNDING,
+        once_a_window and figures.announced_steps == before.figures.announced_steps and apart < _ROUNDING,
         f"One step after every {loop.accumulation} batches, and each batch's loss weighed so that the first step has the "
         "loss and the gradient of one large batch.",
         f"{found} Loss and gradient norm of the first step "
@@ -144,7 +169,8 @@ def _crash(mine: Measured, same: Sameness | None) -> Verdict:
         "processes is one."
     )
     if same is None or same.kill is None:
-        return Verdict(False, asked, "The run was too short to be killed in time; take a larger share of the data.")
+        help_it = "let it train longer" if mine.figures.ended_early else "take a larger share of the data"
+        return Verdict(False, asked, f"The run was too short to be killed in time; {help_it}.")
     resumed = mine.figures.resumed_at
     where = f"Killed with at least {same.kill.step:,} steps done, resumed at step {resumed[-1]:,}." if resumed else ""
     return Verdict(bool(resumed) and same.curve and same.weights, asked, f"{where} {same.sentence}".strip())

@@ -13,7 +13,16 @@ from training.config import RunConfig
 from training.config.sections.schedule import OneCycle
 from training.core.durations import count_duration
 from training.errors import pluralize
-from training.events import AttemptStarted, CheckpointSaved, EpochEnded, Event, Found, PhaseChanged
+from training.events import (
+    REACHED,
+    STOPPED_EARLY,
+    AttemptStarted,
+    CheckpointSaved,
+    EpochEnded,
+    Event,
+    Found,
+    PhaseChanged,
+)
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
@@ -57,21 +66,28 @@ class Figures:
     clipped_steady: float
 
     @property
+    def ended_early(self) -> bool:
+        """Whether early stopping ended it, or a metric that reached its threshold: fewer steps are right then."""
+        return self.status == "completed" and self.reason.startswith((STOPPED_EARLY, REACHED))
+
+    @property
     def as_announced(self) -> bool:
-        """Whether the run made the steps that it announced, in whole epochs but for the last, which a limit of steps may cut short."""
+        """Whether the run made the steps that it announced, or those up to its early end, in whole epochs but for the last, which
+        that or a limit of steps may cut short."""
         if self.steps_per_epoch == 0:
             return False
-        epochs = (self.steps_per_epoch,) * (self.announced_steps // self.steps_per_epoch)
-        return self.steps == self.announced_steps and self.epoch_steps == epochs
+        due = min(self.steps, self.announced_steps) if self.ended_early else self.announced_steps
+        return self.steps == due and self.epoch_steps == (self.steps_per_epoch,) * (due // self.steps_per_epoch)
 
     @property
     def counts(self) -> str:
         """The steps that were announced beside those that were made, as a sentence."""
         announced = f"{pluralize(self.announced_steps, 'step')}, {self.steps_per_epoch:,} an epoch"
-        if self.as_announced:
+        if self.as_announced and self.steps == self.announced_steps:
             return f"Announced and made: {announced}."
         made = f"{pluralize(self.steps, 'step')} in {pluralize(len(self.epoch_steps), 'whole epoch')}"
-        return f"Announced: {announced}; made: {made}."
+        why = f", ended early ({self.reason})" if self.ended_early else ""
+        return f"Announced: {announced}; made: {made}{why}."
 
 
 @dataclass(frozen=True)
