@@ -54,7 +54,7 @@ class Theme(QObject):
         self._wear(DARK if _is_dark(mode, hints.colorScheme()) else LIGHT)
 
     @contextmanager
-    def undressed(self) -> Iterator[None]:
+    def undress(self) -> Iterator[None]:
         """Inside, the application wears no style sheet, to put many widgets together: with one, Qt dresses all that is inside a
         widget anew each time that this is put into another, and a page of a thousand widgets takes three times as long. What
         is there already is dressed twice, so this pays while there is little."""

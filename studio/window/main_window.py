@@ -147,7 +147,7 @@ class MainWindow(QMainWindow):
         """Have a page ready without showing it."""
         if key not in self._pages:
             entry = next(entry for entry in PAGES if entry.key == key)
-            with nullcontext() if self._pages else theme().undressed():
+            with nullcontext() if self._pages else theme().undress():
                 self._pages[key] = entry.make(self.controller.context)
                 self.stack.addWidget(self._pages[key])
 

@@ -20,7 +20,7 @@ def context(qapp: QApplication) -> FakeContext:
 
 @pytest.fixture
 def page(qtbot: QtBot, context: FakeContext) -> SetupPage:
-    with theme().undressed():
+    with theme().undress():
         made = SetupPage(cast("AppContext", context), preview_delay=0)
     qtbot.addWidget(made)
     DropOverlay(made, cast("AppContext", context), made.other_data.take)  # the window's part
