@@ -17,7 +17,7 @@ from studio.state.drafts.setting_specs import RUN
 from studio.theme import SPACING, font, icon, set_property, theme
 from studio.widgets import STRETCH, button, hbox, icon_button, vbox
 
-_LEAST_LETTERS = 12  # of the name, beyond the few that any line has room for
+_LEAST_LETTERS = 8  # of the name, beyond the few that any line has room for
 _ROW_MARGIN = 3  # what a row of a form keeps free above its editor
 
 
