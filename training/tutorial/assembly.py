@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections import Counter
 
 from training.tutorial.layout import wrap_lines
 from training.tutorial.rendering import choose_imports
@@ -31,14 +32,19 @@ from torchvision.transforms import v2
 """What a script may need; only what it does use is written."""
 
 
-def fill_in(text: str, settings: list[tuple[str, str, str]], module: str, networks: list[str], workers: bool) -> str:
+def fill_in(
+    text: str, settings: list[tuple[str, str, str]], module: str, networks: list[str], workers: bool, brief: bool
+) -> str:
     """``text`` with the ``networks`` at their marks, the imports and settings that all of it uses, and blank lines as PEP 8 has
-    them; what is run stays a function where ``workers`` import the script again."""
-    tree = ast.parse("\n".join([text, *networks]))
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    them; what is run stays a function where ``workers`` import the script again. In a ``brief`` one, settings that are used once stand
+    where they are used."""
+    counted = _count_names("\n".join([text, *networks]))
+    once = {name: value for name, value, _ in settings if brief and counted[name] == 1}
+    text = re.sub(r"\b[A-Z_]+\b", lambda found: once.get(found[0], found[0]), text)
+    used = set(counted) - set(once)
     rows = [row for row in settings if used & set(row[0].split(", "))]
     lines = [f"{name} = {value}{f'  # {comment}' if comment else ''}" for name, value, comment in rows]
-    made = {node.id for node in ast.walk(ast.parse("\n".join(lines))) if isinstance(node, ast.Name)}
+    made = set(_count_names("\n".join(lines)))
     imports = choose_imports(_IMPORTS, used | made) + (f"\n\nfrom {module} import build" if module else "")
     text = re.sub(r"\n+(?=    def )", "\n\n", text)
     text = re.sub(r"\n+(?=#IMPORTS#|@|def |class |if __name__)", "\n\n\n", text)
@@ -50,6 +56,10 @@ def fill_in(text: str, settings: list[tuple[str, str, str]], module: str, networ
         if mark:
             text = "\n\n\n".join(filter(None, [before.rstrip("\n"), network, after.lstrip("\n")]))
     return text.strip("\n") + "\n"
+
+
+def _count_names(source: str) -> Counter[str]:
+    return Counter(node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
 
 
 def _flatten(text: str) -> str:

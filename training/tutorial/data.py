@@ -72,6 +72,11 @@ class DataText:
     bytes: bool = False
     left_out: tuple[str, ...] = ()
 
+    @property
+    def whole(self) -> bool:
+        """Whether the held-out samples pass through the network at once: vectors do, which lie on the device anyway."""
+        return self.template == "vectors"
+
 
 def describe_data(config: RunConfig, beside: str) -> DataText:
     """For the templates; ``beside`` is what a file of drawn samples is called. Raises InputError for data that the short script

@@ -207,6 +207,9 @@ def _describe_groups(section: optimizers.OptimizerSection, config: RunConfig) ->
                 if not lines
                 else (lines, '[{"params": [*model.parameters()], "weight_decay": WEIGHT_DECAY}]')
             )
+        if config.model.kind == "mlp":
+            decay = '{"params": [p], "weight_decay": WEIGHT_DECAY if p.ndim > 1 else 0.0}'
+            return [f"groups = [{decay} for p in model.parameters()]  # not of biases"], "groups"
         if config.model.kind in ("gpt", "tabular", "timm"):
             lines += [f"words = {_EMBEDDINGS}  # of embeddings", "named = dict(model.named_parameters())"]
             lines += [

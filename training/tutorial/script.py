@@ -73,6 +73,7 @@ def write_short_script(config: RunConfig, file: str, accelerate: bool = False) -
         module if network.beside else "",
         networks,
         accelerate or bool(facts["loading"]),
+        data.whole,
     )
     return ShortScript(
         file=file,
@@ -171,10 +172,11 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
         "maximize": better == ">",
         "forward": _forward(config, accelerate),
         "backward": _backward(config, accelerate),
-        "accelerate": _accelerator(config) if accelerate else "",
+        "accelerate": accelerate,
+        "first": [f"accelerator = Accelerator({_accelerator(config)})"] * accelerate
+        + [f"torch.set_num_threads({precision.threads})"] * bool(precision.threads),
         "begin": [*network.begin, *sampling],
         "made": made,
-        "threads": precision.threads,
         "sampler": config.loader.sampling == "balanced",
         "loading": ", num_workers=2" if decoding else "",
         "drop_last": _drop_last(config, network),
@@ -188,8 +190,7 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
         "ema": loop.ema_decay is not None,
         "mixing": augmentation.mixing,
         "waited": ", waited" if loop.early_stopping_patience else "",
-        "frozen": config.optimizer.freeze == "all_but_head",
-        "unfreeze": config.optimizer.unfreeze_epoch is not None,
+        "train": _train(config),
         "clips": clips,
         "judged": "averaged" if loop.ema_decay else "model",
         "weights": "averaged.module" if loop.ema_decay else named["model"],
@@ -206,6 +207,19 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
         "teacher": describe_teacher(objective) if isinstance(objective, tasks.Distillation) else None,
         **_errors(objective),
     }
+
+
+def _train(config: RunConfig) -> list[str]:
+    """What sets the network to training as an epoch begins."""
+    if config.optimizer.freeze != "all_but_head":
+        return ["model.train()"]
+    until = "True" if config.optimizer.unfreeze_epoch is None else "epoch < UNFREEZE_EPOCH"
+    return [
+        f"frozen = {until}  # at first the new head alone is trained",
+        "for parameter in model.parameters():",
+        "    parameter.requires_grad_(not frozen or id(parameter) in head)",
+        "model.train(not frozen)  # what is frozen keeps the statistics of its batch norms",
+    ]
 
 
 def _forward(config: RunConfig, accelerate: bool) -> str:
