@@ -107,7 +107,9 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--wrong-order", action="store_true", help=wrong)
 
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
-    add("runs", "cli.records:list_runs", "list all runs", *_RECORDS)
+    option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)
+    best = "tell instead which epoch of all runs is the best by METRIC (val/accuracy), and where its checkpoint lies"
+    option("--best", metavar="METRIC", help=best)
     option = add("show", "cli.records:show_run", "tell everything about one run", *_RECORDS)
     option("run", metavar="RUN")
     option("--csv", action="store_true", help="write the curves as a table to stdout instead: a row for each step")
@@ -122,6 +124,10 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     either("--list", action="store_true", dest="only_list", help="tell what is set aside, and change nothing")
     either("--clear", action="store_true", help="delete it for good instead, all of it where no NAME is given")
 
+    option = add("index", "cli.index:show_index", "tell where the index of runs is, or migrate its tables", *_RECORDS)
+    option(
+        "--schema", metavar="REVISION", choices=("0001", "0002"), help="bring its tables up or down to this revision"
+    )
     add("schema", "cli.records:print_schema", "print the JSON Schema of configurations")
     add("serve", "serve:serve_standard_streams", "")  # the window's engine process; not for people
     return parser, commands.choices

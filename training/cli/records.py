@@ -17,7 +17,6 @@ from training.console import (
     format_moment,
     format_profile,
     format_run,
-    format_runs,
     format_table,
     format_value,
     pick,
@@ -48,22 +47,6 @@ from training.toml_text import read_config_text
 SHOWN_SKIPS = 5
 SHOWN_NAMES = 30
 _VERSIONS = ("torch", "cuda", "cudnn", "driver", "python")
-
-
-def list_runs(arguments: argparse.Namespace) -> int:
-    """Print a line, or a record, for each run; returns the exit code."""
-    from training.runs.index import Index
-
-    index = Index(workspace_of(arguments))
-    records = index.runs()
-    index.close()
-    if arguments.json:
-        print_json({"runs": [record.dump() for record in records]})
-    elif not records:
-        write_out(f"No runs in {escape_unprintable(str(workspace_of(arguments)), 100)} yet.\n")
-    else:
-        write_out(format_runs(records))
-    return 0
 
 
 def show_run(arguments: argparse.Namespace) -> int:

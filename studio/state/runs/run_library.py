@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 _SPARK_POINTS = 40
 _MEASURED_AT_ONCE = 500  # runs; there may be ten thousand, and the list does not wait
+_CAUGHT_UP_AT_ONCE = 20
 _SPARK_ROWS = 64  # steps behind each point of a long run: enough for a calm line, however many steps there are
 
 
@@ -236,6 +237,9 @@ class RunLibrary(QObject):
 
     def _measure(self) -> int:
         """In the background thread, after the list is shown; returns how many runs there were to measure."""
+        index = self._open_index()
+        index.catch_up(_CAUGHT_UP_AT_ONCE)  # the epochs that a database which was away has missed
+        index.close()
         stale = self._find_unmeasured()
         for run in stale[:_MEASURED_AT_ONCE]:
             self._sizes[run.id] = run.record.updated, measure_folder(run.folder.path)

@@ -16,9 +16,9 @@ from training.engine.runs.status import StatusBook
 from training.engine.session import Session
 from training.environment import Environment
 from training.errors import TrainingError
-from training.events import FINAL_EVENTS, AttemptStarted, Event, PhaseChanged
+from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, EpochEnded, Event, PhaseChanged
 from training.runs.folder import RunFolder
-from training.runs.index import index_run
+from training.runs.index.recorder import IndexRecorder
 from training.runs.owner import Heartbeat, claim, release
 from training.runs.records.history import EventLog
 from training.runs.rewind import Beyond, SetAside, rewind
@@ -56,6 +56,7 @@ class RunWriter:
             heart = Heartbeat(self.folder.path, self._lose)
             undo.callback(heart.stop)
             self._undo = undo.pop_all()
+        self._recorder = IndexRecorder(self.folder)
         return self
 
     def _open_files(self, undo: ExitStack) -> None:
@@ -74,9 +75,10 @@ class RunWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._undo.close()
-        if not self.book.lost:
-            index_run(self.folder)
+        try:
+            self._undo.close()
+        finally:
+            self._recorder.finish(write=not self.book.lost)
 
     def _lose(self, fault: TrainingError) -> None:
         self.book.lost = not is_gone(self.folder.path)  # it is there, so another process has it: write nothing more
@@ -117,6 +119,8 @@ class RunWriter:
                     raise
                 logger.warning("The end of the run could not be written down: %s", error)
         self.book.note(event)
+        if isinstance(event, EpochEnded | CheckpointSaved):
+            self._recorder.notice()
         self.tell(self.hooks.watch, event)
 
     def set_phase(self, name: str) -> str:
@@ -172,4 +176,4 @@ class RunWriter:
         self.hooks.started(self.folder)
         self.control.watch(self.folder.path)
         self.book.write(status="running", reason=None, advice=None, fix={})
-        index_run(self.folder)
+        self._recorder.notice()

@@ -1,0 +1,13 @@
+"""What alembic runs for each migration: within the transaction of the connection it is handed."""
+
+from alembic import context
+
+from training.runs.index.tables import Base
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=Base.metadata,
+    render_as_batch=True,  # SQLite changes a table by making it anew
+)
+with context.begin_transaction():
+    context.run_migrations()

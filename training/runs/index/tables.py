@@ -1,0 +1,68 @@
+"""The tables of the index, with plain columns: other programs may query them."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Float, Integer, MetaData, String
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+_NAMES = {
+    "ix": "ix_%(column_0_label)s",
+    "uq": "uq_%(table_name)s_%(column_0_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+"""A migration can name a constraint only where all databases call it the same."""
+
+
+class Base(DeclarativeBase):
+    """SQLAlchemy's registry of our tables."""
+
+    metadata = MetaData(naming_convention=_NAMES)
+
+
+class RunRow(Base):
+    """One run; ``record`` is its whole status record as JSON, the other columns are for sorting and searching."""
+
+    __tablename__ = "run_records"
+
+    id: Mapped[str] = mapped_column(String(255), primary_key=True)
+    name: Mapped[str] = mapped_column(String(120), index=True)
+    folder: Mapped[str] = mapped_column(String)
+    status: Mapped[str] = mapped_column(String(20), index=True)
+    created: Mapped[float] = mapped_column(Float, index=True)
+    step: Mapped[int] = mapped_column(Integer)
+    best_value: Mapped[float | None] = mapped_column(Float, nullable=True)
+    record: Mapped[str] = mapped_column(String)
+    check: Mapped[str] = mapped_column(String(80))
+    """Which writing of the status file the record was read from."""
+    workspace: Mapped[str] = mapped_column(String, server_default="")
+    """In a database that several use: "host:path" of the workspace that the run lies in."""
+    history: Mapped[str] = mapped_column(String(200), server_default="")
+    """Which writing of the run's events and checkpoints the rows of its epochs were made of."""
+
+
+class EpochRow(Base):
+    """One epoch of a run as it ended; ``epoch`` counts from 1, ``lr`` is the rate of its last step. NULL is what was not measured,
+    or is no finite number; ``checkpoint`` is the folder saved at that step, while there is one."""
+
+    __tablename__ = "training_history"
+
+    run: Mapped[str] = mapped_column(String(255), primary_key=True)
+    epoch: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    step: Mapped[int] = mapped_column(BigInteger)
+    train_loss: Mapped[float | None] = mapped_column(Float, nullable=True)
+    val_loss: Mapped[float | None] = mapped_column(Float, nullable=True)
+    lr: Mapped[float | None] = mapped_column(Float, nullable=True)
+    checkpoint: Mapped[str | None] = mapped_column(String, nullable=True)
+
+
+class MetricRow(Base):
+    """One metric at the end of an epoch, by its whole name ("val/accuracy"); NULL is no finite number."""
+
+    __tablename__ = "training_metrics"
+
+    run: Mapped[str] = mapped_column(String(255), primary_key=True)
+    epoch: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    name: Mapped[str] = mapped_column(String(120), primary_key=True, index=True)
+    value: Mapped[float | None] = mapped_column(Float, nullable=True)
