@@ -172,6 +172,10 @@ def test_a_workspace_whose_name_is_no_text_has_an_index(
     ("url", "why"),
     [
         ("mssql+pymssql://user@host/runs", "No module named 'pymssql'"),
+        (
+            "postgresql://user@host/runs",
+            "the driver of PostgreSQL is missing; install it: pip install trainwright[postgresql]",
+        ),
         ("postgresql+pg8000://user@host:port/runs", "invalid literal for int() with base 10: 'port'"),
     ],
 )
@@ -179,6 +183,7 @@ def test_a_database_without_its_driver_fails_no_run(
     config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, url: str, why: str
 ) -> None:
     monkeypatch.setenv("TRAINWRIGHT_INDEX", url)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     workspace = ["--workspace", str(tmp_path / "w")]
     assert main(["run", str(config), "--set", "loop.epochs=1", *workspace]) == 0
     told = [record.message for record in caplog.records]

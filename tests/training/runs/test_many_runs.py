@@ -67,7 +67,7 @@ def test_looking_again_reads_no_record_and_asks_no_database(
     index = Index(workspace)
     first = index.runs()
     assert [record.step for record in first] == list(reversed(range(COUNT)))
-    assert sum("INSERT" in statement for statement in statements()) == 1  # one for all of them
+    assert sum("INSERT INTO run_records" in statement for statement in statements()) == 1  # one for all of them
     read.clear()
     index.close()
     again = index.runs()
