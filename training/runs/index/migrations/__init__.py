@@ -1,0 +1,1 @@
+"""How the tables of the index change from version to version, by alembic."""
