@@ -44,7 +44,7 @@ def ask(workspace: Path, query: str) -> list[tuple[Any, ...]]:
         return connection.execute(query).fetchall()
 
 
-def as_before(workspace: Path) -> None:
+def go_back_to_old_index(workspace: Path) -> None:
     """Replace the index by what an earlier version would have made of the same runs."""
     rows = ask(workspace, KEPT)
     (workspace / "index.sqlite").unlink()
@@ -90,7 +90,7 @@ def test_an_epoch_done_again_or_added_leaves_one_row_of_each(tmp_path: Path) -> 
 def test_todays_index_goes_up_and_down_without_loss(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for seed in range(2):
         start_run(tiny("loop.epochs=1", f"seed={seed}"), tmp_path)
-    as_before(tmp_path)
+    go_back_to_old_index(tmp_path)
     rows = ask(tmp_path, KEPT)
     index = Index(tmp_path)
     assert len(index.runs()) == 2
@@ -115,7 +115,7 @@ def test_migrated_tables_are_those_that_are_declared(tmp_path: Path, before: str
     create_run(tmp_path, tiny())
     Index(tmp_path).runs()
     if before != "nothing":
-        as_before(tmp_path)
+        go_back_to_old_index(tmp_path)
         Index(tmp_path).runs()
     with connect(f"sqlite:///{tmp_path / 'index.sqlite'}").connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []

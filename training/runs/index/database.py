@@ -61,7 +61,7 @@ def prepare_tables(engine: Engine, upgrade: bool) -> None:
     with engine.connect() as connection:
         if read_schema(connection) == HEAD:
             return
-    with _alone(engine) as connection:
+    with _lock_tables(engine) as connection:
         schema = read_schema(connection)  # another process may have been first
         if schema is None:
             Base.metadata.create_all(connection)
@@ -82,7 +82,7 @@ def prepare_tables(engine: Engine, upgrade: bool) -> None:
 
 def migrate(engine: Engine, revision: str) -> None:
     """Bring the tables, where there are some, up or down to ``revision``, one of ``REVISIONS``, in one transaction."""
-    with _alone(engine) as connection:
+    with _lock_tables(engine) as connection:
         schema = read_schema(connection)
         if schema not in (None, "", *REVISIONS):
             raise SchemaError(
@@ -109,7 +109,7 @@ def explain(error: Exception, url: str | None) -> str:
 
 
 @contextmanager
-def _alone(engine: Engine) -> Iterator[Connection]:
+def _lock_tables(engine: Engine) -> Iterator[Connection]:
     """A transaction in which no other process changes the tables; nothing is left of one that fails."""
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
