@@ -108,14 +108,14 @@ class Index:
             return {"schema": read_schema(session.connection()), **rows}
 
         try:
-            return {"index": self._connected().url.render_as_string(), **self._work(count)}
+            return {"index": self._connect().url.render_as_string(), **self._work(count)}
         except Exception as error:  # as in _try
             raise InputError(f"The index of runs cannot be used: {explain(error, self._given)}.") from error
 
     def migrate(self, revision: str) -> None:
         """Bring the tables up or down to ``revision``. Raises InputError where that cannot be done."""
         try:
-            migrate(self._connected(), revision)
+            migrate(self._connect(), revision)
         except Exception as error:  # as in _try
             raise InputError(f"The index of runs cannot be migrated: {explain(error, self._given)}.") from error
         finally:
@@ -181,7 +181,7 @@ class Index:
             return None
 
     def _work(self, work: Callable[[Session], _Result]) -> _Result:
-        engine = self._connected()
+        engine = self._connect()
         if not self._prepared:
             prepare_tables(engine, upgrade=not self._given)
             self._prepared = True
@@ -190,7 +190,7 @@ class Index:
         self._told = ""
         return result
 
-    def _connected(self) -> Engine:
+    def _connect(self) -> Engine:
         if self._engine is None:
             if not self._workspace.is_dir():  # removed under our feet: what is left of it is not ours to make
                 raise FileNotFoundError(f"{self._workspace} is gone")

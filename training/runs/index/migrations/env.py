@@ -4,10 +4,11 @@ from alembic import context
 
 from training.runs.index.tables import Base
 
-context.configure(
-    connection=context.config.attributes["connection"],
-    target_metadata=Base.metadata,
-    render_as_batch=True,  # SQLite changes a table by making it anew
-)
-with context.begin_transaction():
-    context.run_migrations()
+if __name__ == "env_py":  # what alembic calls it; there is no context for anybody else
+    context.configure(
+        connection=context.config.attributes["connection"],
+        target_metadata=Base.metadata,
+        render_as_batch=True,  # SQLite changes a table by making it anew
+    )
+    with context.begin_transaction():
+        context.run_migrations()
