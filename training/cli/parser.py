@@ -10,6 +10,7 @@ from typing import Any
 
 from training.arguments import Parser
 
+TRACKERS = ("tensorboard", "mlflow", "wandb")
 _SHARED: Mapping[str, Mapping[str, Any]] = {
     "config": {"metavar": "CONFIG.toml", "help": "a TOML file, or preset:NAME for one that comes with the program"},
     "checkpoint": {"metavar": "CHECKPOINT_DIR", "help": "a checkpoint, or a run (its best one)"},
@@ -27,6 +28,12 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--trust": {
         "action": "store_true",
         "help": "agree to run the Python files of your own (network, teacher, Dataset, loss) that the run names, as they are now",
+    },
+    "--track": {
+        "action": "append",
+        "default": [],
+        "choices": TRACKERS,
+        "help": "send the run there while it trains, by a process of its own",
     },
     "--workspace": {"metavar": "DIR", "help": "where runs live"},
     "--json": {"action": "store_true", "help": "end stdout with one JSON object"},
@@ -49,9 +56,13 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
         command.set_defaults(command=f"training.{place}")
         return command.add_argument
 
-    add("run", "cli.train:run", "train a configuration", "config", "--profile", "--set", "--trust", *_RECORDS)
+    add(
+        "run", "cli.train:run", "train a configuration", "config", "--profile", "--track", "--set", "--trust", *_RECORDS
+    )
 
-    option = add("resume", "cli.train:resume", "go on with a run", "--profile", "--set", "--trust", *_RECORDS)
+    option = add(
+        "resume", "cli.train:resume", "go on with a run", "--profile", "--track", "--set", "--trust", *_RECORDS
+    )
     option("target", metavar="RUN|CHECKPOINT_DIR", help="a run's id, name or folder, or one of its checkpoints")
     option("--dry-run", action="store_true", help="say what would be restored, changed and ignored, and train nothing")
     branch = "make a new run of it, and leave this one, with all that came later, as it is"
@@ -128,6 +139,12 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option(
         "--schema", metavar="REVISION", choices=("0001", "0002"), help="bring its tables up or down to this revision"
     )
+    told = "send a run to TensorBoard, MLflow or Weights & Biases, as far as it is not there yet"
+    option = add("track", "cli.track:track_run", told, "--workspace")
+    option("run", metavar="RUN", help="a run's id, name or folder")
+    option("--to", action="append", default=[], choices=TRACKERS, help="by default those of trackers.toml")
+    option("--follow", action="store_true", help=argparse.SUPPRESS)  # how a run begins it
+
     add("schema", "cli.records:print_schema", "print the JSON Schema of configurations")
     add("serve", "serve:serve_standard_streams", "")  # the window's engine process; not for people
     return parser, commands.choices

@@ -43,6 +43,7 @@ from training.streams import print_json, write_out
 from training.system.plain_table import Cell, Table, format_csv, save_table, table_rows
 from training.system.untrusted import escape_unprintable, visible_lines
 from training.toml_text import read_config_text
+from training.tracking.cursor import describe_deliveries
 
 SHOWN_SKIPS = 5
 SHOWN_NAMES = 30
@@ -92,6 +93,7 @@ def show_run(arguments: argparse.Namespace) -> int:
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.metrics.items()]
     lines += [line for part, evaluation in kept.items() for line in _format_evaluation(part, evaluation).splitlines()]
     lines += [_format_checkpoint(info) for info in checkpoints]
+    lines += describe_deliveries(folder)
     lines += [format_set_aside(item) for item in list_set_aside(folder)]
     if profile is not None:
         lines += format_profile(profile, folder.readable_config())

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     console = Console()
     hooks = Hooks(started=console.keep_folder, watch=console.event, flushed=console.draw_progress)
-    hooks.control.profile = arguments.profile
+    hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     _stop_on_signals(hooks)
     source = None if arguments.config.startswith("preset:") else Path(arguments.config)
     return _report_end(arguments, start_run(config, workspace, hooks, source), console)
@@ -62,7 +62,7 @@ def resume(arguments: argparse.Namespace) -> int:
         return _dry_run(arguments, workspace)
     console = Console()
     hooks = Hooks(console.print_plan, console.keep_folder, console.event, console.draw_progress)
-    hooks.control.profile = arguments.profile
+    hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     _stop_on_signals(hooks)
     if arguments.while_held:
         stop_with_input(hooks.control)

@@ -41,7 +41,7 @@ class Change:
 
 def diff(old: RunConfig, new: RunConfig) -> list[Change]:
     """Settings that differ, in the order of the file."""
-    left, right = _flatten(old), _flatten(new)
+    left, right = flatten(old), flatten(new)
     roll_back = "roll_back" in (old.loop.after_skips, new.loop.after_skips)
     return [
         Change(path, left.get(path), right.get(path), roll_back and path in _DECIDE_ROLL_BACKS)
@@ -50,7 +50,8 @@ def diff(old: RunConfig, new: RunConfig) -> list[Change]:
     ]
 
 
-def _flatten(config: RunConfig) -> dict[str, Toml]:
+def flatten(config: RunConfig) -> dict[str, Toml]:
+    """Every setting by its dotted name; None for one that is empty."""
     flat: dict[str, Toml] = {}
     for key, value in config_data(config).items():
         if isinstance(value, dict):

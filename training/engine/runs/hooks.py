@@ -11,13 +11,14 @@ from training.data.prepared import PreparedData
 from training.events import Event
 from training.runs.folder import RunFolder
 from training.runs.resume_plan import ResumePlan
+from training.tracking.settings import Name
 
 
 @dataclass
 class Hooks:
     """``planned`` hears what is taken over, before anything is made, ``started`` of the run folder, ``watch`` of every
     event, ``flushed`` of each telemetry row and the newest step's (1,) row. ``kept``: where a process that trains more than once keeps its data between two
-    runs."""
+    runs. ``trackers``: where the run is sent besides those that the person uses always."""
 
     planned: Callable[[ResumePlan], None] = lambda sheet: None
     started: Callable[[RunFolder], None] = lambda folder: None
@@ -25,3 +26,4 @@ class Hooks:
     flushed: Callable[[Any, Any], None] = lambda row, newest: None
     control: Control = field(default_factory=Control)
     kept: PreparedData | None = None
+    trackers: tuple[Name, ...] = ()

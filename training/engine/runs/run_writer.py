@@ -15,14 +15,15 @@ from training.engine.runs.hooks import Hooks
 from training.engine.runs.status import StatusBook
 from training.engine.session import Session
 from training.environment import Environment
-from training.errors import TrainingError
-from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, EpochEnded, Event, PhaseChanged
+from training.errors import InputError, TrainingError
+from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, EpochEnded, Event, PhaseChanged, warn
 from training.runs.folder import RunFolder
 from training.runs.index.recorder import IndexRecorder
 from training.runs.owner import Heartbeat, claim, release
 from training.runs.records.history import EventLog
 from training.runs.rewind import Beyond, SetAside, rewind
 from training.runs.storage import explain_disk_errors, free_reserve, is_gone, keep_reserve, remove_leftovers
+from training.tracking.sidecar import start_sidecar
 
 logger = logging.getLogger(__name__)
 
@@ -177,3 +178,7 @@ class RunWriter:
         self.control.watch(self.folder.path)
         self.book.write(status="running", reason=None, advice=None, fix={})
         self._recorder.notice()
+        try:
+            start_sidecar(self.folder, self.hooks.trackers)
+        except (InputError, OSError) as error:  # no run fails for want of an audience
+            self.emit(warn(f"The run is not sent to trackers: {error}", "python -m training track sends it later."))

@@ -185,14 +185,19 @@ def read_series(path: Path, dtype: np.dtype[np.void] = STEP_ROW) -> Rows:
 
 def read_steps(path: Path, first: int, last: int) -> Rows:
     """The rows of the steps ``first`` to ``last``, counted from 1, without reading others; those that there are."""
-    first, last = max(first, 1), min(last, count_rows(path, STEP_ROW))
+    return read_rows(path, STEP_ROW, first, last)
+
+
+def read_rows(path: Path, dtype: np.dtype[np.void], first: int, last: int) -> Rows:
+    """The rows ``first`` to ``last``, counted from 1, of a file of such rows; those that there are."""
+    first, last = max(first, 1), min(last, count_rows(path, dtype))
     if last < first:
-        return np.empty(0, STEP_ROW)
-    size = STEP_ROW.itemsize
-    with _open_series(path, STEP_ROW) as (stream, _):
+        return np.empty(0, dtype)
+    size = dtype.itemsize
+    with _open_series(path, dtype) as (stream, _):
         stream.seek(_HEADER + (first - 1) * size)
         data = stream.read((last - first + 1) * size)
-    return np.frombuffer(data[: len(data) // size * size], STEP_ROW)
+    return np.frombuffer(data[: len(data) // size * size], dtype)
 
 
 def sample_series(path: Path, stretches: int, length: int) -> Rows:

@@ -1,0 +1,81 @@
+"""What is new in a run's files, taken up into the ledger."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.events import AttemptStarted, EpochEnded, Event, Rewound, Validated
+from training.runs.folder import RunFolder
+from training.runs.records.history import History
+from training.runs.records.series import FLUSH_ROW, STEP_ROW, Rows, count_rows, read_series, read_steps
+from training.tracking.ledger import Ledger, Measured
+
+_AT_ONCE = 50_000  # steps
+
+
+class Follower:
+    """Reads a run that may be at work."""
+
+    def __init__(self, folder: RunFolder, ledger: Ledger) -> None:
+        self._folder, self._ledger = folder, ledger
+        self._begin()
+
+    def _begin(self) -> None:
+        self.history = History(self._folder.events_file)
+        self._file = _file_number(self._folder)
+        self._compared = 0
+
+    def poll(self) -> None:
+        """Take up what is new."""
+        if _file_number(self._folder) != self._file:  # another state of the run took this one's place
+            self._begin()
+        while True:
+            count = count_rows(self._folder.series_file, STEP_ROW)
+            self._compared = min(self._compared, count)
+            rows = read_steps(self._folder.series_file, self._compared + 1, min(count, self._compared + _AT_ONCE))
+            # After the rows: an attempt is told of before its first row is written.
+            events = self.history.poll()
+            began = [event.step for event in events if isinstance(event, AttemptStarted | Rewound)]
+            self._take_measured(events)
+            if began:
+                self._compared = min(self._compared, *began)
+                continue
+            if not len(rows):
+                return
+            self._ledger.take_rows(rows, self._tell_times(rows))
+            self._compared += len(rows)
+
+    def _tell_times(self, rows: Rows) -> NDArray[np.float64]:
+        looks = read_series(self._folder.telemetry_file, FLUSH_ROW)
+        return assign_times(rows["step"], self.history.attempts, looks)
+
+    def _take_measured(self, events: list[Event]) -> None:
+        for event in events:
+            if isinstance(event, Validated):
+                self._ledger.take_measured(Measured(event.step, event.time, dict(event.metrics)))
+            elif isinstance(event, EpochEnded) and "train/loss" in event.metrics:
+                metrics = {"epoch/train_loss": event.metrics["train/loss"]}
+                self._ledger.take_measured(Measured(event.step, event.time, metrics))
+
+
+def assign_times(steps: NDArray[np.int64], attempts: list[AttemptStarted], looks: Rows) -> NDArray[np.float64]:
+    """When each of ``steps`` was made, in seconds since 1970: between two looks at the engine, evenly. The last attempt that made a
+    step counts."""
+    times = np.zeros(len(steps))
+    ends = [*(attempt.time for attempt in attempts[1:]), np.inf]
+    for attempt, end in zip(attempts, ends, strict=True):
+        seen = looks[(looks["time"] >= attempt.time) & (looks["time"] < end) & (looks["step"] > attempt.step)]
+        known = np.concatenate([[attempt.step], seen["step"]]), np.concatenate([[attempt.time], seen["time"]])
+        made = steps > attempt.step
+        times[made] = np.interp(steps[made], *known)
+    return times
+
+
+def _file_number(folder: RunFolder) -> int:
+    try:
+        return os.stat(folder.events_file).st_ino
+    except FileNotFoundError:
+        return 0

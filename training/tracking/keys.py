@@ -1,0 +1,36 @@
+"""Keys of trackers: from the environment or the system's keyring, never from a file of a run or of ours."""
+
+from __future__ import annotations
+
+import os
+
+from training.tracking.settings import Name
+
+SERVICE = "Trainwright"
+_VARIABLES: dict[Name, tuple[str, ...]] = {
+    "tensorboard": (),
+    "mlflow": ("MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"),
+    "wandb": ("WANDB_API_KEY",),
+}
+
+
+def provide_keys(tracker: Name) -> str:
+    """Put what the keyring holds into this process's environment, where that has no key yet. Returns why the keyring could not be
+    asked, "" where all is well or there is none."""
+    missing = [name for name in _VARIABLES[tracker] if name not in os.environ]
+    if not missing or len(missing) < len(_VARIABLES[tracker]):
+        return ""
+    try:
+        import keyring
+        from keyring.errors import KeyringError, NoKeyringError
+    except ImportError:
+        return ""
+    try:
+        for name in missing:
+            if found := keyring.get_password(SERVICE, name):
+                os.environ[name] = found
+    except NoKeyringError:  # a server without a desktop
+        return ""
+    except KeyringError as error:
+        return f"The system's keyring cannot be read ({error}); set {missing[0]} in the environment instead."
+    return ""
