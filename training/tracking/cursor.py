@@ -49,14 +49,14 @@ def read_cursor(folder: RunFolder, tracker: Name) -> Cursor:
         return Cursor()
 
 
-def known_trackers(folder: RunFolder) -> tuple[Name, ...]:
+def find_known_trackers(folder: RunFolder) -> tuple[Name, ...]:
     """Those that were sent something of this run."""
     return tuple(name for name in NAMES if _file(folder, name).is_file())
 
 
 def describe_deliveries(folder: RunFolder) -> Iterator[str]:
     """A line for each tracker of the run: what it has, and what went wrong."""
-    for name in known_trackers(folder):
+    for name in find_known_trackers(folder):
         cursor = read_cursor(folder, name)
         yield f"tracker    {name}: {cursor.steps:,} steps in {cursor.place}{f'; {cursor.problem}' if cursor.problem else ''}"
         yield from (f"           {note}" for note in cursor.notes)
