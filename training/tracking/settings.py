@@ -64,7 +64,7 @@ class TrackerSettings(BaseModel):
     mlflow: MLflow = MLflow(on=False)
     wandb: WandB = WandB(on=False)
 
-    def wanted(self, names: Sequence[Name] = ()) -> tuple[Name, ...]:
+    def choose(self, names: Sequence[Name] = ()) -> tuple[Name, ...]:
         """Those in use by themselves, and ``names``."""
         return tuple(name for name in NAMES if name in names or getattr(self, name).on)
 

@@ -31,7 +31,7 @@ _LOCK, _LOCK_SECONDS = "lock", 60.0  # of another process, which is mostly done 
 def start_sidecar(folder: RunFolder, names: Sequence[Name]) -> None:
     """Begin the process for the trackers in use, ``names``, and those that this run was sent to before; none where there are none.
     Raises InputError for settings that cannot be read, OSError where no process can be begun."""
-    wanted = load_tracker_settings().wanted([*names, *find_known_trackers(folder)])
+    wanted = load_tracker_settings().choose([*names, *find_known_trackers(folder)])
     if not wanted:
         return
     folder.tracking.mkdir(exist_ok=True)
@@ -65,7 +65,7 @@ def track(folder: RunFolder, names: Sequence[Name], follow: bool, say: Callable[
     """Send the run to the trackers ``names`` (else those in use and those it was sent to before), as long as it is at work where
     ``follow`` says so, and then for ``patience`` seconds more where a server is away. Returns whether all is there."""
     settings = load_tracker_settings()
-    wanted = tuple(names) or settings.wanted(find_known_trackers(folder))
+    wanted = tuple(names) or settings.choose(find_known_trackers(folder))
     if not wanted:
         raise InputError("No tracker is chosen; name one with --to, or give it a table in trackers.toml.")
     folder.tracking.mkdir(exist_ok=True)
