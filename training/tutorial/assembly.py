@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import io
 import re
 import textwrap
+import tokenize
 from collections import Counter
+from collections.abc import Mapping
 
 from training.tutorial.layout import wrap_lines
 from training.tutorial.rendering import choose_imports
@@ -40,7 +43,7 @@ def fill_in(
     where they are used."""
     counted = _count_names("\n".join([text, *networks]))
     once = {name: value for name, value, _ in settings if brief and counted[name] == 1}
-    text = re.sub(r"\b[A-Z_]+\b", lambda found: once.get(found[0], found[0]), text)
+    text = _replace_names(text, once)
     used = set(counted) - set(once)
     rows = [row for row in settings if used & set(row[0].split(", "))]
     lines = [f"{name} = {value}{f'  # {comment}' if comment else ''}" for name, value, comment in rows]
@@ -60,6 +63,16 @@ def fill_in(
 
 def _count_names(source: str) -> Counter[str]:
     return Counter(node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
+
+
+def _replace_names(source: str, values: Mapping[str, str]) -> str:
+    """``source`` with values in place of names; what texts and comments say, such as the name of an array, stays."""
+    lines = source.split("\n")
+    for token in reversed([*tokenize.generate_tokens(io.StringIO(source).readline)]):
+        if token.type == tokenize.NAME and token.string in values:
+            (row, start), (_, end) = token.start, token.end
+            lines[row - 1] = lines[row - 1][:start] + values[token.string] + lines[row - 1][end:]
+    return "\n".join(lines)
 
 
 def _flatten(text: str) -> str:

@@ -98,6 +98,16 @@ def tiny_schedule(kind: str) -> object:
     return alternatives("schedule")[kind]()
 
 
+def test_arrays_may_be_called_as_settings_are(tmp_path: Path) -> None:
+    inputs = np.random.default_rng(0).normal(size=(40, 4)).astype(np.float32)
+    np.savez(tmp_path / "data.npz", DATA=inputs, SEED=(inputs[:, 0] > 0).astype(np.int64))
+    named = ("dataset.inputs=DATA", "dataset.targets=SEED", "name=EPOCHS")
+    config = tiny("dataset.kind=npz", f"dataset.path={tmp_path / 'data.npz'}", *named)
+    text = write_short_script(config, "script.py").text
+    assert text.startswith('"""EPOCHS: ')
+    assert 'in ("DATA", "SEED"))' in text
+
+
 def test_refuses_by_name_what_it_cannot_say() -> None:
     config = tiny()
     weights = config.model_copy(update={"model": _torchvision_with_weights()})
