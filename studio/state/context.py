@@ -64,6 +64,7 @@ class AppContext(QObject):
         find_requested(): a setting is to be found, on the Setup page that is in sight now.
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
+        file_opened(): a configuration file is in the forms now.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
     """
 
@@ -71,6 +72,7 @@ class AppContext(QObject):
     find_requested = Signal()
     start_problem_changed = Signal(str)
     branch_changed = Signal(object)
+    file_opened = Signal()
     consent_needed = Signal(object, object)
 
     def __init__(
@@ -221,6 +223,8 @@ class AppContext(QObject):
             self.notifier.notify(str(error), "danger", title="The configuration cannot be used")
             return False
         self.cancel_branch()
+        if not text.startswith(PRESET_PREFIX):  # who opens a preset may have its data still to name
+            self.file_opened.emit()
         if left_out:
             more = " Training was not started." if start else ""
             words = f"{', '.join(left_out)}: unknown here and left out; check the spelling.{more}"

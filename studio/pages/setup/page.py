@@ -112,6 +112,7 @@ class SetupPage(QWidget):
         self.draft.touched.demanded.connect(self._update)
         self.draft.touched.demanded.connect(self._go_to_first)
         self.header.preset_used.connect(self._go_to_first)
+        self.context.file_opened.connect(self._go_to_first)
         self.findings.fields_blamed.connect(self._go_to_first)
         self.draft.changed.connect(self._offer_monitors)
         self.draft.stepped.connect(self._undo_notice.show)

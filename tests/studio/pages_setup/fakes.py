@@ -76,6 +76,7 @@ class FakeContext(QObject):
 
     start_problem_changed = Signal(str)
     branch_changed = Signal(object)
+    file_opened = Signal()
     find_requested = Signal()
 
     def __init__(self) -> None:

@@ -92,6 +92,19 @@ def test_a_preset_whose_data_was_not_named_is_opened_and_its_field_asks(page: Se
     assert [path for path, _ in page.problem_sentences()] == ["dataset.path"]
 
 
+def test_a_file_whose_data_is_gone_is_opened_at_the_field_that_names_it(
+    page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    file = tmp_path / "moved.toml"
+    file.write_text('name = "moved"\n[dataset]\nkind = "image_folder"\npath = "gone"\n', encoding="utf-8")
+    page.tabs.setCurrentIndex(3)
+    assert context.open_config(str(file))
+    assert page.tabs.currentIndex() == 0
+    row = page.forms[1].rows()["dataset.path"]
+    assert f"{tmp_path / 'gone'} does not exist; check the spelling or choose another folder." in words(row)
+    assert page.focusWidget() is row.findChild(QLineEdit)
+
+
 def test_a_preset_is_not_used_when_the_dialog_is_canceled(page: SetupPage, context: FakeContext) -> None:
     before = context.draft.data()
     choosing("Spiral", lambda dialog: dialog.reject())

@@ -110,6 +110,19 @@ def test_the_samples_can_be_seen_varied_and_as_they_are() -> None:
     assert varied.image.format() == QImage.Format.Format_RGB888
 
 
+def test_only_samples_that_training_varies_can_be_seen_in_two_ways(page: SetupPage, context: FakeContext) -> None:
+    preview = page.findChild(DatasetPreview)
+    assert isinstance(preview, DatasetPreview)
+    found = report()
+    context.engine.inspections[-1].done(found)
+    assert not preview.variation.isHidden()
+    (sample,) = found["thumbnails"]
+    as_they_are = [sample | {"original_base64": sample["pixels_base64"]}]
+    context.engine.inspections[-1].done(found | {"thumbnails": as_they_are})
+    assert preview.grid.model().rowCount() == 1
+    assert preview.variation.isHidden()
+
+
 NOTES = [
     "The folder val validates.",
     "Classes are left out; see dataset.task and dataset.color, or --set loader.cache=off.",

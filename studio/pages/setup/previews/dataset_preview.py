@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 from studio.charts.histogram import Histogram
 from studio.charts.scatter import Scatter
 from studio.pages.setup.previews.engine_query import EngineQuery
-from studio.pages.setup.previews.images import class_color, thumbnails
+from studio.pages.setup.previews.images import class_color, thumbnails, varies
 from studio.pages.setup.previews.sample_dialog import SampleDialog
 from studio.pages.setup.previews.text_card import TextCard
 from studio.theme import SPACING
@@ -84,7 +84,7 @@ class DatasetPreview(QWidget):
         self._summary.setText(size_sentence(report))
         has_images = report.thumbnails is not None
         self.grid.setVisible(has_images)
-        self.variation.setVisible(has_images)
+        self.variation.setVisible(any(varies(sample) for sample in report.thumbnails or ()))
         self._scatter.setVisible(report.points is not None)
         self._samples.setVisible(has_images or report.points is not None)
         if has_images:

@@ -50,6 +50,11 @@ def _overlay(sample: Sample, pixels: bytes, mask: bytes) -> QImage:
     return QImage(mixed.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888).copy()
 
 
+def varies(sample: Sample) -> bool:
+    """Whether training sees another image, or another mask, than lies on the disk."""
+    return (sample.pixels_base64, sample.mask_base64) != (sample.original_base64, sample.original_mask_base64)
+
+
 def _caption(sample: Sample) -> str:
     """Of a file's name its end, in which it differs from its neighbors."""
     label = sample.label
