@@ -69,10 +69,9 @@ class AppContext(QObject):
     """
 
     page_requested, help_requested = Signal(str), Signal(str)
-    find_requested = Signal()
+    find_requested, file_opened = Signal(), Signal()
     start_problem_changed = Signal(str)
     branch_changed = Signal(object)
-    file_opened = Signal()
     consent_needed = Signal(object, object)
 
     def __init__(
@@ -219,12 +218,11 @@ class AppContext(QObject):
                 left_out = []
             else:
                 left_out = self.draft.load_file(Path(text))
+                self.file_opened.emit()  # not of a preset, whose data may have to be named first
         except TrainingError as error:
             self.notifier.notify(str(error), "danger", title="The configuration cannot be used")
             return False
         self.cancel_branch()
-        if not text.startswith(PRESET_PREFIX):  # who opens a preset may have its data still to name
-            self.file_opened.emit()
         if left_out:
             more = " Training was not started." if start else ""
             words = f"{', '.join(left_out)}: unknown here and left out; check the spelling.{more}"
