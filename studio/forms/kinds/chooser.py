@@ -133,6 +133,11 @@ class CardChooser(KindChooser):
         panel.destroyed.connect(lambda: self._forget(panel))
         panel.open_beside(self.card)
 
+    def close_panel(self) -> None:
+        """What it offers goes by a draft that is another one now."""
+        if self.panel is not None:
+            self.panel.close()
+
     def _forget(self, panel: KindPanel) -> None:
         if self.panel is panel:
             self.panel = None
@@ -151,7 +156,8 @@ def make_chooser(draft: Draft, section: str, label_width: int) -> KindChooser:
     """The row for ``section``, which writes into ``draft``."""
     made: KindChooser
     if section in WITH_CARDS:
-        made = CardChooser(section, label_width, partial(find_groups, draft, section))
+        made = cards = CardChooser(section, label_width, partial(find_groups, draft, section))
+        draft.replaced.connect(cards.close_panel)
     else:
         made = ListChooser(section, label_width)
     made.chosen.connect(draft.set_kind)

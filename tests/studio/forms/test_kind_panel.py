@@ -140,6 +140,15 @@ def test_what_does_not_go_with_the_data_cannot_be_chosen_and_says_why(qtbot: QtB
         panel.close()
 
 
+def test_an_undo_closes_a_panel_whose_cards_no_longer_go_with_the_data(qtbot: QtBot, draft: Draft) -> None:
+    draft.set_kind("dataset", "text")
+    panel = open_panel(qtbot, chooser_of(qtbot, draft, "model"))
+    assert card(panel, "gpt").isEnabled()
+    draft.undo()
+    assert not panel.isVisible()
+    draft.redo()  # while the panel is on its way out
+
+
 def test_a_photo_folder_has_no_use_for_u_net(qtbot: QtBot, draft: Draft) -> None:
     draft.set_kind("dataset", "image_folder")
     panel = open_panel(qtbot, chooser_of(qtbot, draft, "model"))
