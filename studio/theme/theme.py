@@ -1,7 +1,5 @@
 """The one theme of the process: which palette is in force, and the signal that says it changed."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -52,21 +50,6 @@ class Theme(QObject):
         wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark, "system": Qt.ColorScheme.Unknown}[mode]
         hints.setColorScheme(wanted)  # also colors the title bar, where the system draws one
         self._wear(DARK if _is_dark(mode, hints.colorScheme()) else LIGHT)
-
-    @contextmanager
-    def undress(self) -> Iterator[None]:
-        """Inside, the application wears no style sheet, to put many widgets together: with one, Qt dresses all that is inside a
-        widget anew each time that this is put into another, and a page of a thousand widgets takes three times as long. What
-        is there already is dressed twice, so this pays while there is little."""
-        if self._app is None:
-            yield
-            return
-        worn = self._app.styleSheet()
-        self._app.setStyleSheet("")
-        try:
-            yield
-        finally:
-            self._app.setStyleSheet(worn)
 
     def _on_system_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
         if self.mode == "system":

@@ -5,7 +5,6 @@ Two steps: made and painted with next to nothing imported, then furnished with w
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, QRectF, QTimer, Signal, Slot
@@ -147,9 +146,8 @@ class MainWindow(QMainWindow):
         """Have a page ready without showing it."""
         if key not in self._pages:
             entry = next(entry for entry in PAGES if entry.key == key)
-            with nullcontext() if self._pages else theme().undress():
-                self._pages[key] = entry.make(self.controller.context)
-                self.stack.addWidget(self._pages[key])
+            self._pages[key] = entry.make(self.controller.context)
+            self.stack.addWidget(self._pages[key])
 
     def page(self, key: str) -> QWidget:
         """A page, built if need be."""

@@ -8,7 +8,6 @@ from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
-from studio.theme import theme
 from studio.window.drop_overlay import DropOverlay
 from tests.studio.pages_setup.fakes import FakeContext
 
@@ -20,8 +19,7 @@ def context(qapp: QApplication) -> FakeContext:
 
 @pytest.fixture
 def page(qtbot: QtBot, context: FakeContext) -> SetupPage:
-    with theme().undress():
-        made = SetupPage(cast("AppContext", context), preview_delay=0)
+    made = SetupPage(cast("AppContext", context), preview_delay=0)
     qtbot.addWidget(made)
     DropOverlay(made, cast("AppContext", context), made.other_data.take)  # the window's part
     made.resize(1100, 760)
