@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import closing
 
 from training.cli.options import workspace_of
 from training.config.rules.metrics import metric
@@ -18,29 +19,24 @@ def list_runs(arguments: argparse.Namespace) -> int:
     """Print a line, or a record, for each run, or with ``--best`` the best epoch of all; returns the exit code."""
     if arguments.best is not None:
         return _print_best(arguments)
-    index = Index(workspace_of(arguments))
-    records = index.runs()
-    if arguments.json:
-        print_json({"runs": [record.dump() for record in records]})
-    elif not records:
-        write_out(f"No runs in {escape_unprintable(str(workspace_of(arguments)), 100)} yet.\n")
-    else:
-        write_out(format_runs(records))
-    index.catch_up()  # what a database that was away has missed
-    index.close()
+    with closing(Index(workspace_of(arguments))) as index:
+        records = index.runs()
+        if arguments.json:
+            print_json({"runs": [record.dump() for record in records]})
+        elif not records:
+            write_out(f"No runs in {escape_unprintable(str(workspace_of(arguments)), 100)} yet.\n")
+        else:
+            write_out(format_runs(records))
+        index.catch_up()  # what a database that was away has missed
     return 0
 
 
 def _print_best(arguments: argparse.Namespace) -> int:
     """The best epoch by a metric, and where its checkpoint is gone the best that has one."""
     name = metric_name(arguments.best)
-    index = Index(workspace_of(arguments))
-    found = _find_best(index, name)
+    found = _find_best(Index(workspace_of(arguments)), name)
     if found is None:  # the database is away: the folders know it, too
-        index.close()
-        index = Index(workspace_of(arguments), "sqlite://")
-        found = _find_best(index, name)
-    index.close()
+        found = _find_best(Index(workspace_of(arguments), "sqlite://"), name)
     best, kept = found or (None, None)
     if best is None:
         raise InputError(f"--best {arguments.best}: no epoch of any run was measured by {name}; choose another metric.")
@@ -54,9 +50,10 @@ def _print_best(arguments: argparse.Namespace) -> int:
 
 
 def _find_best(index: Index, name: str) -> tuple[BestEpoch | None, BestEpoch | None] | None:
-    index.runs()
-    index.catch_up()
-    return index.best(name)
+    with closing(index):
+        index.runs()
+        index.catch_up()
+        return index.best(name)
 
 
 def _format_best(name: str, best: BestEpoch) -> str:
@@ -70,17 +67,16 @@ def _format_best(name: str, best: BestEpoch) -> str:
 
 def show_index(arguments: argparse.Namespace) -> int:
     """Tell where the index is and what it holds, after migrating its tables where that is asked for; returns the exit code."""
-    index = Index(workspace_of(arguments))
-    if arguments.schema:
-        index.migrate(arguments.schema)
-        write_out("" if arguments.json else f"The tables are those of schema {arguments.schema} now.\n")
-        if arguments.json:
-            print_json({"schema": arguments.schema})
-        return 0
-    index.runs()
-    index.catch_up()
-    told = index.describe()
-    index.close()
+    with closing(Index(workspace_of(arguments))) as index:
+        if arguments.schema:
+            index.migrate(arguments.schema)
+            write_out("" if arguments.json else f"The tables are those of schema {arguments.schema} now.\n")
+            if arguments.json:
+                print_json({"schema": arguments.schema})
+            return 0
+        index.runs()
+        index.catch_up()
+        told = index.describe()
     if arguments.json:
         print_json(told)
     else:

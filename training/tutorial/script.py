@@ -108,8 +108,10 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
     schedule = describe_schedule(config, optimizer.several)
     augmentation = describe_augmentation(config.dataset)
     scaler = precision.compute == "fp16"
-    if accelerate and (optimizer.several or (scaler and loop.clip_value)):
+    if accelerate and optimizer.several:
         raise InputError("optimizer.kind: two optimizers are not said by Accelerate here; choose another one.")
+    if accelerate and scaler and loop.clip_value:
+        raise InputError("loop.clip_value: Accelerate does not clip FP16's gradients by value; use loop.clip_norm.")
     clips = [f"nn.utils.clip_grad_value_(model.parameters(), {loop.clip_value})"] * bool(loop.clip_value)
     clips += ["nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)"] * bool(loop.clip_norm)
     parts = (

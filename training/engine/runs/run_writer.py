@@ -56,8 +56,8 @@ class RunWriter:
                 self._open_files(undo)
             heart = Heartbeat(self.folder.path, self._lose)
             undo.callback(heart.stop)
+            self._recorder = IndexRecorder(self.folder)
             self._undo = undo.pop_all()
-        self._recorder = IndexRecorder(self.folder)
         return self
 
     def _open_files(self, undo: ExitStack) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 
+from training.errors import InputError
 from training.runs.folder import RunFolder
+from training.runs.index.epochs import EpochRows
 from training.runs.index.index import Index, workspace_of
+
+logger = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 1.0
 _SHARE = 1000
@@ -49,11 +54,19 @@ class IndexRecorder:
             if self._ended.is_set():
                 break
             began = time.thread_time()
-            index.record_run(self._folder, rows)
+            self._record(index, rows)
             self._ended.wait(max(_PAUSE_SECONDS, _SHARE * (time.thread_time() - began)))
         for attempt in range(0 if self._dropped else _ATTEMPTS):
             if attempt:
                 time.sleep(1)
-            if index.record_run(self._folder, rows):
+            if self._record(index, rows):
                 break
         index.close()
+
+    def _record(self, index: Index, rows: EpochRows) -> bool:
+        """False where it has to be tried again: the database is away, or the folder cannot be read just now."""
+        try:
+            return index.record_run(self._folder, rows)
+        except (OSError, InputError) as error:
+            logger.warning("The index misses what the run wrote last: %s", error)
+            return False
