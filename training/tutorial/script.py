@@ -108,10 +108,8 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
     schedule = describe_schedule(config, optimizer.several)
     augmentation = describe_augmentation(config.dataset)
     scaler = precision.compute == "fp16"
-    if accelerate and optimizer.several:
-        raise InputError("optimizer.kind: two optimizers are not said by Accelerate here; choose another one.")
-    if accelerate and scaler and loop.clip_value:
-        raise InputError("loop.clip_value: Accelerate does not clip FP16's gradients by value; use loop.clip_norm.")
+    if accelerate:
+        _refuse_accelerate(config, optimizer.several)
     clips = [f"nn.utils.clip_grad_value_(model.parameters(), {loop.clip_value})"] * bool(loop.clip_value)
     clips += ["nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)"] * bool(loop.clip_norm)
     parts = (
@@ -209,6 +207,14 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
         "teacher": describe_teacher(objective) if isinstance(objective, tasks.Distillation) else None,
         **_errors(objective),
     }
+
+
+def _refuse_accelerate(config: RunConfig, several: bool) -> None:
+    """Raise InputError, naming the setting, for what the script by Accelerate cannot say."""
+    if several:
+        raise InputError("optimizer.kind: two optimizers are not said by Accelerate here; choose another one.")
+    if config.precision.compute == "fp16" and config.loop.clip_value:
+        raise InputError("loop.clip_value: Accelerate does not clip FP16's gradients by value; use loop.clip_norm.")
 
 
 def _train(config: RunConfig) -> list[str]:
