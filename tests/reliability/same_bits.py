@@ -77,13 +77,21 @@ POINTS = {
     "compiled": ("precision.compile=step",),
     "rates by depth": ("optimizer.layer_decay=0.5", "optimizer.head_lr_factor=3.0"),
 }
+SHORTER = {
+    "cosine_restarts": ("schedule.t_0=8",),
+    "step": ("schedule.step_size=8",),
+    "multi_step": ("schedule.milestones=[8, 16]",),
+}
+"""What fits runs of 24 steps, where the default of a file is a thousand."""
 
 
 def make_runs(place: Path) -> dict[str, RunConfig]:
     """Small runs, by name, that together go through every optimizer, schedule and objective, and every part of a step."""
     runs = {f"optimizer {row.kind}": tiny(f"optimizer.kind={row.kind}") for row in entries("optimizer")}
     runs |= {
-        f"schedule {row.kind}": tiny(f"schedule.kind={row.kind}", "checkpoints.monitor=val/loss")
+        f"schedule {row.kind}": tiny(
+            f"schedule.kind={row.kind}", *SHORTER.get(row.kind, ()), "checkpoints.monitor=val/loss"
+        )
         for row in entries("schedule")
     }
     runs |= {f"points, {name}": tiny(*settings) for name, settings in POINTS.items()}
