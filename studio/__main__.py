@@ -50,7 +50,7 @@ def _parser(with_commands: bool) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="trainwright",
         description=f"{identity.SUMMARY}. Without arguments the window opens.",
-        epilog=f"Without a window: trainwright {'|'.join(commands)} ... (see trainwright run --help).",
+        epilog=f"Without a window: trainwright {' | '.join(commands)} (see trainwright run --help).",
     )
     parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="open the window with this run")
     parser.add_argument("--start", action="store_true", help="and start training at once")

@@ -84,7 +84,7 @@ def test_all_commands_are_known_and_listed_and_a_misspelled_one_is_told(capsys: 
     assert "serve" not in listed
     with pytest.raises(SystemExit):
         front_door.main(["--help"])
-    assert f"trainwright {'|'.join(listed)} ..." in " ".join(capsys.readouterr().out.split())
+    assert f"trainwright {' | '.join(listed)} (see" in " ".join(capsys.readouterr().out.split())
     assert front_door.main(["generat"]) == 2
     assert "did you mean generate?" in capsys.readouterr().err
 
