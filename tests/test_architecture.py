@@ -23,6 +23,7 @@ TORCH_FREE = (
     "catalog",
     "schedules",
     "runs",
+    "sidecars",
     "tracking",
     "presets",
     "console",

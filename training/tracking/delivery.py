@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 from training.errors import TrainingError
 from training.runs.folder import RunFolder
+from training.sidecars.faults import Away, Refused
+from training.sidecars.keys import provide_keys
 from training.tracking import facts
 from training.tracking.cursor import Cursor, read_cursor
-from training.tracking.keys import provide_keys
 from training.tracking.ledger import Ledger
-from training.tracking.settings import Name, TrackerSettings, place_of
-from training.tracking.target import Away, Refused, Target
+from training.tracking.settings import VARIABLES, Name, TrackerSettings, place_of
+from training.tracking.target import Target
 from training.tracking.to_mlflow import MLflowTarget
 from training.tracking.to_tensorboard import TensorBoardTarget
 from training.tracking.to_wandb import WandBTarget
@@ -117,7 +118,7 @@ class Delivery:
 
     def _open(self) -> Target:
         cursor = self._cursor
-        note = provide_keys(self.tracker)
+        note = provide_keys(VARIABLES[self.tracker])
         if note and note not in cursor.notes:
             cursor.notes = [*cursor.notes, note]
         target = _TARGETS[self.tracker](self._folder, getattr(self._settings, self.tracker), cursor)

@@ -12,7 +12,7 @@ import numpy as np
 
 from training.config.diff import flatten
 from training.errors import CheckpointError
-from training.runs.folder import RunFolder, owner_of
+from training.runs.folder import RunFolder
 from training.runs.records.environment import read_environment
 from training.runs.records.evaluation import PARTS, read_evaluation
 from training.runs.records.manifest import list_checkpoints, read_manifest
@@ -108,11 +108,6 @@ def _encode(image: Image.Image) -> bytes:
     stream = io.BytesIO()
     image.save(stream, "PNG")
     return stream.getvalue()
-
-
-def tell_end(folder: RunFolder) -> str:
-    """ "completed", "stopped", "failed", "interrupted"; "" while a process works on the run."""
-    return "" if owner_of(folder.path) is not None else folder.status().status
 
 
 def collect_final(folder: RunFolder) -> Mapping[str, str]:

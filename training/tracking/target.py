@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from training.errors import InputError, TrainingError
 from training.runs.records.series import Rows
 from training.tracking.ledger import Measured
 
@@ -13,16 +12,8 @@ STEP_METRICS = {"train/loss": "loss", "train/lr": "lr", "train/grad_norm": "grad
 """What each number of a step is called in trackers."""
 
 
-class Away(TrainingError):
-    """The server cannot be reached now, or has a fault of its own: it is tried again later."""
-
-
-class Refused(InputError):
-    """The tracker refuses what it is sent: a key, a name. Trying again would not help."""
-
-
 class Target(Protocol):
-    """All may raise Away, having sent nothing or something that may be sent again, or Refused."""
+    """All may raise ``sidecars.faults.Away``, having sent nothing or something that may be sent again, or Refused."""
 
     place: str
 
@@ -52,8 +43,3 @@ class Target(Protocol):
 
     def close(self) -> None:
         """Let go of the connection."""
-
-
-def explain_missing(package: str, extra: str) -> Refused:
-    """The sentence for a client that is not installed."""
-    return Refused(f"{package} is not installed; pip install 'trainwright[{extra}]'")

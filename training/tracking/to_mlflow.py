@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 
 from training.runs.folder import RunFolder
 from training.runs.records.series import Rows
+from training.sidecars.faults import Away, Refused, explain_missing
 from training.tracking.cursor import Cursor
 from training.tracking.ledger import Measured
 from training.tracking.settings import MLflow, place_of
-from training.tracking.target import STEP_METRICS, Away, Refused, explain_missing
+from training.tracking.target import STEP_METRICS
 
 T = TypeVar("T")
 _MOST_METRICS, _MOST_PARAMS = 1000, 100  # in one request

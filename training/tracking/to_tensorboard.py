@@ -13,10 +13,11 @@ from typing import Any
 
 from training.runs.folder import RunFolder
 from training.runs.records.series import Rows
+from training.sidecars.faults import Refused, explain_missing
 from training.tracking.cursor import Cursor
 from training.tracking.ledger import Measured
 from training.tracking.settings import TensorBoard
-from training.tracking.target import STEP_METRICS, Refused, explain_missing
+from training.tracking.target import STEP_METRICS
 
 
 class TensorBoardTarget:

@@ -11,10 +11,11 @@ from typing import Any
 
 from training.runs.folder import RunFolder
 from training.runs.records.series import Rows
+from training.sidecars.faults import Away, explain_missing
 from training.tracking.cursor import Cursor
 from training.tracking.ledger import Measured
 from training.tracking.settings import WandB, place_of
-from training.tracking.target import STEP_METRICS, Away, explain_missing
+from training.tracking.target import STEP_METRICS
 
 
 class WandBTarget:

@@ -122,7 +122,7 @@ def test_a_server_that_is_away_is_told_with_the_way_on(
     config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mlflow")
-    monkeypatch.setattr("training.cli.track._PATIENCE", 0.0)
+    monkeypatch.setattr("training.sidecars.process._PATIENCE_OF_A_PERSON", 0.0)
     assert main(["run", str(config), "--json"]) == 0
     run = json_line(capsys)
     path = settings_file()
