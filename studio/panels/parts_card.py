@@ -54,7 +54,7 @@ class PartsCard(Card):
         self.plot.setFixedHeight(_HEIGHT)
         self.plot.set_growing(self._growing)
         self.plot.fit_wanted.connect(self.plot.fit)
-        ChartMenu(self.plot, self._context, lambda: self._folder.id if self._folder else "run")
+        ChartMenu(self.plot, self._context, lambda: self._folder)
         for name, share in zip(columns.names, columns.shares, strict=True):
             words = name.replace("_", " ")
             self.plot.add_curve(name, f"{words} × {format_number(float(f'{share:.3g}'))}", is_noisy=True)

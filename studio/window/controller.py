@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMainWindow
 
 from studio import identity
 from studio.actions.configurations import ask_and_open, ask_and_save
+from studio.actions.curves import ask_and_save_curves
 from studio.actions.files import reveal
 from studio.actions.table import ActionSet
 from studio.actions.trash_dialog import TrashDialog
@@ -56,6 +57,7 @@ class MainController(QObject):
                 "open_config": lambda: ask_and_open(context, window),
                 "save_config": lambda: ask_and_save(context, window),
                 "open_workspace": self._open_workspace,
+                "save_curves": self._save_curves,
                 "trash": lambda: TrashDialog(context, window).exec(),
                 "preferences": self.show_preferences,
                 "help": self._help_here,
@@ -106,6 +108,11 @@ class MainController(QObject):
     def _open_workspace(self) -> None:
         self.context.workspace.mkdir(parents=True, exist_ok=True)
         reveal(self.context.workspace)
+
+    @Slot()
+    def _save_curves(self) -> None:
+        if self.context.live.folder is not None:
+            ask_and_save_curves(self.context, self._window, self.context.live.folder)
 
     @Slot()
     def _report_problem(self) -> None:

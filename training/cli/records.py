@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -26,7 +26,7 @@ from training.errors import InputError, format_bytes, pluralize
 from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, Found, PhaseChanged, StepSkipped
 from training.runs.folder import RunFolder
 from training.runs.records.columns import ColumnsReader
-from training.runs.records.curves import tabulate_epochs, tabulate_steps
+from training.runs.records.curves import save_curves, tabulate_curves
 from training.runs.records.environment import read_environment
 from training.runs.records.evaluation import PARTS, Evaluation, read_evaluation
 from training.runs.records.forms import StatusRecord
@@ -40,7 +40,7 @@ from training.runs.rewind import list_set_aside
 from training.runs.step_profile import read_profile
 from training.runs.workspace import find_run
 from training.streams import print_json, write_out
-from training.system.plain_table import Cell, Table, format_csv, save_table, table_rows
+from training.system.plain_table import Cell, format_csv, table_rows
 from training.system.untrusted import escape_unprintable, visible_lines
 from training.toml_text import read_config_text
 from training.tracking.cursor import describe_deliveries
@@ -60,7 +60,6 @@ def show_run(arguments: argparse.Namespace) -> int:
     folder = find_run(arguments.run, workspace_of(arguments))
     history = History(folder.events_file)
     if arguments.csv or arguments.parquet:
-        history.poll()
         _write_curves(arguments, folder, history)
         return 0
     record, checkpoints = folder.status(), list_checkpoints(folder)
@@ -109,18 +108,15 @@ def _write_curves(arguments: argparse.Namespace, folder: RunFolder, history: His
         if arguments.parquet.suffix.lower() != ".parquet":
             raise InputError(f"--parquet {arguments.parquet}: the name has to end in .parquet.")
         try:
-            save_table(arguments.parquet, _tabulate(arguments, folder, history))
+            save_curves(arguments.parquet, folder, arguments.epochs)
         except OSError as error:
             raise InputError(
                 f"{arguments.parquet}: cannot be written ({error.strerror or error}); choose another place."
             ) from error
-    for number, table in enumerate(_tabulate(arguments, folder, history) if arguments.csv else ()):
+    history.poll()
+    for number, table in enumerate(tabulate_curves(folder, history, arguments.epochs) if arguments.csv else ()):
         head: list[Sequence[Cell]] = [] if number else [tuple(table)]
         write_out(format_csv([*head, *table_rows(table)]))
-
-
-def _tabulate(arguments: argparse.Namespace, folder: RunFolder, history: History) -> Iterable[Table]:
-    return [tabulate_epochs(folder, history)] if arguments.epochs else tabulate_steps(folder, history)
 
 
 def _newest_parts(folder: RunFolder) -> JsonValue:

@@ -88,7 +88,7 @@ class RunDetail(QWidget):
         self.outcome = OutcomeBanner()
         self.curves = RunCurves(context.settings)
         for plot in self.curves.board.plots():
-            ChartMenu(plot, context, lambda: self._run.id if self._run else "run")
+            ChartMenu(plot, context, lambda: self._run.folder if self._run else None)
         self.checkpoints = CheckpointPanel(context)
         self.config = ConfigView()
         self.boundary = BoundaryCard(context)

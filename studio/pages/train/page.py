@@ -70,7 +70,7 @@ class TrainPage(QWidget):
         self.findings = FindingList()
         self.curves = RunCurves(context.settings)
         for plot in self.curves.board.plots():
-            ChartMenu(plot, context, lambda: self._live.folder.id if self._live.folder else "run")
+            ChartMenu(plot, context, lambda: self._live.folder)
         self.boundary = BoundaryCard(context)
         self.evaluation = EvaluationCard(context.background)
         self.records = StepRecords(context, self)

@@ -12,22 +12,33 @@ from PySide6.QtCore import QBuffer, QIODevice, QObject, QPoint, Slot
 from PySide6.QtGui import QGuiApplication, QPixmap
 from PySide6.QtWidgets import QFileDialog, QMenu
 
+from studio.actions.curves import TITLE, ask_and_save_curves
 from studio.actions.saving import save_file
 from studio.charts.plots.curve import Line
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.panels.charts.enlarged_chart import EnlargedChart
 from studio.state.context import AppContext
 from studio.theme import icon
+from training.runs.folder import RunFolder
 from training.system.atomic import write_bytes
 from training.system.plain_table import Cell, Table, save_table
 
 
 class ChartMenu(QObject):
-    """The menu of one chart. ``name`` says what a file of it is called, without a suffix, by its title."""
+    """The menu of one chart. ``find_run`` gives the run that it shows; of a chart of no run ``name`` says what its files are called,
+    without a suffix, and ``title`` what it is."""
 
-    def __init__(self, plot: CurvePlot, context: AppContext, name: Callable[[], str], title: str = "") -> None:
+    def __init__(
+        self,
+        plot: CurvePlot,
+        context: AppContext,
+        find_run: Callable[[], RunFolder | None] = lambda: None,
+        name: Callable[[], str] = lambda: "run",
+        title: str = "",
+    ) -> None:
         super().__init__(plot)
-        self._plot, self._context, self._name, self._title = plot, context, name, title
+        self._plot, self._context, self._title = plot, context, title
+        self._find_run, self._name = find_run, name
         plot.menu_wanted.connect(self._open)
 
     @Slot(QPoint)
@@ -52,6 +63,9 @@ class ChartMenu(QObject):
             ("Save as Parquet …", lambda: self.save_table("parquet")),
         ):
             menu.addAction(words, handle).setEnabled(has_samples)
+        if (run := self._find_run()) is not None:
+            menu.addSeparator()
+            menu.addAction(TITLE, lambda: ask_and_save_curves(self._context, plot, run))
         return menu
 
     def enlarge(self) -> None:
@@ -77,7 +91,10 @@ class ChartMenu(QObject):
             save_file(self._context, save, path, "The numbers were not saved")
 
     def _ask_for_place(self, title: str, kind: str, suffix: str) -> Path | None:
-        name = f"{self._name()}-{(self._plot.title or self._title).lower().replace(' ', '-')}.{suffix}"
+        run = self._find_run()
+        name = (
+            f"{run.id if run else self._name()}-{(self._plot.title or self._title).lower().replace(' ', '-')}.{suffix}"
+        )
         chosen, _ = QFileDialog.getSaveFileName(self._plot, title, str(Path.home() / name), f"{kind} (*.{suffix})")
         return Path(chosen if chosen.lower().endswith(f".{suffix}") else f"{chosen}.{suffix}") if chosen else None
 

@@ -33,7 +33,7 @@ def board(qtbot: QtBot, context: AppContext) -> MetricsBoard:
     with qtbot.waitExposed(made):
         made.show()
     for plot in made.plots():
-        ChartMenu(plot, context, lambda: "a-run")
+        ChartMenu(plot, context, name=lambda: "a-run")
     made.append("train/loss", np.arange(1, 101), np.linspace(9, 8, 100))
     made.append("val/loss", [50, 100], [2.0, 1.0])
     made.refresh()

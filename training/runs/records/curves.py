@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from training.events import EpochEnded
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, count_rows, read_series, read_steps
-from training.system.plain_table import Cell, Table
+from training.system.plain_table import Cell, Table, save_table
 
 STEP_COLUMNS = ("step", "epoch", "lr", "loss", "grad_norm", "samples", "seconds")
 _AT_ONCE = 10_000  # steps
@@ -31,6 +32,19 @@ class _Counts:
     def of(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
         """Samples of each of these steps, counted from 1."""
         return np.where(steps % self.steps_per_epoch == 0, self.last, self.full)
+
+
+def tabulate_curves(folder: RunFolder, history: History, epochs: bool) -> Iterable[Table]:
+    """Tables with the same columns that follow each other: a row for each epoch, or for each step."""
+    return [tabulate_epochs(folder, history)] if epochs else tabulate_steps(folder, history)
+
+
+def save_curves(path: Path, folder: RunFolder, epochs: bool) -> None:
+    """Write the curves of the run in ``folder`` as one file, whole or not at all: Parquet where ``path`` says so, else CSV. Raises
+    InputError for a series that cannot be read, OSError for a file that cannot be written."""
+    history = History(folder.events_file)
+    history.poll()
+    save_table(path, tabulate_curves(folder, history, epochs))
 
 
 def tabulate_steps(folder: RunFolder, history: History) -> Iterator[Table]:

@@ -54,7 +54,7 @@ class OptimizationPreview(QWidget):
 
             self.chart = SchedulePreview()
             self.chart.setFixedHeight(280)
-            ChartMenu(self.chart.plot, self._context, self._name_file, "Learning rate schedule")
+            ChartMenu(self.chart.plot, self._context, name=self._name_file, title="Learning rate schedule")
             self._rate_card.body.insertWidget(0, self.chart)
         self._update()
 
