@@ -138,9 +138,11 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
         "--schema", metavar="REVISION", choices=("0001", "0002"), help="bring its tables up or down to this revision"
     )
     told = "send a run to TensorBoard, MLflow or Weights & Biases, as far as it is not there yet"
-    option = add("track", "cli.track:track_run", told, "--workspace")
-    option("run", metavar="RUN", help="a run's id, name or folder")
+    option = add("track", "cli.track:track_run", told, *_RECORDS)
+    option("run", metavar="RUN", nargs="?", help="a run's id, name or folder")
     option("--to", action="append", default=[], choices=TRACKERS, help="by default those of trackers.toml")
+    option("--status", action="store_true", help="tell what each tracker has and what waits, and send nothing")
+    option("--test", choices=TRACKERS, help="send nothing, and ask this tracker whether it is there and takes the key")
     option("--follow", action="store_true", help=argparse.SUPPRESS)  # how a run begins it
 
     add("schema", "cli.records:print_schema", "print the JSON Schema of configurations")

@@ -43,7 +43,7 @@ from training.streams import print_json, write_out
 from training.system.plain_table import Cell, format_csv, table_rows
 from training.system.untrusted import escape_unprintable, visible_lines
 from training.toml_text import read_config_text
-from training.tracking.cursor import describe_deliveries
+from training.tracking.status import describe_trackers, record_trackers
 
 SHOWN_SKIPS = 5
 SHOWN_NAMES = 30
@@ -79,6 +79,7 @@ def show_run(arguments: argparse.Namespace) -> int:
         shown["gpu_memory_mb"] = _gpu_memory_record(looks)
         shown["clipped"] = _clipped_record(*clipped) if clipped else None
         shown["set_aside"] = set_aside_records(folder)
+        shown |= record_trackers(folder)
         shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
         print_json(record.dump() | shown | {"environment": environment.record(), "config": config})
         return 0
@@ -92,7 +93,7 @@ def show_run(arguments: argparse.Namespace) -> int:
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.metrics.items()]
     lines += [line for part, evaluation in kept.items() for line in _format_evaluation(part, evaluation).splitlines()]
     lines += [_format_checkpoint(info) for info in checkpoints]
-    lines += describe_deliveries(folder)
+    lines += describe_trackers(folder)
     lines += [format_set_aside(item) for item in list_set_aside(folder)]
     if profile is not None:
         lines += format_profile(profile, folder.readable_config())

@@ -5,19 +5,45 @@ from __future__ import annotations
 import argparse
 
 from training.cli.options import workspace_of
+from training.errors import InputError, TrainingError
 from training.runs.workspace import find_run
 from training.sidecars.process import run_sidecar
-from training.tracking.cursor import describe_deliveries
+from training.streams import print_json, say, write_out
+from training.system.untrusted import escape_unprintable
+from training.tracking.connection import try_connection
+from training.tracking.settings import Name, load_tracker_settings
 from training.tracking.sidecar import track
+from training.tracking.status import describe_trackers, record_trackers
 
 
 def track_run(arguments: argparse.Namespace) -> int:
     """Returns the exit code: 0 where all is there."""
-    folder = find_run(arguments.run, workspace_of(arguments))
-    follow: bool = arguments.follow
-    return run_sidecar(
-        folder.tracking,
-        follow,
-        lambda say, patience: track(folder, arguments.to, follow, say, patience),
-        lambda: describe_deliveries(folder),
-    )
+    if (arguments.run is None) != (arguments.test is not None):
+        raise InputError("Name a run to send, or with --test a tracker to ask; see python -m training track --help.")
+    if arguments.test is not None:
+        return _test(arguments.test, arguments.json)
+    folder, follow, code = find_run(arguments.run, workspace_of(arguments)), arguments.follow, 0
+    if not arguments.status:
+        code = run_sidecar(
+            folder.tracking,
+            follow,
+            lambda say, patience: track(folder, arguments.to, follow, say, patience),
+            lambda: describe_trackers(folder),
+        )
+    elif not arguments.json:
+        lines = describe_trackers(folder) or ["The run is sent to no tracker."]
+        write_out("".join(f"{escape_unprintable(line)}\n" for line in lines))
+    if arguments.json:
+        print_json(record_trackers(folder))
+    return code
+
+
+def _test(tracker: Name, as_json: bool) -> int:
+    try:
+        told, works = try_connection(tracker, load_tracker_settings()), True
+    except TrainingError as error:
+        told, works = str(error), False
+    say(told)
+    if as_json:
+        print_json({"tracker": tracker, "works": works, "message": told})
+    return 0 if works else 1

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from training.errors import InputError
 
 SERVICE = "Trainwright"
+"""Under this name keys stand in the system's keyring, each by the name of its variable."""
+
+
+class KeyringFault(InputError):
+    """The keyring cannot be used; the environment can."""
 
 
 def provide_keys(variables: Sequence[str]) -> str:
@@ -15,16 +24,61 @@ def provide_keys(variables: Sequence[str]) -> str:
     if not missing or len(missing) < len(variables):
         return ""
     try:
+        for name in missing:
+            if found := _read(name):
+                os.environ[name] = found
+    except KeyringFault as error:
+        return str(error)
+    return ""
+
+
+def find_source(variable: str) -> Literal["environment", "keyring", ""]:
+    """Where the key of that name comes from; "" where there is none. Raises KeyringFault."""
+    return "environment" if variable in os.environ else "keyring" if _read(variable) else ""
+
+
+def store_key(variable: str, key: str) -> None:
+    """Keep ``key`` in the system's keyring; an empty one is taken out of it. Raises KeyringFault, having kept it nowhere."""
+    with _explain(variable) as keyring:
+        if keyring is None:
+            raise KeyringFault(f"keyring is not installed; pip install keyring, or set {variable} in the environment.")
+        if key:
+            keyring.set_password(SERVICE, variable, key)
+        elif keyring.get_password(SERVICE, variable) is not None:
+            keyring.delete_password(SERVICE, variable)
+
+
+def hide_keys(text: str, variables: Sequence[str]) -> str:
+    """``text``, which another program wrote, without what this process has as ``variables``; names of users stay."""
+    for name in variables:
+        if (key := os.environ.get(name)) and not name.endswith("USERNAME"):
+            text = text.replace(key, "***")
+    return text
+
+
+def _read(variable: str) -> str:
+    """What the keyring holds; "" also where this system has none (a server without a desktop)."""
+    with _explain(variable) as keyring:
+        if keyring is None or not getattr(keyring.get_keyring(), "priority", 0) > 0:
+            return ""
+        return keyring.get_password(SERVICE, variable) or ""
+
+
+@contextmanager
+def _explain(variable: str) -> Iterator[Any]:
+    """The package; None where it is not installed."""
+    try:
         import keyring
         from keyring.errors import KeyringError, NoKeyringError
     except ImportError:
-        return ""
+        yield None
+        return
     try:
-        for name in missing:
-            if found := keyring.get_password(SERVICE, name):
-                os.environ[name] = found
-    except NoKeyringError:  # a server without a desktop
-        return ""
+        yield keyring
+    except NoKeyringError as error:
+        raise KeyringFault(f"This system has no keyring; set {variable} in the environment instead.") from error
     except KeyringError as error:
-        return f"The system's keyring cannot be read ({error}); set {missing[0]} in the environment instead."
-    return ""
+        words = str(error) or "it is locked"
+        raise KeyringFault(
+            f"The system's keyring cannot be used ({words}); set {variable} in the environment instead."
+        ) from error

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 from filelock import FileLock, Timeout
 
-from training.errors import InputError
+from training.errors import InputError, TrainingError
 from training.runs.folder import RunFolder, owner_of
 from training.streams import say
 
@@ -57,16 +57,24 @@ def run_sidecar(
     place: Path, follow: bool, deliver: Callable[[Say, float], bool], describe: Callable[[], Iterable[str]]
 ) -> int:
     """Have ``deliver`` bring the run where it is wanted, telling by the function it is handed, with patience in seconds for a far
-    end that is away; returns the exit code. What a process without a terminal tells is written to ``place``, with ``describe``'s
-    lines of how things stand."""
+    end that is away; returns the exit code. What a process without a terminal tells is added to the log in ``place``, with
+    ``describe``'s lines of how things stand."""
     if not follow:
         return 0 if deliver(say, _PATIENCE_OF_A_PERSON) else 1
     lines: list[str] = []
     try:
         return 0 if deliver(lines.append, _PATIENCE_AFTER_RUN) else 1
+    except TrainingError as error:
+        lines.append(str(error))
+        return error.exit_code
     finally:
-        with suppress(OSError):  # the run's folder is gone, or full
-            (place / _LOG).write_text("\n".join([*lines, *describe()]) + "\n", encoding="utf-8")
+        keep_log(place, [*lines, *describe()])
+
+
+def keep_log(place: Path, lines: Iterable[str]) -> None:
+    """Add ``lines`` to the log in ``place``."""
+    with suppress(OSError), (place / _LOG).open("a", encoding="utf-8") as stream:  # the run's folder is gone, or full
+        stream.write("\n".join([time.strftime("%Y-%m-%d %H:%M:%S"), *lines]) + "\n")
 
 
 @contextmanager
@@ -75,7 +83,7 @@ def be_alone(place: Path, follow: bool) -> Iterator[None]:
     Raises InputError."""
     place.mkdir(exist_ok=True)
     try:
-        with FileLock(place / _LOCK, timeout=-1 if follow else _LOCK_SECONDS):
+        with FileLock(place / _LOCK, timeout=-1 if follow else _LOCK_SECONDS, poll_interval=0.5):
             yield
     except Timeout as error:
         raise InputError(
@@ -83,17 +91,34 @@ def be_alone(place: Path, follow: bool) -> Iterator[None]:
         ) from error
 
 
-def work_until_done(folder: RunFolder, follow: bool, patience: float, work: Callable[[str], bool]) -> None:
+def is_sending(place: Path) -> bool:
+    """Whether a process is delivering now what ``place`` keeps account of."""
+    if not (place / _LOCK).is_file():
+        return False
+    try:
+        with FileLock(place / _LOCK, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # a folder that cannot be written: nobody delivers it
+        return False
+
+
+def work_until_done(folder: RunFolder, follow: bool, patience: float, work: Callable[[str], bool | None]) -> None:
     """Call ``work`` with how the run ended ("" while it is at work) until it says that nothing is left: as long as the run is at work
-    where ``follow`` says so, and then for ``patience`` seconds more."""
+    where ``follow`` says so, and then for ``patience`` seconds more. None says that nothing more can be done."""
     over: float | None = None
     while True:
         ended = tell_end(folder)  # before the files: what is read then is all
         done = work(ended)
+        if done is None:
+            return
         if ended or not follow:
             over = over or time.monotonic()
             if done or time.monotonic() - over > patience:
                 return
+        else:
+            over = None  # it was resumed
         time.sleep(_POLL_SECONDS if follow and owner_of(folder.path) else 0.5)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -14,27 +13,31 @@ from training.tracking.settings import NAMES, Name
 
 
 class Cursor(BaseModel):
-    """``place``: where the run was sent. ``remote``: what it is called there. ``steps``, ``measured``: how much of the ledger is
-    there. ``sent``: digests of settings, files and images by their names. ``ended``: the end that was told there."""
+    """``place``: where the run was sent. ``remote``: what it is called there, ``link``: where a browser finds it. ``steps``,
+    ``measured``: how much of the ledger is there. ``sent``: digests of settings, files and images by their names. ``forget``: the step
+    from which on what was sent is not so any more, 0 for none. ``ended``: the end that was told there."""
 
     model_config = ConfigDict(validate_assignment=True)
 
     place: str = ""
     remote: str = ""
+    link: str = ""
     steps: int = 0
     measured: int = 0
     size: int = 0  # of the event file
     sent: dict[str, str] = {}
+    forget: int = 0
     ended: str = ""
     problem: str = ""
     notes: list[str] = []
 
-    def take(self, name: str, content: bytes) -> bool:
-        """Whether ``content`` is new under ``name``; from now on it is known."""
-        digest = hashlib.sha256(content).hexdigest()
-        new = self.sent.get(name) != digest
-        self.sent = {**self.sent, name: digest}
-        return new
+    def lacks(self, name: str, content: bytes) -> bool:
+        """Whether ``content`` was not sent under ``name``, or another was since."""
+        return self.sent.get(name) != hashlib.sha256(content).hexdigest()
+
+    def note(self, name: str, content: bytes) -> None:
+        """``content`` was sent under ``name``."""
+        self.sent = {**self.sent, name: hashlib.sha256(content).hexdigest()}
 
     def save(self, folder: RunFolder, tracker: Name) -> None:
         """Keep it in the run's folder."""
@@ -50,16 +53,8 @@ def read_cursor(folder: RunFolder, tracker: Name) -> Cursor:
 
 
 def find_known_trackers(folder: RunFolder) -> tuple[Name, ...]:
-    """Those that were sent something of this run."""
+    """Those that the run was sent to, or was to be sent to."""
     return tuple(name for name in NAMES if _file(folder, name).is_file())
-
-
-def describe_deliveries(folder: RunFolder) -> Iterator[str]:
-    """A line for each tracker of the run: what it has, and what went wrong."""
-    for name in find_known_trackers(folder):
-        cursor = read_cursor(folder, name)
-        yield f"tracker    {name}: {cursor.steps:,} steps in {cursor.place}{f'; {cursor.problem}' if cursor.problem else ''}"
-        yield from (f"           {note}" for note in cursor.notes)
 
 
 def _file(folder: RunFolder, tracker: Name) -> Path:

@@ -4,13 +4,15 @@ compared with. A point that is computed again must be the one that was sent."""
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from training.runs.folder import RunFolder
 from training.runs.records.series import STEP_ROW, Rows, SeriesWriter, read_rows
+from training.sidecars.faults import explain_folder
 from training.system.atomic import write_text
 from training.system.untrusted import MEGABYTE, parse_json, read_bytes
 
@@ -35,17 +37,29 @@ class Measured:
 class Ledger:
     """The file of points, and that of what was measured, in the folder ``tracking`` of a run. One process at a time writes."""
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(exist_ok=True)
-        self._points_file, self._measured_file = folder / "points.bin", folder / "measured.jsonl"
-        self._writer = SeriesWriter(self._points_file, POINT_ROW)
-        self.measured = self._read_measured()
+    def __init__(self, folder: RunFolder) -> None:
+        """It raises FolderFault, as all that writes does, where the run's folder cannot be written."""
+        self._folder = folder
+        self._points_file, self._measured_file = folder.tracking / "points.bin", folder.tracking / "measured.jsonl"
+        with explain_folder(folder.tracking, "track"):
+            folder.tracking.mkdir(exist_ok=True)
+            self._writer = SeriesWriter(self._points_file, POINT_ROW)
+            self.measured = self._read_measured()
+        self._places = {item.key: number for number, item in enumerate(self.measured)}
+        self._grown = False
         self.differences: list[tuple[int, str]] = []
-        """The step from which on points differ from those that were sent, and a sentence."""
+        """The step from which on points differ from those that were sent, and how."""
 
     def close(self) -> None:
         """Close the file."""
         self._writer.close()
+
+    def sync(self) -> None:
+        """Make all of it survive a power cut, so that no point is sent a second time with another time."""
+        if self._grown:
+            with explain_folder(self._folder.tracking, "track"):
+                self._writer.sync()
+            self._grown = False
 
     @property
     def steps(self) -> int:
@@ -65,7 +79,8 @@ class Ledger:
             if len(differs):
                 at = int(differs[0])
                 self._tell(int(rows["step"][at]), name, float(theirs[at]), float(ours[at]))
-                self._writer.truncate(int(rows["step"][at]) - 1)
+                with explain_folder(self._folder.tracking, "track"):
+                    self._writer.truncate(int(rows["step"][at]) - 1)
                 known = known[:at]
         rest = rows[len(known) :]
         if len(rest):
@@ -73,15 +88,23 @@ class Ledger:
             points["time"] = times[len(known) :]
             for name in STEP_ROW.names or ():
                 points[name] = rest[name]
-            self._writer.append(points)
+            with explain_folder(self._folder.tracking, "track"):
+                self._writer.append(points)
+            self._grown = True
 
     def take_measured(self, item: Measured) -> None:
         """Take up metrics; those that are known are compared."""
-        place = next((number for number, each in enumerate(self.measured) if each.key == item.key), None)
+        place = self._places.get(item.key)
         if place is None:
-            self.measured.append(item)
-            with self._measured_file.open("a", encoding="utf-8") as stream:
+            with (
+                explain_folder(self._folder.tracking, "track"),
+                self._measured_file.open("a", encoding="utf-8") as stream,
+            ):
                 stream.write(json.dumps(asdict(item)) + "\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+            self._places[item.key] = len(self.measured)
+            self.measured.append(item)
             return
         before = self.measured[place].metrics
         differing = [name for name, value in item.metrics.items() if repr(value) != repr(before[name])]
@@ -91,11 +114,11 @@ class Ledger:
             self._tell(item.step, differing[0], before[differing[0]], item.metrics[differing[0]])
 
     def _tell(self, step: int, name: str, before: float, now: float) -> None:
-        words = f"The resume was not exact: at step {step:,} {name} was {before:g} and is {now:g} when computed again."
-        self.differences.append((step, words))
+        self.differences.append((step, f"at step {step:,} {name} was {before:g} and is {now:g} when computed again."))
 
     def _write_measured(self) -> None:
-        write_text(self._measured_file, "".join(json.dumps(asdict(item)) + "\n" for item in self.measured))
+        with explain_folder(self._folder.tracking, "track"):
+            write_text(self._measured_file, "".join(json.dumps(asdict(item)) + "\n" for item in self.measured))
 
     def _read_measured(self) -> list[Measured]:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 from urllib.parse import urlsplit
 
 from platformdirs import user_config_path
@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from training.errors import InputError
 from training.runs.folder import RunFolder
-from training.toml_text import read_config_text, read_toml
+from training.system.atomic import write_text
+from training.toml_text import Toml, read_config_text, read_toml
 
 Name = Literal["tensorboard", "mlflow", "wandb"]
 NAMES: tuple[Name, ...] = ("tensorboard", "mlflow", "wandb")
@@ -21,7 +22,8 @@ VARIABLES: Mapping[Name, Sequence[str]] = {
     "mlflow": ("MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"),
     "wandb": ("WANDB_API_KEY",),
 }
-"""Where each has its keys."""
+"""Where each has its keys; MLflow's server wants the token, or the other two, or nothing."""
+TITLES: dict[Name, str] = {"tensorboard": "TensorBoard", "mlflow": "MLflow", "wandb": "Weights & Biases"}
 
 
 class _Tracker(BaseModel):
@@ -45,11 +47,14 @@ class MLflow(_Tracker):
 
     @field_validator("url")
     @classmethod
-    def _refuse_password(cls, url: str) -> str:
-        if urlsplit(url).password:
+    def _check_url(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.password:
             raise ValueError(
                 "holds a password; put it into the environment as MLFLOW_TRACKING_PASSWORD, or the keyring"
             )
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("is not the address of a server; write http://HOST:PORT or https://HOST")
         return url
 
 
@@ -59,6 +64,9 @@ class WandB(_Tracker):
     project: str = "trainwright"
     entity: str = ""
     mode: Literal["online", "offline"] = "online"
+
+
+_TABLES: dict[Name, type[_Tracker]] = {"tensorboard": TensorBoard, "mlflow": MLflow, "wandb": WandB}
 
 
 class TrackerSettings(BaseModel):
@@ -76,14 +84,20 @@ class TrackerSettings(BaseModel):
 
 
 def place_of(tracker: TensorBoard | MLflow | WandB, folder: RunFolder) -> str:
-    """Where ``tracker`` has the run in ``folder``: a folder, a URL, or a project."""
+    """Where ``tracker`` has the run in ``folder``: a folder, a URL, or a project. A folder inside the run's has the same name
+    wherever the run is moved to."""
     if isinstance(tracker, MLflow):
         return tracker.url
     if isinstance(tracker, TensorBoard):
-        return str(Path(tracker.folder).expanduser() / folder.id if tracker.folder else folder.tracking / "tensorboard")
+        own = tracker.folder and str(Path(tracker.folder).expanduser() / folder.id)
+        return own or f"{folder.tracking.name}/tensorboard"
     if tracker.mode == "offline":
-        return str(folder.tracking / "wandb")
+        return OFFLINE_PLACE
     return f"wandb.ai, project {'/'.join(filter(None, (tracker.entity, tracker.project)))}"
+
+
+OFFLINE_PLACE = "tracking/wandb"
+"""Where Weights & Biases' offline files lie in a run's folder."""
 
 
 def settings_file() -> Path:
@@ -96,9 +110,43 @@ def load_tracker_settings() -> TrackerSettings:
     path = settings_file()
     if not path.exists():
         return TrackerSettings()
+    return parse_tracker_settings(read_toml(read_config_text(path), str(path)), str(path))
+
+
+def parse_tracker_settings(data: Mapping[str, Toml], source: str = "") -> TrackerSettings:
+    """``data`` as settings, by tables; raises InputError naming ``source`` and the entry that is wrong."""
     try:
-        return TrackerSettings.model_validate(read_toml(read_config_text(path), str(path)))
+        return TrackerSettings.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise InputError(f"{path}: {place}: {first['msg']}; correct the file.") from error
+        if first["type"] == "extra_forbidden":
+            known = NAMES if len(first["loc"]) == 1 else tuple(_TABLES[cast(Name, first["loc"][0])].model_fields)
+            words = f"is not known; there are {', '.join(known)}"
+        else:
+            words = first["msg"].removeprefix("Value error, ")
+        raise InputError(f"{source}{': ' if source else ''}{place}: {words}; correct it.") from error
+
+
+def save_tracker_settings(settings: TrackerSettings) -> None:
+    """Write the person's file, keeping its comments. Trackers that are off and otherwise as by default, and had no table, get none.
+    Raises InputError where the file cannot be read or written."""
+    import tomlkit  # only writers pay for it
+
+    path = settings_file()
+    try:
+        document = tomlkit.parse(read_config_text(path)) if path.exists() else tomlkit.document()
+    except ValueError as error:
+        raise InputError(f"{path}: not valid TOML: {error}; correct the file, or delete it.") from error
+    unused = TrackerSettings()
+    for name in NAMES:
+        if name not in document:
+            if getattr(settings, name) == getattr(unused, name):
+                continue
+            document[name] = tomlkit.table()
+        document[name].update(getattr(settings, name).model_dump())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, tomlkit.dumps(document))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error}); make it writable.") from error

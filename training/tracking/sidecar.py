@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from contextlib import closing
 
-from training.errors import InputError, pluralize
+from training.errors import InputError
 from training.runs.folder import RunFolder
-from training.sidecars.process import Say, be_alone, start_process, work_until_done
+from training.sidecars.process import Say, be_alone, keep_log, start_process, work_until_done
 from training.tracking.cursor import find_known_trackers
 from training.tracking.delivery import Delivery
 from training.tracking.follower import Follower
 from training.tracking.ledger import Ledger
 from training.tracking.settings import Name, load_tracker_settings
+from training.tracking.status import describe_waiting
 
 
 def start_sidecar(folder: RunFolder, names: Sequence[Name]) -> None:
@@ -36,26 +38,28 @@ def track(folder: RunFolder, names: Sequence[Name], follow: bool, say: Say, pati
 
 
 def _deliver(folder: RunFolder, names: Sequence[Name], follow: bool, say: Say, patience: float) -> bool:
-    settings, ledger = load_tracker_settings(), Ledger(folder.tracking)
-    follower = Follower(folder, ledger)
-    deliveries = [Delivery(folder, ledger, name, settings) for name in names]
+    settings = load_tracker_settings()
+    with closing(Ledger(folder)) as ledger:
+        follower = Follower(folder, ledger)
+        deliveries = [Delivery(folder, ledger, name, settings) for name in names]
 
-    def send_new(ended: str) -> bool:
-        follower.poll()
-        for step, words in ledger.differences:
-            say(words)
+        def send_new(ended: str) -> bool | None:
+            follower.poll()
+            ledger.sync()
+            for step, what in ledger.differences:
+                words = f"{follower.explain(step)}: {what}"
+                say(words)
+                for delivery in deliveries:
+                    delivery.forget_from(step, words)
+            ledger.differences.clear()
             for delivery in deliveries:
-                delivery.forget_from(step, words)
-        ledger.differences.clear()
-        for delivery in deliveries:
-            delivery.send(ended)
-        return all(each.is_done(ended) or each.given_up for each in deliveries)
+                delivery.send(ended)
+            if all(each.given_up for each in deliveries):
+                return None
+            return all(each.is_done(ended) or each.given_up for each in deliveries)
 
-    try:
         work_until_done(folder, follow, patience, send_new)
         return _tell_outcome(folder, deliveries, say)
-    finally:
-        ledger.close()
 
 
 def _tell_outcome(folder: RunFolder, deliveries: Sequence[Delivery], say: Say) -> bool:
@@ -64,5 +68,7 @@ def _tell_outcome(folder: RunFolder, deliveries: Sequence[Delivery], say: Say) -
             say(f"{delivery.tracker}: all is delivered.")
             continue
         again = f"python -m training track {shlex.quote(str(folder.path))} --to {delivery.tracker}"
-        say(f"{delivery.tracker}: {delivery.problem} {pluralize(delivery.waits, 'step')} wait; send them with: {again}")
+        say(f"{delivery.tracker}: {delivery.problem} {describe_waiting(delivery.waits)}; send them with: {again}")
+        if delivery.fault:
+            keep_log(folder.tracking, [delivery.fault])
     return not any(delivery.problem for delivery in deliveries)

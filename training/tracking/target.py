@@ -13,9 +13,8 @@ STEP_METRICS = {"train/loss": "loss", "train/lr": "lr", "train/grad_norm": "grad
 
 
 class Target(Protocol):
-    """All may raise ``sidecars.faults.Away``, having sent nothing or something that may be sent again, or Refused."""
-
-    place: str
+    """All may raise Away, having sent nothing or something that may be sent again, or Refused. What is sent before ``commit`` is sent
+    again after a kill, so it has to replace what came of it before, or be taken back by ``open``."""
 
     def open(self, settings: Mapping[str, str], tags: Mapping[str, str]) -> None:
         """Begin, or go on with, the run there."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from training.runs.folder import RunFolder
 from training.runs.records.series import Rows
-from training.sidecars.faults import Refused, explain_missing
+from training.sidecars.faults import explain_missing, explain_place
 from training.tracking.cursor import Cursor
 from training.tracking.ledger import Measured
 from training.tracking.settings import TensorBoard
@@ -31,10 +32,8 @@ class TensorBoardTarget:
             raise explain_missing("tensorboard", "tensorboard") from error
         self._event, self._summary, self._make_writer = event_pb2.Event, summary_pb2.Summary, RecordWriter
         self._log, self._cursor = event_pb2.SessionLog, cursor
-        self._where = (
-            Path(settings.folder).expanduser() / folder.id if settings.folder else folder.tracking / "tensorboard"
-        )
-        self.place = str(self._where)
+        own = settings.folder and Path(settings.folder).expanduser() / folder.id
+        self._where = own or folder.tracking / "tensorboard"
 
     def open(self, settings: Mapping[str, str], tags: Mapping[str, str]) -> None:
         """Open the file where it was left off."""
@@ -50,16 +49,15 @@ class TensorBoardTarget:
             self._file.truncate(cursor.size)
             self._file.seek(0, os.SEEK_END)
         except OSError as error:
-            raise Refused(
-                f"{self._where}: cannot be written ({error.strerror or error}); choose another folder."
-            ) from error
+            raise explain_place(self._where, error) from error
         self._writer = self._make_writer(self._file)
         if not cursor.size:
             self._write(self._event(wall_time=time.time(), file_version="brain.Event:2"))
-        if cursor.take("settings", json.dumps(dict(settings)).encode()):
-            self._write_text("settings", "\n".join(f"    {name} = {value}" for name, value in settings.items()))
-        if cursor.take("tags", json.dumps(dict(tags)).encode()):
-            self._write_text("environment", "\n".join(f"    {name} = {value}" for name, value in tags.items()))
+        for name, values in (("settings", settings), ("environment", tags)):
+            content = json.dumps(dict(values)).encode()
+            if cursor.lacks(name, content):
+                self._write_text(name, "\n".join(f"    {entry} = {value}" for entry, value in values.items()))
+                cursor.note(name, content)
 
     def send_points(self, rows: Rows) -> None:
         """A scalar for each number of a step."""
@@ -95,9 +93,9 @@ class TensorBoardTarget:
         try:
             self._file.flush()
             os.fsync(self._file.fileno())
+            self._cursor.size = self._file.tell()
         except OSError as error:
-            raise Refused(f"{self._where}: cannot be written ({error.strerror or error}).") from error
-        self._cursor.size = self._file.tell()
+            raise explain_place(self._where, error) from error
 
     def end(self, final: Mapping[str, str]) -> None:
         """The outcome as text."""
@@ -119,4 +117,26 @@ class TensorBoardTarget:
         self._write(self._event(wall_time=when, step=step, summary=self._summary(value=values)))
 
     def _write(self, event: Any) -> None:
-        self._writer.write(event.SerializeToString())
+        try:
+            self._writer.write(event.SerializeToString())
+        except OSError as error:
+            raise explain_place(self._where, error) from error
+
+
+def try_tensorboard(settings: TensorBoard) -> str:
+    """Write a file into the folder and delete it; returns the sentence that all is well, raises what a delivery would."""
+    try:
+        import tensorboard
+    except ImportError as error:
+        raise explain_missing("tensorboard", "tensorboard") from error
+    where = "each run's own folder"
+    if settings.folder:
+        place = Path(settings.folder).expanduser()
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=place) as stream:
+                stream.write(b"x")
+        except OSError as error:
+            raise explain_place(place, error) from error
+        where = str(place)
+    return f"TensorBoard {tensorboard.__version__} is installed; event files are written to {where}."

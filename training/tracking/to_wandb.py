@@ -9,13 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from training.errors import TrainingError
 from training.runs.folder import RunFolder
 from training.runs.records.series import Rows
-from training.sidecars.faults import Away, explain_missing
+from training.sidecars.faults import Away, Refused, explain_missing, explain_place
 from training.tracking.cursor import Cursor
 from training.tracking.ledger import Measured
-from training.tracking.settings import WandB, place_of
+from training.tracking.settings import WandB
 from training.tracking.target import STEP_METRICS
+
+_SECONDS = 20  # for an answer; the client's own 90 would keep the other trackers waiting
 
 
 class WandBTarget:
@@ -29,7 +32,6 @@ class WandBTarget:
         self._wandb, self._folder, self._settings, self._cursor = wandb, folder, settings, cursor
         self._run: Any = None
         self._rows: dict[int, dict[str, Any]] = {}
-        self.place = place_of(settings, folder)
 
     def open(self, settings: Mapping[str, str], tags: Mapping[str, str]) -> None:
         """Begin it, or go on with it."""
@@ -56,10 +58,14 @@ class WandBTarget:
                     x_disable_meta=True,
                     x_disable_stats=True,
                     silent=True,
+                    init_timeout=_SECONDS,
                 ),
             )
-        except (self._wandb.errors.Error, OSError) as error:
-            raise Away(f"Weights & Biases cannot be reached ({error}).") from error
+        except self._wandb.errors.Error as error:
+            raise _explain(error) from error
+        except OSError as error:
+            raise explain_place(here, error) from error
+        self._cursor.link = "" if offline else str(self._run.url or "")
 
     def send_points(self, rows: Rows) -> None:
         """Keep them for ``commit``."""
@@ -80,7 +86,11 @@ class WandBTarget:
 
     def send_file(self, name: str, content: bytes) -> None:
         """Among the run's files."""
-        (Path(self._run.dir) / name).write_bytes(content)
+        path = Path(self._run.dir) / name
+        try:
+            path.write_bytes(content)
+        except OSError as error:
+            raise explain_place(path.parent, error) from error
 
     def send_image(self, name: str, step: int, png: bytes) -> None:
         """With the step's numbers."""
@@ -98,8 +108,8 @@ class WandBTarget:
         try:
             for step in sorted(self._rows):
                 self._run.log(self._rows[step], step=step)
-        except (self._wandb.errors.Error, OSError) as error:
-            raise Away(f"Weights & Biases cannot be reached ({error}).") from error
+        except self._wandb.errors.Error as error:
+            raise _explain(error) from error
         self._rows = {}
 
     def end(self, final: Mapping[str, str]) -> None:
@@ -112,3 +122,32 @@ class WandBTarget:
         """Let go of its process."""
         if self._run is not None:
             self._run.finish(exit_code=1)
+
+
+def try_wandb(settings: WandB) -> str:
+    """Ask whose key it is; returns the sentence that all is well, raises what a delivery would."""
+    try:
+        import wandb
+    except ImportError as error:
+        raise explain_missing("wandb", "wandb") from error
+    if settings.mode == "offline":
+        return f"wandb {wandb.__version__} is installed; its offline files are written to each run's own folder."
+    try:
+        user = wandb.Api(timeout=_SECONDS).viewer
+    except wandb.errors.Error as error:
+        raise _explain(error) from error
+    return f"Weights & Biases knows the key as that of {user.username or user.email}."
+
+
+def _explain(error: Exception) -> TrainingError:
+    """The sentence for an error of its client. That it cannot be reached comes in the clothes of a key that is refused, too."""
+    words = " ".join(str(error).split())[:300]
+    away = ("did not respond", "deadline exceeded", "connection refused", "no such host", "timeout", "timed out")
+    if any(sign in words.lower() for sign in away):
+        return Away(f"Weights & Biases cannot be reached ({words.removesuffix('.')}).")
+    if type(error).__name__ in ("UsageError", "AuthenticationError") or "error 401" in words:
+        why = words.removesuffix(".").partition(". Use")[0]
+        return Refused(
+            f"Weights & Biases wants a key that it knows ({why}); set WANDB_API_KEY, or keep it in the keyring."
+        )
+    return Away(f"Weights & Biases does not take the run ({words.removesuffix('.')}).")

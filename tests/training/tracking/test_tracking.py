@@ -134,6 +134,7 @@ def test_a_server_that_is_away_is_told_with_the_way_on(
     assert "24 steps wait; send them with: python -m training track" in told
 
 
+@pytest.mark.slow
 def test_offline_weights_and_biases_gets_one_whole_run(
     config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:

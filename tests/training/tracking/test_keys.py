@@ -1,0 +1,204 @@
+"""Keys of trackers: taken from the environment or the system's keyring, and written nowhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.training.commands import Captured, json_line
+from training.cli import main
+from training.runs.folder import RunFolder
+from training.sidecars.keys import SERVICE, KeyringFault, find_source, provide_keys, store_key
+from training.tracking.settings import settings_file
+
+pytest.importorskip("keyring")
+
+KEY = "0123456789abcdef-a-key-that-is-nobody-s-0123456789"
+
+BACKEND = '''
+"""A keyring in a file, as the system would have one."""
+import json, os
+from pathlib import Path
+from keyring.backend import KeyringBackend
+from keyring.errors import KeyringLocked
+
+
+class FileKeyring(KeyringBackend):
+    priority = 1
+
+    def _load(self):
+        path = Path(os.environ["FILE_KEYRING"])
+        if path.name == "locked":
+            raise KeyringLocked("the person said no")
+        return json.loads(path.read_text()) if path.exists() else {}
+
+    def _save(self, found):
+        Path(os.environ["FILE_KEYRING"]).write_text(json.dumps(found))
+
+    def get_password(self, service, username):
+        return self._load().get(f"{service}/{username}")
+
+    def set_password(self, service, username, password):
+        self._save(self._load() | {f"{service}/{username}": password})
+
+    def delete_password(self, service, username):
+        found = self._load()
+        del found[f"{service}/{username}"]
+        self._save(found)
+'''
+
+
+@pytest.fixture
+def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The file of a keyring that this process and its children use."""
+    (tmp_path / "backends").mkdir()
+    (tmp_path / "backends" / "file_keyring.py").write_text(BACKEND)
+    monkeypatch.syspath_prepend(tmp_path / "backends")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "backends"), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "file_keyring.FileKeyring")
+    monkeypatch.setenv("FILE_KEYRING", str(tmp_path / "vault.json"))
+    for name in ("MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "WANDB_API_KEY"):
+        monkeypatch.setenv(name, "to be put back")
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("keyring.core._keyring_backend", None)  # chosen anew
+    yield tmp_path / "vault.json"
+    sys.modules.pop("file_keyring", None)
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[str]]]:
+    """The address of a server that answers every request by what it was sent as the key, and those keys."""
+    heard: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            heard.append(self.headers.get("Authorization", ""))
+            body = json.dumps({"error_code": "INVALID_PARAMETER_VALUE", "message": f"bad header {heard[-1]}"}).encode()
+            self.send_response(400)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}", heard
+    server.shutdown()
+    server.server_close()
+
+
+def write_settings(text: str) -> None:
+    settings_file().parent.mkdir(parents=True, exist_ok=True)
+    settings_file().write_text(text)
+
+
+def files_with(key: str, *places: Path) -> list[Path]:
+    """The files at and below ``places`` that hold ``key``."""
+    return [
+        path for place in places for path in place.rglob("*") if path.is_file() and key.encode() in path.read_bytes()
+    ]
+
+
+def test_a_key_in_the_keyring_is_found_replaced_and_deleted(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find_source("WANDB_API_KEY") == ""
+    store_key("WANDB_API_KEY", "first")
+    store_key("WANDB_API_KEY", KEY)
+    assert json.loads(vault.read_text()) == {f"{SERVICE}/WANDB_API_KEY": KEY}
+    assert find_source("WANDB_API_KEY") == "keyring"
+    assert provide_keys(["WANDB_API_KEY"]) == ""
+    assert os.environ["WANDB_API_KEY"] == KEY
+    monkeypatch.setenv("WANDB_API_KEY", "from outside")
+    assert find_source("WANDB_API_KEY") == "environment"
+    assert provide_keys(["WANDB_API_KEY"]) == ""
+    assert os.environ["WANDB_API_KEY"] == "from outside"
+    store_key("WANDB_API_KEY", "")
+    store_key("WANDB_API_KEY", "")
+    assert json.loads(vault.read_text()) == {}
+
+
+def test_a_locked_keyring_is_one_sentence(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FILE_KEYRING", str(vault.with_name("locked")))
+    told = provide_keys(["WANDB_API_KEY"])
+    assert told == (
+        "The system's keyring cannot be used (the person said no); set WANDB_API_KEY in the environment instead."
+    )
+    with pytest.raises(KeyringFault, match="the person said no"):
+        store_key("WANDB_API_KEY", KEY)
+
+
+def test_a_system_without_a_keyring_has_no_key_and_says_so_when_it_is_to_keep_one(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    assert provide_keys(["WANDB_API_KEY"]) == ""
+    assert find_source("WANDB_API_KEY") == ""
+    with pytest.raises(KeyringFault, match="no keyring; set WANDB_API_KEY in the environment"):
+        store_key("WANDB_API_KEY", KEY)
+    assert not vault.exists()
+
+
+@pytest.mark.slow
+def test_no_key_stands_in_the_run_the_settings_or_the_index(
+    config: Path, capsys: Captured, vault: Path, server: tuple[str, list[str]], isolated_home: Path
+) -> None:
+    pytest.importorskip("mlflow")
+    url, heard = server
+    store_key("MLFLOW_TRACKING_TOKEN", KEY)
+    write_settings(f"[mlflow]\nurl = '{url}'")
+    assert main(["run", str(config), "--track", "mlflow", "--json"]) == 0
+    run = json_line(capsys)
+    done = subprocess.run(
+        [sys.executable, "-m", "training", "track", run["run"], "--to", "mlflow"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"Bearer {KEY}" in heard
+    assert "refuses what it is sent" in done.stderr
+    assert "bad header Bearer ***" in done.stderr  # which the server said with the key
+    assert KEY not in done.stderr
+    assert main(["show", run["run"]]) == 0
+    told = capsys.readouterr().out
+    assert "bad header Bearer ***" in told
+    assert KEY not in told
+    assert (RunFolder(Path(run["folder"])).tracking / "mlflow.json").is_file()
+    assert files_with(KEY, isolated_home, config.parent) == [vault]
+    assert list(isolated_home.rglob("*.db*")) or list(
+        isolated_home.rglob("*.sqlite*")
+    )  # the index was there to look into
+
+
+@pytest.mark.slow
+def test_no_key_stands_in_what_weights_and_biases_s_client_writes(
+    config: Path, capsys: Captured, vault: Path, isolated_home: Path, server: tuple[str, list[str]]
+) -> None:
+    pytest.importorskip("wandb")
+    store_key("WANDB_API_KEY", KEY)
+    assert main(["run", str(config), "--json"]) == 0
+    run = json_line(capsys)
+    for mode in ("offline", "online"):
+        write_settings(f"[wandb]\nmode = '{mode}'\non = false")
+        done = subprocess.run(
+            [sys.executable, "-m", "training", "track", run["run"], "--to", "wandb"],
+            env=os.environ | {"WANDB_BASE_URL": server[0]},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == (mode == "online")  # where nobody takes it
+        assert KEY not in done.stderr
+    assert server[1], "the client asked nobody"
+    assert files_with(KEY, isolated_home, config.parent) == [vault]
