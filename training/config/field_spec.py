@@ -33,6 +33,7 @@ class FieldSpec:
     suggestions: tuple[str, ...] = ()
     columns: bool = False  # names one or several of the dataset's columns
     mostly_one: bool = False  # of "names": several are the exception
+    classes: bool = False  # names several of the dataset's classes
     path: PathKind | None = None
     consent: str = ""  # to running the file that this other setting names
     minimum: float | None = None
@@ -42,6 +43,11 @@ class FieldSpec:
     log_scale: bool = False
     affects_result: bool = True
     whole: bool = False  # of "numbers": whether each is an int
+
+    @property
+    def of_the_data(self) -> bool:
+        """Whether it names what this very data has, and other data has not."""
+        return self.columns or self.classes
 
     def label(self, value: object) -> str:
         """``value`` as people read it, where it is one of the choices."""

@@ -109,6 +109,7 @@ def setting(
     consent: str = "",
     columns: bool = False,
     mostly_one: bool = False,
+    classes: bool = False,
     **bounds: Any,
 ) -> Any:
     """Declare one setting. What several sections have alike is declared once, inside ``Annotated``; a section then gives the
@@ -120,9 +121,9 @@ def setting(
     often to save): a run may be resumed with another value of those and stays the same run to the bit.
     ``group`` is the heading under which a form puts it among the advanced ones.
     ``placeholder`` is what an optional setting left empty means. ``columns`` says that it names columns of the dataset's
-    table, one or several; ``mostly_one`` that the form offers one until several are asked for. ``consent`` names the setting
-    with a file of code: this one is the digest that the person agreed to run. ``bounds`` are pydantic's ``gt, ge, lt, le``,
-    ``min_length``, ``max_length``, ``pattern``, ``strict``.
+    table, one or several; ``mostly_one`` that the form offers one until several are asked for; ``classes`` that it names classes
+    of the dataset. ``consent`` names the setting with a file of code: this one is the digest that the person agreed to run.
+    ``bounds`` are pydantic's ``gt, ge, lt, le``, ``min_length``, ``max_length``, ``pattern``, ``strict``.
     """
     extra: dict[str, Any] = {
         "also": also,
@@ -137,6 +138,7 @@ def setting(
         "consent": consent,
         "columns": columns,
         "mostly_one": mostly_one,
+        "classes": classes,
     }
     extra = {key: value for key, value in extra.items() if value}
     words = {key: text for key, text in (("title", title), ("description", help)) if text}

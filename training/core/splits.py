@@ -1,4 +1,5 @@
-"""Which samples are held out from training: a function of their classes or groups, a fraction and a seed."""
+"""Which samples are kept, and which of those are held out from training: a function of their classes or groups, a fraction and
+a seed."""
 
 from __future__ import annotations
 
@@ -49,6 +50,19 @@ def hold_back_newest(moments: Tensor, fraction: float) -> Tensor:
     the fraction together; never all. Samples of one moment are not parted: what is told of one is told of the others."""
     times, places, sizes = torch.unique(moments, return_inverse=True, return_counts=True)
     return places >= len(times) - count_closest(sizes.flip(0), fraction * len(moments))
+
+
+def keep_classes(
+    classes: Tensor, kept: Sequence[int], parts: dict[str, Tensor]
+) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
+    """The numbers, int64 (n,), of the samples of the classes ``kept``; the place of each one's class among those; and their parts,
+    in which they are counted anew. ``classes`` are int64 (N,), ``parts`` the numbers of all samples of each."""
+    places = torch.full((max(int(classes.max()), *kept) + 1,), -1)
+    places[list(kept)] = torch.arange(len(kept))
+    found = places[classes]
+    mine = found >= 0
+    counted = mine.cumsum(0) - 1
+    return mine.nonzero()[:, 0], found[mine], {part: counted[each[mine[each]]] for part, each in parts.items()}
 
 
 def drop_copies(keys: Sequence[bytes], parts: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -12,14 +12,17 @@ from torch import Tensor
 
 from training.config import RunConfig
 from training.config.rules.problems import problems_of
+from training.config.sections.data.classes import chosen_classes
+from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import TableSection
 from training.core import counter_rng
 from training.data.augment import Augmenter
+from training.data.class_choice import ClassesRefused, list_choices
 from training.data.images.cache_room import cache_wish
 from training.data.placement import refuse_too_much_made
 from training.data.prepare import sample_bytes, summarize
-from training.data.source import Opening, Source
+from training.data.source import ClassCounts, Opening, Source
 from training.data.sources import open_source
 from training.data.sources.text import Text
 from training.data.splits import split_source
@@ -27,7 +30,16 @@ from training.data.tables.targets import source_facts, target_facts
 from training.data.texts.vocabulary import vocabulary_of
 from training.errors import InputError, TrainingError
 from training.facts import DataFacts
-from training.protocol.answers import DatasetReport, Points, Sample, TablePreview, TextWindow, TokenShare, ValueCounts
+from training.protocol.answers import (
+    ClassChoice,
+    DatasetReport,
+    Points,
+    Sample,
+    TablePreview,
+    TextWindow,
+    TokenShare,
+    ValueCounts,
+)
 
 _MOST_POINTS = 2000
 _MOST_OWN = 500  # of a person's own code, which may take its time for each
@@ -45,9 +57,10 @@ def inspect_dataset(config: RunConfig, samples: int = 24) -> DatasetReport:
     try:
         return _inspect(config, samples, table)
     except InputError as error:
-        if table is None:
+        choices = mark_kept(config.dataset, error.choices) if isinstance(error, ClassesRefused) else ()
+        if table is None and not choices:
             raise
-        return DatasetReport(refused=str(error), problems=problems_of(error), table=table)
+        return DatasetReport(refused=str(error), problems=problems_of(error), table=table, class_choices=choices)
 
 
 def _inspect(config: RunConfig, samples: int, table: TablePreview | None) -> DatasetReport:
@@ -67,8 +80,15 @@ def _inspect(config: RunConfig, samples: int, table: TablePreview | None) -> Dat
         thumbnails=images,
         place_counts=_count_pixels(images, len(source.classes)) if images and source.target == "mask" else (),
         table=table,
+        class_choices=mark_kept(config.dataset, list_choices(config.dataset, source)),
     )
     return preview_text(report, source, train) if isinstance(source, Text) else report
+
+
+def mark_kept(dataset: DatasetSection, choices: ClassCounts) -> tuple[ClassChoice, ...]:
+    """All classes that there are, and which of them ``dataset`` keeps."""
+    wanted = chosen_classes(dataset)
+    return tuple(ClassChoice(name=name, samples=count, kept=not wanted or name in wanted) for name, count in choices)
 
 
 def input_facts(config: RunConfig) -> DataFacts:

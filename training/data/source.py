@@ -25,6 +25,8 @@ Reading = Literal["memory", "cache", "files"]
 Batch = Tensor | tuple[Tensor, Tensor]
 """Samples as ``Source.read`` gives them, and their targets where they come with them."""
 ReportProgress = Callable[[str, float | None], None]
+ClassCounts = tuple[tuple[str, int], ...]
+"""Classes, each with the number of its samples."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -66,6 +68,8 @@ class Source:
     """Sentences for the person about how the data is used."""
     fingerprint: str
     """SHA-256 of the content: the same data has the same, changed data another. "" if the files were not checked."""
+    class_choices: ClassCounts = ()
+    """All classes that the data has, with the number of samples of each, where ``dataset.classes`` left some out of ``classes``."""
     supply: str = ""
     """How the samples were come by, a clause for the person; "" when there is nothing to say."""
 

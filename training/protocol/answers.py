@@ -69,6 +69,14 @@ class Sample(Answer):
     name: str = ""
 
 
+class ClassChoice(Answer):
+    """A class of the data: how many samples it has in all parts together, and whether ``dataset.classes`` keeps it."""
+
+    name: str
+    samples: int
+    kept: bool
+
+
 class TextWindow(Answer):
     name: str
     tokens: tuple[str, ...]
@@ -111,7 +119,8 @@ class Preview(Answer):
 
 
 class DatasetReport(Preview):
-    """What ``training.data.inspect`` finds; of a table whose columns cannot play their roles, ``table`` alone."""
+    """What ``training.data.inspect`` finds; of a table whose columns cannot play their roles, ``table`` alone; where classes cannot
+    be kept as asked, ``class_choices``, too."""
 
     layout: str = ""
     target: Target = "class"
@@ -132,6 +141,8 @@ class DatasetReport(Preview):
     token_counts: dict[str, int] = {}
     frequent: tuple[TokenShare, ...] = ()
     table: TablePreview | None = None
+    class_choices: tuple[ClassChoice, ...] = ()
+    """All classes of the data, where ``dataset.classes`` may choose among them; also while that is refused."""
 
 
 class Layer(Answer):

@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from training.config import RunConfig
+from training.config.sections.data.classes import chosen_classes
 from training.config.sections.data.dataset import IdxDataset, ImageFolderDataset, ShapesDataset
+from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.images import IMAGE_FOLDERS, MASK_FOLDERS, ImageTableDataset, SegmentationDataset
 from training.config.sections.data.npz import NpzDataset, NpzImagesDataset
 from training.config.sections.data.tables import RankingDataset, TableDataset
@@ -84,6 +86,7 @@ def describe_data(config: RunConfig, beside: str) -> DataText:
     dataset, known = config.dataset, isinstance(config.model, NamedWeights) and bool(config.model.pretrained)
     known = known and getattr(config.model, "normalise", "data") == "weights"
     drawn = code(beside)
+    _require_all_classes(dataset)
     arrays = partial(
         DataText,
         template="arrays",
@@ -119,6 +122,13 @@ def describe_data(config: RunConfig, beside: str) -> DataText:
     raise InputError(
         f"dataset.kind: the short script does not read {dataset.kind} by itself; export --to script instead."
     )
+
+
+def _require_all_classes(dataset: DatasetSection) -> None:
+    if chosen_classes(dataset):
+        raise InputError(
+            "dataset.classes: the short script reads all classes; empty it, or export --to script instead."
+        )
 
 
 def _npz(config: RunConfig, dataset: NpzDataset) -> DataText:

@@ -255,7 +255,7 @@ def in_words(before: Settings, made: Settings) -> str:
         kind = str(made[section].get("kind", ""))
         for name, spec in specs(section, kind).items():
             old, new = before[section].get(name), made[section][name]
-            if name in before[section] and not (equal(old, new) or spec.path or spec.columns):
+            if name in before[section] and not (equal(old, new) or spec.path or spec.of_the_data):
                 changed[join_path(section, name)] = (
                     f"{spec.title} {format_value(old, spec)} → {format_value(new, spec)}"
                 )

@@ -109,7 +109,7 @@ def without_recipe(present: Settings, made: Settings, before: Settings) -> Setti
     changed = copy.deepcopy(present)
     values, left, first = changed["dataset"], made["dataset"], before["dataset"]
     for name, spec in specs("dataset", str(values["kind"])).items():
-        if name in _OF_THE_FILE or spec.columns or name not in left or not equal(values[name], left[name]):
+        if name in _OF_THE_FILE or spec.of_the_data or name not in left or not equal(values[name], left[name]):
             continue
         if name not in first or not equal(values[name], first[name]):
             values[name] = default_value(spec)
@@ -126,7 +126,7 @@ def with_edits(data: Settings, present: Settings, edited: Iterable[str]) -> Sett
             changed[section] = copy.deepcopy(old)
             continue
         known, spec = (specs(section, str(each.get("kind", ""))).get(name) for each in (old, new))
-        of_the_data = section == "dataset" and (name in _OF_THE_FILE or name == "task" or (spec and spec.columns))
+        of_the_data = section == "dataset" and (name in _OF_THE_FILE or name == "task" or (spec and spec.of_the_data))
         if known and spec and same_sort(known, spec) and not of_the_data:
             new[name] = copy.deepcopy(old[name])
     return changed
@@ -149,7 +149,7 @@ def with_kept_settings(before: Settings, present: Settings, made: Settings) -> S
     if now["kind"] != data["dataset"]["kind"]:
         data["dataset"] = carry_over("dataset", data["dataset"], str(now["kind"]))
     for name, spec in specs("dataset", str(now["kind"])).items():
-        if name in _OF_THE_FILE or spec.columns or not equal(now[name], then.get(name)):
+        if name in _OF_THE_FILE or spec.of_the_data or not equal(now[name], then.get(name)):
             data["dataset"][name] = copy.deepcopy(now[name])
     return data
 
@@ -193,7 +193,7 @@ def _dataset(before: Section, present: Section, usual: Section, made: Section, a
         value = present[name]
         if name == "task" and made[name] != "auto":
             continue
-        if name in _OF_THE_FILE or spec.columns:
+        if name in _OF_THE_FILE or spec.of_the_data:
             kept = True
         elif other_kind and name in before and equal(value, before[name]):  # carried over
             kept = alike and not equal(value, usual.get(name))

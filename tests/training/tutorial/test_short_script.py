@@ -116,6 +116,14 @@ def test_refuses_by_name_what_it_cannot_say() -> None:
         write_short_script(weights, "script.py")
 
 
+def test_refuses_to_keep_some_of_the_classes(tmp_path: Path) -> None:
+    config = tiny(
+        "dataset.kind=image_folder", f"dataset.path={tmp_path}", "dataset.classes=a, b", "model.kind=small_cnn"
+    )
+    with pytest.raises(InputError, match=r"^dataset\.classes: the short script reads all classes"):
+        write_short_script(config, "script.py")
+
+
 def _torchvision_with_weights() -> object:
     return TorchvisionModel(weights="weights.pth")
 

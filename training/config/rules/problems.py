@@ -19,6 +19,7 @@ from training.config.rules.optimizer_problems import optimizer_problems
 from training.config.rules.schedule_problems import schedule_problems
 from training.config.rules.task import task_problems
 from training.config.run import SECTIONS, RunConfig, alternatives
+from training.config.sections.data.classes import class_problems
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
 from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.own_data import OwnDataSection, own_data_problems
@@ -218,6 +219,7 @@ def _own_data_problems(config: RunConfig) -> Iterator[Problem]:
 
 
 def _dataset_problems(dataset: DatasetSection) -> Iterator[Problem]:
+    yield from class_problems(dataset)
     if isinstance(dataset, TableSection):
         yield from role_problems(dataset)
     elif isinstance(dataset, ImageTableDataset):

@@ -15,8 +15,10 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from PIL import Image
+from torch import Tensor
 
 from training.core.readers.image_reading import SYSTEM_NAME
 from training.data.source import ReportProgress
@@ -95,6 +97,8 @@ class Listing:
     notes: list[str] = field(default_factory=list)
     masks: Listing | None = None
     """The mask of each image, in the same order."""
+    whole: int = 0
+    """How many images there are with those of classes that were left out; 0: no more than in here."""
 
     def files(self) -> Files:
         """What is to be decoded."""
@@ -121,6 +125,23 @@ class Listing:
             for name in ("owners", "sizes", "modified", "changed"):
                 getattr(chosen, name).append(getattr(self, name)[row])
         return chosen
+
+    def narrow(self, rows: Iterable[int], note: str) -> Listing:
+        """Only those images, of the classes that are kept, as the ``note`` says; all else as it is."""
+        chosen = self.select(rows)
+        chosen.skipped, chosen.notes, chosen.whole = self.skipped, [*self.notes, note], len(self.paths)
+        return chosen
+
+    def parts(self, rows: NDArray[np.int64] | None = None) -> dict[str, Tensor]:
+        """int64 numbers of the images of each part, counted among those ``rows``; None: among all. A part without any is left
+        out."""
+        owners = np.frombuffer(self.owners, np.int32)
+        owners = owners if rows is None else owners[rows]
+        return {
+            part: torch.from_numpy(numbers)
+            for part in dict.fromkeys(part for part, _ in self.groups)
+            if len(numbers := np.flatnonzero(np.array([part == of for of, _ in self.groups])[owners]))
+        }
 
     @property
     def first_skipped(self) -> str:

@@ -68,7 +68,8 @@ class ImageCache:
         self._listing = listing
         self._identities = np.zeros((0, 2), np.uint64)
         self._glancing: Rows | None = None
-        self._most = 2 * len(listing.paths) + _SPARE  # rows; beyond, it holds more that is gone than what is there
+        there = max(listing.whole, len(listing.paths))  # other runs may want the classes that this one leaves out
+        self._most = 2 * there + _SPARE  # rows; beyond, it holds more that is gone than what is there
         self._most_records = 2 * self._most
         self._place: Place | None = None
         self._records = np.zeros(0, RECORD)

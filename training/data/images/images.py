@@ -52,12 +52,7 @@ class Opened:
     @cached_property
     def parts(self) -> dict[str, Tensor]:
         """The numbers of the good images of each part; a part without any is left out."""
-        groups, owners = self.listing.groups, self.owners
-        return {
-            part: torch.from_numpy(rows)
-            for part in dict.fromkeys(part for part, _ in groups)
-            if len(rows := np.flatnonzero(np.array([part == of for of, _ in groups])[owners]))
-        }
+        return self.listing.parts(self.good)
 
 
 def open_images(listing: Listing, form: Form, opening: Opening) -> Opened:

@@ -24,7 +24,9 @@ def open_idx(dataset: IdxDataset, opening: Opening) -> Packed:
     if not folder.is_dir():
         raise InputError(f"dataset.path: {folder} is not a folder.", "Choose the folder that holds the idx files.")
     opening.report_progress(f"reading {folder.name}", None)
-    return open_idx_folder(folder)
+    source = open_idx_folder(folder)
+    source.keep_classes(dataset)
+    return source
 
 
 def open_idx_folder(folder: Path, prefixes: tuple[tuple[str, str], ...] = MNIST_FILES) -> Packed:

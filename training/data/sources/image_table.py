@@ -15,6 +15,7 @@ from torch import Tensor
 from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import MISSING_MARKS
 from training.core.readers.table_reading import group_numbers
+from training.data.class_choice import choose_classes, require_class_target
 from training.data.images.folder import Listing, image_suffixes, look_up
 from training.data.images.images import Images, Opened, choose_form, digest_labels, open_images
 from training.data.moments import Moments
@@ -91,6 +92,15 @@ def open_image_table(dataset: ImageTableDataset, opening: Opening) -> ImageTable
         )
     frame = frame[rows]
     labels = _labels(frame, rows, targets, dataset)
+    require_class_target(dataset, labels.target)
+    choice = None
+    if labels.target == "class" and "train" in (parts := listing.parts()):
+        choice = choose_classes(dataset, labels.names, labels.targets, parts)
+    if choice is not None:
+        listing = listing.narrow(choice.samples.tolist(), choice.note)
+        frame, rows = frame[choice.samples.numpy()], rows[choice.samples.numpy()]
+        groups = None if labels.groups is None else labels.groups[choice.samples]
+        labels = replace(labels, names=choice.names, targets=choice.targets, groups=groups)
     if dataset.time_column:
         labels = replace(labels, moments=order_rows(frame.get_column(dataset.time_column), torch.from_numpy(rows)))
     if not dataset.targets:
@@ -98,7 +108,10 @@ def open_image_table(dataset: ImageTableDataset, opening: Opening) -> ImageTable
     opened = open_images(listing, choose_form(listing, dataset.image_size, dataset.color), opening)
     if "train" not in opened.parts:
         raise InputError(f"{escape_unprintable(str(path), 300)}: no image to train on can be read.", _ADVICE)
-    return ImageTable(opened, labels)
+    source = ImageTable(opened, labels)
+    if choice is not None:
+        source.class_choices = choice.choices
+    return source
 
 
 def find_image_roles(frame: pl.DataFrame, dataset: ImageTableDataset) -> tuple[str, tuple[str, ...]]:

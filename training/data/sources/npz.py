@@ -15,6 +15,7 @@ from torch import Tensor
 
 from training.config.sections.data.npz import NpzDataset, NpzImagesDataset
 from training.data.arrays.npz_file import NpzFile
+from training.data.class_choice import choose_classes, require_class_target
 from training.data.source import Opening, Source, gather_rows, number_parts
 from training.data.tables.targets import require_trained_classes
 from training.errors import InputError
@@ -49,6 +50,8 @@ class Arrays(Source):
     inputs: list[NDArray[Any]]
     masks: list[NDArray[Any]]
     highest: Tensor
+    kept: NDArray[np.int64] | None = None
+    """The rows of the samples, where some classes are left out; None: all."""
 
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
@@ -65,10 +68,14 @@ class Arrays(Source):
 
     def read(self, indices: Tensor) -> Tensor:
         """float32 (n, F), or uint8 (n, H, W, C), with the mask as one channel more."""
-        samples = gather_rows(self.inputs, indices.numpy())
+        rows = indices.numpy() if self.kept is None else self.kept[indices.numpy()]
+        samples = gather_rows(self.inputs, rows)
         if self.masks:
-            samples = np.concatenate([samples, gather_rows(self.masks, indices.numpy())[..., None]], axis=-1)
+            samples = np.concatenate([samples, gather_rows(self.masks, rows)[..., None]], axis=-1)
         return torch.from_numpy(samples if self.layout == "image" else _float32(samples))
+
+    def name(self, index: int) -> str:
+        return super().name(index if self.kept is None else int(self.kept[index]))
 
 
 def open_npz(dataset: NpzDataset, opening: Opening) -> Arrays:
@@ -80,7 +87,7 @@ def open_npz(dataset: NpzDataset, opening: Opening) -> Arrays:
                 f"dataset.inputs: holds {inputs.dtype} and has the shape {_words(inputs)}; rows of numbers (N, F) are needed."
             )
         parts[number] = part._replace(inputs=inputs.reshape(len(inputs), -1))
-    return _arrays(dataset.task, parts, file, opening)
+    return _arrays(dataset, parts, file, opening)
 
 
 def open_npz_images(dataset: NpzImagesDataset, opening: Opening) -> Arrays:
@@ -91,7 +98,7 @@ def open_npz_images(dataset: NpzImagesDataset, opening: Opening) -> Arrays:
                 f"dataset.inputs: holds {part.inputs.dtype}, but images are whole numbers from 0 to 255; save them as uint8."
             )
         parts[number] = part._replace(inputs=_channels_last(part.inputs))
-    return _arrays(dataset.task, parts, file, opening)
+    return _arrays(dataset, parts, file, opening)
 
 
 def open_parts(dataset: NpzDataset | NpzImagesDataset, opening: Opening) -> tuple[Path, Parts]:
@@ -143,9 +150,9 @@ def _channels_last(images: NDArray[Any]) -> NDArray[Any]:
     )
 
 
-def _arrays(task: str, parts: Parts, path: Path, opening: Opening) -> Arrays:
+def _arrays(dataset: NpzDataset | NpzImagesDataset, parts: Parts, path: Path, opening: Opening) -> Arrays:
     joined = [part.targets for part in parts]
-    target = _target(task, joined, parts[0].inputs.shape[1:3] if parts[0].inputs.ndim == 4 else None)
+    target = _target(dataset.task, joined, parts[0].inputs.shape[1:3] if parts[0].inputs.ndim == 4 else None)
     notes = [f"read {', '.join(f'{len(part.inputs):,} of part {part.name}' for part in parts)} in {path.name}"]
     highest = torch.zeros(0, dtype=torch.int64)
     if target == "mask":
@@ -154,6 +161,12 @@ def _arrays(task: str, parts: Parts, path: Path, opening: Opening) -> Arrays:
         targets = torch.empty(len(highest), 0)
     else:
         names, targets = _values(parts, target)
+    require_class_target(dataset, target)
+    numbers = number_parts({part.name: len(part.inputs) for part in parts})
+    choice = choose_classes(dataset, names, targets, numbers) if target == "class" else None
+    if choice is not None:
+        names, targets, numbers = choice.names, choice.targets, choice.parts
+        notes.append(choice.note)
     digest, gaps = "", False
     if opening.check:
         gapped = [_has_gaps(part) for part in parts]  # a list: every part is looked through
@@ -171,12 +184,14 @@ def _arrays(task: str, parts: Parts, path: Path, opening: Opening) -> Arrays:
         shape=shape if len(shape) == 1 else (shape[2], *shape[:2]),
         targets=targets,
         gaps=gaps,
-        parts=number_parts({part.name: len(part.inputs) for part in parts}),
+        parts=numbers,
         notes=tuple(notes),
-        fingerprint=digest,
+        fingerprint=digest if choice is None else choice.digest(digest),
+        class_choices=() if choice is None else choice.choices,
         inputs=inputs,
         masks=joined if target == "mask" else [],
         highest=highest,
+        kept=None if choice is None else choice.samples.numpy(),
     )
 
 

@@ -13,6 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.config.sections.data.dataset_section import DatasetSection
+from training.data.class_choice import choose_classes
 from training.data.source import Source, number_parts
 from training.errors import InputError, TrainingError
 
@@ -71,6 +73,19 @@ class Packed(Source):
         )
         self._read, self._place, self._digest = read, place, content.digest
         self._pixels: NDArray[np.uint8] | None = content.pixels
+        self._kept: NDArray[np.int64] | None = None
+
+    def keep_classes(self, dataset: DatasetSection) -> None:
+        """Leave out the samples of all classes but those that ``dataset`` names, if any. Raises InputError."""
+        choice = choose_classes(dataset, self.classes, self.targets, self.parts)
+        if choice is None:
+            return
+        self.classes, self.targets, self.parts = choice.names, choice.targets, choice.parts
+        self.class_choices, self.notes = choice.choices, (*self.notes, choice.note)
+        self.fingerprint = choice.digest(self.fingerprint)
+        self._kept = choice.samples.numpy()
+        if self._pixels is not None:
+            self._pixels = self._pixels[self._kept]
 
     def read(self, indices: Tensor) -> Tensor:
         """uint8 (n, H, W, C). Raises TrainingError where the files are not what they were."""
@@ -81,8 +96,11 @@ class Packed(Source):
                 raise self._explain_change() from error
             if content.digest != self._digest:
                 raise self._explain_change()
-            self._pixels = content.pixels
+            self._pixels = content.pixels if self._kept is None else content.pixels[self._kept]
         return torch.from_numpy(np.ascontiguousarray(self._pixels[indices.numpy()]))
+
+    def name(self, index: int) -> str:
+        return super().name(index if self._kept is None else int(self._kept[index]))
 
     def _explain_change(self) -> TrainingError:
         return TrainingError(f"{self._place} was good when the run began, but has changed.", _AGAIN)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from training.config.sections.data.tables import TableDataset, TableSection
 from training.core.readers.table_reading import group_numbers
+from training.data.class_choice import choose_classes, require_class_target
 from training.data.source import Opening, Source
 from training.data.tables.columns import (
     dense_codes,
@@ -79,7 +80,14 @@ def open_table(dataset: TableDataset, opening: Opening) -> Table:
     target: Target = "tasks" if several else target_kind(frame, roles.targets, dataset.task)
     frame, rows, more = without_gaps(frame, roles.targets)
     names, targets, classes = _targets(frame, roles.targets, target, dataset.numeric_targets)
-    parts = read_parts(frame.get_column(dataset.split_column)) if dataset.split_column else None
+    parts = read_parts(frame.get_column(dataset.split_column)) if dataset.split_column else {}
+    parts = parts or {"train": torch.arange(len(rows))}
+    require_class_target(dataset, target)
+    choice = choose_classes(dataset, names, targets, parts) if target == "class" else None
+    if choice is not None:
+        frame, rows = frame[choice.samples.numpy()], rows[choice.samples]
+        names, targets, parts, fingerprint = choice.names, choice.targets, choice.parts, choice.digest(fingerprint)
+        more.append(choice.note)
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
     moments = order_rows(frame.get_column(dataset.time_column), rows) if dataset.time_column else None
     columns = dict(zip(frame.columns, frame.get_columns(), strict=True))
@@ -91,7 +99,8 @@ def open_table(dataset: TableDataset, opening: Opening) -> Table:
         target_classes=classes,
         targets=targets,
         rows=rows,
-        parts=parts or {"train": torch.arange(len(rows))},
+        parts=parts,
+        class_choices=choice.choices if choice is not None else (),
         groups=groups,
         moments=moments,
         notes=(*notes, *roles.notes, *more),

@@ -9,8 +9,9 @@ import torch
 
 from training.config.sections.data.dataset import ImageFolderDataset
 from training.config.sections.data.torchvision_sets import TorchvisionDataset, TorchvisionSegmentationDataset
+from training.data.class_choice import choose_classes
 from training.data.images.folder import Listing, look_up
-from training.data.images.images import Images, Opened, choose_form, digest_labels, open_images
+from training.data.images.images import Images, choose_form, digest_labels, open_images
 from training.data.images.masks import UNKNOWN, MaskForm
 from training.data.source import Opening, Source
 from training.data.sources.idx import IDX_FORMS, MNIST_FILES, find_idx, open_idx_folder
@@ -40,10 +41,12 @@ def open_torchvision_set(dataset: TorchvisionDataset, opening: Opening) -> Sourc
     if known.form == "faces":
         return _open_faces(dataset, place, opening)
     if known.form == "list":
-        return _open_listed(LISTS[dataset.name](place, dataset), place, dataset.image_size, opening)
+        return _open_listed(LISTS[dataset.name](place, dataset), place, dataset, opening)
     opening.report_progress(f"reading {dataset.name}", None)
     folder = place / known.files[0].makes
-    return Packed(READERS[dataset.name], folder, known.classes or read_cifar100_names(folder), opening.check)
+    packed = Packed(READERS[dataset.name], folder, known.classes or read_cifar100_names(folder), opening.check)
+    packed.keep_classes(dataset)
+    return packed
 
 
 def _open_idx(dataset: TorchvisionDataset, known: KnownSet, opening: Opening) -> Packed:
@@ -65,6 +68,7 @@ def _open_idx(dataset: TorchvisionDataset, known: KnownSet, opening: Opening) ->
         source.classes = classes
     if emnist:
         source.notes += ("the letters lie on their side, as in torchvision",)
+    source.keep_classes(dataset)
     return source
 
 
@@ -93,12 +97,9 @@ def idx_folder(root: Path, known: KnownSet, prefix: str) -> Path | None:
 
 def _open_folder(dataset: TorchvisionDataset, known: KnownSet, place: Path, opening: Opening) -> Images:
     folder = place / known.files[0].makes
-    settings = {"path": str(folder), "image_size": dataset.image_size, "validation": dataset.validation}
-    source = open_image_folder(ImageFolderDataset.model_validate(settings), opening)
+    taken = {name: getattr(dataset, name) for name in ("image_size", "validation", "classes")}
     classes = _imagenet() if dataset.name == "ImageNet" else known.classes
-    if len(source.classes) == len(classes):
-        source.classes = classes  # in the order of their folders
-    return source
+    return open_image_folder(ImageFolderDataset.model_validate({"path": str(folder), **taken}), opening, classes)
 
 
 def _imagenet() -> tuple[str, ...]:
@@ -112,7 +113,8 @@ def _open_faces(dataset: TorchvisionDataset, place: Path, opening: Opening) -> I
     from training.data.sources.image_table import ImageTable, Labels  # with polars, which no other set needs
 
     listed, signs = faces(place)
-    opened, rows = _open_rows(listed, place, dataset.image_size, opening)
+    listing, rows = _list_rows(listed, place, opening)
+    opened = open_images(listing, choose_form(listing, dataset.image_size), opening)
     if "train" not in opened.parts:
         raise InputError(f"{place} holds no image to train on that can be read.", AGAIN)
     return ImageTable(opened, Labels("labels", listed.classes, signs[rows], None))
@@ -121,18 +123,25 @@ def _open_faces(dataset: TorchvisionDataset, place: Path, opening: Opening) -> I
 _ADVICE = "Delete the set, and get it again."
 
 
-def _open_listed(listed: Listed, place: Path, side: int | None, opening: Opening) -> Images:
-    """``side`` of the square that each image becomes; None as ``choose_form`` does."""
-    opened, numbers = _open_rows(listed, place, side, opening)
-    targets = torch.tensor(numbers, dtype=torch.int64)[torch.from_numpy(opened.good)]
-    source = Images(opened, listed.classes, targets, digest_labels(opened, targets, listed.classes))
+def _open_listed(listed: Listed, place: Path, dataset: TorchvisionDataset, opening: Opening) -> Images:
+    listing, numbers = _list_rows(listed, place, opening)
+    classes, targets, choice = listed.classes, torch.tensor(numbers, dtype=torch.int64), None
+    if "train" in (parts := listing.parts()):
+        choice = choose_classes(dataset, classes, targets, parts)
+    if choice is not None:
+        listing, classes, targets = listing.narrow(choice.samples.tolist(), choice.note), choice.names, choice.targets
+    opened = open_images(listing, choose_form(listing, dataset.image_size), opening)
+    targets = targets[torch.from_numpy(opened.good)]
+    source = Images(opened, classes, targets, digest_labels(opened, targets, classes))
+    if choice is not None:
+        source.class_choices = choice.choices
     if "train" not in source.parts or len(targets[source.parts["train"]].unique()) < 2:
         first = f" ({source.skipped[0].path}: {source.skipped[0].reason})" if source.skipped else ""
         raise InputError(f"{place} holds no images of two classes to train on{first}.", _ADVICE)
     return source
 
 
-def _open_rows(listed: Listed, place: Path, side: int | None, opening: Opening) -> tuple[Opened, list[int]]:
+def _list_rows(listed: Listed, place: Path, opening: Opening) -> tuple[Listing, list[int]]:
     """The images that are there, and the number that each has in its row."""
     opening.report_progress("listing the images", None)
     parts = list(dict.fromkeys(part for part, _, _ in listed.rows))
@@ -145,7 +154,7 @@ def _open_rows(listed: Listed, place: Path, side: int | None, opening: Opening) 
             continue
         listing.add(path, status, parts.index(part))
         numbers.append(number)
-    return open_images(listing, choose_form(listing, side), opening), numbers
+    return listing, numbers
 
 
 _TRIMAP = MaskForm((UNKNOWN, 0, 1, IGNORED_PIXEL))

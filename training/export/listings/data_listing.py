@@ -45,9 +45,13 @@ def _describe_idx(bundle: ExportBundle, dataset: IdxDataset) -> Reading:
         del parts["test"]
     names = {part: [f"{prefix}-{form}" for form in IDX_FORMS] for part, prefix in parts.items()}
     found = {part: [find_idx(Path(dataset.path), name) or Path(name) for name in pair] for part, pair in names.items()}
+    lines, settings = ["samples, classes, parts = read_idx_parts(path, FILES)"], []
+    if dataset.classes:
+        lines += ["kept, classes, parts = keep_classes(classes, CLASSES, parts)", "samples = samples[kept]"]
+        settings = [Setting("The labels of the images that are kept.", "CLASSES", [*map(int, bundle.facts.names)])]
     return Reading(
-        ["samples, classes, parts = read_idx_parts(path, FILES)"],
-        [],
+        lines,
+        settings,
         parts={part: tuple(file.name for file in pair) for part, pair in found.items()},
         unreadable=", EOFError, IndexError, RuntimeError, zlib.error",  # broken gzip, header, and length
     )

@@ -133,6 +133,7 @@ def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Reading:
         lines=[
             f"frame = {of_csv if written else 'pl.read_parquet(path)'}{spaced}",
             f"frame = {clean}(frame, {'MISSING' if written else '()'}).drop_nulls(TARGETS)",
+            *["frame = frame.filter(frame[TARGETS[0]].cast(pl.String).is_in(CLASSES))"] * bool(dataset.classes),
             f"samples = {rows}",
             f"{TRUTH[known.target]} = {truth}",
             f"parts = {parts}",

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from training.config.fields import Folder, setting
+from training.config.sections.data.classes import Classes
 from training.config.sections.data.dataset_section import ColorMode
 from training.config.sections.data.image_section import GivenSplitSection, ImageSection, ImageSize
 from training.config.sections.data.images import ImageTableDataset, SegmentationDataset
@@ -30,6 +31,7 @@ class IdxDataset(GivenSplitSection):
 
     kind: Literal["idx"] = "idx"
     path: Folder = setting(help="Folder of train-images-idx3-ubyte and so on, or .gz.")
+    classes: Classes = ()
 
 
 class ImageFolderDataset(GivenSplitSection):
@@ -39,6 +41,7 @@ class ImageFolderDataset(GivenSplitSection):
     path: Folder = setting(
         help="Folder with one subfolder per class, or with train and val (or test) folders that hold those (ImageFolder: root).",
     )
+    classes: Classes = ()
     image_size: ImageSize = None
     color: ColorMode = "rgb"
 

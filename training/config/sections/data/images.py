@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from training.config.fields import Columns, File, Folder, advanced, setting
+from training.config.sections.data.classes import Classes
 from training.config.sections.data.dataset_section import ColorMode
 from training.config.sections.data.image_section import GivenSplitSection, ImageSize, Sides
 from training.config.sections.data.tables import (
@@ -49,6 +50,7 @@ class ImageTableDataset(GivenSplitSection):
         max_length=10_000,
     )
     task: ColumnTask = "auto"
+    classes: Classes = ()
     numeric_targets: NumericTargets = ()
     label_separator: Literal["none", "space", ",", ";", "|"] = setting(
         "none",

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from training.config.fields import File, Section, setting
+from training.config.sections.data.classes import Classes
 from training.config.sections.data.dataset_section import PartsSection
 from training.config.sections.data.image_section import GivenSplitSection
 from training.config.sections.data.tables import Task
@@ -37,6 +38,7 @@ class NpzDataset(PartsSection, NpzSection):
 
     kind: Literal["npz"] = "npz"
     task: Task = setting("auto", help=f"{_TARGETS}.")
+    classes: Classes = ()
 
 
 class NpzImagesDataset(GivenSplitSection, NpzSection):
@@ -46,3 +48,4 @@ class NpzImagesDataset(GivenSplitSection, NpzSection):
     task: Literal["auto", "class", "labels", "values", "mask"] = setting(
         "auto", "Task", f"{_TARGETS}, and as many numbers as pixels are a mask of class numbers, 255 being no class."
     )
+    classes: Classes = ()

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from training.config.fields import Columns, File, Names, Section, advanced, setting
+from training.config.sections.data.classes import Classes
 from training.config.sections.data.dataset_section import PartsSection
 from training.errors import Problem
 from training.system.untrusted import escape_unprintable
@@ -141,6 +142,7 @@ class TableDataset(PartsSection, TableSection):
 
     kind: Literal["table"] = "table"
     task: ColumnTask = "auto"
+    classes: Classes = ()
     numeric_targets: NumericTargets = ()
     group_column: GroupColumn = None
     time_column: TimeColumn = None

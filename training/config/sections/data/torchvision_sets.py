@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from training.config.fields import advanced, setting
+from training.config.sections.data.classes import Classes
 from training.config.sections.data.image_section import GivenSplitSection, ImageSize, Sides
 from training.facts import Target
 
@@ -45,6 +46,7 @@ class TorchvisionDataset(KnownSetSection):
         "multi-label task. The others say what they show, in photographs. ImageNet, CelebA, StanfordCars, FER2013 and LFWPeople you "
         "download yourself; Check says from where.",
     )  # fmt: skip
+    classes: Classes = ()
     image_size: ImageSize = advanced(
         None,
         help="Photographs are resized and center-cropped to this square; small images keep their size. Empty: automatic.",
