@@ -208,12 +208,22 @@ class Console:
 
     def _describe_data(self, report: DataReport) -> None:
         parts = ", ".join(f"{count:,} {name}" for name, count in report.samples.items())
-        self._line(f"data: {parts}; {report.class_count:,} classes; {report.batches.reason}")
+        self._line("; ".join([f"data: {parts}", *_count_targets(report), report.batches.reason]))
         for note in report.notes:
             self._line(f"note: {note}")
 
     def _line(self, text: str) -> None:
         self._live.print([text])
+
+
+def _count_targets(report: DataReport) -> list[str]:
+    """How many classes, labels or other targets there are, in the word for them."""
+    count = report.class_count
+    if report.target in ("class", "mask"):
+        return ["1 class" if count == 1 else f"{count:,} classes"]
+    if report.target == "tokens":
+        return [f"a vocabulary of {count:,}"]
+    return [] if report.target == "ranks" else [pluralize(count, "label" if report.target == "labels" else "target")]
 
 
 def _format_progress(progress: Progress, row: Any) -> list[Part]:

@@ -41,6 +41,33 @@ def test_each_epoch_is_one_plain_line_with_its_rate_and_the_share_of_clipped_ste
     assert "clipped" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("sections", "written", "told"),
+    [
+        (
+            '[dataset]\nkind = "table"\n[model]\nkind = "tabular"\nhidden = [4]\n[objective]\nkind = "regression"',
+            "a,b\n1.5,2.25\n3,1.75\n",
+            "; 1 target; ",
+        ),
+        ('[dataset]\nkind = "table"\n[model]\nkind = "tabular"\nhidden = [4]', "a,b\n1.5,x\n3,y\n", "; 2 classes; "),
+        (
+            '[dataset]\nkind = "text"\ncontext = 8\n[model]\nkind = "gpt"\nlayers = 1\nheads = 1\nwidth = 8',
+            "to be or not to be\n",
+            "; a vocabulary of 9; ",
+        ),
+    ],
+)
+def test_the_data_are_told_in_the_words_of_their_target(
+    tmp_path: Path, capsys: Captured, sections: str, written: str, told: str
+) -> None:
+    head, *rows = written.splitlines(keepends=True)
+    (tmp_path / "data.csv").write_text(head + "".join(rows) * 30 if rows else head * 30)
+    config = tmp_path / "told.toml"
+    config.write_text(sections.replace("kind", 'path = "data.csv"\nkind', 1) + "\n[loop]\nmax_steps = 1\n")
+    assert main(["run", str(config)]) == 0
+    assert told in next(line for line in capsys.readouterr().err.splitlines() if line.startswith("data: "))
+
+
 def test_show_tells_how_many_steps_were_clipped(config: Path, capsys: Captured) -> None:
     assert main(["run", str(config), "--set", "loop.clip_norm=0.3", "--json"]) == 0
     run = json_line(capsys)
