@@ -104,7 +104,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--data", metavar="FOLDER", help=data)
     option("--out", metavar="FOLDER", help="where the report is written (by default laboratory in the workspace)")
     share = (
-        "train on this part of the data; the seven runs on 0.06 of MNIST stay under ten minutes on two cores that have "
+        "train on this part of the data; the seven runs on 0.1 of MNIST stay under ten minutes on two cores that have "
         "instructions for BF16"
     )
     option("--share", type=float, default=1.0, metavar="PART", help=share)

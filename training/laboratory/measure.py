@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.config import RunConfig
-from training.config.sections.schedule import OneCycle
-from training.core.durations import count_duration
 from training.errors import pluralize
 from training.events import (
     REACHED,
@@ -50,6 +48,8 @@ class Figures:
     train_loss: float  # mean over the last epoch
     val_loss: float
     val_accuracy: float
+    validation_samples: int
+    commonest_class: float  # its share of them, and so the accuracy of always naming it
     best_val_accuracy: float
     test_accuracy: float
     epoch_accuracies: tuple[float, ...]
@@ -60,7 +60,7 @@ class Figures:
     checkpoint_mb: float
     saved_steps: tuple[int, ...]
     resumed_at: tuple[int, ...]
-    steady_from: int  # the first step in steady state: where the rate has passed its top
+    steady_from: int  # the first step in steady state, which is the last epoch
     clip_norm: float
     clipped: float  # share of all steps whose gradient was longer than the limit
     clipped_steady: float
@@ -69,6 +69,12 @@ class Figures:
     def ended_early(self) -> bool:
         """Whether early stopping ended it, or a metric that reached its threshold: fewer steps are right then."""
         return self.status == "completed" and self.reason.startswith((STOPPED_EARLY, REACHED))
+
+    @property
+    def learned(self) -> bool:
+        """Whether the final accuracy is above that of always naming the commonest class by more than three standard errors."""
+        error = math.sqrt(self.commonest_class * (1 - self.commonest_class) / max(self.validation_samples, 1))
+        return self.val_accuracy > self.commonest_class + 3 * error
 
     @property
     def as_announced(self) -> bool:
@@ -115,8 +121,10 @@ def measure(folder: RunFolder, killed_at: float | None = None) -> Measured:
     judged = [event for event in history.validations if "val/accuracy" in event.metrics]
     attempt = history.attempts[-1] if history.attempts else None
     samples = history.data.report.samples["train"] if history.data else 0
+    classes = history.data.report.counts.get("validation", ()) if history.data else ()
     epoch_seconds = _epoch_seconds(events)
-    steady = steady_from(config, rows["lr"], attempt)
+    epoch_steps = tuple(np.diff([0, *(event.step for event in history.epochs)]).tolist())
+    steady = sum(epoch_steps[:-1]) + 1
     limit = config.loop.clip_norm or 0.0
     figures = Figures(
         run=folder.id,
@@ -130,11 +138,13 @@ def measure(folder: RunFolder, killed_at: float | None = None) -> Measured:
         steps=len(rows),
         announced_steps=history.attempts[0].total_steps if history.attempts else 0,
         steps_per_epoch=attempt.steps_per_epoch if attempt else 0,
-        epoch_steps=tuple(np.diff([0, *(event.step for event in history.epochs)]).tolist()),
+        epoch_steps=epoch_steps,
         training_samples=samples,
         train_loss=history.epochs[-1].metrics.get("train/loss", math.nan) if history.epochs else math.nan,
         val_loss=last.get("val/loss", math.nan),
         val_accuracy=last.get("val/accuracy", math.nan),
+        validation_samples=sum(classes),
+        commonest_class=max(classes) / sum(classes) if sum(classes) else math.nan,
         best_val_accuracy=max((event.metrics["val/accuracy"] for event in judged), default=math.nan),
         test_accuracy=last.get("test/accuracy", math.nan),
         epoch_accuracies=tuple(event.metrics["val/accuracy"] for event in judged),
@@ -148,18 +158,9 @@ def measure(folder: RunFolder, killed_at: float | None = None) -> Measured:
         steady_from=steady,
         clip_norm=limit,
         clipped=_share_over(rows["grad_norm"], limit),
-        clipped_steady=_share_over(rows["grad_norm"][max(steady - 1, 0) :], limit),
+        clipped_steady=_share_over(rows["grad_norm"][steady - 1 :], limit),
     )
     return Measured(folder, config, figures, rows, checkpoints)
-
-
-def steady_from(config: RunConfig, rates: NDArray[np.float64], attempt: AttemptStarted | None) -> int:
-    """The first step (from 1) in steady state: after the warm-up, that is once the rate has passed its top."""
-    if isinstance(config.schedule, OneCycle):
-        return int(np.argmax(rates)) + 2 if len(rates) else 1
-    if attempt is None:
-        return 1
-    return count_duration(config.schedule.warmup, attempt.total_steps, attempt.steps_per_epoch) + 1
 
 
 def _share_over(norms: NDArray[np.float32], limit: float) -> float:

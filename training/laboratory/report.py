@@ -186,7 +186,7 @@ def _norms(clip: Measured | None) -> Drawing | None:
         return None
     norms, steady = clip.rows["grad_norm"].astype(np.float64), clip.figures.steady_from - 1
     limit = clip.figures.clip_norm
-    groups = [("While the rate rises", norms[:steady]), ("In steady state", norms[steady:])]
+    groups = [("Before", norms[:steady]), ("Last epoch", norms[steady:])]
     return histogram("Gradient norm before clipping", "Norm", groups, limit, f"limit {limit:g}")
 
 

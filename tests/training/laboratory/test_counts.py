@@ -62,6 +62,7 @@ def test_a_sample_left_over_is_no_missed_step(
     assert cut.as_announced  # by loop.max_steps
     assert not replace(cut, epoch_steps=(10, 5)).as_announced
     stopped = "early stopping: val/accuracy has not improved for 2 validations"
+    before = measure(RunFolder(Path(steps["clip"]["figures"]["folder"])))
     early = replace(mine.figures, steps=30, epoch_steps=(15, 15), epoch_seconds=(1.0, 1.0), reason=stopped)
     assert early.as_announced
     assert not replace(early, epoch_steps=(15,)).as_announced
@@ -70,28 +71,13 @@ def test_a_sample_left_over_is_no_missed_step(
         early.counts == f"Announced: 45 steps, 15 an epoch; made: 30 steps in 2 whole epochs, ended early ({stopped})."
     )
     before = measure(RunFolder(Path(steps["clip"]["figures"]["folder"])))
-    for key in ("baseline", "accumulation"):
-        verdict = judge(key, {key: replace(mine, figures=early), "clip": before}, {})
-        assert verdict.met
-        assert verdict.found.endswith(f" The run ended early at step 30 ({stopped}).")
+    verdict = judge("accumulation", {"accumulation": replace(mine, figures=early), "clip": before}, {})
+    assert verdict.met
+    assert verdict.found.endswith(f" The run ended early at step 30 ({stopped}).")
     rough = replace(before.figures, clipped_steady=0.47)
     assert "a larger share of the data" in judge("clip", {"clip": replace(before, figures=rough)}, {}).found
-    assert (
-        "a larger share"
-        not in judge(
-            "clip",
-            {
-                "clip": replace(
-                    before, figures=replace(rough, steps=2000, announced_steps=2000, epoch_steps=(15,) * 133)
-                )
-            },
-            {},
-        ).found
-    )
-    assert (
-        "None of the 45 steps came after the rate's top."
-        in judge("clip", {"clip": replace(before, figures=replace(rough, steady_from=46))}, {}).found
-    )
+    long = replace(rough, steps=2000, announced_steps=2000, epoch_steps=(15,) * 133)
+    assert "a larger share" not in judge("clip", {"clip": replace(before, figures=long)}, {}).found
     wrong = replace(mine, figures=replace(mine.figures, announced_steps=48))
     verdict = judge("accumulation", {"accumulation": wrong}, {})
     assert not verdict.met
