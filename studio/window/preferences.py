@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QStackedWidget, QTabBar, QWidget
 
 from studio.services.app_settings import TEXT_SIZES
 from studio.state.context import AppContext
 from studio.theme import SPACING
-from studio.widgets import Card, PathEdit, Segmented, Switch, label, vbox
+from studio.widgets import STRETCH, Card, PathEdit, Segmented, Switch, in_widget, label, scroll_area, vbox
+from studio.window.trackers import TrackerForms
+from training.errors import InputError
 
-_WIDTH = 560
+_WIDTH = 600
+_FRAME = 140  # pixels of height for tabs and buttons
 
 
 class PreferencesDialog(QDialog):
-    """Appearance, engine, folders. Taken over when Save is pressed; another size of the text can be seen at once."""
+    """Appearance, engine, folders; trackers. Taken over when Save is pressed; another size of the text can be seen at once."""
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,6 +52,7 @@ class PreferencesDialog(QDialog):
         self.workspace.set_placeholder(str(context.workspace))
         self.workspace.line_edit.setAccessibleName("Workspace")
         self.workspace.set_path(settings.workspace)
+        self.trackers = TrackerForms(context)
         self.problem = label("", "problem", wrap=True)
         self.problem.hide()
         self._lay_out()
@@ -85,8 +89,18 @@ class PreferencesDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
         buttons.accepted.connect(self._on_accepted)
         buttons.rejected.connect(self.reject)
-        column = vbox(look, engine, folders, self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
-        self.resize(_WIDTH, column.totalHeightForWidth(_WIDTH))  # a window's own hint knows nothing of wrapped lines
+        general = in_widget(vbox(look, engine, folders, STRETCH, spacing=SPACING.m))
+        stack, tabs = QStackedWidget(), QTabBar()
+        for title, area in (("General", general), ("Trackers", self.trackers)):
+            tabs.addTab(title)
+            stack.addWidget(scroll_area(area))
+        tabs.currentChanged.connect(stack.setCurrentIndex)
+        self.tabs = tabs
+        vbox(tabs, (stack, 1), self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
+        self.finished.connect(self.trackers.give_up)
+        # A window's own hint knows nothing of wrapped lines, and a scroll area's nothing of its content.
+        room = self.screen().availableGeometry().height() - 2 * SPACING.xl
+        self.resize(_WIDTH, min(general.heightForWidth(_WIDTH - 2 * SPACING.l) + _FRAME, room))
 
     def reject(self) -> None:
         """Leave all as it was, the size of the text included, which was shown at once."""
@@ -101,6 +115,12 @@ class PreferencesDialog(QDialog):
             problem = f"There is no file {python}. Choose the python program of an environment, or leave this empty."
         elif workspace and Path(workspace).expanduser().is_file():
             problem = f"{workspace} is a file. Choose a folder for the runs."
+        else:
+            try:
+                self.trackers.save()
+            except InputError as error:
+                problem = str(error)
+                self.tabs.setCurrentIndex(1)
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
         if problem:

@@ -143,7 +143,15 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--to", action="append", default=[], choices=TRACKERS, help="by default those of trackers.toml")
     option("--status", action="store_true", help="tell what each tracker has and what waits, and send nothing")
     option("--test", choices=TRACKERS, help="send nothing, and ask this tracker whether it is there and takes the key")
+    option("--settings", choices=("-",), help=argparse.SUPPRESS)  # with --test: JSON on stdin instead of trackers.toml
     option("--follow", action="store_true", help=argparse.SUPPRESS)  # how a run begins it
+
+    told = "tell which keys of servers are known, or keep one in the system's keyring: it is asked for, or read from a pipe"
+    option = add("key", "cli.keys:manage_keys", told, "--json")
+    option(
+        "name", metavar="NAME", nargs="?", help="as the environment calls it: WANDB_API_KEY, MLFLOW_TRACKING_TOKEN ..."
+    )
+    option("--remove", action="store_true", help="take it out of the keyring")
 
     add("schema", "cli.records:print_schema", "print the JSON Schema of configurations")
     add("serve", "serve:serve_standard_streams", "")  # the window's engine process; not for people

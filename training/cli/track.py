@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import sys
 
 from training.cli.options import workspace_of
 from training.errors import InputError, TrainingError
@@ -11,7 +13,7 @@ from training.sidecars.process import run_sidecar
 from training.streams import print_json, say, write_out
 from training.system.untrusted import escape_unprintable
 from training.tracking.connection import try_connection
-from training.tracking.settings import Name, load_tracker_settings
+from training.tracking.settings import Name, load_tracker_settings, parse_tracker_settings
 from training.tracking.sidecar import track
 from training.tracking.status import describe_trackers, record_trackers
 
@@ -21,7 +23,7 @@ def track_run(arguments: argparse.Namespace) -> int:
     if (arguments.run is None) != (arguments.test is not None):
         raise InputError("Name a run to send, or with --test a tracker to ask; see python -m training track --help.")
     if arguments.test is not None:
-        return _test(arguments.test, arguments.json)
+        return _test(arguments.test, arguments.settings == "-", arguments.json)
     folder, follow, code = find_run(arguments.run, workspace_of(arguments)), arguments.follow, 0
     if not arguments.status:
         code = run_sidecar(
@@ -38,9 +40,11 @@ def track_run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _test(tracker: Name, as_json: bool) -> int:
+def _test(tracker: Name, from_pipe: bool, as_json: bool) -> int:
+    """``from_pipe``: as a form says it that is not saved yet."""
     try:
-        told, works = try_connection(tracker, load_tracker_settings()), True
+        said = parse_tracker_settings(json.load(sys.stdin)) if from_pipe else load_tracker_settings()
+        told, works = try_connection(tracker, said), True
     except TrainingError as error:
         told, works = str(error), False
     say(told)

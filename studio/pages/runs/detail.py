@@ -17,6 +17,7 @@ from studio.panels.charts.chart_menu import ChartMenu
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.config_view import ConfigView
+from studio.panels.deliveries import DeliveryLines
 from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
 from studio.panels.layers_card import LayersCard
@@ -81,6 +82,7 @@ class RunDetail(QWidget):
         self._what = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._what, "help")
         self._facts = label("", "help", wrap=True)
+        self.deliveries = DeliveryLines(context)
         self.watch = button("Watch", "eye", tooltip="Show this run on the Train page")
         self.open = icon_button("folder", "Open the run's folder")
         self.delete = icon_button("trash", "Move this run to the trash")
@@ -116,6 +118,7 @@ class RunDetail(QWidget):
         self.outcome.show_outcome(state, _final(record, state), config=proposed_for, way=way_on(run.folder))
         done_at = record.step if state is RunState.COMPLETED else None
         self.checkpoints.set_run(run.folder, state, done_at)
+        self.deliveries.set_run(run.folder)
         if another:
             self.curves.clear()
             self.config.show_run(run.folder)
@@ -141,7 +144,7 @@ class RunDetail(QWidget):
         ways = self.checkpoints.resume, self.watch, self.open, self.delete, self.close_button
         title = hbox((self._name, 1), self._pill, *ways)
         head = Card()
-        head.add(title, self._what, self._facts)
+        head.add(title, self._what, self._facts, self.deliveries)
         charts = Card()
         charts.add((self.curves, 1))
         charts.setMinimumHeight(400)

@@ -26,7 +26,7 @@ _TONES = {
 
 
 class RunHeader(Card):
-    """Name, state, progress, and Pause, Stop, Save, Validate; beside them ``resume``, which is there for a run that ended.
+    """Name, state, progress, and Pause, Stop, Save, Validate; beside them ``resume``, which is there for a run that ended, and ``below`` all of it.
 
     Signals:
         asked(Command): a button was pressed.
@@ -36,8 +36,9 @@ class RunHeader(Card):
     asked = Signal(object)
     settings_asked = Signal()
 
-    def __init__(self, resume: QWidget) -> None:
+    def __init__(self, resume: QWidget, below: QWidget) -> None:
         super().__init__()
+        self._below = below
         self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._name, "title")
         self._pill = StatusPill()
@@ -141,7 +142,7 @@ class RunHeader(Card):
         self._row.addLayout(words, 1)
         self._row.addLayout(self._buttons)
         what = hbox((self.what, 1), self.settings)
-        self.add(self._row, what, self._progress, self.owner)
+        self.add(self._row, what, self._progress, self.owner, self._below)
 
     def _connect(self) -> None:
         self.pause.clicked.connect(self._on_pause_clicked)

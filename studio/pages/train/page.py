@@ -23,6 +23,7 @@ from studio.panels.boundary_card import BoundaryCard
 from studio.panels.charts.chart_menu import ChartMenu
 from studio.panels.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
+from studio.panels.deliveries import DeliveryLines
 from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
@@ -64,7 +65,8 @@ class TrainPage(QWidget):
         self._context = context
         self._live = context.live
         self.checkpoints = CheckpointPanel(context)
-        self.header = RunHeader(self.checkpoints.resume)
+        self.deliveries = DeliveryLines(context)
+        self.header = RunHeader(self.checkpoints.resume, self.deliveries)
         self.numbers = NumbersRow()
         self.outcome = OutcomeBanner()
         self.findings = FindingList()
@@ -171,6 +173,7 @@ class TrainPage(QWidget):
         shown = self._live.folder is not None or self._live.state is RunState.STARTING
         self._stack.setCurrentWidget(self._content if shown else self.empty)
         self.header.show_run(self._live)
+        self.deliveries.set_run(self._live.folder)
         self._show_owner()
         self.curves.set_growing(self._live.state in LIVE)
         self.checkpoints.set_run(self._live.folder, self._live.state, self._live.done_at)

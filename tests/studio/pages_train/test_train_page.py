@@ -110,7 +110,7 @@ def test_a_run_is_seen_whole_in_a_window_of_usual_size(
 
 
 def test_buttons_go_below_a_name_that_has_no_room_beside_them(qtbot: QtBot) -> None:
-    live, header = LiveRun(), RunHeader(QWidget())
+    live, header = LiveRun(), RunHeader(QWidget(), QWidget())
     qtbot.addWidget(header)
     live.expect("lab")
     header.show_run(live)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.training.commands import Captured, json_line
+from tests.training.file_keyring import use_file_keyring
 from training.cli import main
 from training.runs.folder import RunFolder
 from training.sidecars.keys import SERVICE, KeyringFault, find_source, provide_keys, store_key
@@ -23,54 +26,12 @@ pytest.importorskip("keyring")
 
 KEY = "0123456789abcdef-a-key-that-is-nobody-s-0123456789"
 
-BACKEND = '''
-"""A keyring in a file, as the system would have one."""
-import json, os
-from pathlib import Path
-from keyring.backend import KeyringBackend
-from keyring.errors import KeyringLocked
-
-
-class FileKeyring(KeyringBackend):
-    priority = 1
-
-    def _load(self):
-        path = Path(os.environ["FILE_KEYRING"])
-        if path.name == "locked":
-            raise KeyringLocked("the person said no")
-        return json.loads(path.read_text()) if path.exists() else {}
-
-    def _save(self, found):
-        Path(os.environ["FILE_KEYRING"]).write_text(json.dumps(found))
-
-    def get_password(self, service, username):
-        return self._load().get(f"{service}/{username}")
-
-    def set_password(self, service, username, password):
-        self._save(self._load() | {f"{service}/{username}": password})
-
-    def delete_password(self, service, username):
-        found = self._load()
-        del found[f"{service}/{username}"]
-        self._save(found)
-'''
-
 
 @pytest.fixture
 def vault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The file of a keyring that this process and its children use."""
-    (tmp_path / "backends").mkdir()
-    (tmp_path / "backends" / "file_keyring.py").write_text(BACKEND)
-    monkeypatch.syspath_prepend(tmp_path / "backends")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "backends"), os.environ.get("PYTHONPATH", "")]))
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "file_keyring.FileKeyring")
-    monkeypatch.setenv("FILE_KEYRING", str(tmp_path / "vault.json"))
-    for name in ("MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD", "WANDB_API_KEY"):
-        monkeypatch.setenv(name, "to be put back")
-        monkeypatch.delenv(name)
-    monkeypatch.setattr("keyring.core._keyring_backend", None)  # chosen anew
-    yield tmp_path / "vault.json"
-    sys.modules.pop("file_keyring", None)
+    with use_file_keyring(tmp_path, monkeypatch) as file:
+        yield file
 
 
 @pytest.fixture
@@ -202,3 +163,50 @@ def test_no_key_stands_in_what_weights_and_biases_s_client_writes(
         assert KEY not in done.stderr
     assert server[1], "the client asked nobody"
     assert files_with(KEY, isolated_home, config.parent) == [vault]
+
+
+def test_a_key_is_kept_told_of_and_removed_by_command_and_never_shown(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(f"{KEY}\n"))
+    assert main(["key", "WANDB_API_KEY"]) == 0
+    assert json.loads(vault.read_text()) == {f"{SERVICE}/WANDB_API_KEY": KEY}
+    monkeypatch.setenv("MLFLOW_TRACKING_TOKEN", KEY)
+    assert main(["key"]) == 0
+    told = capsys.readouterr()
+    assert re.search(r"WANDB_API_KEY +in the system's keyring\n", told.out)
+    assert re.search(r"MLFLOW_TRACKING_TOKEN +in the environment\n", told.out)
+    assert re.search(r"MLFLOW_TRACKING_PASSWORD +none\n", told.out)
+    assert KEY not in told.out + told.err
+    assert main(["key", "WANDB_API_KEY", "--remove", "--json"]) == 0
+    assert json_line(capsys) == {"WANDB_API_KEY": ""}
+    assert json.loads(vault.read_text()) == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "typed", "said"),
+    [
+        (["WANDB_KEY"], KEY, "WANDB_KEY: there is no such key; there are MLFLOW_TRACKING_TOKEN,"),
+        (["--remove"], "", "--remove: name the key to remove"),
+        (["WANDB_API_KEY"], " \n", "WANDB_API_KEY: a key is one line of letters"),
+        (["WANDB_API_KEY"], "one\ntwo\n", "WANDB_API_KEY: a key is one line of letters"),
+    ],
+)
+def test_what_is_no_key_is_refused(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured, words: list[str], typed: str, said: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    assert main(["key", *words]) == 2
+    assert said in capsys.readouterr().err
+    assert not vault.exists()
+
+
+def test_a_keyring_that_is_locked_or_missing_is_told_in_a_sentence(
+    vault: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(KEY))
+    monkeypatch.setenv("FILE_KEYRING", str(vault.with_name("locked")))
+    assert main(["key", "WANDB_API_KEY"]) == 2
+    assert "set WANDB_API_KEY in the environment instead" in capsys.readouterr().err
+    assert main(["key", "--json"]) == 0
+    assert "the person said no" in json_line(capsys)["problem"]

@@ -1,0 +1,70 @@
+"""A command of the terminal that the window has done beside it, by the engine's interpreter: what it needs is installed there."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from PySide6.QtCore import QCoreApplication, QObject, QProcess, QProcessEnvironment
+
+from studio.engine.child import engine_environment
+
+
+class Answer(NamedTuple):
+    """``code`` is the exit code, negative for a process that did not start or was killed; ``out`` and ``error`` what it printed."""
+
+    code: int
+    out: str
+    error: str
+
+
+class SideCommand(QObject):
+    """``python -m training WORDS``, begun by the constructor. ``told`` hears its ``Answer``, unless it was given up before; ``text`` is
+    its standard input."""
+
+    def __init__(
+        self, parent: QObject, python: str, words: Sequence[str], told: Callable[[Answer], object], text: str = ""
+    ) -> None:
+        super().__init__(parent)
+        self._told: Callable[[Answer], object] | None = told
+        self._process = process = QProcess(self)
+        environment = QProcessEnvironment()
+        for name, value in engine_environment(os.environ).items():
+            environment.insert(name, value)
+        process.setProcessEnvironment(environment)
+        process.setProgram(python or sys.executable)
+        process.setArguments(["-m", "training", *words])
+        process.finished.connect(self._on_finished)
+        process.errorOccurred.connect(self._on_error)
+        if application := QCoreApplication.instance():
+            application.aboutToQuit.connect(self.give_up)
+        process.start()
+        process.write(text.encode())
+        process.closeWriteChannel()
+
+    def give_up(self) -> None:
+        """Nobody wants the answer any more."""
+        self._told = None
+        if self._process.state() != QProcess.ProcessState.NotRunning:
+            self._process.kill()
+            self._process.waitForFinished(3000)
+
+    def _on_finished(self, code: int, status: QProcess.ExitStatus) -> None:
+        self._answer(code if status is QProcess.ExitStatus.NormalExit else -1)
+
+    def _on_error(self, error: QProcess.ProcessError) -> None:
+        if error is QProcess.ProcessError.FailedToStart:
+            self._answer(-1)
+
+    def _answer(self, code: int) -> None:
+        out, error = (
+            bytes(read().data()).decode("utf-8", "replace")
+            for read in (self._process.readAllStandardOutput, self._process.readAllStandardError)
+        )
+        if code < 0 and not error:
+            error = self._process.errorString()
+        told, self._told = self._told, None
+        if told is not None:
+            told(Answer(code, out, error.strip()))

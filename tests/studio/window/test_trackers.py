@@ -1,0 +1,153 @@
+"""Trackers in the preferences, and on the run's page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from studio.engine.state import RunState
+from studio.state.context import AppContext
+from studio.window.preferences import PreferencesDialog
+from tests.studio.window_driver import open_window, press, train_page
+from tests.training.file_keyring import use_file_keyring
+from training.config import RunConfig
+from training.tracking.cursor import Cursor
+from training.tracking.settings import load_tracker_settings, settings_file
+
+MakeConfig = Callable[..., RunConfig]
+
+
+@pytest.fixture
+def dialog(qtbot: QtBot, context: AppContext) -> PreferencesDialog:
+    made = PreferencesDialog(context)
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def texts(parent: PreferencesDialog) -> list[str]:
+    return [each.text() for each in parent.findChildren(QLabel) if each.isVisible()]
+
+
+def test_trackers_are_chosen_in_the_preferences(qtbot: QtBot, context: AppContext, dialog: PreferencesDialog) -> None:
+    dialog.tabs.setCurrentIndex(1)
+    mlflow = dialog.trackers.cards["mlflow"]
+    assert not mlflow.lines["url"].isVisible()  # of one that is not used
+    mlflow.on.click()
+    mlflow.lines["url"].setText("somewhere")
+    dialog.tabs.setCurrentIndex(0)
+    press(dialog, "Save")
+    assert "mlflow.url" in dialog.problem.text()
+    assert dialog.tabs.currentIndex() == 1
+    assert not settings_file().exists()
+    mlflow.lines["url"].setText("http://127.0.0.1:5999")
+    press(dialog, "Save")
+    assert not dialog.isVisible()
+    said = load_tracker_settings()
+    assert (said.mlflow.on, said.mlflow.url, said.wandb.on) == (True, "http://127.0.0.1:5999", False)
+    again = PreferencesDialog(context)
+    qtbot.addWidget(again)
+    assert again.trackers.cards["mlflow"].lines["url"].text() == "http://127.0.0.1:5999"
+    press(again, "Save")
+
+
+def test_a_file_that_cannot_be_read_is_told_and_left_alone(qtbot: QtBot, context: AppContext) -> None:
+    settings_file().parent.mkdir(parents=True)
+    settings_file().write_text("[mlflow]\nport = 5\n")
+    dialog = PreferencesDialog(context)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.tabs.setCurrentIndex(1)
+    assert any("mlflow.port" in text for text in texts(dialog))
+    assert not dialog.trackers.cards["mlflow"].on.isEnabled()
+    press(dialog, "Save")
+    assert settings_file().read_text() == "[mlflow]\nport = 5\n"
+
+
+def test_a_connection_is_tested_before_it_is_saved(qtbot: QtBot, dialog: PreferencesDialog, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    dialog.tabs.setCurrentIndex(1)
+    card = dialog.trackers.cards["tensorboard"]
+    card.on.click()
+    (tmp_path / "file").touch()
+    card.lines["folder"].setText(str(tmp_path / "file" / "logs"))
+    card.test.click()
+    assert (card.result.text(), card.test.isEnabled()) == ("Asking TensorBoard …", False)
+    qtbot.waitUntil(card.test.isEnabled)
+    assert str(tmp_path / "file") in card.result.text()
+    assert card.result.property("role") == "problem"
+    card.lines["folder"].setText(str(tmp_path / "logs"))
+    card.test.click()
+    qtbot.waitUntil(card.test.isEnabled)
+    assert "is installed" in card.result.text()
+    assert card.result.property("role") == "help"
+    assert not settings_file().exists()
+
+
+def test_a_key_goes_into_the_keyring_and_out_of_it(
+    qtbot: QtBot, dialog: PreferencesDialog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("keyring")
+    with use_file_keyring(tmp_path, monkeypatch) as vault:
+        dialog.tabs.setCurrentIndex(1)
+        card = dialog.trackers.cards["wandb"]
+        card.on.click()
+        assert card.key_place.text() == "Looking for a key …"
+        qtbot.waitUntil(lambda: card.key_place.text().startswith("None is known."))
+        card.key.setText("a-key")
+        card.keep.click()
+        qtbot.waitUntil(card.remove.isVisible)
+        assert json.loads(vault.read_text()) == {"Trainwright/WANDB_API_KEY": "a-key"}
+        assert (card.key.text(), card.key_place.text()) == ("", "It is in the system's keyring.")
+        card.remove.click()
+        qtbot.waitUntil(lambda: not card.remove.isVisible())
+        assert json.loads(vault.read_text()) == {}
+
+
+def test_the_page_of_a_run_tells_what_trackers_have_and_sends_the_rest(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tensorboard")
+    page = train_page(open_window(qtbot, context))
+    context.start_run(config())
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
+    page.deliveries.refresh()
+    assert not page.deliveries.isVisible()  # it is sent nowhere
+    folder = context.live.folder
+    assert folder is not None
+    folder.tracking.mkdir()
+    Cursor(place="tracking/tensorboard").save(folder, "tensorboard")
+    link = "http://127.0.0.1:5000/#/experiments/1/runs/abc"
+    Cursor(place="http://127.0.0.1:5000", steps=30, problem="It cannot be reached.", link=link).save(folder, "mlflow")
+    page.deliveries.refresh()
+
+    def lines() -> list[str]:
+        return [each.toolTip() for each in page.deliveries.findChildren(QLabel) if each.isVisible() and each.toolTip()]
+
+    def buttons(text: str) -> list[QPushButton]:
+        return [each for each in page.deliveries.findChildren(QPushButton) if each.isVisible() and each.text() == text]
+
+    qtbot.waitUntil(lambda: len(lines()) == 2)
+    assert lines() == [
+        "TensorBoard: 0 steps are in tracking/tensorboard; 40 steps wait",
+        "MLflow: 30 steps are in http://127.0.0.1:5000; 10 steps wait: It cannot be reached",
+    ]
+    opened: list[QUrl] = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    buttons("Open in MLflow")[0].click()
+    assert opened == [QUrl(link)]
+    Cursor(place="x", link="file:///etc/passwd").save(folder, "mlflow")  # of a run folder that somebody sent
+    page.deliveries.refresh()
+    assert buttons("Open in MLflow") == buttons("Open folder") == []
+    buttons("Send now")[0].click()
+    assert buttons("Sending …")
+    qtbot.waitUntil(lambda: "TensorBoard: 40 steps are in tracking/tensorboard, and how the run ended" in lines())
+    qtbot.waitUntil(lambda: len(buttons("Open folder")) == 1)
+    assert len(buttons("Send now")) == 1  # MLflow's
