@@ -22,16 +22,15 @@ from training.control import SYSTEM_ENDS, WINDOW_GONE, Control
 from training.errors import InputError, TrainingError
 from training.protocol.answers import (
     Answer,
-    DatasetReport,
     ExportResult,
     Findings,
     MaybeRunTime,
     ModelSummary,
-    ParameterGroup,
     RunTime,
 )
 from training.protocol.messages import (
     BranchRequest,
+    BrowseSamples,
     CheckRequest,
     DetachRequest,
     Done,
@@ -58,6 +57,7 @@ from training.protocol.messages import (
 from training.system.process import calm_threads
 
 if TYPE_CHECKING:
+    from training.data.browse import Browser
     from training.data.prepared import PreparedData
     from training.engine.runs.run import Hooks
     from training.runs.folder import RunFolder
@@ -77,6 +77,7 @@ class Server:
         self._reply = reply
         self._keeps_data = keeps_data
         self._kept: PreparedData | None = None
+        self._browser: Browser | None = None
         self.control: Control | None = None
         self.ended = False
         self._end_reason = ""
@@ -110,6 +111,8 @@ class Server:
 
         look_around()
         gc.collect()  # what a run's own references to itself keep alive
+        if self._browser is not None:
+            self._browser.rest()
         if self._kept is not None:
             self._kept.rest()
 
@@ -134,7 +137,9 @@ class Server:
             case RunRequest() | ResumeRequest() | BranchRequest():
                 return self._train(request)
             case InspectDataset():
-                return _send_back(_inspect_dataset(request))
+                return _send_back(self._find_browser().inspect(request))
+            case BrowseSamples():
+                return _send_back(self._find_browser().read_page(request))
             case SummarizeModel():
                 return _send_back(_summarize_model(request))
             case CheckRequest():
@@ -149,6 +154,13 @@ class Server:
                 )
         raise InputError(f"The engine does not know the request {request.action!r}; update both halves.")
 
+    def _find_browser(self) -> Browser:
+        from training.data.browse import Browser
+
+        if self._browser is None:
+            self._browser = Browser(self._keeps_data)
+        return self._browser
+
     def _train(self, request: TrainRequest) -> Finished:
         """``reusable`` says that this process is fit for the next run: all went well, and it holds no GPU memory."""
         import torch
@@ -157,6 +169,8 @@ class Server:
         from training.engine.recovery.memory import free_memory
         from training.engine.runs.run import branch_run, resume_run, start_run
 
+        if self._browser is not None:
+            self._browser.forget()
         if isinstance(request, ResumeRequest):
             hooks = self._make_hooks(request)
             record = resume_run(str(request.target), request.target.parent, request.overrides, hooks)
@@ -208,33 +222,11 @@ class Server:
             session.data.close()
 
 
-def _inspect_dataset(request: InspectDataset) -> DatasetReport:
-    from training.config import parse_config
-    from training.data.inspect import inspect_dataset
-
-    config = parse_config(request.config, about=("dataset",))  # whatever is going to be done with the data
-    return inspect_dataset(config)
-
-
 def _summarize_model(request: SummarizeModel) -> ModelSummary:
-    import torch
-
     from training.config import parse_config
-    from training.data.inspect import input_facts
-    from training.models import make_model, summarize
-    from training.models.networks.stages import stages
-    from training.objectives import make_objective
-    from training.optim.configured_groups import freeze_and_describe
+    from training.engine.model_summary import summarize_model
 
-    config = parse_config(request.config, about=("dataset", "model", "objective"))
-    facts = input_facts(config)
-    outputs = make_objective(config.objective, facts, torch.device("cpu")).outputs
-    model = make_model(config.model, facts, outputs, config.seed)
-    groups = freeze_and_describe(model, config.optimizer, stages(model))
-    described = tuple(ParameterGroup.model_validate(group) for group in groups)
-    return summarize(model, facts).model_copy(
-        update={"input_shape": facts.shape, "outputs": outputs, "groups": described}
-    )
+    return summarize_model(parse_config(request.config, about=("dataset", "model", "objective")))
 
 
 def _export(request: ExportRequest) -> ExportResult:

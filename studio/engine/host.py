@@ -18,6 +18,7 @@ from training.config.paths import with_own_folder
 from training.protocol.answers import Answer
 from training.protocol.messages import (
     BranchRequest,
+    BrowseSamples,
     CheckRequest,
     Done,
     ExportRequest,
@@ -44,7 +45,7 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 HandleFailure = Callable[[Refusal], object]
 ShowProgress = Callable[[str, float | None], object]
 
-Inquiry = InspectDataset | SummarizeModel | CheckRequest | MeasureRunTime
+Inquiry = InspectDataset | BrowseSamples | SummarizeModel | CheckRequest | MeasureRunTime
 """A question of which only the newest one is answered."""
 
 

@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QResizeEvent, QStandardItem, QStandardItemModel
+from PySide6.QtGui import (
+    QColor,
+    QFontMetrics,
+    QImage,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QResizeEvent,
+    QStandardItem,
+    QStandardItemModel,
+)
 from PySide6.QtWidgets import (
     QListView,
     QSizePolicy,
@@ -23,23 +33,31 @@ _GAP = 8
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """An image and what to say about it."""
+    """An image and what to say about it: its file if it is one, what it is called, and its place among all there are, from 0."""
 
     image: QImage
     caption: str = ""
     tooltip: str = ""
     file: Path | None = None
+    name: str = ""
+    place: int = 0
 
 
 class ThumbnailDelegate(QStyledItemDelegate):
-    """Paints one image. Tiny ones grow by a whole factor of device pixels, so that each pixel stays a square."""
+    """Paints one image. Tiny ones grow by a whole factor of device pixels, so that each pixel stays a square. ``named``: its name
+    stands below its caption."""
 
     def __init__(self, tile: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.tile = tile
+        self.named = False
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
-        return QSize(self.tile, self.tile + option.fontMetrics.height() + 2)
+        return self.cell(option.fontMetrics)
+
+    def cell(self, metrics: QFontMetrics) -> QSize:
+        """The room of one image with its words."""
+        return QSize(self.tile, self.tile + (1 + self.named) * metrics.height() + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         thumbnail = index.data(Qt.ItemDataRole.UserRole)
@@ -58,10 +76,16 @@ class ThumbnailDelegate(QStyledItemDelegate):
         painter.setPen(QPen(QColor(palette.accent if lit else palette.border), 1.5 if lit else 1))
         painter.drawPath(corner)
         painter.setFont(font("caption"))
-        painter.setPen(QColor(palette.muted))
         words = QRect(frame.left(), frame.bottom() + 1, frame.width(), option.rect.bottom() - frame.bottom())
-        caption = painter.fontMetrics().elidedText(thumbnail.caption, Qt.TextElideMode.ElideRight, words.width())
-        painter.drawText(words, Qt.AlignmentFlag.AlignCenter, caption)
+        lines = [(thumbnail.caption, palette.text if self.named else palette.muted, Qt.TextElideMode.ElideRight)]
+        if self.named:
+            lines.append((thumbnail.name, palette.muted, Qt.TextElideMode.ElideLeft))
+        words.setHeight(words.height() // len(lines))
+        for text, color, mode in lines:
+            painter.setPen(QColor(color))
+            shown = painter.fontMetrics().elidedText(text, mode, words.width())
+            painter.drawText(words, Qt.AlignmentFlag.AlignCenter, shown)
+            words.translate(0, words.height())
         painter.restore()
 
 
@@ -73,13 +97,13 @@ def integer_factor(image: QSize, room: QSize) -> int:
 
 
 def paint_image(painter: QPainter, image: QImage, frame: QRect) -> None:
-    """Fill `frame` with `image`: sharp squares where each pixel becomes several, smoothly where it has to shrink."""
+    """Put `image` into the middle of `frame`, as large as it can be sharp: it grows by whole factors alone, and shrinks smoothly."""
     if image.isNull():
         return
     ratio = painter.device().devicePixelRatioF()
     room = frame.size() * ratio
     factor = integer_factor(image.size(), room)
-    if factor >= 2:
+    if factor:
         size = image.size() * factor
         mode = Qt.TransformationMode.FastTransformation
     else:
@@ -99,11 +123,11 @@ class ThumbnailGrid(QListView):
     def __init__(self, *, tile: int = 84, max_rows: int = 3) -> None:
         super().__init__()
         self._max_rows = max_rows
-        self._tile = tile
         self._cell = QSize()
         self._model = QStandardItemModel(self)
         self.setModel(self._model)
-        self.setItemDelegate(ThumbnailDelegate(tile, self))
+        self._delegate = ThumbnailDelegate(tile, self)
+        self.setItemDelegate(self._delegate)
         self._measure()
         self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
         self.setViewMode(QListView.ViewMode.IconMode)
@@ -120,7 +144,7 @@ class ThumbnailGrid(QListView):
         """Show other images."""
         self._model.clear()
         for thumbnail in thumbnails:
-            item = QStandardItem(thumbnail.caption or thumbnail.tooltip)
+            item = QStandardItem(", ".join(filter(None, (thumbnail.caption, thumbnail.name))) or thumbnail.tooltip)
             item.setToolTip(thumbnail.tooltip)
             item.setData(thumbnail, Qt.ItemDataRole.UserRole)
             self._model.appendRow(item)
@@ -130,13 +154,18 @@ class ThumbnailGrid(QListView):
         """The images that are shown."""
         return [self._model.item(row).data(Qt.ItemDataRole.UserRole) for row in range(self._model.rowCount())]
 
+    def set_tile(self, tile: int, *, named: bool = False) -> None:
+        """Images of another size, in pixels; ``named``: with their names below."""
+        self._delegate.tile, self._delegate.named = tile, named
+        self._measure()
+
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
             self._measure()
 
     def _measure(self) -> None:
-        self._cell = QSize(self._tile + _GAP, self._tile + self.fontMetrics().height() + 2 + _GAP)
+        self._cell = self._delegate.cell(self.fontMetrics()) + QSize(_GAP, _GAP)
         self.setGridSize(self._cell)
         self.updateGeometry()
 

@@ -49,8 +49,9 @@ def test_in_the_windows_process_the_allocator_stays_as_it_is(monkeypatch: pytest
 
 def test_it_says_ready_then_answers_in_order(tmp_path: Path) -> None:
     config = config_data(tiny())
-    ready, dataset, model, check, started, finished = ask(
+    ready, dataset, page, model, check, started, finished = ask(
         {"action": "inspect_dataset", "config": config},
+        {"action": "browse_samples", "config": config, "part": "test"},
         {"action": "summarise_model", "config": config},
         {"action": "check", "config": config, "workspace": str(tmp_path)},
         {"action": "run", "config": config, "workspace": str(tmp_path)},
@@ -58,6 +59,7 @@ def test_it_says_ready_then_answers_in_order(tmp_path: Path) -> None:
     assert ready["reply"] == "ready"
     assert "cpu" in ready["devices"]
     assert dataset["result"]["samples"] == {"train": 240, "validation": 60}
+    assert page["message"] == "The data has no test part."
     assert model["result"]["outputs"] == 3
     assert model["result"]["parameters"] == 2 * 16 + 16 + 16 * 16 + 16 + 16 * 3 + 3
     groups = [(group["name"], group["parameters"], group["decays"]) for group in model["result"]["groups"]]

@@ -53,10 +53,11 @@ class ValueCounts(Answer):
 class Sample(Answer):
     """An image, uint8 row by row, channels last: augmented as the model sees it, and as it was; with their masks, the class
     number of each pixel. ``detail`` names its values to predict, ``varied_detail`` what it is mixed of, ``name`` its file,
-    as the dataset calls it."""
+    as the dataset calls it; ``place`` counts from 0 through all samples that were asked for."""
 
     label: str
     index: int
+    place: int = 0
     width: int
     height: int
     channels: int
@@ -80,6 +81,22 @@ class ClassChoice(Answer):
 class TextWindow(Answer):
     name: str
     tokens: tuple[str, ...]
+    place: int = 0
+
+
+PAGE, TEXTS = 24, 3
+"""How many places a page has: of images, of passages."""
+
+
+class SamplePage(Answer):
+    """Images, or passages of a text, from ``offset`` on of the ``total`` that were asked for; ``unreadable`` are those whose places
+    are empty."""
+
+    offset: int = 0
+    total: int = 0
+    samples: tuple[Sample, ...] = ()
+    texts: tuple[TextWindow, ...] = ()
+    unreadable: tuple[Skipped, ...] = ()
 
 
 class TokenShare(Answer):
@@ -134,9 +151,8 @@ class DatasetReport(Preview):
     bytes: int = 0
     histograms: tuple[ValueCounts, ...] = ()
     points: Points | None = None
-    thumbnails: tuple[Sample, ...] | None = None  # of images
+    first_page: SamplePage | None = None  # of all training samples, of images and text
     place_counts: tuple[int, ...] = ()
-    texts: tuple[TextWindow, ...] | None = None  # of text
     vocabulary: str = ""
     token_counts: dict[str, int] = {}
     frequent: tuple[TokenShare, ...] = ()

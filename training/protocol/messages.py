@@ -58,6 +58,16 @@ class InspectDataset(Message):
     config: Settings
 
 
+class BrowseSamples(Message):
+    """Answered by an ``answers.SamplePage``: samples of ``part``, of ``classes`` or of all, from ``offset`` on."""
+
+    action: Literal["browse_samples"] = "browse_samples"
+    config: Settings
+    part: str = "train"
+    classes: tuple[str, ...] = ()
+    offset: int = 0
+
+
 class SummarizeModel(Message):
     """Answered by an ``answers.ModelSummary``."""
 
@@ -121,6 +131,7 @@ TrainRequest = RunRequest | ResumeRequest | BranchRequest
 KnownRequest = (
     TrainRequest
     | InspectDataset
+    | BrowseSamples
     | SummarizeModel
     | CheckRequest
     | MeasureRunTime

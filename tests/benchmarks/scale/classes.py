@@ -77,14 +77,18 @@ def show(count: int, place: Path) -> list[Measurement]:
 
     from studio.engine.monitor import RunMonitor
     from studio.pages.setup.previews.dataset_preview import DatasetPreview
+    from studio.pages.setup.samples.sample_pages import SamplePages
     from training.data.inspect import inspect_dataset
     from training.runs.workspace import run_folders
+
+    found = inspect_dataset(config(place / "data"))
 
     class Answered(QObject):
         """What the page would have asked its engine."""
 
         changed = Signal()
-        answer = inspect_dataset(config(place / "data"))
+        notes, place, unread = (), "", False
+        answer = found
 
     application = QApplication([])
     probe = Probe("classes", count)
@@ -92,7 +96,8 @@ def show(count: int, place: Path) -> list[Measurement]:
     previews = []
 
     def preview() -> None:
-        previews.append(DatasetPreview(question))  # type: ignore[arg-type]
+        pages = SamplePages(None, question, question)  # type: ignore[arg-type]
+        previews.append(DatasetPreview(question, pages))  # type: ignore[arg-type]
         previews[0].resize(420, 900)
         previews[0].show()
         application.processEvents()

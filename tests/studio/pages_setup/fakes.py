@@ -9,14 +9,23 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.engine.client import Ticket
-from studio.engine.host import HandleFailure, ShowProgress
+from studio.engine.host import HandleFailure, Inquiry, ShowProgress
 from studio.services.notifier import Notifier
 from studio.state.context import AppContext, BranchSource
 from studio.state.drafts.draft import Draft
 from training.config import RunConfig
 from training.errors import Problem
 from training.protocol.answers import Answer
-from training.protocol.messages import CheckRequest, InspectDataset, MeasureRunTime, Quit, Refusal, SummarizeModel
+from training.protocol.messages import (
+    BrowseSamples,
+    CheckRequest,
+    InspectDataset,
+    MeasureRunTime,
+    Message,
+    Quit,
+    Refusal,
+    SummarizeModel,
+)
 from training.runs.records.forms import Manifest, TrainedData
 from training.runs.records.manifest import CheckpointInfo
 
@@ -25,6 +34,7 @@ from training.runs.records.manifest import CheckpointInfo
 class Asked:
     """One question that reached the engine."""
 
+    request: Message
     config: dict[str, Any]
     answer_type: type[Answer]
     handle_result: Callable[[Any], object]
@@ -45,15 +55,18 @@ class FakeEngine:
         self.summaries: list[Asked] = []
         self.checks: list[Asked] = []
         self.timings: list[Asked] = []
+        self.pages: list[Asked] = []
+        self.training = False
 
-    def ask(self, request: InspectDataset | SummarizeModel | CheckRequest | MeasureRunTime, *rest: Any) -> Ticket:
+    def ask(self, request: Inquiry, *rest: Any) -> Ticket:
         lists = {
             InspectDataset: self.inspections,
             SummarizeModel: self.summaries,
             CheckRequest: self.checks,
             MeasureRunTime: self.timings,
+            BrowseSamples: self.pages,
         }
-        lists[type(request)].append(Asked(request.config, *rest))
+        lists[type(request)].append(Asked(request, request.config, *rest))
         return lists[type(request)][-1].inquiry
 
 
@@ -136,17 +149,20 @@ def report(train: int = 4800, **changes: Any) -> dict[str, Any]:
         "notes": [],
         "fingerprint": "f",
         "bytes": 12 * train,
-        "thumbnails": [
-            {
-                "label": "Kreis",
-                "index": 7,
-                "width": 2,
-                "height": 2,
-                "channels": 3,
-                "pixels_base64": "/wAA/wAA/wAA/wAA",  # four red pixels
-                "original_base64": "AAD/AAD/AAD/AAD/",  # four blue ones
-            }
-        ],
+        "first_page": {"total": train, "samples": [one_sample()]},
+    } | changes
+
+
+def one_sample(**changes: Any) -> dict[str, Any]:
+    """An image, red as it is trained on and blue as it is."""
+    return {
+        "label": "Kreis",
+        "index": 7,
+        "width": 2,
+        "height": 2,
+        "channels": 3,
+        "pixels_base64": "/wAA/wAA/wAA/wAA",
+        "original_base64": "AAD/AAD/AAD/AAD/",
     } | changes
 
 

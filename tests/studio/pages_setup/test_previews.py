@@ -10,18 +10,19 @@ from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.previews.dataset_preview import DatasetPreview
-from studio.pages.setup.previews.images import class_color, thumbnails
 from studio.pages.setup.previews.loop_preview import LoopPreview
 from studio.pages.setup.previews.model_preview import ModelPreview
 from studio.pages.setup.previews.optimization_preview import OptimizationPreview
 from studio.pages.setup.previews.preview_frame import PreviewFrame
+from studio.pages.setup.samples.images import class_color, thumbnails
+from studio.pages.setup.samples.samples_card import SamplesCard
 from studio.state.context import AppContext
 from studio.widgets import KeyValueTable
 from studio.widgets.bars import BarModel
-from tests.studio.pages_setup.fakes import FakeContext, answer, model_summary, refusal, report, words
+from tests.studio.pages_setup.fakes import FakeContext, answer, model_summary, one_sample, refusal, report, words
 from training.config.consent import agree
 from training.errors import Problem
-from training.protocol.answers import DatasetReport
+from training.protocol.answers import Sample
 from training.protocol.messages import Refusal
 
 
@@ -103,22 +104,21 @@ def test_a_refusal_is_a_sentence_without_the_dotted_path(page: SetupPage, contex
 
 
 def test_the_samples_can_be_seen_varied_and_as_they_are() -> None:
-    (varied,) = thumbnails(DatasetReport.model_validate(report()), varied=True)
-    (original,) = thumbnails(DatasetReport.model_validate(report()), varied=False)
+    samples = [Sample.model_validate(one_sample())]
+    (varied,) = thumbnails(samples, varied=True)
+    (original,) = thumbnails(samples, varied=False)
     assert varied.image.pixelColor(1, 1).name() == "#ff0000"
     assert original.image.pixelColor(0, 1).name() == "#0000ff"
     assert varied.image.format() == QImage.Format.Format_RGB888
 
 
 def test_only_samples_that_training_varies_can_be_seen_in_two_ways(page: SetupPage, context: FakeContext) -> None:
-    preview = page.findChild(DatasetPreview)
-    assert isinstance(preview, DatasetPreview)
-    found = report()
-    context.engine.inspections[-1].done(found)
+    preview = page.findChild(SamplesCard)
+    assert isinstance(preview, SamplesCard)
+    context.engine.inspections[-1].done(report())
     assert not preview.variation.isHidden()
-    (sample,) = found["thumbnails"]
-    as_they_are = [sample | {"original_base64": sample["pixels_base64"]}]
-    context.engine.inspections[-1].done(found | {"thumbnails": as_they_are})
+    as_it_is = one_sample(original_base64=one_sample()["pixels_base64"])
+    context.engine.inspections[-1].done(report(first_page={"total": 4800, "samples": [as_it_is]}))
     assert preview.grid.model().rowCount() == 1
     assert preview.variation.isHidden()
 
@@ -134,11 +134,10 @@ def test_the_dataset_preview_lists_classes_and_what_was_left_out(page: SetupPage
     context.engine.inspections[-1].done(report(skipped=skipped, skipped_total=3, notes=NOTES))
     preview = page.findChild(DatasetPreview)
     assert isinstance(preview, DatasetPreview)
-    assert preview.grid.model().rowCount() == 1
     assert preview.bars.model().rowCount() == 2
     listed = [preview.left_out_list.item(row).text() for row in range(preview.left_out_list.count())]
     assert listed == ["Müll/leer.png\nthe file is empty", "and 2 more"]
-    assert "4,800 for training, 1,200 for validation." in words(preview)
+    assert "4,800 for training, 1,200 for validation" in words(preview)
     assert (
         "The folder val validates.\nClasses are left out; see Task and Color mode, or --set loader.cache=off."
         in words(preview)
@@ -148,11 +147,13 @@ def test_the_dataset_preview_lists_classes_and_what_was_left_out(page: SetupPage
 def test_points_are_drawn_as_points(page: SetupPage, context: FakeContext) -> None:
     points = {"x": [0.0, 1.0], "y": [0.0, -1.0], "label": ["a", "b"]}
     answer_of_points = report(layout="vector", shape=[2], points=points)
-    del answer_of_points["thumbnails"]
+    del answer_of_points["first_page"]
     context.engine.inspections[-1].done(answer_of_points)
-    preview = page.findChild(DatasetPreview)
-    assert isinstance(preview, DatasetPreview)
+    preview = page.findChild(SamplesCard)
+    assert isinstance(preview, SamplesCard)
+    assert preview.isVisible()
     assert not preview.grid.isVisible()
+    assert not preview.bar.isVisible()
     page.grab()
 
 
@@ -225,8 +226,10 @@ def test_masks_lie_over_their_images_in_the_colors_of_the_classes(page: SetupPag
     masks = {key: b64encode(mask).decode() for key in ("mask_base64", "original_mask_base64")}
     thumbnail = {"label": "a_long_file_name", "index": 3, "width": 2, "height": 2, "channels": 3, **pixels, **masks}
     found = report(480) | {"target": "mask", "classes": ["sky", "road"], "counts": {"train": []}}
-    context.engine.inspections[-1].done(found | {"thumbnails": [thumbnail], "place_counts": [2, 1]})
-    (shown,) = thumbnails(page.previews.dataset.answer or DatasetReport(), varied=True)
+    context.engine.inspections[-1].done(
+        found | {"first_page": {"total": 1, "samples": [thumbnail]}, "place_counts": [2, 1]}
+    )
+    (shown,) = thumbnails([Sample.model_validate(thumbnail)], varied=True)
     colors = [QColor(class_color(number)) for number in (0, 1)]
     for place, color in (((0, 0), colors[0]), ((1, 0), colors[1]), ((1, 1), colors[0])):
         assert rgb(shown.image.pixelColor(*place)) == tuple((100 + value) // 2 for value in rgb(color))

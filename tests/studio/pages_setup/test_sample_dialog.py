@@ -11,22 +11,22 @@ from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
-from studio.pages.setup.previews import sample_dialog
-from studio.pages.setup.previews.dataset_preview import DatasetPreview
-from studio.pages.setup.previews.sample_dialog import SampleDialog
+from studio.pages.setup.samples import sample_dialog
+from studio.pages.setup.samples.sample_dialog import SampleDialog
+from studio.pages.setup.samples.samples_card import SamplesCard
 from tests.studio.pages_setup.fakes import FakeContext, report
 
 
-def sample(label: str, index: int, name: str, pixels: bytes) -> dict[str, object]:
+def sample(label: str, index: int, name: str, pixels: bytes, place: int = 0) -> dict[str, object]:
     coded = b64encode(pixels).decode()
     return {
         "label": label, "index": index, "width": 2, "height": 2, "channels": 3,
-        "pixels_base64": coded, "original_base64": coded, "name": name,
+        "pixels_base64": coded, "original_base64": coded, "name": name, "place": place,
     }  # fmt: skip
 
 
 def open_sample(qtbot: QtBot, page: SetupPage, row: int) -> SampleDialog:
-    preview = page.findChild(DatasetPreview)
+    preview = page.findChild(SamplesCard)
     assert preview is not None
     qtbot.waitUntil(lambda: preview.grid.isVisible() and preview.grid.model().rowCount() == 2)
     page.grab()  # laid out
@@ -53,12 +53,12 @@ def test_a_click_shows_a_sample_large_and_the_arrow_keys_go_on(
     red, blue = b"\xff\x00\x00", b"\x00\x00\xff"
     samples = [
         sample("cat", 7, "cat/one.png", red + blue + blue + red),
-        sample("dog", 9, "sample 9", blue * 4),
+        sample("dog", 9, "sample 9", blue * 4, 1),
     ]
-    context.engine.inspections[-1].done(report() | {"thumbnails": samples})
+    context.engine.inspections[-1].done(report(first_page={"total": 2, "samples": samples}))
     dialog = open_sample(qtbot, page, 0)
     assert (dialog.title.text(), dialog.place.text()) == ("cat", "1 of 2")
-    assert "sample 7" in dialog.detail.text()
+    assert "one.png" in dialog.detail.text()
     assert str(file) in dialog.detail.text()
     shown = dialog.view.grab().toImage()
     across = {shown.pixelColor(x, shown.height() // 4).name() for x in range(shown.width())}

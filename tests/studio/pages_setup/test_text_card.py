@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.previews.dataset_preview import fact_rows
-from studio.pages.setup.previews.text_card import TextCard, mark_tokens
+from studio.pages.setup.samples.text_card import TextCard, mark_tokens
 from studio.theme import DARK, LIGHT, theme
 from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, report
@@ -23,15 +23,17 @@ def text_report(**changes: Any) -> dict[str, Any]:
         "class_count": 5,
         "counts": {"train": [], "validation": []},
         "shape": [64],
-        "texts": [
-            {"name": "tokens 128 to 192", "tokens": ["the", " fox", "\n", " <&"]},
-            {"name": "tokens 0 to 64", "tokens": ["a"]},
-        ],
+        "first_page": {
+            "total": 480,
+            "texts": [
+                {"name": "tokens 128 to 192", "tokens": ["the", " fox", "\n", " <&"]},
+                {"name": "tokens 0 to 64", "tokens": ["a"]},
+            ],
+        },
         "vocabulary": "bpe",
         "token_counts": {"train": 31_000, "validation": 3_400},
         "frequent": [{"name": " ", "share": 0.25}, {"name": "a", "share": 0.125}],
     }
-    found.pop("thumbnails", None)
     return found | changes
 
 

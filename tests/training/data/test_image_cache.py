@@ -379,5 +379,5 @@ def test_the_preview_looks_into_the_cache(
     monkeypatch.setattr(pictures, "outcome", note_and_decode)
     cached = inspect(config, samples=36)
     assert decoded == [folder / "apple" / "000.png"]
-    seen = {one["index"]: one["original_base64"] for one in cached["thumbnails"]}
-    assert all(seen[one["index"]] == one["original_base64"] for one in plain["thumbnails"] if one["index"])
+    seen = {one["index"]: one["original_base64"] for one in cached["first_page"]["samples"]}
+    assert all(seen[one["index"]] == one["original_base64"] for one in plain["first_page"]["samples"] if one["index"])

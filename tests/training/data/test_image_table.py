@@ -206,7 +206,7 @@ def test_a_preview_tells_of_the_columns_also_when_a_role_is_wrong(tmp_path: Path
         "id": "ignored",
         "file": "file",
     }
-    assert len(report["thumbnails"]) == 10
+    assert len(report["first_page"]["samples"]) == 10
     wrong = inspect(make_config(dataset=dataset | {"targets": ["sort"]}))
     assert "the table has no column 'sort'" in wrong["refused"]
     assert {each["name"] for each in wrong["table"]["columns"]} == {"id", "file", "kind"}

@@ -17,7 +17,7 @@ from training.core import counter_rng
 from training.data import prepare
 from training.data.images import decode
 from training.data.images import images as images_module
-from training.data.inspect import _one_of_each_class
+from training.data.sample_page import one_of_each_class
 from training.errors import InputError
 
 
@@ -32,10 +32,10 @@ def test_thumbnails_show_every_class_as_it_is_and_as_the_model_sees_it(make_conf
     facts = prepare(config, torch.device("cpu")).report.record()
     for key in ("classes", "counts", "samples", "shape", "skipped_total"):
         assert report[key] == facts[key]
-    assert len(report["thumbnails"]) == 12
-    assert {thumbnail["label"] for thumbnail in report["thumbnails"]} == set(report["classes"])
+    assert len(report["first_page"]["samples"]) == 12
+    assert {thumbnail["label"] for thumbnail in report["first_page"]["samples"]} == set(report["classes"])
     data = prepare(config, torch.device("cpu"))
-    for thumbnail in report["thumbnails"]:
+    for thumbnail in report["first_page"]["samples"]:
         assert thumbnail["index"] in data.splits["train"].tolist()
         original = data.source.read(torch.tensor([thumbnail["index"]]))[0].numpy()
         assert np.array_equal(pixels(thumbnail, "original_base64"), original)
@@ -62,22 +62,27 @@ def test_a_folder_is_listed_and_only_what_is_shown_is_decoded(
 
     monkeypatch.setattr(images_module, "outcome", counted)
     report = inspect(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=5)
-    assert len(opened) == len(report["thumbnails"]) == 5
+    assert len(opened) == len(report["first_page"]["samples"]) == 5
     assert sum(report["samples"].values()) == 36
     assert "files are checked when training starts" in report["notes"]
     assert report["skipped_total"] == 1
     assert report["bytes"] == 36 * 16 * 16 * 3
-    first = report["thumbnails"][0]
+    first = report["first_page"]["samples"][0]
     assert first["pixels_base64"] == first["original_base64"]
     number = {"apple": 0, "bear": 100, "crow": 200}[first["label"]] + first["index"] % 12
     assert np.array_equal(pixels(first, "original_base64"), np.asarray(image(number)))
 
 
-def test_broken_files_are_passed_over(make_config: MakeConfig, image_folder: Path) -> None:
+def test_a_broken_file_keeps_its_place_and_is_named(make_config: MakeConfig, image_folder: Path) -> None:
     for number in range(10):
         (image_folder / "apple" / f"{number:03}.png").write_bytes(b"broken")
-    report = inspect(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=9)
-    assert len(report["thumbnails"]) == 9
+    config = make_config(dataset={"kind": "image_folder", "path": str(image_folder)})
+    found = inspect(config, samples=36)["first_page"]
+    assert [file["path"] for file in found["unreadable"]] != []
+    assert all(file["path"].startswith("apple/00") for file in found["unreadable"])
+    assert len(found["samples"]) + len(found["unreadable"]) == found["total"]
+    places = [sample["place"] for sample in found["samples"]]
+    assert len(set(places)) == len(places) < found["total"] == max(places) + 1
 
 
 def test_bad_data_is_refused(make_config: MakeConfig, tmp_path: Path) -> None:
@@ -89,7 +94,7 @@ def test_samples_are_shown_in_turns_of_one_of_each_class() -> None:
     generator = torch.Generator().manual_seed(0)
     targets = torch.randint(0, 7, (200,), generator=generator)
     train = torch.sort(torch.randperm(200, generator=generator)[:150]).values
-    shown = list(_one_of_each_class(targets, train))
+    shown = one_of_each_class(targets, train).tolist()
     assert sorted(shown) == train.tolist()
     shuffled = train[counter_rng.permutation(0, 0, len(train), stream="thumbnails")].tolist()
     of_class = [[index for index in shuffled if targets[index] == number] for number in range(7)]
@@ -101,9 +106,9 @@ def test_masks_come_with_their_images_and_are_moved_alike(make_config: MakeConfi
     dataset = {"kind": "segmentation", "path": str(write_pairs(tmp_path)), "flip": True, "ignore_index": 2}
     config = make_config(dataset=dataset, model={"kind": "unet"}, objective={"kind": "segmentation"})
     report = inspect(config, samples=12)
-    assert len(report["thumbnails"]) == 12
+    assert len(report["first_page"]["samples"]) == 12
     counts, mirrored = np.zeros(256, int), 0
-    for thumbnail in report["thumbnails"]:
+    for thumbnail in report["first_page"]["samples"]:
         image_of, mask = sample(thumbnail["index"])
         assert thumbnail["label"] == f"{thumbnail['index']:03}"
         assert np.array_equal(pixels(thumbnail, "original_base64"), image_of)
@@ -129,10 +134,10 @@ def test_labels_and_values_stand_below_their_images(make_config: MakeConfig, tmp
     labels = make_config(
         dataset=dataset | {"targets": ["labels"], "label_separator": "space"}, objective={"kind": "multi_label"}
     )
-    for thumbnail in inspect(labels)["thumbnails"]:
+    for thumbnail in inspect(labels)["first_page"]["samples"]:
         assert thumbnail["label"] == ("big, red" if thumbnail["index"] % 2 else "no label")
     values = make_config(dataset=dataset | {"targets": ["x", "y"], "task": "values"}, objective={"kind": "regression"})
-    (third,) = [each for each in inspect(values, 10)["thumbnails"] if each["index"] == 4]
+    (third,) = [each for each in inspect(values, 10)["first_page"]["samples"] if each["index"] == 4]
     assert (third["label"], third["detail"]) == ("1.33, -4", "x 1.33333, y -4")
 
 
@@ -155,9 +160,11 @@ def test_each_variation_shows_before_and_after(make_config: MakeConfig, settings
     config = make_config(dataset={"kind": "shapes", "samples": 60, **settings})
     report = inspect(config, samples=8)
     with prepare(config, torch.device("cpu")) as data:
-        originals = data.source.read(torch.tensor([thumbnail["index"] for thumbnail in report["thumbnails"]]))
+        originals = data.source.read(
+            torch.tensor([thumbnail["index"] for thumbnail in report["first_page"]["samples"]])
+        )
     changed = 0
-    for thumbnail, original in zip(report["thumbnails"], originals, strict=True):
+    for thumbnail, original in zip(report["first_page"]["samples"], originals, strict=True):
         assert np.array_equal(pixels(thumbnail, "original_base64"), original.numpy())
         changed += not np.array_equal(pixels(thumbnail, "pixels_base64"), original.numpy())
         assert ("%" in thumbnail.get("varied_detail", "")) == ("mixup_alpha" in settings or "cutmix_alpha" in settings)
@@ -167,7 +174,7 @@ def test_each_variation_shows_before_and_after(make_config: MakeConfig, settings
 def test_what_is_shown_is_what_is_trained_on(make_config: MakeConfig) -> None:
     settings = {"kind": "shapes", "samples": 60, "resized_crop_scale": 0.4, "brightness": 0.5, "mixup_alpha": 1.0}
     config = make_config(dataset=settings)
-    shown = {thumbnail["index"]: thumbnail for thumbnail in inspect(config, samples=8)["thumbnails"]}
+    shown = {thumbnail["index"]: thumbnail for thumbnail in inspect(config, samples=8)["first_page"]["samples"]}
     with prepare(config, torch.device("cpu")) as data:
         mean, std = (
             torch.tensor(numbers).view(3, 1, 1) for numbers in (data.normalization.mean, data.normalization.std)

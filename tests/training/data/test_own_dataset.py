@@ -187,10 +187,10 @@ def test_masks_train_a_segmentation(tmp_path: Path) -> None:
 
 def test_the_preview_shows_images_as_an_epoch_does(tmp_path: Path) -> None:
     report = inspect_dataset(image_run(tmp_path, "index % 3", "float"), samples=6)
-    assert report.thumbnails is not None
-    assert len(report.thumbnails) == 6
-    assert {image.label for image in report.thumbnails} == {"0", "1", "2"}
-    assert len(report.thumbnails[0].pixels_base64) == len(report.thumbnails[0].original_base64)
+    assert report.first_page is not None
+    assert len(report.first_page.samples) == 6
+    assert {image.label for image in report.first_page.samples} == {"0", "1", "2"}
+    assert len(report.first_page.samples[0].pixels_base64) == len(report.first_page.samples[0].original_base64)
     points = inspect_dataset(small_run(written(tmp_path, POINTS)))
     assert points.points is not None
     assert points.samples == {"train": 60, "validation": 20}

@@ -305,8 +305,8 @@ def test_preview_reads_the_beginning_and_estimates_the_rest(tmp_path: Path, monk
         assert len(preview.parts[part]) == pytest.approx(len(whole.parts[part]), rel=0.01)
         assert preview.token_counts[part] == pytest.approx(whole.token_counts[part], rel=0.01)
     assert torch.equal(preview.read(torch.arange(10)), whole.read(torch.arange(10)))
-    assert preview.held_windows < len(preview.parts["train"])
-    assert len(inspect(config(path))["texts"]) == 3  # of those that were read
+    assert all(0 < len(preview.held(part)) < len(part) for part in preview.parts.values())
+    assert len(inspect(config(path))["first_page"]["texts"]) == 3  # of those that were read
 
 
 @pytest.mark.parametrize("settings", KINDS, ids=lambda settings: settings["vocabulary"])
@@ -319,7 +319,7 @@ def test_preview_shows_windows_token_by_token(settings: dict[str, Any], tmp_path
     assert report["token_counts"] == source.token_counts
     assert len(report["classes"]) == len(source.classes)
     windows = decoded(source, "train")
-    for text in report["texts"]:
+    for text in report["first_page"]["texts"]:
         assert len(text["tokens"]) == 17
         assert "<" in "".join(text["tokens"]) or "".join(text["tokens"]) in windows
     predicted = source.read(source.parts["train"])[:, 1:].reshape(-1).long()

@@ -35,7 +35,7 @@ class Shapes(MadeData):
         piece = max(1, _PIXELS_AT_ONCE // self.side**2)
         for kind in range(len(_CLASSES)):
             places = (indices % len(_CLASSES) == kind).nonzero().flatten()
-            for some in places.split(piece):
+            for some in places.split(piece) if len(places) else ():
                 images[some] = _draw(kind, indices[some], self).permute(0, 2, 3, 1)
         return images
 

@@ -65,11 +65,13 @@ class Text(Source):
         """How many tokens each part has; in a preview about as many."""
         return {part.name: max(part.tokens, part.windows * part.stride) for part in self.sections}
 
-    @property
-    def held_windows(self) -> int:
-        """How many training windows, the first ones, can be read: all but in a preview."""
-        train = self.sections[0]
-        return min(train.windows, (train.tokens - self.shape[0] - 1) // train.stride + 1)
+    def held(self, indices: Tensor) -> Tensor:
+        """Those of the windows that can be read: all but in a preview."""
+        train, judged = (
+            min(part.windows, (part.tokens - self.shape[0] - 1) // part.stride + 1) for part in self.sections
+        )
+        behind = indices - self.sections[0].windows
+        return indices[torch.where(behind < 0, indices < train, behind < judged)]
 
     def read(self, indices: Tensor) -> Tensor:
         """(n, context + 1) whole numbers of the smallest kind that holds all tokens (uint8, int16 or int32)."""

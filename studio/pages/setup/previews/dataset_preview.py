@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from studio.charts.histogram import Histogram
-from studio.charts.scatter import Scatter
 from studio.pages.setup.previews.engine_query import EngineQuery
-from studio.pages.setup.previews.images import class_color, thumbnails, varies
-from studio.pages.setup.previews.sample_dialog import SampleDialog
-from studio.pages.setup.previews.text_card import TextCard
+from studio.pages.setup.samples.images import class_color
+from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.pages.setup.samples.samples_card import SamplesCard
+from studio.pages.setup.samples.text_card import TextCard
 from studio.theme import SPACING
-from studio.widgets import Bar, BarList, Card, KeyValueTable, Segmented, StatusPill, ThumbnailGrid, label, vbox
+from studio.widgets import Bar, BarList, Card, KeyValueTable, StatusPill, label, vbox
 from training.errors import format_bytes
-from training.protocol.answers import DatasetReport, Points
+from training.protocol.answers import DatasetReport
 
 _MOST_HISTOGRAMS = 6
 _PART_TITLES = {"train": "for training", "validation": "for validation", "test": "for testing"}
@@ -24,11 +23,10 @@ _PART_TITLES = {"train": "for training", "validation": "for validation", "test":
 class DatasetPreview(QWidget):
     """Shows the answer of an inspection."""
 
-    def __init__(self, question: EngineQuery[DatasetReport]) -> None:
+    def __init__(self, question: EngineQuery[DatasetReport], pages: SamplePages) -> None:
         super().__init__()
         self._question = question
         self._report = DatasetReport()
-        self._samples = self._build_samples()
         self._classes = Card("Classes", "chart")
         self.bars = BarList(max_rows=10)
         self.bars.setAccessibleName("Training samples of each class")
@@ -47,8 +45,8 @@ class DatasetPreview(QWidget):
         self.left_out_list = _word_list()
         self._left_out.add(self.left_out_list)
         vbox(
-            self._samples,
-            TextCard(question),
+            SamplesCard(pages),
+            TextCard(pages),
             self._left_out,
             self._classes,
             self._values,
@@ -59,56 +57,17 @@ class DatasetPreview(QWidget):
         question.changed.connect(self._update)
         self._update()
 
-    def _build_samples(self) -> Card:
-        card = Card("Samples", "image")
-        self.variation = Segmented([("varied", "Augmented"), ("original", "Original")])
-        self.variation.setAccessibleName("Which version of the samples")
-        self.variation.current_changed.connect(self._show_images)
-        card.add_action(self.variation)
-        self.grid = ThumbnailGrid(tile=66, max_rows=4)
-        self.grid.setProperty("flat", True)
-        self.grid.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.grid.clicked.connect(self._enlarge)
-        enter = QShortcut(QKeySequence(Qt.Key.Key_Return), self.grid, context=Qt.ShortcutContext.WidgetShortcut)
-        enter.activated.connect(lambda: self._enlarge(self.grid.currentIndex()))
-        self._scatter = Scatter()
-        self._summary = label("", "help", wrap=True)
-        card.add(self.grid, self._scatter, self._summary)
-        return card
-
     def _update(self) -> None:
         report = self._question.answer
         if report is None or report is self._report:
             return
         self._report = report
-        self._summary.setText(size_sentence(report))
-        has_images = report.thumbnails is not None
-        self.grid.setVisible(has_images)
-        self.variation.setVisible(any(varies(sample) for sample in report.thumbnails or ()))
-        self._scatter.setVisible(report.points is not None)
-        self._samples.setVisible(has_images or report.points is not None)
-        if has_images:
-            self._show_images()
-        else:
-            points = report.points or Points()
-            self._scatter.set_points(points.x, points.y, points.label)
         self._show_classes(report)
         self._show_values(report)
         self._show_left_out(report)
         self._facts.set_rows(fact_rows(report))
         self._notes.setText("\n".join(self._question.notes))
         self._notes.setVisible(bool(self._question.notes))
-
-    def _show_images(self) -> None:
-        varied = self.variation.current() == "varied"
-        self.grid.set_thumbnails(thumbnails(self._report, varied=varied, place=self._question.place))
-
-    def _enlarge(self, index: QModelIndex) -> None:
-        if not index.isValid():
-            return
-        dialog = SampleDialog(self.grid.thumbnails(), index.row(), self)
-        dialog.finished.connect(dialog.deleteLater)
-        dialog.open()
 
     def _show_classes(self, report: DatasetReport) -> None:
         names, masked = report.classes, report.target == "mask"
@@ -120,7 +79,7 @@ class DatasetPreview(QWidget):
         what = "labels" if report.target == "labels" else "classes"
         self._classes.set_title(what.capitalize())
         self._classes.set_subtitle(
-            "Colors in the images above, and the share of their pixels"
+            "Colors in the images above, and the share of the pixels on the first page of them"
             if masked
             else f"Training samples of each of the {len(names)} {what}"
         )

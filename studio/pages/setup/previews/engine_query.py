@@ -68,7 +68,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
         self._about = about
         self._shown = about(draft)
         self._key: object = None  # what the answer, or the one on its way, depends on
-        self._asked: RunConfig | None = None
+        self.asked: RunConfig | None = None  # what the question was, or is, about
         self._refused = False  # by the engine
         self._serial = 0
         self._settling = False
@@ -100,7 +100,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
     @property
     def place(self) -> str:
         """Where the data lies that was asked about last; "" for what has no files."""
-        return str(getattr(self._asked.dataset, "path", None) or "") if self._asked is not None else ""
+        return str(getattr(self.asked.dataset, "path", None) or "") if self.asked is not None else ""
 
     @property
     def in_step(self) -> bool:
@@ -124,7 +124,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
             self._settling = False
         config = self._draft.usable_config(*self._sections)
         if settles and config is not None:
-            self._key, self._asked, self._shown = self._depends_on(config), config, self._about(self._draft)
+            self._key, self.asked, self._shown = self._depends_on(config), config, self._about(self._draft)
 
     def ask_again(self) -> None:
         """Ask although nothing changed (the files may have)."""
@@ -143,10 +143,10 @@ class EngineQuery(QObject, Generic[PreviewT]):
         key = self._depends_on(config)
         if key != self._key:
             self.problems, self.refusal = (), ""  # those of another question
-        if key != self._key or (self._refused and config != self._asked):
+        if key != self._key or (self._refused and config != self.asked):
             if key != self._key:  # and not only asked once more
                 self.unread = True
-            self._key, self._asked = key, config
+            self._key, self.asked = key, config
             self._forget_ticket()
             self._timer.start()
             self.busy = True
@@ -170,7 +170,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
         config = self._draft.usable_config(*self._sections)
         if config is None:
             return
-        self._asked = config
+        self.asked = config
         self._serial += 1
         serial = self._serial
         self.progress = ("", None)
@@ -186,7 +186,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
 
         def handle_failure(refusal: Refusal) -> None:
             if serial == self._serial:
-                self.answer, self.table, self.refusal = None, None, self._without_path(refusal)
+                self.answer, self.table, self.refusal = None, None, self.explain(refusal)
                 self.problems, self._refused = settings_blamed(refusal, config), True
                 self._finish()
 
@@ -217,7 +217,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
             self._ticket.cancel()
             self._ticket = None
 
-    def _without_path(self, refusal: Refusal) -> str:
+    def explain(self, refusal: Refusal) -> str:
         """The refusal for a reader who looks at the very panel: the dotted path of the setting says nothing to them."""
         if len(refusal.problems) == 1:
             return as_sentence(f"{refusal.problems[0].message} {refusal.advice}".strip(), self._draft.kind)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from studio.engine.host import EngineHost
 from studio.pages.setup.previews.engine_query import DEBOUNCE, EngineQuery
 from studio.pages.setup.previews.run_length import RunLength, run_length
+from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.recipes import place
 from studio.state.formats import kind_title
@@ -56,6 +57,7 @@ class PreviewModel(QObject):
         self.dataset = EngineQuery(
             engine, InspectDataset, DatasetReport, draft, ("dataset",), _dataset_key, _data_chosen, self, delay=delay
         )
+        self.pages = SamplePages(engine, self.dataset, self)
         built_of = ("dataset", "model", "objective")
         self.model = EngineQuery(
             engine, SummarizeModel, ModelSummary, draft, built_of, _model_key, _network_chosen, self, delay=delay

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QRect, QSize, Qt, QUrl
+from PySide6.QtCore import QRect, QSize, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.actions.files import reveal
+from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.theme import SPACING
 from studio.widgets import STRETCH, Thumbnail, button, hbox, icon_button, label, paint_image, vbox
 
@@ -17,7 +18,7 @@ _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
 class SampleView(QWidget):
-    """Paints one image as large as there is room for: few pixels as sharp squares, many smoothly."""
+    """Paints one image as large as there is room for, with sharp pixels."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,11 +43,17 @@ class SampleView(QWidget):
 
 
 class SampleDialog(QDialog):
-    """Goes through ``samples`` from ``at`` on, by its buttons and the arrow keys; the last is followed by the first."""
+    """Goes through the samples of ``pages`` from the one ``at`` on the page that is shown, by its buttons and the arrow keys; the last
+    is followed by the first. ``show_page`` gives what ``pages`` shows as images."""
 
-    def __init__(self, samples: Sequence[Thumbnail], at: int, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, pages: SamplePages, show_page: Callable[[], Sequence[Thumbnail]], at: int, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
-        self._samples = samples
+        self._pages = pages
+        self._show_page = show_page
+        self._samples = show_page()
+        self._heading = 0  # where to, while another page is on its way
         self.at = at
         self.view = SampleView()
         self.title = label("", "section")
@@ -68,7 +75,8 @@ class SampleDialog(QDialog):
             margins=SPACING.l,
         )
         self.view.setFocus()
-        self.step(0)
+        pages.changed.connect(self._follow)
+        self._show()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         by = _STEPS.get(Qt.Key(event.key()))
@@ -78,13 +86,54 @@ class SampleDialog(QDialog):
             self.step(by)
 
     def step(self, by: int) -> None:
-        """To another sample."""
-        self.at = (self.at + by) % len(self._samples)
+        """To the next sample (1), or the one before (-1)."""
+        if self._heading:  # on the way to another page
+            return
+        if 0 <= self.at + by < len(self._samples):
+            self.at += by
+            self._show()
+        else:
+            self._turn(by)
+
+    def _turn(self, by: int) -> None:
+        pages = self._pages
+        offset = pages.find_next(by)
+        if offset is None:
+            offset = 0 if by > 0 else pages.find_last()
+        if offset == pages.shown.offset:  # there is no other page
+            self.at = (self.at + by) % len(self._samples)
+            self._show()
+        else:
+            self._heading = by
+            pages.turn_to(offset)
+
+    @Slot()
+    def _follow(self) -> None:
+        """Show what has become of the page."""
+        pages, heading = self._pages, self._heading
+        if pages.waiting:
+            self.place.setText("Loading …")
+            return
+        self._heading = 0
+        samples = self._show_page()
+        if pages.page is None or not (samples or heading):
+            self.reject()  # the data has become other data
+        elif pages.refusal:
+            self._show()
+            self.detail.setText(pages.refusal)
+        elif not samples:  # no file of that page can be read
+            self._turn(heading)
+        else:
+            self._samples = samples
+            self.at = {0: min(self.at, len(samples) - 1), 1: 0, -1: len(samples) - 1}[heading]
+            self._show()
+
+    def _show(self) -> None:
         shown = self._samples[self.at]
         self.view.set_thumbnail(shown)
         self.title.setText(shown.caption)
         self.detail.setText("\n".join(filter(None, (shown.tooltip, str(shown.file or "")))))
-        self.place.setText(f"{self.at + 1} of {len(self._samples)}")
+        self.place.setText(f"{shown.place + 1:,} of {self._pages.total:,}")
         self.setWindowTitle(f"Sample: {shown.caption}")
         for each in (self.open_file, self.show_file):
             each.setVisible(shown.file is not None)

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from studio.pages.setup.previews.engine_query import EngineQuery
+from studio.pages.setup.samples.page_bar import PageBar
+from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.theme import theme
 from studio.widgets import Bar, BarList, Card, StatusPill, label, separator
-from training.protocol.answers import DatasetReport
+from training.protocol.answers import TEXTS, DatasetReport, SamplePage
 
 _KINDS = {
     "characters": "Each character is a token.",
@@ -19,51 +20,57 @@ _KINDS = {
     "bpe": "Each shade is a token.",
 }
 _MARKS = {"\n": "⏎\n", "\t": "⇥\t", "\r": "␍"}
-_MOST_TEXTS = 3
 
 
 class TextCard(Card):
-    """Follows ``question`` and is there only while its dataset is text."""
+    """Follows ``pages`` and is there only while its dataset is text."""
 
-    def __init__(self, question: EngineQuery[DatasetReport]) -> None:
+    def __init__(self, pages: SamplePages) -> None:
         super().__init__("Text", "file")
-        self._question = question
-        self._shown: DatasetReport | None = None
+        self._pages = pages
+        self._report: DatasetReport | None = None
+        self._page: SamplePage | None = None
         self._size = StatusPill("", "neutral")
         self.add_action(self._size)
-        self._names = [label("", "caption") for _ in range(_MOST_TEXTS)]
-        self.texts = [_text_label() for _ in range(_MOST_TEXTS)]
+        self.bar = PageBar(pages, "passage")
+        self.add(self.bar)
+        self._names = [label("", "caption") for _ in range(TEXTS)]
+        self.texts = [_text_label() for _ in range(TEXTS)]
         for name, text in zip(self._names, self.texts, strict=True):
             self.add(name, text)
         self.add(separator(), label("Most frequent tokens in training", "caption"))
         self.bars = BarList(max_rows=10)
         self.bars.setAccessibleName("Share of the most frequent tokens")
         self.add(self.bars)
-        question.changed.connect(self._update)
+        pages.changed.connect(self._update)
         theme().changed.connect(self._show_texts)
         self._update()
 
     def _update(self) -> None:
-        answer = self._question.answer
-        if answer is None or answer is self._shown:
-            return
-        self._shown = answer
-        self.setVisible(answer.texts is not None)
-        if answer.texts is None:
-            return
-        self._size.set_status(f"{len(answer.classes):,} tokens", "neutral")
-        self.set_subtitle(f"As the model gets it. {_KINDS[answer.vocabulary]}")
-        self._show_texts()
+        report, page = self._pages.report, self._pages.page
+        if report is not self._report:
+            self._report = report
+            is_text = report.layout == "tokens"
+            self.setVisible(is_text)
+            if is_text:
+                self._describe(report)
+        if page is not self._page:
+            self._page = page
+            self._show_texts()
+
+    def _describe(self, report: DatasetReport) -> None:
+        self._size.set_status(f"{len(report.classes):,} tokens", "neutral")
+        self.set_subtitle(f"As the model gets it. {_KINDS[report.vocabulary]}")
         self.bars.set_bars(
             [
                 Bar(_name(row.name), row.share, f"{row.share:.1%}", f"{row.name!r}: {row.share:.2%}")
-                for row in answer.frequent
+                for row in report.frequent
             ]
         )
 
     def _show_texts(self) -> None:
-        texts = (self._shown.texts or ()) if self._shown else ()
-        whole = self._shown is not None and self._shown.vocabulary != "bpe"
+        texts = self._page.texts if self._page is not None else ()
+        whole = self._pages.report.vocabulary != "bpe"
         for number, (name, shown) in enumerate(zip(self._names, self.texts, strict=True)):
             there = number < len(texts)
             name.setVisible(there)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from pathlib import Path
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 from PySide6.QtGui import QColor, QImage
 
 from studio.widgets import Thumbnail
-from training.protocol.answers import DatasetReport, Sample
+from training.protocol.answers import Sample
 
 _IGNORED = 255
 _LONGEST_NAME = 8
@@ -69,15 +70,17 @@ def find_file(name: str, place: str) -> Path | None:
     return next((found for found in (root / name, root.parent / name) if found.is_file()), None)
 
 
-def thumbnails(report: DatasetReport, *, varied: bool, place: str = "") -> list[Thumbnail]:
-    """The samples of an inspection of what lies at ``place``: as they come from the disk, or varied as training sees them."""
+def thumbnails(samples: Sequence[Sample], *, varied: bool, place: str = "") -> list[Thumbnail]:
+    """``samples`` of what lies at ``place``: as they come from the disk, or varied as training sees them."""
     return [
         Thumbnail(
             read_image(sample, varied=varied),
             _caption(sample),
-            f"{(varied and sample.varied_detail) or sample.detail or sample.label}, sample {sample.index:,}, "
+            f"{(varied and sample.varied_detail) or sample.detail or sample.label}, {sample.name or sample.index}, "
             f"{sample.width} × {sample.height} pixels",
             find_file(sample.name, place),
+            PurePosixPath(sample.name).name,
+            sample.place,
         )
-        for sample in report.thumbnails or ()
+        for sample in samples
     ]

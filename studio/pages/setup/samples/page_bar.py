@@ -1,0 +1,144 @@
+"""What chooses the samples that are shown: a part, a class, and the page."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QWidget
+
+from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.theme import SPACING
+from studio.widgets import STRETCH, ComboBox, SteadyLabel, hbox, icon_button, label, vbox
+from training.facts import Target
+from training.protocol.answers import DatasetReport
+
+_PARTS = {"train": "training", "validation": "validation", "test": "test"}
+_OF_CLASSES: tuple[Target, ...] = ("class", "labels")
+_BLINK = 150
+"""Milliseconds: a page that is there by then does not flash a word."""
+_NAMED = 3
+"""How many files that cannot be read are named."""
+
+
+class PageBar(QWidget):
+    """Follows ``pages``, of ``what`` (a noun). Below the choices stands why there is nothing, or less, to see."""
+
+    def __init__(self, pages: SamplePages, what: str) -> None:
+        super().__init__()
+        self._pages = pages
+        self._what = what
+        self._told: tuple[DatasetReport, str] | None = None
+        self._keyboard: QWidget | None = None
+        self.part = ComboBox()
+        self.part.setAccessibleName("Part of the data")
+        self.part.activated.connect(lambda: pages.choose_part(self.part.currentData()))
+        self.of_class = ComboBox()
+        self.of_class.setAccessibleName("Class")
+        self.of_class.activated.connect(lambda: pages.choose_class(self.of_class.currentData()))
+        self.first = icon_button("first", "First page", clicked=lambda: pages.turn_to(0))
+        self.previous = icon_button("chevron-left", "Previous page (Page Up)", clicked=lambda: self.turn(-1))
+        self.following = icon_button("chevron-right", "Next page (Page Down)", clicked=lambda: self.turn(1))
+        self.last = icon_button("last", "Last page", clicked=lambda: pages.turn_to(pages.find_last()))
+        self.range = SteadyLabel("caption")
+        self.message = label("", "help", wrap=True)
+        self._late = QTimer(self, singleShot=True, interval=_BLINK)
+        self._late.timeout.connect(self._update_words)
+        vbox(
+            hbox(self.part, self.of_class, STRETCH),
+            hbox(self.first, self.previous, self.range, self.following, self.last, STRETCH, spacing=SPACING.xs),
+            self.message,
+            parent=self,
+        )
+        pages.changed.connect(self._update)
+        self._update()
+
+    def turn(self, by: int) -> None:
+        """To the next page (1), or the previous one (-1)."""
+        self._pages.turn_to(self._pages.find_next(by))
+
+    def follow_keys(self, widget: QWidget) -> None:
+        """Let Page Up and Page Down turn the page while ``widget`` has the keyboard."""
+        self._keyboard = widget
+        for key, by in ((Qt.Key.Key_PageUp, -1), (Qt.Key.Key_PageDown, 1)):
+            for place in (widget, self.first, self.previous, self.following, self.last):
+                shortcut = QShortcut(QKeySequence(key), place, context=Qt.ShortcutContext.WidgetShortcut)
+                shortcut.activated.connect(lambda by=by: self.turn(by))
+
+    def _update(self) -> None:
+        pages = self._pages
+        told = pages.report, pages.wanted.part  # each part has numbers of its own
+        if self._told is None or told[0] is not self._told[0] or told[1] != self._told[1]:
+            self._told = told
+            self._offer_parts()
+            self._offer_classes()
+        _choose(self.part, pages.wanted.part)
+        _choose(self.of_class, pages.wanted.class_name)
+        self.part.setEnabled(pages.ready)
+        self.of_class.setEnabled(pages.ready)
+        offset, last = pages.wanted.offset, pages.find_last()
+        for turn, possible in (
+            (self.first, offset > 0),
+            (self.previous, offset > 0),
+            (self.following, offset < last),
+            (self.last, offset < last),
+        ):
+            if turn.hasFocus() and not possible and self._keyboard is not None:
+                self._keyboard.setFocus()  # instead of whatever comes next
+            turn.setVisible(last > 0)
+            turn.setEnabled(pages.ready and possible)
+        if pages.waiting:
+            self._late.start()
+        else:
+            self._late.stop()
+            self._update_words()
+
+    def _offer_parts(self) -> None:
+        report = self._pages.report
+        count = report.layout != "tokens"  # of a large text only the beginning was read
+        with QSignalBlocker(self.part):
+            self.part.clear()
+            for part, samples in report.samples.items():
+                title = _PARTS.get(part, part).capitalize()
+                self.part.addItem(f"{title} ({samples:,})" if count else title, part)
+
+    def _offer_classes(self) -> None:
+        report, part = self._pages.report, self._pages.wanted.part
+        known = report.target in _OF_CLASSES
+        self.of_class.setVisible(known)
+        with QSignalBlocker(self.of_class):
+            self.of_class.clear()
+            self.of_class.addItem("All classes" if report.target == "class" else "All labels", "")
+            for name, count in zip(report.classes, report.counts.get(part, ()), strict=False) if known else ():
+                self.of_class.addItem(f"{name} ({count:,})", name)
+
+    def _update_words(self) -> None:
+        pages = self._pages
+        words = pages.find_range(pages.wanted) if pages.waiting and pages.total else pages.find_range(pages.shown)
+        if pages.waiting:
+            same = (pages.wanted.part, pages.wanted.class_name) == (pages.shown.part, pages.shown.class_name)
+            self.range.setText(f"Loading {words} …" if same and pages.total else "Loading …")
+        else:
+            self.range.setText(words if pages.total else "")
+        message = self._find_message()
+        self.message.setText(message)
+        self.message.setVisible(bool(message))
+
+    def _find_message(self) -> str:
+        pages = self._pages
+        if pages.waiting:
+            return "A run is being trained, so a second engine reads these." if pages.beside_run else ""
+        if pages.refusal:
+            return f"The other {self._what}s could not be loaded. {pages.refusal}"
+        if pages.page is not None and not pages.total:
+            of_class = f" of class {pages.shown.class_name}" if pages.shown.class_name else ""
+            return f"No {self._what}{of_class} in the {_PARTS.get(pages.shown.part, pages.shown.part)} part."
+        unreadable = pages.page.unreadable if pages.page is not None else ()
+        if not unreadable:
+            return ""
+        named = "\n".join(f"{file.path}: {file.reason}" for file in unreadable[:_NAMED])
+        more = len(unreadable) - _NAMED
+        return f"Cannot be read:\n{named}{f'{chr(10)}and {more} more' if more > 0 else ''}"
+
+
+def _choose(box: ComboBox, key: str) -> None:
+    box.setCurrentIndex(max(0, box.findData(key)))

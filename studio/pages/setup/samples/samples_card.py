@@ -1,0 +1,87 @@
+"""Images of the dataset, page by page, as they are and as they are trained on; points of a plane all at once."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+
+from studio.charts.scatter import Scatter
+from studio.pages.setup.samples.images import thumbnails, varies
+from studio.pages.setup.samples.page_bar import PageBar
+from studio.pages.setup.samples.sample_dialog import SampleDialog
+from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.widgets import Card, Segmented, ThumbnailGrid
+from training.protocol.answers import PAGE, DatasetReport, Points, SamplePage
+
+_FRAME = 2  # pixels of a tile around its image
+_SIZES = {"64": "S", "128": "M", "192": "L"}
+_TITLES = {"64": "Small", "128": "Medium", "192": "Large"}
+_NAMED_FROM = 128
+"""Images so large have room for the name of their file."""
+
+
+class SamplesCard(Card):
+    """Follows ``pages``; is there only while its dataset has something to look at."""
+
+    def __init__(self, pages: SamplePages) -> None:
+        super().__init__("Samples", "image")
+        self._pages = pages
+        self._report: DatasetReport | None = None
+        self._page: SamplePage | None = None
+        self.variation = Segmented([("varied", "Augmented"), ("original", "Original")])
+        self.variation.setAccessibleName("Which version of the samples")
+        self.variation.current_changed.connect(self._show_images)
+        self.size_choice = Segmented()
+        self.size_choice.setAccessibleName("Size of the images")
+        for size, letter in _SIZES.items():
+            self.size_choice.add_option(size, letter, tooltip=f"{_TITLES[size]} images")
+        self.size_choice.current_changed.connect(self._resize_tiles)
+        self.add_action(self.variation, self.size_choice)
+        self.bar = PageBar(pages, "sample")
+        self.grid = ThumbnailGrid(max_rows=PAGE)
+        self.grid.setProperty("flat", True)
+        self.grid.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.grid.clicked.connect(self._enlarge)
+        enter = QShortcut(QKeySequence(Qt.Key.Key_Return), self.grid, context=Qt.ShortcutContext.WidgetShortcut)
+        enter.activated.connect(lambda: self._enlarge(self.grid.currentIndex()))
+        self.bar.follow_keys(self.grid)
+        self._scatter = Scatter()
+        self.add(self.bar, self.grid, self._scatter)
+        self._resize_tiles()
+        pages.changed.connect(self._update)
+        self._update()
+
+    def _update(self) -> None:
+        report, page = self._pages.report, self._pages.page
+        images = report.layout == "image" and page is not None
+        self.setVisible(images or report.points is not None)
+        for part in (self.bar, self.size_choice):
+            part.setVisible(images)
+        self.grid.setVisible(bool(images and page and page.samples))
+        if report is not self._report:
+            self._report = report
+            self._scatter.setVisible(report.points is not None)
+            points = report.points or Points()
+            self._scatter.set_points(points.x, points.y, points.label)
+        if page is not self._page:
+            self._page = page
+            self._show_images()
+
+    def _show_images(self) -> None:
+        pages = self._pages
+        samples = self._page.samples if self._page is not None else ()
+        self.variation.setVisible(any(map(varies, samples)))
+        varied = self.variation.current() == "varied"
+        self.grid.set_thumbnails(thumbnails(samples, varied=varied, place=pages.place))
+        self.grid.setAccessibleName(f"Samples {pages.find_range(pages.shown)}")
+
+    def _resize_tiles(self) -> None:
+        size = int(self.size_choice.current())
+        self.grid.set_tile(size + _FRAME, named=size >= _NAMED_FROM)
+
+    def _enlarge(self, index: QModelIndex) -> None:
+        if not index.isValid():
+            return
+        dialog = SampleDialog(self._pages, self.grid.thumbnails, index.row(), self)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

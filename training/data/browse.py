@@ -1,0 +1,66 @@
+"""The dataset that the window looks at, kept open from page to page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from training.config import RunConfig, parse_config
+from training.data.images.cache_room import cache_wish
+from training.data.inspect import inspect_dataset
+from training.data.sample_page import OpenedData, open_data, read_page
+from training.protocol.answers import PAGE, TEXTS, DatasetReport, SamplePage
+from training.protocol.messages import BrowseSamples, InspectDataset
+
+_PATIENCE = 120.0
+"""Seconds that a dataset nobody looks at stays open."""
+
+
+class Browser:
+    """Answers a window's questions about its data. A report reads the data again; the pages after it are of what it found, for a
+    while where ``keeps``."""
+
+    def __init__(self, keeps: bool, now: Callable[[], float] = time.monotonic) -> None:
+        self._keeps = keeps
+        self._now = now
+        self._data: OpenedData | None = None
+        self._used = 0.0
+
+    def inspect(self, asked: InspectDataset) -> DatasetReport:
+        """As ``inspect_dataset``."""
+        self.forget()
+        return inspect_dataset(_read_config(asked), open_data=self._open)
+
+    def read_page(self, asked: BrowseSamples) -> SamplePage:
+        """As ``sample_page.read_page``."""
+        config, data = _read_config(asked), self._data
+        if data is None or _key(data.config) != _key(config):
+            self.forget()
+            data = self._open(config)
+        self._used = self._now()
+        count = TEXTS if data.source.layout == "tokens" else PAGE
+        return read_page(data, asked.part, asked.classes, asked.offset, count)
+
+    def rest(self) -> None:
+        """Let go of what nobody has looked at for a while."""
+        if self._now() - self._used > _PATIENCE:
+            self.forget()
+
+    def forget(self) -> None:
+        """Let go of the data: a run needs the memory."""
+        self._data = None
+
+    def _open(self, config: RunConfig) -> OpenedData:
+        data = open_data(config)
+        if self._keeps:
+            self._data, self._used = data, self._now()
+        return data
+
+
+def _read_config(asked: InspectDataset | BrowseSamples) -> RunConfig:
+    return parse_config(asked.config, about=("dataset",))  # whatever is going to be done with the data
+
+
+def _key(config: RunConfig) -> object:
+    """What the samples that are shown depend on."""
+    return config.dataset, config.seed, cache_wish(config.loader)

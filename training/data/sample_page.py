@@ -1,0 +1,197 @@
+"""Pages of a dataset's samples, as the window shows them: part by part, of some classes or of all."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import torch
+from torch import Tensor
+
+from training.config import RunConfig
+from training.core import counter_rng
+from training.data.augment import Augmenter
+from training.data.images.cache_room import cache_wish
+from training.data.placement import refuse_too_much_made
+from training.data.source import Opening, Source
+from training.data.sources import open_source
+from training.data.sources.text import Text
+from training.data.splits import split_source
+from training.data.tables.targets import source_facts
+from training.data.texts.vocabulary import vocabulary_of
+from training.data_report import Skipped
+from training.errors import InputError, TrainingError
+from training.protocol.answers import PAGE, Sample, SamplePage, TextWindow
+
+_TOKENS_SHOWN = 128
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedData:
+    """The samples that ``config`` names, listed but not all read, and the numbers of those in each part."""
+
+    config: RunConfig
+    source: Source
+    splits: dict[str, Tensor]
+
+
+def open_data(config: RunConfig) -> OpenedData:
+    """Raises InputError as ``prepare`` does."""
+    refuse_too_much_made(config)
+    source = open_source(config.dataset, Opening(check=False, seed=config.seed, cache=cache_wish(config.loader)))
+    splits = split_source(source, config.dataset)
+    return OpenedData(config, source.fit(splits["train"]), splits)
+
+
+def read_page(
+    data: OpenedData, part: str = "train", classes: Sequence[str] = (), offset: int = 0, count: int = PAGE
+) -> SamplePage:
+    """Images or passages of ``part`` from ``offset`` on, of ``classes`` or of all; past the end the last page. A file that cannot be
+    read keeps its place, and is named. Raises InputError for what the data does not have."""
+    if part not in data.splits:
+        raise InputError(f"The data has no {part} part.", f"Choose {' or '.join(data.splits)}.")
+    order = _order(data.source, data.splits[part], classes)
+    start = max(0, offset if offset < len(order) else (len(order) - 1) // count * count)
+    here = enumerate(order[start : start + count].tolist(), start)
+    if isinstance(data.source, Text):
+        texts = tuple(_read_text(data.source, index, place) for place, index in here)
+        return SamplePage(offset=start, total=len(order), texts=texts)
+    images = _Images(data, part)
+    samples: list[Sample] = []
+    unreadable: list[Skipped] = []
+    for place, index in here:
+        try:
+            samples.append(images.draw(index, place))
+        except TrainingError as error:  # of a file that training will leave out and list
+            unreadable.append(Skipped(data.source.name(index), str(error)))
+    return SamplePage(offset=start, total=len(order), samples=tuple(samples), unreadable=tuple(unreadable))
+
+
+def _order(source: Source, part: Tensor, classes: Sequence[str]) -> Tensor:
+    """int64: the samples of ``part`` in the order they are shown, the same at every call."""
+    if isinstance(source, Text):
+        held = source.held(part)
+        return held[counter_rng.permutation(0, 0, len(held), stream="texts")]
+    in_turns = one_of_each_class(
+        source.targets if source.target == "class" else torch.zeros(len(source.targets), dtype=torch.int64), part
+    )
+    if not classes:
+        return in_turns
+    if source.target not in ("class", "labels"):
+        raise InputError("The samples of this data have no classes to choose by.")
+    unknown = [name for name in classes if name not in source.classes]
+    if unknown:
+        raise InputError(f"The data has no class {unknown[0]!r}.", "Choose one that it has.")
+    wanted = torch.tensor([name in classes for name in source.classes])
+    targets = source.targets[in_turns]
+    return in_turns[wanted[targets] if source.target == "class" else targets[:, wanted].bool().any(1)]
+
+
+def one_of_each_class(targets: Tensor, part: Tensor) -> Tensor:
+    """``part`` in an order that goes round the classes, shuffled within each. ``targets`` int64 (N,), ``part`` int64 sample
+    numbers."""
+    shuffled = part[counter_rng.permutation(0, 0, len(part), stream="thumbnails")]
+    classes, order = torch.sort(targets[shuffled], stable=True)
+    counts = torch.bincount(classes)
+    turn = torch.arange(len(classes)) - (torch.cumsum(counts, 0) - counts)[classes]  # a sample's place in its class
+    return shuffled[order[torch.sort(turn, stable=True).indices]]  # of one turn: by class
+
+
+def _read_text(source: Text, index: int, place: int) -> TextWindow:
+    """The first tokens of a window."""
+    show = vocabulary_of(source_facts(source)).show
+    tokens = source.read(torch.tensor([index]))[0, :_TOKENS_SHOWN].tolist()
+    return TextWindow(name=source.name(index), tokens=tuple(map(show, tokens)), place=place)
+
+
+class _Images:
+    """Draws images as they are, and as they are trained on where ``part`` trains."""
+
+    def __init__(self, data: OpenedData, part: str) -> None:
+        self._source = data.source
+        self._trained = data.splits[part] if part == "train" else None
+        self._masked = data.source.target == "mask"
+        self._augment = Augmenter(data.config.dataset, data.config.seed, mask=self._masked)
+
+    def draw(self, index: int, place: int) -> Sample:
+        """Raises TrainingError where it cannot be read."""
+        source = self._source
+        indices = torch.tensor([index])
+        original = source.read(indices)
+        pixels, mixture = (original, "") if self._trained is None else self._as_trained_on(indices, original)
+        pixels, original = _as_bytes(pixels, self._masked), _as_bytes(original, self._masked)
+        shown, shown_original = (pixels[..., :-1], original[..., :-1]) if self._masked else (pixels, original)
+        _, height, width, channels = shown.shape
+        values = zip(source.classes, source.targets[index].tolist(), strict=True) if source.target == "values" else ()
+        return Sample(
+            label=_label(source, index),
+            index=index,
+            place=place,
+            width=width,
+            height=height,
+            channels=channels,
+            pixels_base64=_base64(shown),
+            original_base64=_base64(shown_original),
+            mask_base64=_base64(pixels[..., -1]) if self._masked else None,
+            original_mask_base64=_base64(original[..., -1]) if self._masked else None,
+            detail=", ".join(f"{name} {value:.6g}" for name, value in values),
+            varied_detail=mixture,
+            name=source.name(index),
+        )
+
+    def _as_trained_on(self, indices: Tensor, original: Tensor) -> tuple[Tensor, str]:
+        """The one sample uint8 (1, H, W, C) as an epoch shows it, and of what it is mixed then."""
+        source, augment = self._source, self._augment
+        if source.varies:
+            original = source.read(source.at_epoch(indices, 1))
+        pixels = self._vary(original, indices)
+        if not augment.mixes or self._trained is None:
+            return pixels, ""
+        other = augment.partners(self._trained, indices, 1)
+        mixed, share = augment.mix(pixels.float(), self._vary(source.read(other), other).float(), indices, 1)
+        labels = _label(source, int(indices)), _label(source, int(other))
+        return mixed.round().to(torch.uint8), f"{float(share):.0%} {labels[0]}, {1 - float(share):.0%} {labels[1]}"
+
+    def _vary(self, original: Tensor, indices: Tensor) -> Tensor:
+        """Erased places get the mean color of this very image: that of all is not known without reading all."""
+        augment = self._augment
+        varied = original if augment.identity else augment(original, indices, 1)
+        pixels = _as_bytes(varied, augment.mask)
+        channels = pixels.shape[3] - augment.mask
+        colors = pixels[..., :channels]
+        erased = augment.erase(colors, indices, 1, colors.float().mean((0, 1, 2)))
+        return torch.cat([erased, pixels[..., channels:]], 3)
+
+
+def _as_bytes(pixels: Tensor, masked: bool) -> Tensor:
+    """uint8 of what is drawn or given as float32 from 0 to 255; images that were normalized before are stretched to that, and of many
+    channels, which no screen can show, the first is shown in gray."""
+    colors, rest = (pixels[..., :-1], pixels[..., -1:]) if masked else (pixels, pixels[..., :0])
+    if pixels.dtype != torch.uint8:
+        low, high = float(colors.min()), float(colors.max())
+        if low < -0.5 or high > 255.5 + 255 * 0.2:
+            colors = (colors - low) * (255 / max(high - low, 1e-6))
+        colors = colors.round().clamp(0, 255).to(torch.uint8)
+    if colors.shape[-1] not in (1, 3, 4):
+        colors = colors[..., :1]
+    return torch.cat([colors, rest.to(torch.uint8)], dim=-1)
+
+
+def _label(source: Source, index: int) -> str:
+    """What is to be learned of an image, in few words; the name of one that has a mask."""
+    target = source.targets[index]
+    if source.target == "class":
+        return source.classes[int(target)]
+    if source.target == "labels":
+        return ", ".join(name for name, on in zip(source.classes, target.tolist(), strict=True) if on) or "no label"
+    if source.target in ("values", "tasks"):
+        classes = source.target_classes or ((),) * len(target)
+        shown = zip(target.tolist(), classes, strict=True)
+        return ", ".join(names[int(value)] if names else f"{value:.3g}" for value, names in shown)
+    return PurePosixPath(source.name(index)).stem
+
+
+def _base64(pixels: Tensor) -> str:
+    return base64.b64encode(pixels.contiguous().numpy().tobytes()).decode("ascii")
