@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.theme import SPACING
-from studio.widgets import STRETCH, ComboBox, SteadyLabel, hbox, icon_button, label, vbox
+from studio.widgets import STRETCH, ComboBox, ElidedLabel, fill, hbox, icon_button, label, vbox
 from training.facts import Target
 from training.protocol.answers import DatasetReport
 
@@ -16,6 +16,7 @@ _PARTS = {"train": "training", "validation": "validation", "test": "test"}
 _OF_CLASSES: tuple[Target, ...] = ("class", "labels")
 _BLINK = 150
 """Milliseconds: a page that is there by then does not flash a word."""
+_WIDEST = 260
 _NAMED = 3
 """How many files that cannot be read are named."""
 
@@ -29,23 +30,22 @@ class PageBar(QWidget):
         self._what = what
         self._told: tuple[DatasetReport, str] | None = None
         self._keyboard: QWidget | None = None
-        self.part = ComboBox()
-        self.part.setAccessibleName("Part of the data")
+        self.part = _box("Part of the data")
         self.part.activated.connect(lambda: pages.choose_part(self.part.currentData()))
-        self.of_class = ComboBox()
-        self.of_class.setAccessibleName("Class")
+        self.of_class = _box("Class")
         self.of_class.activated.connect(lambda: pages.choose_class(self.of_class.currentData()))
         self.first = icon_button("first", "First page", clicked=lambda: pages.turn_to(0))
         self.previous = icon_button("chevron-left", "Previous page (Page Up)", clicked=lambda: self.turn(-1))
         self.following = icon_button("chevron-right", "Next page (Page Down)", clicked=lambda: self.turn(1))
         self.last = icon_button("last", "Last page", clicked=lambda: pages.turn_to(pages.find_last()))
-        self.range = SteadyLabel("caption")
+        self.range = ElidedLabel("", Qt.TextElideMode.ElideRight)
+        self._row = hbox(self.first, self.previous, self.following, self.last, (self.range, 1), spacing=SPACING.xs)
         self.message = label("", "help", wrap=True)
         self._late = QTimer(self, singleShot=True, interval=_BLINK)
         self._late.timeout.connect(self._update_words)
         vbox(
-            hbox(self.part, self.of_class, STRETCH),
-            hbox(self.first, self.previous, self.range, self.following, self.last, STRETCH, spacing=SPACING.xs),
+            hbox((self.part, 1), (self.of_class, 1), STRETCH),
+            self._row,
             self.message,
             parent=self,
         )
@@ -55,6 +55,10 @@ class PageBar(QWidget):
     def turn(self, by: int) -> None:
         """To the next page (1), or the previous one (-1)."""
         self._pages.turn_to(self._pages.find_next(by))
+
+    def add(self, *widgets: QWidget) -> None:
+        """Put something at the right of the page's buttons."""
+        fill(self._row, *widgets)
 
     def follow_keys(self, widget: QWidget) -> None:
         """Let Page Up and Page Down turn the page while ``widget`` has the keyboard."""
@@ -138,6 +142,16 @@ class PageBar(QWidget):
         named = "\n".join(f"{file.path}: {file.reason}" for file in unreadable[:_NAMED])
         more = len(unreadable) - _NAMED
         return f"Cannot be read:\n{named}{f'{chr(10)}and {more} more' if more > 0 else ''}"
+
+
+def _box(name: str) -> ComboBox:
+    """As wide as there is room for: the longest name of a class must not widen the page."""
+    box = ComboBox()
+    box.setAccessibleName(name)
+    box.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMaximumWidth(_WIDEST)
+    box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+    return box
 
 
 def _choose(box: ComboBox, key: str) -> None:

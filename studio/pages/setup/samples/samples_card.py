@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 
@@ -10,12 +12,12 @@ from studio.pages.setup.samples.images import thumbnails, varies
 from studio.pages.setup.samples.page_bar import PageBar
 from studio.pages.setup.samples.sample_dialog import SampleDialog
 from studio.pages.setup.samples.sample_pages import SamplePages
-from studio.widgets import Card, Segmented, ThumbnailGrid
+from studio.widgets import Card, Segmented, ThumbnailGrid, icon_button
 from training.protocol.answers import PAGE, DatasetReport, Points, SamplePage
 
 _FRAME = 2  # pixels of a tile around its image
-_SIZES = {"64": "S", "128": "M", "192": "L"}
-_TITLES = {"64": "Small", "128": "Medium", "192": "Large"}
+SIZES = (64, 128, 192)
+"""Pixels; common sizes of small images fill them whole."""
 _NAMED_FROM = 128
 """Images so large have room for the name of their file."""
 
@@ -31,23 +33,25 @@ class SamplesCard(Card):
         self.variation = Segmented([("varied", "Augmented"), ("original", "Original")])
         self.variation.setAccessibleName("Which version of the samples")
         self.variation.current_changed.connect(self._show_images)
-        self.size_choice = Segmented()
-        self.size_choice.setAccessibleName("Size of the images")
-        for size, letter in _SIZES.items():
-            self.size_choice.add_option(size, letter, tooltip=f"{_TITLES[size]} images")
-        self.size_choice.current_changed.connect(self._resize_tiles)
-        self.add_action(self.variation, self.size_choice)
+        self.add_action(self.variation)
         self.bar = PageBar(pages, "sample")
+        self.smaller = icon_button("minus", "Smaller images (−)", clicked=lambda: self.zoom(-1))
+        self.larger = icon_button("plus", "Larger images (+)", clicked=lambda: self.zoom(1))
+        self.bar.add(self.smaller, self.larger)
+        self._size = 0
         self.grid = ThumbnailGrid(max_rows=PAGE)
         self.grid.setProperty("flat", True)
         self.grid.setCursor(Qt.CursorShape.PointingHandCursor)
         self.grid.clicked.connect(self._enlarge)
         enter = QShortcut(QKeySequence(Qt.Key.Key_Return), self.grid, context=Qt.ShortcutContext.WidgetShortcut)
         enter.activated.connect(lambda: self._enlarge(self.grid.currentIndex()))
+        for key, by in ((Qt.Key.Key_Minus, -1), (Qt.Key.Key_Plus, 1)):
+            shortcut = QShortcut(QKeySequence(key), self.grid, context=Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(partial(self.zoom, by))
         self.bar.follow_keys(self.grid)
         self._scatter = Scatter()
         self.add(self.bar, self.grid, self._scatter)
-        self._resize_tiles()
+        self.zoom(0)
         pages.changed.connect(self._update)
         self._update()
 
@@ -55,8 +59,7 @@ class SamplesCard(Card):
         report, page = self._pages.report, self._pages.page
         images = report.layout == "image" and page is not None
         self.setVisible(images or report.points is not None)
-        for part in (self.bar, self.size_choice):
-            part.setVisible(images)
+        self.bar.setVisible(images)
         self.grid.setVisible(bool(images and page and page.samples))
         if report is not self._report:
             self._report = report
@@ -75,9 +78,13 @@ class SamplesCard(Card):
         self.grid.set_thumbnails(thumbnails(samples, varied=varied, place=pages.place))
         self.grid.setAccessibleName(f"Samples {pages.find_range(pages.shown)}")
 
-    def _resize_tiles(self) -> None:
-        size = int(self.size_choice.current())
+    def zoom(self, by: int) -> None:
+        """Show the images in the next larger size (1), or the next smaller one (-1)."""
+        self._size = min(max(self._size + by, 0), len(SIZES) - 1)
+        size = SIZES[self._size]
         self.grid.set_tile(size + _FRAME, named=size >= _NAMED_FROM)
+        self.smaller.setEnabled(self._size > 0)
+        self.larger.setEnabled(self._size < len(SIZES) - 1)
 
     def _enlarge(self, index: QModelIndex) -> None:
         if not index.isValid():
