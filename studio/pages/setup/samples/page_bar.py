@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.theme import SPACING
-from studio.widgets import STRETCH, ComboBox, ElidedLabel, fill, hbox, icon_button, label, vbox
+from studio.widgets import ComboBox, ElidedLabel, Stretch, fill, hbox, icon_button, label, vbox
 from training.facts import Target
 from training.protocol.answers import DatasetReport
 
@@ -17,6 +17,7 @@ _OF_CLASSES: tuple[Target, ...] = ("class", "labels")
 _BLINK = 150
 """Milliseconds: a page that is there by then does not flash a word."""
 _WIDEST = 260
+_FULL = 1000  # against 1: a box is as wide as it may be before anything is left beside it
 _NAMED = 3
 """How many files that cannot be read are named."""
 
@@ -44,7 +45,7 @@ class PageBar(QWidget):
         self._late = QTimer(self, singleShot=True, interval=_BLINK)
         self._late.timeout.connect(self._update_words)
         vbox(
-            hbox((self.part, 1), (self.of_class, 1), STRETCH),
+            hbox((self.part, _FULL), (self.of_class, _FULL), Stretch(1)),
             self._row,
             self.message,
             parent=self,
