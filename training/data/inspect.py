@@ -132,7 +132,7 @@ def _describe_text(report: DatasetReport, data: OpenedData, source: Text) -> Dat
     """With some passages, how many tokens each part has, as far as it was read, and those seen most often in up to 2,000 training
     windows."""
     vocabulary = vocabulary_of(source_facts(source))
-    here = source.held(data.splits["train"])
+    here = source.find_readable(data.splits["train"])
     some = here[torch.arange(min(len(here), _COUNTED)) * len(here) // min(len(here), _COUNTED)]
     counts = torch.bincount(source.read(some)[:, 1:].reshape(-1).long(), minlength=len(source.classes))
     total = int(counts.sum())

@@ -72,7 +72,7 @@ def read_page(
 def _order(source: Source, part: Tensor, classes: Sequence[str]) -> Tensor:
     """int64: the samples of ``part`` in the order they are shown, the same at every call."""
     if isinstance(source, Text):
-        held = source.held(part)
+        held = source.find_readable(part)
         return held[counter_rng.permutation(0, 0, len(held), stream="texts")]
     in_turns = one_of_each_class(
         source.targets if source.target == "class" else torch.zeros(len(source.targets), dtype=torch.int64), part

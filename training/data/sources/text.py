@@ -65,7 +65,7 @@ class Text(Source):
         """How many tokens each part has; in a preview about as many."""
         return {part.name: max(part.tokens, part.windows * part.stride) for part in self.sections}
 
-    def held(self, indices: Tensor) -> Tensor:
+    def find_readable(self, indices: Tensor) -> Tensor:
         """Those of the windows that can be read: all but in a preview."""
         train, judged = (
             min(part.windows, (part.tokens - self.shape[0] - 1) // part.stride + 1) for part in self.sections
