@@ -20,6 +20,7 @@ TORCH_FREE = (
     "answers",
     "protocol",
     "config",
+    "copies",
     "catalog",
     "schedules",
     "runs",

@@ -21,8 +21,10 @@ def json_line(capsys: Captured) -> dict[str, Any]:
     return record
 
 
-def stopped_run(config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, at: int = 8) -> dict[str, Any]:
-    """A run stopped by Ctrl+C at the end of an epoch."""
+def stopped_run(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch, at: int = 8, command: str = "run"
+) -> dict[str, Any]:
+    """A run (or with ``resume`` a checkpoint) stopped by Ctrl+C at the end of an epoch."""
     real = Console.event
 
     def event(console: Console, event: Event) -> None:
@@ -32,5 +34,5 @@ def stopped_run(config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch,
 
     with monkeypatch.context() as person:
         person.setattr(Console, "event", event)
-        assert main(["run", str(config), "--json"]) == 130
+        assert main([command, str(config), "--json"]) == 130
     return json_line(capsys)

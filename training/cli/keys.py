@@ -8,6 +8,7 @@ import sys
 from itertools import chain
 
 from training.console import format_table
+from training.copies.settings import KEYS
 from training.errors import InputError
 from training.sidecars.keys import find_source, store_key
 from training.streams import print_json, say, write_out
@@ -19,7 +20,7 @@ _PLACES = {"environment": "in the environment", "keyring": "in the system's keyr
 def manage_keys(arguments: argparse.Namespace) -> int:
     """Tell where the keys are, keep one that is typed or piped in, or remove one; returns the exit code."""
     name: str | None = arguments.name
-    known = list(chain.from_iterable(VARIABLES.values()))
+    known = [*chain.from_iterable(VARIABLES.values()), *KEYS]
     if name is None:
         if arguments.remove:
             raise InputError(f"--remove: name the key to remove, one of {', '.join(known)}.")

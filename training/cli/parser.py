@@ -35,10 +35,16 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "choices": TRACKERS,
         "help": "send the run there while it trains, by a process of its own",
     },
+    "--copy-to": {
+        "default": "",
+        "metavar": "ADDRESS",
+        "help": "copy its checkpoints there while it trains, by a process of its own: s3://bucket/folder, a folder",
+    },
     "--workspace": {"metavar": "DIR", "help": "where runs live"},
     "--json": {"action": "store_true", "help": "end stdout with one JSON object"},
 }
 """What several commands take."""
+_TRAINING = ("--profile", "--track", "--copy-to", "--set", "--trust")
 _RECORDS = ("--workspace", "--json")
 EXPORTS = ("safetensors", "onnx", "torch-export", "script", "tutorial", "accelerate")
 
@@ -56,13 +62,9 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
         command.set_defaults(command=f"training.{place}")
         return command.add_argument
 
-    add(
-        "run", "cli.train:run", "train a configuration", "config", "--profile", "--track", "--set", "--trust", *_RECORDS
-    )
+    add("run", "cli.train:run", "train a configuration", "config", *_TRAINING, *_RECORDS)
 
-    option = add(
-        "resume", "cli.train:resume", "go on with a run", "--profile", "--track", "--set", "--trust", *_RECORDS
-    )
+    option = add("resume", "cli.train:resume", "go on with a run", *_TRAINING, *_RECORDS)
     option("target", metavar="RUN|CHECKPOINT_DIR", help="a run's id, name or folder, or one of its checkpoints")
     option("--dry-run", action="store_true", help="say what would be restored, changed and ignored, and train nothing")
     branch = "make a new run of it, and leave this one, with all that came later, as it is"
@@ -148,10 +150,18 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
 
     told = "tell which keys of servers are known, or keep one in the system's keyring: it is asked for, or read from a pipe"
     option = add("key", "cli.keys:manage_keys", told, "--json")
-    option(
-        "name", metavar="NAME", nargs="?", help="as the environment calls it: WANDB_API_KEY, MLFLOW_TRACKING_TOKEN ..."
-    )
+    option("name", metavar="NAME", nargs="?", help="as the environment calls it: WANDB_API_KEY, AWS_ACCESS_KEY_ID ...")
     option("--remove", action="store_true", help="take it out of the keyring")
+
+    told = "copy a run to object storage or another folder, as far as it is not there yet"
+    option = add("copy", "cli.copies:copy_run", told, "--workspace")
+    option("run", metavar="RUN", help="a run's id, name or folder")
+    where = "s3://bucket/folder, a folder, or what else fsspec knows; by default where it was copied to before, or copies.toml says"
+    option("--to", default="", metavar="ADDRESS", help=where)
+    option("--follow", action="store_true", help=argparse.SUPPRESS)  # how a run begins it
+
+    option = add("fetch", "cli.copies:fetch_run", "bring a run back from its copy", *_RECORDS)
+    option("address", metavar="ADDRESS", help="the copy of one run: s3://bucket/folder/RUN")
 
     add("schema", "cli.records:print_schema", "print the JSON Schema of configurations")
     add("serve", "serve:serve_standard_streams", "")  # the window's engine process; not for people

@@ -21,6 +21,7 @@ from training.console import (
     format_value,
     pick,
 )
+from training.copies.account import describe_copy
 from training.environment import Environment
 from training.errors import InputError, format_bytes, pluralize
 from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, Found, PhaseChanged, StepSkipped
@@ -93,7 +94,7 @@ def show_run(arguments: argparse.Namespace) -> int:
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.metrics.items()]
     lines += [line for part, evaluation in kept.items() for line in _format_evaluation(part, evaluation).splitlines()]
     lines += [_format_checkpoint(info) for info in checkpoints]
-    lines += describe_trackers(folder)
+    lines += [*describe_trackers(folder), *describe_copy(folder)]
     lines += [format_set_aside(item) for item in list_set_aside(folder)]
     if profile is not None:
         lines += format_profile(profile, folder.readable_config())

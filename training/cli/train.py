@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from training.cli.options import load_given, workspace_of
 from training.console import Console, format_sheet
 from training.control import stop_with_input
+from training.copies.settings import parse_address
 from training.errors import InputError
 from training.runs.cli_consent import trust_resume
 from training.runs.complete import explain_complete
@@ -41,6 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console()
     hooks = Hooks(started=console.keep_folder, watch=console.event, flushed=console.draw_progress)
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
+    hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
     _stop_on_signals(hooks)
     source = None if arguments.config.startswith("preset:") else Path(arguments.config)
     return _report_end(arguments, start_run(config, workspace, hooks, source), console)
@@ -63,6 +65,7 @@ def resume(arguments: argparse.Namespace) -> int:
     console = Console()
     hooks = Hooks(console.print_plan, console.keep_folder, console.event, console.draw_progress)
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
+    hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
     _stop_on_signals(hooks)
     if arguments.while_held:
         stop_with_input(hooks.control)

@@ -16,6 +16,7 @@ profile.json       where the time of its steps went, once somebody asked
 evaluation.json    which class was taken for which at the best validation and the test
 boundary.bin       what a network answers over the plane of its two inputs, validation by validation
 tracking/          what was sent to which tracker
+copies/            how far it is copied elsewhere
 set_aside/steps-201-400/    all that training changes as it was before the run went back to step 200
 """
 
@@ -96,6 +97,7 @@ class RunFolder:
     log_file = _Entry("log.txt")
     exports = _Entry("exports")
     tracking = _Entry("tracking")
+    copies = _Entry("copies")
 
     @property
     def column_files(self) -> tuple[Path, ...]:

@@ -13,10 +13,10 @@ from training.system.untrusted import MEGABYTE
 MOST_SERIES: Final = 4096 * MEGABYTE
 """134 million steps; a sparse file may claim terabytes."""
 
-_FOLDERS: Final = frozenset({"checkpoints", "exports", "set_aside", "tracking"})
+_FOLDERS: Final = frozenset({"checkpoints", "exports", "set_aside", "tracking", "copies"})
 _SERIES: Final = frozenset({"series.bin", "telemetry.bin", "parts.bin", "layers.bin"})
 _APPENDED: Final = _SERIES | {"events.jsonl", "boundary.bin", "log.txt"}
-_FILES: Final = _APPENDED | {
+FILES: Final = _APPENDED | {
     "config.toml", "status.json", "environment.json", "data.json", "commands.jsonl", "splits.safetensors", "owner.json",
     "labels.json", "places.json", "network.py", "dataset.py", "loss.py", "profile.json", "evaluation.json",
 }  # fmt: skip
@@ -43,7 +43,7 @@ def _link(entry: os.DirEntry[str]) -> str:
 
 
 def _other_kind(entry: os.DirEntry[str]) -> str:
-    if entry.name in _FILES and entry.is_dir():
+    if entry.name in FILES and entry.is_dir():
         return "is a folder, but a run has a file of this name; put the run's own file back, or take the folder away."
     if entry.name in _FOLDERS and not entry.is_dir():
         return "is a file, but a run has a folder of this name; put the run's own folder back, or take the file away."
@@ -57,7 +57,7 @@ def _size(entry: os.DirEntry[str]) -> str:
 
 
 def _find_refusal(entry: os.DirEntry[str]) -> str:
-    if entry.name not in _FILES:
+    if entry.name not in FILES:
         return ""
     try:
         os.close(os.open(entry.path, os.O_RDWR if entry.name in _APPENDED else os.O_RDONLY))

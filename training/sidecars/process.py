@@ -43,8 +43,10 @@ def start_process(command: str, folder: RunFolder, options: Sequence[str]) -> No
 
 
 def _yield_to_others(pid: int) -> None:
-    """Give a process only the time that no other wants."""
+    """Give a process only the time, and on Linux the disk, that no other wants."""
     with suppress(OSError, psutil.Error):
+        if sys.platform == "linux":
+            psutil.Process(pid).ionice(psutil.IOPRIO_CLASS_IDLE)
         if sys.platform == "win32":
             psutil.Process(pid).nice(psutil.IDLE_PRIORITY_CLASS)
         elif hasattr(os, "SCHED_IDLE"):

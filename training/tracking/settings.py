@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 from urllib.parse import urlsplit
 
-from platformdirs import user_config_path
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from training.errors import InputError
 from training.runs.folder import RunFolder
+from training.sidecars.personal_file import load_settings, parse_settings, personal_file
 from training.system.atomic import write_text
-from training.toml_text import Toml, read_config_text, read_toml
+from training.toml_text import Toml, read_config_text
 
 Name = Literal["tensorboard", "mlflow", "wandb"]
 NAMES: tuple[Name, ...] = ("tensorboard", "mlflow", "wandb")
@@ -66,9 +66,6 @@ class WandB(_Tracker):
     mode: Literal["online", "offline"] = "online"
 
 
-_TABLES: dict[Name, type[_Tracker]] = {"tensorboard": TensorBoard, "mlflow": MLflow, "wandb": WandB}
-
-
 class TrackerSettings(BaseModel):
     """A tracker that has no table is not used by itself; asked for by name it has the defaults."""
 
@@ -102,30 +99,17 @@ OFFLINE_PLACE = "tracking/wandb"
 
 def settings_file() -> Path:
     """Where a person says it."""
-    return user_config_path("Trainwright", appauthor=False) / "trackers.toml"
+    return personal_file("trackers.toml")
 
 
 def load_tracker_settings() -> TrackerSettings:
     """Raises InputError naming the entry that is wrong."""
-    path = settings_file()
-    if not path.exists():
-        return TrackerSettings()
-    return parse_tracker_settings(read_toml(read_config_text(path), str(path)), str(path))
+    return load_settings(TrackerSettings, settings_file())
 
 
-def parse_tracker_settings(data: Mapping[str, Toml], source: str = "") -> TrackerSettings:
-    """``data`` as settings, by tables; raises InputError naming ``source`` and the entry that is wrong."""
-    try:
-        return TrackerSettings.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        if first["type"] == "extra_forbidden":
-            known = NAMES if len(first["loc"]) == 1 else tuple(_TABLES[cast(Name, first["loc"][0])].model_fields)
-            words = f"is not known; there are {', '.join(known)}"
-        else:
-            words = first["msg"].removeprefix("Value error, ")
-        raise InputError(f"{source}{': ' if source else ''}{place}: {words}; correct it.") from error
+def parse_tracker_settings(data: Mapping[str, Toml]) -> TrackerSettings:
+    """``data`` as settings, by tables; raises InputError naming the entry that is wrong."""
+    return parse_settings(TrackerSettings, data)
 
 
 def save_tracker_settings(settings: TrackerSettings) -> None:

@@ -18,7 +18,8 @@ from training.tracking.settings import Name
 class Hooks:
     """``planned`` hears what is taken over, before anything is made, ``started`` of the run folder, ``watch`` of every
     event, ``flushed`` of each telemetry row and the newest step's (1,) row. ``kept``: where a process that trains more than once keeps its data between two
-    runs. ``trackers``: where the run is sent besides those that the person uses always."""
+    runs. ``trackers``: where the run is sent besides those that the person uses always. ``copy_to``: an
+    address that it is copied to, "" for where it was copied to before or where the person has all runs copied."""
 
     planned: Callable[[ResumePlan], None] = lambda sheet: None
     started: Callable[[RunFolder], None] = lambda folder: None
@@ -27,3 +28,4 @@ class Hooks:
     control: Control = field(default_factory=Control)
     kept: PreparedData | None = None
     trackers: tuple[Name, ...] = ()
+    copy_to: str = ""

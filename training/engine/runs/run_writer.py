@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from training.control import Control
+from training.copies.sidecar import start_copier
 from training.engine.device import describe_device
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.status import StatusBook
@@ -182,3 +183,7 @@ class RunWriter:
             start_sidecar(self.folder, self.hooks.trackers)
         except (InputError, OSError) as error:  # no run fails for want of an audience
             self.emit(warn(f"The run is not sent to trackers: {error}", "python -m training track sends it later."))
+        try:
+            start_copier(self.folder, self.hooks.copy_to)
+        except (InputError, OSError) as error:
+            self.emit(warn(f"The run is not copied: {error}", "python -m training copy copies it later."))

@@ -1,0 +1,41 @@
+"""Where a person's runs are sent: files of the person's own, which no run and no result depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from platformdirs import user_config_path
+from pydantic import BaseModel, ValidationError
+
+from training.errors import InputError
+from training.toml_text import Toml, read_config_text, read_toml
+
+Settings = TypeVar("Settings", bound=BaseModel)
+
+
+def personal_file(name: str) -> Path:
+    """Its place in the person's own configuration folder."""
+    return user_config_path("Trainwright", appauthor=False) / name
+
+
+def load_settings(kind: type[Settings], path: Path) -> Settings:
+    """What the file ``path`` says, the defaults where there is none. Raises InputError naming the entry that is wrong."""
+    return parse_settings(kind, read_toml(read_config_text(path), str(path)), str(path)) if path.exists() else kind()
+
+
+def parse_settings(kind: type[Settings], data: Mapping[str, Toml], source: str = "") -> Settings:
+    """``data`` as settings; raises InputError naming ``source`` and the entry that is wrong."""
+    try:
+        return kind.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        words = first["msg"].removeprefix("Value error, ")
+        if first["type"] == "extra_forbidden":
+            table: Any = kind
+            for name in first["loc"][:-1]:
+                table = table.model_fields[name].annotation
+            words = f"is not known; there are {', '.join(table.model_fields)}"
+        raise InputError(f"{source}{': ' if source else ''}{place}: {words}; correct it.") from error
