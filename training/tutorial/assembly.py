@@ -58,6 +58,7 @@ def fill_in(
         before, mark, after = text.partition(f"#NETWORK{number}#")
         if mark:
             text = "\n\n\n".join(filter(None, [before.rstrip("\n"), network, after.lstrip("\n")]))
+    text = re.sub(r"^(\S.*)\n{3,}(?=\S)(?!@|def |class |if __name__)", r"\1\n\n", text, flags=re.MULTILINE)
     return text.strip("\n") + "\n"
 
 
@@ -82,19 +83,26 @@ def _flatten(text: str) -> str:
     before, _, rest = head.partition("def load_data():\n")
     reading, _, after = rest.partition("\n#NETWORK0#")
     reading = re.sub(r'"""(.*)"""', r"# \1", textwrap.dedent(reading), count=1)
-    asked = re.search(r"(train_set, val_set, (.*)) = load_data\(\)\n", body)
+    asked = re.search(r"(?:(train_set, val_set, (.*)) = )?load_data\(\)\n", body)
     assert asked is not None
     read = re.sub(r"^return train_set, val_set, ", f"{asked[2]} = ", reading, flags=re.MULTILINE)
     read = re.sub(r"^return ", f"{asked[1]} = ", read, flags=re.MULTILINE)
-    return f"{before}#NETWORK0#{after}" + body.replace(asked[0], f"{read}\n")
+    return f"{before}#NETWORK0#{after}" + body.replace(asked[0], f"{read.rstrip()}\n")
 
 
 def count_network(text: str, codes: list[str]) -> int:
-    """Lines of what makes the networks: their classes ``codes``, and the functions that build them, with the blank ones before
-    ``make_model``."""
-    makers = [
-        (node.end_lineno or 0) - node.lineno + 1
+    """Lines of what makes the networks: their classes ``codes``, and the functions or the expression that build them, with the blank
+    ones before."""
+    makers = {
+        node.name: node
         for node in ast.parse(text).body
         if isinstance(node, ast.FunctionDef) and node.name in ("make_model", "make_teacher")
-    ]
-    return sum(makers) + sum(len(code.splitlines()) for code in codes) + 2 * (1 + bool(codes[0]))
+    }
+    blank = 2 * (("make_model" in makers) + bool(codes[0]))
+    found = [*makers.values()] if makers else [node for node in ast.parse(text).body if _makes_model(node)]
+    lines = sum((node.end_lineno or 0) - node.lineno + 1 for node in found)
+    return blank + lines + sum(len(code.splitlines()) for code in codes)
+
+
+def _makes_model(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "model"

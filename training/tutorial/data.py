@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,13 +32,14 @@ _SEPARATORS = {"tab": "\t"}
 @dataclass(frozen=True, kw_only=True)
 class DataText:
     """What a template of data asks for. ``path`` is the file or folder, as Python source; ``drawn`` says that it is a file that
-    lies beside the script. ``given``: the parts are, in ``train_root`` and ``val_root``. ``count`` is what the network has to
+    lies beside the script, ``counts`` how many vectors of it are held out and trained on. ``given``: the parts are, in ``train_root`` and ``val_root``. ``count`` is what the network has to
     answer, ``targets`` those of the training samples; ``single`` says that masks of two classes have one answer."""
 
     template: str
     kind: str
     path: str
     drawn: bool = False
+    counts: Sequence[int] = ()
     count: str = "int(targets.max()) + 1"
     targets: str = "train_set.tensors[1]"
     train: str = ""
@@ -105,8 +107,10 @@ def describe_data(config: RunConfig, beside: str) -> DataText:
             return arrays(path=code(dataset.path), inputs=code(dataset.inputs), outputs=code(dataset.targets))
         case ToySection():
             kind: str = dataset.kind
-            vectors = partial(DataText, template="vectors", kind=kind, path=drawn, drawn=True)
-            return vectors(cast=".float()", count="1") if kind == "ranked" else vectors()
+            held = round(dataset.validation_fraction * dataset.samples)
+            parts = [held, dataset.samples - held]
+            vectors = partial(DataText, template="vectors", kind=kind, path=drawn, drawn=True, counts=parts)
+            return vectors(count="1") if kind == "ranked" else vectors()
         case NpzDataset():
             return _npz(config, dataset)
         case ImageFolderDataset():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from training.config.fields import Section
 from training.config.rules.signature import FILLED, FUNCTION, read_signature
 from training.config.sections.data.tabular import Tabular
 from training.config.sections.data.text import Gpt
+from training.config.sections.data.toys import ToySection
 from training.config.sections.model import Mlp, SmallCnn, UNet, WhitenedCnn
 from training.config.sections.model_section import Norm
 from training.config.sections.pretrained import StartingWeights, TimmModel, TorchvisionModel
@@ -39,6 +41,15 @@ class NetworkText:
     beside: str = ""
     batch_norm: bool = False
 
+    def write_made(self, outputs: str) -> str:
+        """The network as one expression of the samples ``inputs``, with so many ``outputs``; empty where it is more than that."""
+        before, found, made = " ".join(line.strip() for line in self.lines).partition("return ")
+        if before or not found:
+            return ""
+        made = re.sub(r",? \)", ")", made.replace("( ", "("))
+        made = re.sub(r"\bshape\b", "inputs[0].shape", made).replace("inputs[0].shape[0]", "inputs.shape[1]")
+        return re.sub(r"\boutputs\b(?!=)", lambda _: outputs, made)
+
 
 def describe_network(config: RunConfig, module: str) -> NetworkText:
     """For the templates; ``module`` is what a person's own file is to be called. Raises InputError for a network that the short
@@ -58,7 +69,10 @@ def describe_network(config: RunConfig, module: str) -> NetworkText:
         code = _paste(("whitening", "WHITENED_IMAGES"), ("whitening", "prepare_whitening"), ("whitening", "whiten"))
         return NetworkText(lines, code, (f"whiten(model[0], [{some}])",))
     if isinstance(model, Mlp):
-        layers = ["nn.Flatten()", *_write_hidden(model, "shape[-1]" if items else "math.prod(shape)")]
+        if isinstance(config.dataset, ToySection):  # vectors
+            layers = _write_hidden(model, "shape[-1]" if items else "shape[0]")
+        else:
+            layers = ["nn.Flatten()", *_write_hidden(model, "shape[-1]" if items else "math.prod(shape)")]
         return _of_items(_sequential(layers), items, model.norm)
     if isinstance(model, Tabular):
         return _tabular(model, items)

@@ -24,6 +24,14 @@ from training.tutorial.augmentation import describe_augmentation
 from training.tutorial.data import DataText, augmentation_chain, describe_data
 from training.tutorial.left_out import list_left_out
 from training.tutorial.literals import code, prose
+from training.tutorial.loop import (
+    write_accelerator,
+    write_after_step,
+    write_epoch,
+    write_forward,
+    write_update,
+    zeroes_first,
+)
 from training.tutorial.network import NetworkText, describe_network
 from training.tutorial.rendering import make_environment
 from training.tutorial.schedule import describe_optimizer, describe_schedule
@@ -33,7 +41,8 @@ _TASKS = (
     *("classification", "binary", "multi_label", "regression", "ranking", "distillation", "segmentation"),
     "language_model",
 )
-_AMP = {"bf16": "torch.bfloat16", "fp16": "torch.float16"}
+_TOTAL = r"\btotal_steps\b(?!=)"
+_MOVED = "inputs.to(DEVICE), targets.to(DEVICE)"
 _DEVICE = '"cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"'
 
 
@@ -108,10 +117,6 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
     schedule = describe_schedule(config, optimizer.several)
     augmentation = describe_augmentation(config.dataset)
     scaler = precision.compute == "fp16"
-    if accelerate:
-        _refuse_accelerate(config, optimizer.several)
-    clips = [f"nn.utils.clip_grad_value_(model.parameters(), {loop.clip_value})"] * bool(loop.clip_value)
-    clips += ["nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)"] * bool(loop.clip_norm)
     parts = (
         ["model"]
         + ([] if optimizer.several else ["optimizer"])
@@ -124,17 +129,8 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
     named |= {"averaged": "averaged"} if loop.ema_decay else {}
     named |= {"scaler": "scaler"} if scaler and not accelerate else {}
     if accelerate:
-        clips = [line.replace("nn.utils.", "accelerator.") for line in clips]
         named["model"] = "accelerator.unwrap_model(model)"
     given = [f'"{name}": {value}' for name, value in named.items()]
-    sampling = []
-    if config.loader.sampling == "balanced":
-        draws = f"1 / torch.bincount({data.targets})[{data.targets}], len(train_set)"
-        sampling = [f"sampler = WeightedRandomSampler({draws})  # every class equally often"]
-    if network.batch_norm and not getattr(config.loader, "drop_last", False):
-        sampling.append(
-            "alone = len(train_set) % BATCH_SIZE == 1  # batch norm has no mean to take over a single sample"
-        )
     made = list(schedule.lines)
     if optimizer.several and made:
         made = ["schedulers = [make_scheduler(optimizer, total_steps) for optimizer in optimizers]"]
@@ -151,6 +147,14 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
         )
         made.append(f"{prepared} = accelerator.prepare({prepared})")
     made.append(f"parts = {{{', '.join(given)}}}")
+    balance = _balance(config, data)
+    plain = data.whole and not accelerate and not balance and objective.kind != "distillation"
+    brief = network.write_made(data.count) if plain else ""
+    begin = [*network.begin, *_write_sampling(config, network, data)]
+    training_set = "TensorDataset(inputs[train], targets[train])" if brief else "train_set"
+    if brief and begin:
+        begin, training_set = [f"train_set = {training_set}", *begin], "train_set"
+    made = _write_total(config, made, bool(brief), optimizer.several)
     monitored = "val_loss" if by_loss else "score"
     better = "<" if by_loss or not usual.maximize else ">"
     if loop.early_stopping_min_delta:
@@ -170,28 +174,27 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
         "schedule": schedule,
         "metric": usual if not by_loss else metric("perplexity") if objective.kind == "language_model" else usual,
         "maximize": better == ">",
-        "forward": _forward(config, accelerate),
-        "backward": _backward(config, accelerate),
+        "forward": write_forward(config, accelerate),
         "accelerate": accelerate,
-        "first": [f"accelerator = Accelerator({_accelerator(config)})"] * accelerate
-        + [f"torch.set_num_threads({precision.threads})"] * bool(precision.threads),
-        "begin": [*network.begin, *sampling],
-        "made": made,
+        "first": _before(
+            [write_accelerator(config)] * accelerate
+            + [f"torch.set_num_threads({precision.threads})"] * bool(precision.threads)
+        ),
+        "begin": _before(begin),
+        "training_set": training_set,
+        "made": [*optimizer.lines, *made],
         "sampler": config.loader.sampling == "balanced",
         "loading": ", num_workers=2" if decoding else "",
         "drop_last": _drop_last(config, network),
-        "accumulation": loop.accumulation > 1,
         "max_steps": loop.max_steps is not None,
-        "scheduled": re.search(r"\btotal_steps\b(?!=)", " ".join(schedule.lines)) is not None
-        or loop.max_steps is not None
-        or optimizer.several,
-        "epoch_steps": "math.ceil(len(train_loader) / ACCUMULATION)" if loop.accumulation > 1 else "len(train_loader)",
-        "scaler": scaler,
-        "ema": loop.ema_decay is not None,
-        "mixing": augmentation.mixing,
+        "brief": brief,
+        "moved": "" if data.whole else f"inputs, targets = {f'mix({_MOVED})' if augmentation.mixing else _MOVED}\n",
+        "zero": "optimizer.zero_grad()\n" if zeroes_first(config, optimizer, accelerate) else "",
+        "update": write_update(config, optimizer, schedule, accelerate),
+        "after_step": write_after_step(config, accelerate),
+        "enumerated": loop.accumulation > 1 and not accelerate,
         "waited": ", waited" if loop.early_stopping_patience else "",
-        "train": _train(config),
-        "clips": clips,
+        "train": write_epoch(config),
         "judged": "averaged" if loop.ema_decay else "model",
         "weights": "averaged.module" if loop.ema_decay else named["model"],
         "monitored": monitored,
@@ -202,56 +205,39 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
         "smoothing": getattr(objective, "label_smoothing", 0.0),
         "ignored": objective.ignore_index if getattr(objective, "ignore_index", -100) >= 0 else 0,  # type: ignore[union-attr]
         "threshold": getattr(objective, "threshold", 0.5),
-        "balance": _balance(config, data),
+        "balance": balance,
         "weights_given": _weights(objective),
         "teacher": describe_teacher(objective) if isinstance(objective, tasks.Distillation) else None,
         **_errors(objective),
     }
 
 
-def _refuse_accelerate(config: RunConfig, several: bool) -> None:
-    """Raise InputError, naming the setting, for what the script by Accelerate cannot say."""
-    if several:
-        raise InputError("optimizer.kind: two optimizers are not said by Accelerate here; choose another one.")
-    if config.precision.compute == "fp16" and config.loop.clip_value:
-        raise InputError("loop.clip_value: Accelerate does not clip FP16's gradients by value; use loop.clip_norm.")
+def _before(lines: list[str]) -> str:
+    """``lines`` of ``main`` with what leads to the next one."""
+    return "".join(f"{line}\n    " for line in lines)
 
 
-def _train(config: RunConfig) -> list[str]:
-    """What sets the network to training as an epoch begins."""
-    if config.optimizer.freeze != "all_but_head":
-        return ["model.train()"]
-    until = "True" if config.optimizer.unfreeze_epoch is None else "epoch < UNFREEZE_EPOCH"
-    return [
-        f"frozen = {until}  # at first the new head alone is trained",
-        "for parameter in model.parameters():",
-        "    parameter.requires_grad_(not frozen or id(parameter) in head)",
-        "model.train(not frozen)  # what is frozen keeps the statistics of its batch norms",
-    ]
+def _write_sampling(config: RunConfig, network: NetworkText, data: DataText) -> list[str]:
+    """What the loader of the training samples needs."""
+    lines = []
+    if config.loader.sampling == "balanced":
+        draws = f"1 / torch.bincount({data.targets})[{data.targets}], len(train_set)"
+        lines = [f"sampler = WeightedRandomSampler({draws})  # every class equally often"]
+    if network.batch_norm and not getattr(config.loader, "drop_last", False):
+        lines.append("alone = len(train_set) % BATCH_SIZE == 1  # batch norm has no mean to take over a single sample")
+    return lines
 
 
-def _forward(config: RunConfig, accelerate: bool) -> str:
-    made, after = "outputs = model(inputs)", ""
-    if getattr(config.objective, "loss", "") == "dice_bce":  # softmax over (0, z) is the sigmoid of z
-        after = "\noutputs = functional.pad(outputs, (0, 0, 0, 0, 1, 0))  # 0 is the logit of the first class"
-    if accelerate or config.precision.compute not in _AMP:
-        return made + after
-    return f"with torch.autocast(DEVICE.type, {_AMP[config.precision.compute]}):\n    {made}.float(){after}"
-
-
-def _backward(config: RunConfig, accelerate: bool) -> str:
-    if accelerate:
-        return "accelerator.backward(loss)"
-    several = config.loop.accumulation > 1
-    if config.precision.compute == "fp16":
-        return f"scaler.scale(loss{' / ACCUMULATION' if several else ''}).backward()"
-    return "(loss / ACCUMULATION).backward()" if several else "loss.backward()"
-
-
-def _accelerator(config: RunConfig) -> str:
-    given = [f'mixed_precision="{config.precision.compute}"'] * (config.precision.compute in _AMP)
-    given += ["gradient_accumulation_steps=ACCUMULATION"] * (config.loop.accumulation > 1)
-    return ", ".join([*given, 'cpu=DEVICE.type == "cpu"'])
+def _write_total(config: RunConfig, made: list[str], brief: bool, several: bool) -> list[str]:
+    """``made`` with the ``total_steps`` that it asks for: in a ``brief`` script a number that is used once stands where it is used."""
+    steps = "math.ceil(len(train_loader) / ACCUMULATION)" if config.loop.accumulation > 1 else "len(train_loader)"
+    most, total = config.loop.max_steps, f"EPOCHS * {steps}"
+    asked = len(re.findall(_TOTAL, " ".join(made)))
+    if most is None and not asked:
+        return made
+    if most is None and brief and asked == 1 and not several:
+        return [re.sub(_TOTAL, total, line) for line in made]
+    return [f"total_steps = {total if most is None else f'min({total}, MAX_STEPS)'}", *made]
 
 
 def _drop_last(config: RunConfig, network: NetworkText) -> str:

@@ -44,8 +44,8 @@ def test_resumes_where_it_was_stopped(tmp_path: Path) -> None:
     whole = write(tiny("loop.epochs=2", "precision.device=cpu", "schedule.kind=constant"), tmp_path / "whole")
     part = tmp_path / "part" / "script.py"
     part.parent.mkdir()
-    assert "while epoch < 2:" in whole.read_text()
-    part.write_text(whole.read_text().replace("while epoch < 2:", "while epoch < 1:"))
+    assert "in range(first, 2):" in whole.read_text()
+    part.write_text(whole.read_text().replace("in range(first, 2):", "in range(first, 1):"))
     (part.parent / "script_data.npz").write_bytes((whole.parent / "script_data.npz").read_bytes())
     run(whole)
     run(part)
@@ -68,14 +68,18 @@ def test_trains_on_images_with_everything_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "words"),
     [
-        ("schedule.kind=linear", "LinearLR(optimizer, start_factor=1.0, end_factor=0.0, total_iters=total_steps)"),
+        (
+            "schedule.kind=linear",
+            "LinearLR(optimizer, start_factor=1.0, end_factor=0.0, total_iters=EPOCHS * len(train_loader))",
+        ),
         ("schedule.kind=plateau", "ReduceLROnPlateau("),
         ("schedule.kind=wsd", "lr_scheduler.LambdaLR("),
         ("schedule.every=epoch", "OneCycleLR(optimizer, max_lr=0.01, total_steps=EPOCHS)"),
         ("optimizer.kind=muon", "torch.optim.Muon(matrices"),
         ("optimizer.kind=sgd", "torch.optim.SGD("),
         ("precision.compute=fp16", "torch.amp.GradScaler("),
-        ("loop.early_stopping_patience=3", "waited < 3"),
+        ("precision.compute=fp16", "scaler.step(optimizer)"),  # leaves out a step whose gradients are not finite
+        ("loop.early_stopping_patience=3", "if waited == 3:"),
         ("loader.sampling=balanced", "WeightedRandomSampler("),
         ("precision.threads=1", "torch.set_num_threads(1)"),
         ("loop.swa_start=0.75", "* loop.swa_start = 0.75"),
@@ -153,10 +157,11 @@ def test_a_preset_has_no_weights_to_export(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_the_smallest_is_below_eighty_lines_from_top_to_bottom() -> None:
+def test_the_smallest_has_65_lines_from_top_to_bottom() -> None:
     script = write_short_script(load_preset("spiral", []), "script.py")
-    assert script.own < 80
-    assert "def main(" not in script.text
+    assert script.own <= 65
+    assert len(script.text.splitlines()) <= 68  # with its network
+    assert "def " not in script.text
     workers = write_short_script(load_preset("sample", []), "script.py")
     assert workers.text.endswith('if __name__ == "__main__":\n    main()\n')
 
