@@ -80,6 +80,7 @@ def test_a_broken_file_keeps_its_place_and_is_named(make_config: MakeConfig, ima
     found = inspect(config, samples=36)["first_page"]
     assert [file["path"] for file in found["unreadable"]] != []
     assert all(file["path"].startswith("apple/00") for file in found["unreadable"])
+    assert {file["reason"] for file in found["unreadable"]} == {"not an image in a format that can be read"}
     assert len(found["samples"]) + len(found["unreadable"]) == found["total"]
     places = [sample["place"] for sample in found["samples"]]
     assert len(set(places)) == len(places) < found["total"] == max(places) + 1

@@ -173,6 +173,8 @@ class Images(Source):
         return [self._notices.popleft() for _ in range(len(self._notices))]
 
     def _explain_loss(self, index: int, reason: str) -> TrainingError:
+        if self.digests is None:  # only listed, for a preview: no run has begun
+            return TrainingError(reason)
         if not self._files.root.is_dir():
             return TrainingError(
                 f"The folder of the images, {show_path(str(self._files.root))}, is gone.",

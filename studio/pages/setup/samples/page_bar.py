@@ -142,7 +142,7 @@ class PageBar(QWidget):
             return ""
         named = "\n".join(f"{file.path}: {file.reason}" for file in unreadable[:_NAMED])
         more = len(unreadable) - _NAMED
-        return f"Cannot be read:\n{named}{f'{chr(10)}and {more} more' if more > 0 else ''}"
+        return f"Cannot be shown:\n{named}{f'{chr(10)}and {more} more' if more > 0 else ''}"
 
 
 def _box(name: str) -> ComboBox:
