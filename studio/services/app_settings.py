@@ -35,6 +35,7 @@ class AppSettings(NamedTuple):
     workspace: str = ""
     smoothing: float = 0.0
     log_scale: bool = False
+    sample_size: int = 0  # of the images that Setup shows: small, medium, large
     export_folder: str = ""  # where the last export went, other than into its run's folder
     left_alone: str = ""  # the interrupted run whose notice the person put away
     attended: str = ""  # the run that a window shows while it is trained

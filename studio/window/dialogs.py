@@ -76,7 +76,13 @@ class AboutDialog(QDialog):
         vbox(head, _close_button(self), parent=self, spacing=SPACING.l, margins=_MARGINS)
 
 
-KEYS = (("Next setting found", "Enter"), ("Setting found before", "Shift+Enter"), ("Make an edit again", "Ctrl+Y"))
+KEYS = (
+    ("Next setting found", "Enter"),
+    ("Setting found before", "Shift+Enter"),
+    ("Make an edit again", "Ctrl+Y"),
+    ("Next or previous page of samples", "Page Down, Page Up"),
+    ("Larger or smaller samples", "+, −"),
+)
 """What no menu tells."""
 
 

@@ -78,6 +78,7 @@ def show(count: int, place: Path) -> list[Measurement]:
     from studio.engine.monitor import RunMonitor
     from studio.pages.setup.previews.dataset_preview import DatasetPreview
     from studio.pages.setup.samples.sample_pages import SamplePages
+    from studio.services.settings import SettingsStore
     from training.data.inspect import inspect_dataset
     from training.runs.workspace import run_folders
 
@@ -97,7 +98,7 @@ def show(count: int, place: Path) -> list[Measurement]:
 
     def preview() -> None:
         pages = SamplePages(None, question, question)  # type: ignore[arg-type]
-        previews.append(DatasetPreview(question, pages))  # type: ignore[arg-type]
+        previews.append(DatasetPreview(question, pages, SettingsStore(place / "settings.json")))  # type: ignore[arg-type]
         previews[0].resize(420, 900)
         previews[0].show()
         application.processEvents()

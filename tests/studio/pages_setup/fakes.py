@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from studio.engine.client import Ticket
 from studio.engine.host import HandleFailure, Inquiry, ShowProgress
 from studio.services.notifier import Notifier
+from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, BranchSource
 from studio.state.drafts.draft import Draft
 from training.config import RunConfig
@@ -98,6 +99,7 @@ class FakeContext(QObject):
         self.engine = FakeEngine()
         self.background = AtOnce()
         self.notifier = Notifier(self)
+        self.settings = SettingsStore(parent=self)
         self.branch: BranchSource | None = None
         self.started: list[RunConfig] = []
         self.shown: list[str] = []

@@ -179,12 +179,18 @@ def test_the_same_data_otherwise_augmented_keeps_the_place(
     assert card.bar.range.text() == "25–48 of 4,799"
 
 
-def test_larger_images_are_sharp_and_have_names(card: SamplesCard) -> None:
+def test_larger_images_have_names(card: SamplesCard, context: FakeContext) -> None:
     narrow = card.grid.gridSize()
     assert not card.smaller.isEnabled()
     card.larger.click()
+    assert context.settings.get().sample_size == 1  # as the next start has it
     assert card.grid.gridSize().width() > narrow.width()
     assert card.grid.gridSize().height() - card.grid.gridSize().width() > narrow.height() - narrow.width()
+    card.larger.click()
+    assert not card.larger.isEnabled()
+    card.smaller.click()
+    card.smaller.click()
+    assert card.grid.gridSize() == narrow
 
 
 def test_the_large_view_goes_on_to_the_next_page(qtbot: QtBot, card: SamplesCard, context: FakeContext) -> None:

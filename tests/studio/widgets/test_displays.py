@@ -1,10 +1,10 @@
 """What shows something: images, bars, progress, messages."""
 
 import pytest
-from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtCore import QEvent, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.services.notifier import Notification
@@ -23,7 +23,7 @@ from studio.widgets import (
     ToastArea,
     label,
 )
-from studio.widgets.thumbnails import integer_factor
+from studio.widgets.thumbnails import integer_factor, paint_image
 
 
 def test_tiny_images_grow_by_whole_pixels_only() -> None:
@@ -31,6 +31,19 @@ def test_tiny_images_grow_by_whole_pixels_only() -> None:
     assert integer_factor(QSize(28, 14), QSize(164, 164)) == 5
     assert integer_factor(QSize(300, 20), QSize(82, 82)) == 0
     assert integer_factor(QSize(), QSize(82, 82)) == 0
+
+
+def test_an_image_that_almost_fills_its_frame_is_not_blurred(qapp: QApplication) -> None:
+    image = QImage(40, 40, QImage.Format.Format_RGB32)
+    for x in range(40):
+        for y in range(40):
+            image.setPixelColor(x, y, QColor("#ff0000" if (x + y) % 2 else "#0000ff"))
+    shown = QImage(64, 64, QImage.Format.Format_RGB32)
+    shown.fill(QColor("#000000"))
+    painter = QPainter(shown)
+    paint_image(painter, image, QRect(0, 0, 64, 64))
+    painter.end()
+    assert shown.copy(12, 12, 40, 40) == image
 
 
 def test_thumbnails_wrap(qtbot: QtBot) -> None:

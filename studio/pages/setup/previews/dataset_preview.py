@@ -11,6 +11,7 @@ from studio.pages.setup.samples.images import class_color
 from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.pages.setup.samples.samples_card import SamplesCard
 from studio.pages.setup.samples.text_card import TextCard
+from studio.services.settings import SettingsStore
 from studio.theme import SPACING
 from studio.widgets import Bar, BarList, Card, KeyValueTable, StatusPill, label, vbox
 from training.errors import format_bytes
@@ -23,7 +24,7 @@ _PART_TITLES = {"train": "for training", "validation": "for validation", "test":
 class DatasetPreview(QWidget):
     """Shows the answer of an inspection."""
 
-    def __init__(self, question: EngineQuery[DatasetReport], pages: SamplePages) -> None:
+    def __init__(self, question: EngineQuery[DatasetReport], pages: SamplePages, settings: SettingsStore) -> None:
         super().__init__()
         self._question = question
         self._report = DatasetReport()
@@ -45,7 +46,7 @@ class DatasetPreview(QWidget):
         self.left_out_list = _word_list()
         self._left_out.add(self.left_out_list)
         vbox(
-            SamplesCard(pages),
+            SamplesCard(pages, settings),
             TextCard(pages),
             self._left_out,
             self._classes,

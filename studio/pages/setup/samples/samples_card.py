@@ -12,6 +12,7 @@ from studio.pages.setup.samples.images import thumbnails, varies
 from studio.pages.setup.samples.page_bar import PageBar
 from studio.pages.setup.samples.sample_dialog import SampleDialog
 from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.services.settings import SettingsStore
 from studio.widgets import Card, Segmented, ThumbnailGrid, icon_button
 from training.protocol.answers import PAGE, DatasetReport, Points, SamplePage
 
@@ -25,9 +26,10 @@ _NAMED_FROM = 128
 class SamplesCard(Card):
     """Follows ``pages``; is there only while its dataset has something to look at."""
 
-    def __init__(self, pages: SamplePages) -> None:
+    def __init__(self, pages: SamplePages, settings: SettingsStore) -> None:
         super().__init__("Samples", "image")
         self._pages = pages
+        self._settings = settings
         self._report: DatasetReport | None = None
         self._page: SamplePage | None = None
         self.variation = Segmented([("varied", "Augmented"), ("original", "Original")])
@@ -38,7 +40,6 @@ class SamplesCard(Card):
         self.smaller = icon_button("minus", "Smaller images (−)", clicked=lambda: self.zoom(-1))
         self.larger = icon_button("plus", "Larger images (+)", clicked=lambda: self.zoom(1))
         self.bar.add(self.smaller, self.larger)
-        self._size = 0
         self.grid = ThumbnailGrid(max_rows=PAGE)
         self.grid.setProperty("flat", True)
         self.grid.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -51,7 +52,7 @@ class SamplesCard(Card):
         self.bar.follow_keys(self.grid)
         self._scatter = Scatter()
         self.add(self.bar, self.grid, self._scatter)
-        self.zoom(0)
+        self._resize_tiles()
         pages.changed.connect(self._update)
         self._update()
 
@@ -80,11 +81,17 @@ class SamplesCard(Card):
 
     def zoom(self, by: int) -> None:
         """Show the images in the next larger size (1), or the next smaller one (-1)."""
-        self._size = min(max(self._size + by, 0), len(SIZES) - 1)
-        size = SIZES[self._size]
-        self.grid.set_tile(size + _FRAME, named=size >= _NAMED_FROM)
-        self.smaller.setEnabled(self._size > 0)
-        self.larger.setEnabled(self._size < len(SIZES) - 1)
+        self._settings.update(sample_size=self._find_size() + by)
+        self._resize_tiles()
+
+    def _find_size(self) -> int:
+        return min(max(self._settings.get().sample_size, 0), len(SIZES) - 1)
+
+    def _resize_tiles(self) -> None:
+        size = self._find_size()
+        self.grid.set_tile(SIZES[size] + _FRAME, named=SIZES[size] >= _NAMED_FROM)
+        self.smaller.setEnabled(size > 0)
+        self.larger.setEnabled(size < len(SIZES) - 1)
 
     def _enlarge(self, index: QModelIndex) -> None:
         if not index.isValid():
