@@ -26,6 +26,7 @@ class AppSettings(NamedTuple):
     theme: str = "system"
     page: str = "setup"
     rail: str = "auto"
+    code_beside: bool = True  # the run as code stands beside the forms of a window that has room for three columns
     text_size: int = 100  # percent of the designed size
     geometry: str = ""  # QWidget.saveGeometry() in base64
     engine_python: str = ""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from studio.widgets.cards import Card, scroll_area
     from studio.widgets.drawer import BesideOrOver
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
+    from studio.widgets.growing import GrowingRoom, let_grow
     from studio.widgets.inputs import ComboBox, PathEdit, PathMode, take_keyboard
     from studio.widgets.labels import ElidedLabel, IconLabel, MonoText, SteadyLabel, label, separator
     from studio.widgets.layouts import STRETCH, Stretch, empty, fill, hbox, in_widget, vbox
@@ -32,6 +33,7 @@ _HOMES = {
     "cards": ("Card", "scroll_area"),
     "drawer": ("BesideOrOver",),
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
+    "growing": ("GrowingRoom", "let_grow"),
     "inputs": ("ComboBox", "PathEdit", "PathMode", "take_keyboard"),
     "labels": ("ElidedLabel", "IconLabel", "MonoText", "SteadyLabel", "label", "separator"),
     "layouts": ("STRETCH", "Stretch", "empty", "fill", "hbox", "in_widget", "vbox"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
+@cache
 def make_environment(package: str) -> Environment:
-    """For the templates of ``package``, whose text is code."""
+    """For the templates of ``package``, whose text is code; one for all, because it keeps them compiled."""
     return Environment(
         loader=PackageLoader(package),
         undefined=StrictUndefined,

@@ -36,7 +36,7 @@ from studio.state.runs.run_table import (
     STEP,
     RunTableModel,
 )
-from studio.theme import SPACING, icon
+from studio.theme import SPACING, icon, theme
 from studio.widgets import STRETCH, ComboBox, EmptyState, button, hbox, in_widget, label, scroll_area, vbox
 from training.runs.folder import AT_WORK
 
@@ -61,6 +61,9 @@ _NO_MATCH = ("No run matches", "Search for other words, or choose another status
 _ROW_HEIGHT = 38
 _ROWS_BESIDE_DETAIL = 5
 _LEAST_NAME = 170  # pixels; where there are less, the table scrolls sideways instead of leaving columns out
+_MOST_NAME = 420  # what is left beyond that goes to all columns
+_SIDE_BY_SIDE = 1900  # pixels, for text of the designed size: the chosen run has room beside the table
+_MOST_SHARE = 0.5  # of the width, for the table
 _LEAST_WIDTHS = {STATUS: 100, BEST: 80, LOSS: 84, STEP: 92, DATASET: 92, MODEL: 92, STARTED: 92, DURATION: 92, SIZE: 80}
 
 
@@ -86,7 +89,10 @@ class RunsPage(QWidget):
         self.detail.hide()
         self.empty = EmptyState("runs", *_READING)
         self.no_match = EmptyState("search", *_NO_MATCH)
-        self._table_height = 0  # as the person left it; 0 for what fits
+        self._table_sizes: dict[
+            Qt.Orientation, int
+        ] = {}  # as the person left them: its height above the run, its width beside it
+        self._put_away = False  # the person closed the chosen run
         self._timer = QTimer(self, interval=_REFRESH)
         self._lay_out()
         self._connect()
@@ -134,7 +140,8 @@ class RunsPage(QWidget):
         self.status.currentIndexChanged.connect(lambda at: self.model.set_statuses(_FILTERS[at][1]))
         self.table.selectionModel().selectionChanged.connect(self._on_selected)
         self.model.layoutChanged.connect(self._on_selected)  # a row that is filtered out loses its selection silently
-        self.detail.closed.connect(self.table.clearSelection)
+        self.detail.closed.connect(self._put_run_away)
+        theme().changed.connect(self._turn)
         self.empty.action_triggered.connect(self._context.start_sample)
         self.no_match.action_triggered.connect(self._show_all)
         self._context.library.refreshed.connect(self._on_refreshed)
@@ -169,6 +176,7 @@ class RunsPage(QWidget):
         if run is not None:
             self.detail.show_run(run)
         self._update_count()
+        self._choose_newest()
 
     @Slot()
     def _on_selected(self) -> None:
@@ -177,22 +185,54 @@ class RunsPage(QWidget):
         self.detail.setVisible(run is not None)
         self._area.setVisible(run is not None)
         if opened:
-            self._share_height()
+            self._share_room()
         if run is not None:
             self.detail.show_run(run)
 
-    def _share_height(self) -> None:
-        """Beside a chosen run the table keeps a few rows, unless the person has given it another height."""
+    @Slot()
+    def _put_run_away(self) -> None:
+        self._put_away = True
+        self.table.clearSelection()
+
+    def _choose_newest(self) -> None:
+        """A wide window has room for a run beside the table: it is not left empty until somebody chooses one."""
+        if self._is_wide() and self.isVisible() and not self._put_away and self.find_chosen() is None:
+            self.table.selectRow(0)
+
+    def _is_wide(self) -> bool:
+        return self.width() >= _SIDE_BY_SIDE * max(theme().font_scale, 1.0)
+
+    @Slot()
+    def _turn(self) -> None:
+        """The chosen run beside the table where there is room, else below it."""
+        way = Qt.Orientation.Horizontal if self._is_wide() else Qt.Orientation.Vertical
+        if way != self._split.orientation():
+            self._split.setOrientation(way)
+            self._share_room()
+            self._choose_newest()
+
+    def _share_room(self) -> None:
+        """Beside a chosen run the table keeps its columns, above it a few rows, unless the person has given it another size."""
+        way = self._split.orientation()
+        if way == Qt.Orientation.Horizontal:
+            wanted = (
+                sum(self._needed_widths().values()) + _LEAST_NAME + self.table.verticalScrollBar().sizeHint().width()
+            )
+            width = self._table_sizes.get(way) or min(wanted, round(self._split.width() * _MOST_SHARE))
+            self._split.setSizes([width, max(self._split.width() - width, 1)])
+            QTimer.singleShot(0, self, self._fit_columns)
+            return
         rows = min(max(self.model.rowCount(), 1), _ROWS_BESIDE_DETAIL)
         around = (
             self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
         )
-        height = self._table_height or around + rows * _ROW_HEIGHT + 4
+        height = self._table_sizes.get(way) or around + rows * _ROW_HEIGHT + 4
         self._split.setSizes([height, max(self._split.height() - height, 1)])
 
     @Slot()
     def _on_split_moved(self) -> None:
-        self._table_height = self._split.sizes()[0]
+        self._table_sizes[self._split.orientation()] = self._split.sizes()[0]
+        self._fit_columns()
 
     @Slot()
     def _update_count(self) -> None:
@@ -203,17 +243,26 @@ class RunsPage(QWidget):
         self.count.setText(f"{total:,}" if shown == total else f"{shown:,} of {total:,}")
 
     def _fit_columns(self) -> None:
-        """None is cut; the name takes what is left, and the rest lies beyond the edge where that would be too little."""
-        header, left = self.table.horizontalHeader(), self.table.viewport().width()
-        for column, least in _LEAST_WIDTHS.items():
-            width = max(least, self.table.sizeHintForColumn(column), header.sectionSizeHint(column))
-            self.table.setColumnWidth(column, width)
-            left -= width
+        """None is cut; the name takes what is left, up to a width that all share in, and the rest lies beyond the edge where that
+        would be too little."""
+        header, needed = self.table.horizontalHeader(), self._needed_widths()
+        left = self.table.viewport().width() - sum(needed.values())
+        more = max(left - _MOST_NAME, 0) // (len(needed) + 1)
+        for column, width in needed.items():
+            self.table.setColumnWidth(column, width + more)
         cramped = left < _LEAST_NAME
         mode = QHeaderView.ResizeMode.Interactive if cramped else QHeaderView.ResizeMode.Stretch
         header.setSectionResizeMode(NAME, mode)
         if cramped:
             self.table.setColumnWidth(NAME, _LEAST_NAME)
+
+    def _needed_widths(self) -> dict[int, int]:
+        """Of each column but the name."""
+        header = self.table.horizontalHeader()
+        return {
+            column: max(least, self.table.sizeHintForColumn(column), header.sectionSizeHint(column))
+            for column, least in _LEAST_WIDTHS.items()
+        }
 
     @Slot()
     def _show_all(self) -> None:
@@ -228,6 +277,7 @@ class RunsPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._turn()
         QTimer.singleShot(0, self, self._fit_columns)  # once the table has its new width
 
     def showEvent(self, event: QShowEvent) -> None:

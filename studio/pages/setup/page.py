@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from itertools import pairwise
 
-from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
@@ -25,11 +25,13 @@ from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
-from studio.theme import SPACING, icon
+from studio.theme import SPACING, icon, theme
 from studio.widgets import BesideOrOver, in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
 from training.config.rules.task import offer_monitors
 from training.config.run import alternatives
+
+_THREE_COLUMNS = 2000  # pixels, for text of the designed size: form, preview and code have room beside each other
 
 
 class SetupPage(QWidget):
@@ -44,7 +46,8 @@ class SetupPage(QWidget):
         self.tabs = QTabBar()
         self.stack = QStackedWidget()
         self.code = CodeView(self.draft, self.problem_sentences)
-        self._sides = BesideOrOver(self.stack, self.code, shares=(55, 45))
+        self._sides = BesideOrOver(self.stack, self.code, shares=(62, 38))
+        self._is_wide = False
         self.panels: list[Panel] = []
         self._help_pages: list[str] = []
         self._add_panels()
@@ -103,6 +106,8 @@ class SetupPage(QWidget):
         self.header.help.clicked.connect(self._show_help)
         self.header.code.toggled.connect(self._sides.set_open)
         self._sides.open_changed.connect(self.header.code.setChecked)
+        self.header.code.clicked.connect(self._on_code_clicked)
+        theme().changed.connect(self._follow_width)
         for panel in self.panels:
             for other in self.panels:  # whoever opened the preview wants that of the next tab, too
                 panel.open_changed.connect(other.set_open)
@@ -228,6 +233,19 @@ class SetupPage(QWidget):
             if row := form.rows().get("checkpoints.monitor"):
                 row.editor.offer(("auto", *offer_monitors(config.objective, config.dataset)))
 
+    @Slot()
+    def _follow_width(self) -> None:
+        """Where there is room for it the code stands beside the forms, unless the person took it away."""
+        wide = self.width() >= _THREE_COLUMNS * max(theme().font_scale, 1.0)
+        if wide != self._is_wide:
+            self._is_wide = wide
+            self._sides.set_open(wide and self.context.settings.get().code_beside)
+
+    @Slot(bool)
+    def _on_code_clicked(self, shown: bool) -> None:
+        if self._is_wide:
+            self.context.settings.update(code_beside=shown)
+
     def _focus_search(self) -> None:
         self.header.search.setFocus()
         self.header.search.selectAll()
@@ -252,6 +270,7 @@ class SetupPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self.sheet.follow_page()
+        self._follow_width()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 from studio.forms.section_form import SectionForm
-from studio.theme import SPACING
-from studio.widgets import STRETCH, BesideOrOver, in_widget, vbox
+from studio.theme import SPACING, theme
+from studio.widgets import STRETCH, BesideOrOver, GrowingRoom, in_widget, vbox
 
 _SIDE_BY_SIDE = 800  # pixels; in less the preview is a drawer over the forms
+_WIDEST = 640  # pixels of the forms, for text of the designed size: their editors need no more, what they mean does
 
 
 class FittingArea(QScrollArea):
@@ -49,7 +50,15 @@ class Panel(BesideOrOver):
         self._left_area = FittingArea(in_widget(left))
         right_area = FittingArea(in_widget(right))
         right_area.setAccessibleName("Preview")
+        GrowingRoom(right_area)
         super().__init__(self._left_area, right_area, shares=(48, 52), least=_SIDE_BY_SIDE, handle="Preview")
+        theme().changed.connect(self._limit_forms)
+        self._limit_forms()
+
+    @Slot()
+    def _limit_forms(self) -> None:
+        """The text may have another size."""
+        self._left_area.setMaximumWidth(round(_WIDEST * max(theme().font_scale, 1.0)))
 
     def scroll_to(self, widget: QWidget) -> None:
         """Bring a row into view."""

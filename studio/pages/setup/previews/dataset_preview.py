@@ -13,11 +13,12 @@ from studio.pages.setup.samples.samples_card import SamplesCard
 from studio.pages.setup.samples.text_card import TextCard
 from studio.services.settings import SettingsStore
 from studio.theme import SPACING
-from studio.widgets import Bar, BarList, Card, KeyValueTable, StatusPill, label, vbox
+from studio.widgets import Bar, BarList, Card, KeyValueTable, StatusPill, label, let_grow, vbox
 from training.errors import format_bytes
 from training.protocol.answers import DatasetReport
 
 _MOST_HISTOGRAMS = 6
+_HISTOGRAM = 132, 260  # pixels: at least, and where there is room
 _PART_TITLES = {"train": "for training", "validation": "for validation", "test": "for testing"}
 
 
@@ -35,6 +36,7 @@ class DatasetPreview(QWidget):
         self._values = Card("Target distribution", "chart")
         self.histograms = [Histogram() for _ in range(_MOST_HISTOGRAMS)]
         for histogram in self.histograms:
+            let_grow(histogram, *_HISTOGRAM)
             self._values.add(histogram)
         self._facts_card = Card("Facts", "info")
         self._facts = KeyValueTable()

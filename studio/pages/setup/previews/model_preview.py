@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.theme import SPACING
-from studio.widgets import BigNumber, Card, dress_table, hbox, vbox
+from studio.widgets import BigNumber, Card, dress_table, hbox, let_grow, vbox
 from training.errors import format_bytes
 from training.protocol.answers import Layer, ModelSummary
 
@@ -17,7 +17,7 @@ _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _ALIGNMENTS = (_LEFT, _LEFT, _RIGHT, _RIGHT)
 _ROW_HEIGHT = 30
-_MOST_ROWS = 14
+_LEAST_ROWS = 14
 
 
 def _make_row(layer: Layer) -> list[QStandardItem]:
@@ -83,5 +83,5 @@ class ModelPreview(QWidget):
         self._layers.removeRows(0, self._layers.rowCount())
         for layer in answer.layers:
             self._layers.appendRow(_make_row(layer))
-        rows = min(len(answer.layers), _MOST_ROWS)
-        self._table.setFixedHeight(rows * _ROW_HEIGHT + self._table.horizontalHeader().sizeHint().height() + 6)
+        rows, head = len(answer.layers), self._table.horizontalHeader().sizeHint().height() + 6
+        let_grow(self._table, min(rows, _LEAST_ROWS) * _ROW_HEIGHT + head, rows * _ROW_HEIGHT + head)

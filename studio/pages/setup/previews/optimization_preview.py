@@ -14,7 +14,7 @@ from studio.pages.setup.previews.run_length import RunLength
 from studio.pages.setup.previews.schedule_guide import ScheduleGuide
 from studio.state.context import AppContext
 from studio.theme import SPACING
-from studio.widgets import Card, KeyValueTable, format_number, label, vbox
+from studio.widgets import Card, KeyValueTable, format_number, label, let_grow, vbox
 from training.config import RunConfig
 from training.errors import ConfigError, pluralize
 from training.protocol.answers import ParameterGroup
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from studio.charts.schedule_preview import SchedulePreview
 
 _POINTS = 1500  # more than a screen is wide
+_HEIGHTS = 280, 640  # pixels of the curve: at least, and where there is room
 
 
 class OptimizationPreview(QWidget):
@@ -53,7 +54,7 @@ class OptimizationPreview(QWidget):
             from studio.panels.charts.chart_menu import ChartMenu
 
             self.chart = SchedulePreview()
-            self.chart.setFixedHeight(280)
+            let_grow(self.chart, *_HEIGHTS)
             ChartMenu(self.chart.plot, self._context, name=self._name_file, title="Learning rate schedule")
             self._rate_card.body.insertWidget(0, self.chart)
         self._update()

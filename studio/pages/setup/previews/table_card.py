@@ -11,14 +11,14 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.theme import theme
-from studio.widgets import Card, StatusPill, dress_table
+from studio.widgets import Card, StatusPill, dress_table, let_grow
 from training.errors import pluralize
 from training.protocol.answers import Column, DatasetReport, TablePreview
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NO_PARENT = QModelIndex()
 _ROW_HEIGHT = 28
-_MOST_ROWS = 12
+_LEAST_ROWS = 12
 _WIDEST = 190
 _FIGURES = ("float", "int")
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -97,7 +97,7 @@ def _brush(color: str) -> QBrush:
 
 
 class ColumnView(QTableView):
-    """As many whole columns as there is room for; what is left over widens them, so that the next begins at the edge."""
+    """As many whole columns as there is room for; what is left over widens them, so that the last ends at the edge."""
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -111,7 +111,7 @@ class ColumnView(QTableView):
             needed = max(self.sizeHintForColumn(column), header.sectionSizeHint(column))
             widths.append(min(needed + 1, _WIDEST))  # one for the line that is not drawn
         whole = sum(reached <= room for reached in accumulate(widths))
-        if 0 < whole < len(widths):
+        if whole:
             spare, odd = divmod(room - sum(widths[:whole]), whole)
             for column in range(whole):
                 widths[column] += spare + (column < odd)
@@ -155,6 +155,7 @@ class TableCard(Card):
         self.model.replace(table)
         self.view.fit_columns()
         self._count.set_status(pluralize(table.column_count, "column"), "neutral")
-        rows = min(self.model.rowCount(), _MOST_ROWS)
+        rows = self.model.rowCount()
         frame = self.view.horizontalHeader().sizeHint().height() + self.view.horizontalScrollBar().sizeHint().height()
-        self.view.setFixedHeight(rows * _ROW_HEIGHT + frame + 6)
+        least, most = (count * _ROW_HEIGHT + frame + 6 for count in (min(rows, _LEAST_ROWS), rows))
+        let_grow(self.view, least, most)

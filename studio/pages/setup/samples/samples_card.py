@@ -13,9 +13,10 @@ from studio.pages.setup.samples.page_bar import PageBar
 from studio.pages.setup.samples.sample_dialog import SampleDialog
 from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.services.settings import SettingsStore
-from studio.widgets import Card, Segmented, ThumbnailGrid, icon_button
+from studio.widgets import Card, Segmented, ThumbnailGrid, icon_button, let_grow
 from training.protocol.answers import PAGE, DatasetReport, Points, SamplePage
 
+_SCATTER = 340, 760  # pixels: at least, and where there is room
 _FRAME = 2  # pixels of a tile around its image
 SIZES = (64, 128, 192)
 """Pixels; common sizes of small images fill them whole."""
@@ -51,6 +52,7 @@ class SamplesCard(Card):
             shortcut.activated.connect(partial(self.zoom, by))
         self.bar.follow_keys(self.grid)
         self._scatter = Scatter()
+        let_grow(self._scatter, *_SCATTER)
         self.add(self.bar, self.grid, self._scatter)
         self._resize_tiles()
         pages.changed.connect(self._update)
