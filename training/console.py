@@ -35,6 +35,7 @@ from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
 from training.runs.records.gpu_memory import describe_gpu_memory
 from training.runs.records.gradients import clip_limit, count_clipped, format_clipped
+from training.runs.records.history import read_history
 from training.runs.records.progress import Progress, ProgressMeter
 from training.runs.records.series import read_steps
 from training.runs.resume_plan import ResumePlan
@@ -82,7 +83,7 @@ class Console:
         if isinstance(event, AttemptStarted):
             self._started = event
             self._validated, self._dropped, self._epoch_told = None, None, 0
-            self._parts, self._counted = [], []
+            self._parts, self._counted = [], self._recall_counter(event)
             if self._folder is not None:
                 self._line(f"run {self._folder.id} in {self._folder.path}")
             where = f"resumed at step {event.step:,}" if event.checkpoint else "started"
@@ -171,6 +172,17 @@ class Console:
             return
         epoch = event.epoch + (not ends_epoch)  # the one that it is in the middle of
         self._print_parts(epoch, event.step, [*_format_metrics(event), *_format_verdict(event)])
+
+    def _recall_counter(self, started: AttemptStarted) -> list[Part]:
+        """Where early stopping's count stands in an attempt that goes on: the run's last validation that counted told it."""
+        if self._folder is None or started.step == 0:
+            return []
+        history = read_history(self._folder.events_file)
+        begun = history.attempts[0].step  # a branch does not go on with the count of what it branched from
+        told = [
+            event for event in history.validations if begun < event.step <= started.step and event.stale is not None
+        ]
+        return [Part(words, 3) for event in told[-1:] for words in _format_counter(event)]
 
     def _print_epoch(self, event: EpochEnded) -> None:
         """One line for the epoch: both losses, the metrics, the learning rate, and how often it was clipped."""

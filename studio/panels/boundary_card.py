@@ -16,6 +16,7 @@ from studio.state.context import AppContext
 from studio.theme import icon
 from studio.widgets import Card, ComboBox, Slider, SteadyLabel, button, hbox, icon_button, in_widget
 from training.runs.boundary.frames import Boundary, read_boundary
+from training.runs.boundary.gaps import tell_gaps
 from training.runs.boundary.images import name_frame, save_animation, save_images
 from training.runs.folder import RunFolder
 
@@ -33,6 +34,7 @@ class BoundaryCard(Card):
         self._context = context
         self._folder: RunFolder | None = None
         self._boundary: Boundary | None = None
+        self._gaps = ""
         self._reading = self._again = False
         self.plot = BoundaryPlot()
         self.legend = PointLegend()
@@ -77,9 +79,14 @@ class BoundaryCard(Card):
             return
         self._reading = True
 
-        def handle_result(boundary: Boundary | None) -> None:
+        def read() -> tuple[Boundary | None, str]:
+            boundary = read_boundary(folder.boundary_file)
+            return boundary, tell_gaps(folder, boundary) if boundary is not None else ""
+
+        def handle_result(found: tuple[Boundary | None, str]) -> None:
             self._reading = False
             if folder == self._folder:
+                boundary, self._gaps = found
                 self._show(boundary)
             if self._again or folder != self._folder:
                 self._again = False
@@ -89,7 +96,7 @@ class BoundaryCard(Card):
             self._reading = self._again = False
             logger.warning("A decision boundary could not be read: %s", error)
 
-        self._context.background.submit(lambda: read_boundary(folder.boundary_file), handle_result, handle_failure)
+        self._context.background.submit(read, handle_result, handle_failure)
 
     # ------------------------------------------------------------------------------------------- inside
 
@@ -105,7 +112,7 @@ class BoundaryCard(Card):
         steps, shown = boundary.frames["step"], self._find_step(before)
         for part in (self._film, self.save_gif, self.save_frames):
             part.setVisible(len(steps) > 0)
-        self.set_subtitle("" if len(steps) else "The samples; the regions come with the first validation.")
+        self.set_subtitle(self._gaps if len(steps) else "The samples; the regions come with the first validation.")
         if not len(steps):
             self.plot.show_plane(boundary.plane)  # what was shown before is void
             return

@@ -12,7 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.training.commands import Captured, json_line
+from tests.training.engine.stopping import stopping_at
+from tests.training.tiny import tiny
 from training.cli import main
+from training.engine.runs.run import start_run
 from training.live_line import Part, fit_parts
 from training.runs.folder import RunFolder
 from training.runs.records.series import read_series
@@ -104,6 +107,24 @@ def test_the_changing_lines_of_a_terminal_have_every_figure(
     every = r"epoch [23]/3 step \d+/24 loss \S+ grad norm \S+ lr \S+ [\d,]+ samples/s [\w ]+ left"
     assert re.search(every, told), shown
     assert re.search(r"epoch 3/3 step \d+/24 loss [^=]*? left early stopping 2 of 5", told), shown
+
+
+def test_early_stopping_s_count_stands_in_the_changing_line_from_the_first_step_after_a_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stops = ("loop.early_stopping_patience=5", "loop.early_stopping_min_delta=100", "loop.epochs=4")
+    stopped = start_run(tiny(*stops), tmp_path, stopping_at(16))
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr("training.console.REDRAW_SECONDS", 0.0)
+    monkeypatch.setenv("COLUMNS", "180")
+    monkeypatch.setenv("TERM", "xterm")
+    words = ["resume", stopped.folder, "--workspace", str(tmp_path)]
+    assert main(words) == 0
+    shown = re.sub(r"(\x1b\[[0-9?]*[A-Za-z]|\r)+", "\n", screen.getvalue())
+    drawn = [line for line in shown.splitlines() if re.match(r"epoch 3/4  step \d+/32", line)]
+    assert drawn
+    assert "early stopping 1 of 5" in drawn[0], shown
 
 
 def test_parts_that_do_not_fit_into_the_lines_are_left_out_whole() -> None:

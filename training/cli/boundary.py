@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from training.cli.options import workspace_of
 from training.errors import InputError, pluralize
 from training.runs.boundary.frames import read_boundary
+from training.runs.boundary.gaps import tell_gaps
 from training.runs.boundary.images import MOST_RATE, save_animation, save_images
 from training.runs.workspace import find_run
 from training.streams import print_json, say
@@ -34,7 +35,10 @@ def draw_boundary(arguments: argparse.Namespace) -> int:
         save_images(boundary, out)
     count = len(boundary.frames)
     say(f"{pluralize(count, 'frame')} in {out}.")
+    gaps = tell_gaps(folder, boundary)
+    if gaps:
+        say(gaps)
     if arguments.json:
         told: dict[str, JsonValue] = {"run": folder.id, "out": str(out), "frames": count}
-        print_json(told | {"steps": boundary.frames["step"].tolist()})
+        print_json(told | {"steps": boundary.frames["step"].tolist(), "left_out": gaps or None})
     return 0

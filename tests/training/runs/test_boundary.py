@@ -19,6 +19,7 @@ from training.config import RunConfig
 from training.engine.assemble import assemble
 from training.engine.runs.run import branch_run, resume_run, start_run
 from training.runs.boundary.frames import FRAME, GRID, MOST_FRAMES, Boundary, BoundaryFile, Plane, Points, read_boundary
+from training.runs.boundary.gaps import join_ranges
 from training.runs.boundary.images import LOOK, shade
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
@@ -226,7 +227,8 @@ def test_the_command_writes_an_animation_and_single_frames(tmp_path: Path, capsy
     record = start_run(tiny(ALWAYS), tmp_path)
     film, frames = tmp_path / "film.gif", tmp_path / "frames"
     assert main(["boundary", record.folder, "--out", str(film), "--rate", "20", "--json"]) == 0
-    assert json_line(capsys) == {"run": record.run, "out": str(film), "frames": 3, "steps": [8, 16, 24]}
+    told = {"run": record.run, "out": str(film), "frames": 3, "steps": [8, 16, 24], "left_out": None}
+    assert json_line(capsys) == told
     with Image.open(film) as image:
         assert (image.info["duration"], image.info["loop"], count_frames(image)) == (50, 0, 3)
     assert main(["boundary", record.folder, "--out", str(frames)]) == 0
@@ -235,6 +237,28 @@ def test_the_command_writes_an_animation_and_single_frames(tmp_path: Path, capsy
     with Image.open(frames / names[0]) as first, Image.open(frames / names[2]) as last:
         assert first.size == last.size
         assert first.tobytes() != last.tobytes()
+
+
+def test_the_command_names_the_epochs_that_have_no_frame(
+    tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.engine.boundary.FREE_SECONDS", 0.0)
+    monkeypatch.setattr("training.engine.boundary.SHARE", 0.0)  # no time for any but the last
+    record = start_run(tiny("loop.epochs=5"), tmp_path)
+    assert steps_of(boundary_of(record)) == [8, 40]  # nothing was spent before the first
+    capsys.readouterr()
+    assert main(["boundary", record.folder, "--out", str(tmp_path / "frames")]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("2 frames in ")
+    assert said[1] == (
+        "No frame of epochs 2 to 4: drawing them would have taken more than a second and 2 % of the run's time. "
+        "Decision boundary: every_validation keeps all."
+    )
+
+
+def test_names_epochs_in_stretches() -> None:
+    assert join_ranges([1, 2, 3, 7, 9, 10]) == "1 to 3, 7, 9 to 10"
+    assert join_ranges(range(0, 40, 2)) == "0, 2, 4, 6, 8, 10, 12, 14, and 12 more"
 
 
 def test_the_command_says_what_is_missing(tmp_path: Path, capsys: Captured) -> None:
