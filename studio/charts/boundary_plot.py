@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QWidget
 
-from studio.charts.plots.plot_canvas import AXIS_WIDTH, PlotCanvas
+from studio.charts.plots.plot_canvas import PlotCanvas, axis_width
 from studio.theme import theme
 from studio.widgets import vbox
 from training.runs.boundary.frames import Plane, Points
@@ -31,7 +31,7 @@ class BoundaryPlot(QWidget):
         super().__init__()
         self._plane: Plane | None = None
         self._frame: np.void | None = None
-        self._width = _WIDEST
+        self._same_scale = False
         self.canvas = PlotCanvas()
         self.canvas.getViewBox().setMouseEnabled(x=False, y=False)
         self.canvas.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
@@ -58,14 +58,13 @@ class BoundaryPlot(QWidget):
         bottom.showLabel(bool(plane.columns[0]))
         left.setLabel(plane.columns[1])
         left.showLabel(bool(plane.columns[1]))
-        same_scale = not any(plane.columns)
-        self.canvas.getViewBox().setAspectLocked(same_scale)
-        self._width = _HEIGHT + AXIS_WIDTH if same_scale else _WIDEST
+        self._same_scale = not any(plane.columns)
+        self.canvas.getViewBox().setAspectLocked(self._same_scale)
         self.updateGeometry()
         self.canvas.show_range(*plane.x, *plane.y)
 
     def sizeHint(self) -> QSize:
-        return QSize(self._width, _HEIGHT)
+        return QSize(_HEIGHT + axis_width() if self._same_scale else _WIDEST, _HEIGHT)
 
     def show_frame(self, frame: np.void) -> None:
         """Color the plane as ``frame`` says."""
@@ -93,6 +92,7 @@ class BoundaryPlot(QWidget):
 
     def _dress(self) -> None:
         self.canvas.dress(theme().palette)
+        self.updateGeometry()  # words of another size need another width beside the plane
         for side in ("left", "bottom"):
             self.canvas.getAxis(side).setGrid(False)
         self._draw_points()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRectF, QSize, Qt, QVariantAnimation
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QVariantAnimation
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
@@ -21,6 +21,7 @@ class BigNumber(QWidget):
         self._value.setText("–")
         self._delta = label("", "caption", wrap=True)
         self._delta.hide()
+        self._reserved = 0  # lines
         vbox(self._caption, hbox(self._value, STRETCH), self._delta, STRETCH, parent=self, spacing=2)
         self._describe()
 
@@ -49,11 +50,20 @@ class BigNumber(QWidget):
 
     def reserve_lines(self, count: int) -> None:
         """Keep room below for words of so many lines: what stands under the figure does not move when they come."""
-        self._delta.ensurePolished()
-        self._delta.setMinimumHeight(count * self._delta.fontMetrics().lineSpacing())
+        self._reserved = count
         policy = self._delta.sizePolicy()
         policy.setRetainSizeWhenHidden(count > 0)
         self._delta.setSizePolicy(policy)
+        self._measure()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._measure()
+
+    def _measure(self) -> None:
+        self._delta.ensurePolished()
+        self._delta.setMinimumHeight(self._reserved * self._delta.fontMetrics().lineSpacing())
 
     def _describe(self) -> None:
         self.setAccessibleName(f"{self._caption.text()}: {self._value.text()}")

@@ -52,6 +52,7 @@ class MainWindow(QMainWindow):
         self.rail.current_changed.connect(self.show_page)
         self.rail.fold_asked.connect(self.toggle_rail)
         settings.changed.connect(lambda changed: self.theme_choice.set_current(changed.theme))
+        theme().changed.connect(self._fold_rail)  # text of another size needs another width
         self.theme_choice.current_changed.connect(lambda mode: settings.update(theme=mode))
         self.setMinimumSize(900, 600)
         self._restore_size()

@@ -4,17 +4,30 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QContextMenuEvent, QMouseEvent, QWheelEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QFontMetrics, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QGraphicsItem, QGridLayout, QWidget
 
 from studio.charts.plots.chart_view import ChartView
 from studio.charts.ticks import log_labels, log_ticks, tick_labels
-from studio.theme import Palette, font, theme
+from studio.theme import Palette, font
 from studio.widgets import label
 
 Floats = NDArray[np.float64]
 
-AXIS_WIDTH = 66  # one width for all, so that plots above each other line up; room for 1.002e-12
+_LONGEST = "1.002e-12"
+_TICK_OFFSET = 7  # pixels between a number and its axis
+
+
+def tick_font() -> QFont:
+    """Of the numbers beside an axis."""
+    small = font("caption")
+    small.setPixelSize(max(10, small.pixelSize() - 1))
+    return small
+
+
+def axis_width() -> int:
+    """Of the axis of values: one width for all, so that plots above each other line up."""
+    return QFontMetrics(tick_font()).horizontalAdvance(_LONGEST) + _TICK_OFFSET + 2
 
 
 class ValueAxis(pg.AxisItem):
@@ -90,7 +103,7 @@ class PlotCanvas(pg.PlotWidget):
         for axis in axes.values():
             axis.enableAutoSIPrefix(False)
             axis.setZValue(-1)  # the grid belongs to the axes, and below the curves
-            axis.setStyle(tickLength=0, tickTextOffset=7, autoExpandTextSpace=False)
+            axis.setStyle(tickLength=0, tickTextOffset=_TICK_OFFSET, autoExpandTextSpace=False)
             axis.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)  # texts are dear and seldom change
         self.scene().sigMouseMoved.connect(self._on_mouse_moved)
 
@@ -98,14 +111,13 @@ class PlotCanvas(pg.PlotWidget):
         """Take on a theme's colors."""
         self.setBackground(QColor(palette.surface))
         self.view.dress(palette)
-        small = font("caption")
-        small.setPixelSize(max(10, small.pixelSize() - 1))
+        small = tick_font()
         for side in ("left", "bottom"):
             axis = self.getAxis(side)
             axis.setPen(pg.mkPen(QColor(palette.border), width=1))
             axis.setTextPen(pg.mkPen(QColor(palette.muted)))
             axis.setTickFont(small)
-        self.getAxis("left").setWidth(round(AXIS_WIDTH * max(theme().font_scale, 1.0)))
+        self.getAxis("left").setWidth(axis_width())
         self.getAxis("left").setGrid(150)
         self.getAxis("bottom").setGrid(90)
 

@@ -42,6 +42,7 @@ class NumbersRow(Card):
             grid.addWidget(number, 0, column)
             grid.setColumnMinimumWidth(column, 80)
             grid.setColumnStretch(column, 1)
+            number.reserve_lines(1)
         self.add(host)
 
     def clear(self) -> None:

@@ -192,7 +192,7 @@ class TrainPage(QWidget):
         self.curves.show_config(config)
         if config is not None:
             self.numbers.name_quality(config.monitor)
-            self.numbers.quality.reserve_lines(2 if config.loop.early_stopping_patience else 0)  # its counter may wrap
+            self.numbers.quality.reserve_lines(2 if config.loop.early_stopping_patience else 1)  # its counter may wrap
 
     @Slot(object)
     def _on_state_changed(self, state: RunState) -> None:

@@ -8,13 +8,15 @@ import numpy as np
 import pyqtgraph as pg
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, QRectF, Qt
-from PySide6.QtGui import QImage, QPainter, QPaintEvent, QPixmap, QRegion
+from PySide6.QtGui import QFontMetrics, QImage, QPainter, QPaintEvent, QPixmap, QRegion
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.charts.plots.curve_plot import CurvePlot
+from studio.charts.plots.plot_canvas import PlotCanvas, axis_width
 from studio.charts.schedule_preview import SchedulePreview
 from studio.charts.sparkline import paint_sparkline
+from studio.theme import apply
 
 
 @pytest.fixture
@@ -328,3 +330,15 @@ def test_a_sparkline_of_anything_can_be_painted(qtbot: QtBot, values: list[float
     painter.end()
     has_ink = any(drawn.pixelColor(x, y).alpha() for x in range(100) for y in range(24))
     assert has_ink == any(math.isfinite(value) for value in values)
+
+
+@pytest.mark.parametrize("scale", [0.9, 1.0, 1.5])
+def test_the_longest_number_has_room_beside_the_axis_in_every_size_of_text(
+    qtbot: QtBot, qapp: QApplication, plot: CurvePlot, scale: float
+) -> None:
+    apply(qapp, "light", font_scale=scale)
+    canvas = plot.findChild(PlotCanvas)
+    axis = canvas.getAxis("left")
+    metrics = QFontMetrics(axis.style["tickFont"])
+    assert axis.maximumWidth() == axis_width()
+    assert metrics.horizontalAdvance("1.002e-12") + axis.style["tickTextOffset"][0] <= axis_width()

@@ -9,6 +9,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.forms.field_row import FieldRow
 from studio.pages.setup.page import SetupPage
+from studio.pages.setup.previews.dataset_preview import DatasetPreview
+from studio.pages.setup.previews.optimization_preview import OptimizationPreview
+from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, join_path, kinds
 from tests.studio.every_setting import named, other_value, settings_of, wrong_value
@@ -20,6 +23,7 @@ from training.errors import Problem
 
 def test_the_untouched_page_starts_the_built_in_sample(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
     assert page.bar.start_button.isEnabled()
+    assert page.bar.start_button.toolTip() == "Train with these settings (Ctrl+Enter)"
     assert not page.bar.reason.isVisible()
     qtbot.mouseClick(page.bar.start_button, Qt.MouseButton.LeftButton)
     assert [config.dataset.kind for config in context.started] == ["shapes"]
@@ -301,3 +305,17 @@ def test_a_proposal_for_a_setting_that_is_gone_changes_nothing(page: SetupPage, 
     page.findings.apply({"loop.batch_size": 8, "optimizer.wings": 2})
     assert context.draft.data() == before
     assert "optimizer.wings" in heard[0]
+
+
+def test_what_is_missing_is_to_be_mended_in_every_word_once_somebody_wants_to_start(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    context.draft.set_kind("dataset", "image_folder")
+    (frame,) = (each for each in page.findChildren(PreviewFrame) if each.findChildren(DatasetPreview))
+    page.tabs.setCurrentIndex(2)
+    optimization = page.findChild(OptimizationPreview)
+    assert frame.message().endswith("Fill in the required fields to see a preview.")
+    page.bar.start_button.click()
+    assert frame.message().endswith("Fix the highlighted fields to see a preview.")
+    assert "Fill in" not in words(page)
+    assert optimization is not None

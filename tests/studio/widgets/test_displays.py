@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QW
 from pytestqt.qtbot import QtBot
 
 from studio.services.notifier import Notification
+from studio.theme import apply
 from studio.widgets import (
     Banner,
     Bar,
@@ -15,6 +16,7 @@ from studio.widgets import (
     BigNumber,
     EmptyState,
     KeyValueTable,
+    MonoText,
     ProgressLine,
     SteadyLabel,
     Thumbnail,
@@ -254,3 +256,30 @@ class Host(QWidget):
     def event(self, event: QEvent) -> bool:
         self.counted += event.type() == QEvent.Type.LayoutRequest
         return super().event(event)
+
+
+def test_room_that_is_kept_for_words_follows_the_size_of_the_text(qtbot: QtBot, qapp: QApplication) -> None:
+    number = BigNumber("Validation accuracy")
+    qtbot.addWidget(number)
+    number.reserve_lines(2)
+    number.show()
+    heights = []
+    for scale in (1.0, 1.5, 1.0):
+        apply(qapp, "light", font_scale=scale)
+        qtbot.wait(1)
+        heights.append(number.sizeHint().height())
+        assert number._delta.minimumHeight() == 2 * number._delta.fontMetrics().lineSpacing()
+    assert heights[1] > heights[0] == heights[2]
+
+
+def test_a_text_of_equal_letters_follows_the_size_of_the_text(qtbot: QtBot, qapp: QApplication) -> None:
+    text = MonoText("Technical record", "Traceback")
+    qtbot.addWidget(text)
+    text.show()
+    widths = []
+    for scale in (1.0, 1.5):
+        apply(qapp, "light", font_scale=scale)
+        widths.append(text.fontMetrics().horizontalAdvance("i" * 10))
+        assert widths[-1] == text.fontMetrics().horizontalAdvance("m" * 10)
+    assert widths[1] > widths[0] * 1.3
+    assert text.isReadOnly()

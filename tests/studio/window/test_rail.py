@@ -6,13 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.pages.runs.page import RunsPage
 from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
 from studio.state.runs.run_table import DATASET, DURATION, MODEL, STEP
+from studio.theme import apply
 from studio.window.main_window import MainWindow
 from tests.studio.window_driver import open_window
 from training.config import RunConfig
@@ -127,3 +128,15 @@ def test_a_narrow_window_keeps_every_column_of_the_runs_reachable(
             assert 0 < shown <= table.viewport().width()
     window.resize(1440, 900)
     qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
+
+
+def test_text_of_another_size_lets_the_width_choose_again(
+    qtbot: QtBot, qapp: QApplication, context: AppContext
+) -> None:
+    window = open_window(qtbot, context, "setup")
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: not window.rail.folded)
+    apply(qapp, "light", font_scale=1.5)
+    assert window.rail.folded
+    apply(qapp, "light", font_scale=1.0)
+    assert not window.rail.folded

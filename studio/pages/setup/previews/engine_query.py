@@ -78,6 +78,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
         self._timer.timeout.connect(self._ask_now)
         draft.changed.connect(self.follow)
         draft.looked_again.connect(self._look_again)
+        draft.touched.demanded.connect(self.follow)  # what only waited is to be mended
 
     def set_active(self, active: bool) -> None:
         """Ask only while somebody can see the answer."""

@@ -66,6 +66,7 @@ class PreviewModel(QObject):
         for question in (self.dataset, self.model):
             question.changed.connect(self._on_changed)
         draft.changed.connect(self._on_changed)
+        draft.touched.demanded.connect(self.changed)
 
     def set_active(self, active: bool) -> None:
         """Ask only while the page can be seen."""
