@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSizePolicy, QToolButton, QWidget
 
 from studio.forms.editor import EDITOR_WIDTH
@@ -14,7 +14,7 @@ from studio.forms.fix_link import FixLink
 from studio.forms.messages import describe_range, format_value, problem_sentence
 from studio.state.drafts.setting_specs import default_value, join_path
 from studio.theme import SPACING, icon, set_role
-from studio.widgets import Hint, label, wrap_tooltip
+from studio.widgets import Hint, label, leave_undo_to_page, wrap_tooltip
 from training.config.field_spec import FieldSpec
 from training.config.rules.inactive_settings import Inactive
 from training.errors import Problem
@@ -83,18 +83,7 @@ class FieldRow(QWidget):
         self.editor.finished.connect(self.finished)
         self._dot.clicked.connect(lambda: self.reset_asked.emit(self.path))
         for line in self.editor.findChildren(QLineEdit):
-            line.installEventFilter(self)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """A line takes the keys of undo and redo for itself, even where it has nothing to take back: then they are the page's."""
-        if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
-            return False
-        assert isinstance(watched, QLineEdit)
-        undo, redo = (event.matches(keys) for keys in (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo))
-        passes_on = (undo and not watched.isUndoAvailable()) or (redo and not watched.isRedoAvailable())
-        if passes_on:
-            event.ignore()
-        return passes_on
+            leave_undo_to_page(line)
 
     def set_value(self, value: Any, changed: bool) -> None:
         """Show what the draft holds, and whether that differs from the default."""

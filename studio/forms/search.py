@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit
 from studio.forms.messages import KIND_TITLES
 from studio.forms.section_form import SectionForm
 from studio.theme import icon, set_property
-from studio.widgets import label
+from studio.widgets import label, leave_undo_to_page
 from training import catalog
 
 
@@ -64,6 +64,7 @@ class SearchEdit(QLineEdit):
         self.setAccessibleName("Find a setting")
         self.setToolTip("Find a setting (Ctrl+F). Enter goes to the next one found.")
         self.setAcceptDrops(False)
+        leave_undo_to_page(self)
         self.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
         self._count = label("", "caption")
         self._count.setParent(self)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from studio.widgets.drawer import BesideOrOver
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
     from studio.widgets.growing import GrowingRoom, let_grow
-    from studio.widgets.inputs import ComboBox, PathEdit, PathMode, take_keyboard
+    from studio.widgets.inputs import ComboBox, PathEdit, PathMode, leave_undo_to_page, take_keyboard
     from studio.widgets.labels import ElidedLabel, IconLabel, MonoText, SteadyLabel, label, separator
     from studio.widgets.layouts import STRETCH, Stretch, empty, fill, hbox, in_widget, vbox
     from studio.widgets.messages import Banner, EmptyState
@@ -34,7 +34,7 @@ _HOMES = {
     "drawer": ("BesideOrOver",),
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
     "growing": ("GrowingRoom", "let_grow"),
-    "inputs": ("ComboBox", "PathEdit", "PathMode", "take_keyboard"),
+    "inputs": ("ComboBox", "PathEdit", "PathMode", "leave_undo_to_page", "take_keyboard"),
     "labels": ("ElidedLabel", "IconLabel", "MonoText", "SteadyLabel", "label", "separator"),
     "layouts": ("STRETCH", "Stretch", "empty", "fill", "hbox", "in_widget", "vbox"),
     "messages": ("Banner", "EmptyState"),

@@ -21,7 +21,9 @@ class GrowingRoom(QObject):
 
     def __init__(self, area: QScrollArea) -> None:
         super().__init__(area)
-        self._content = area.widget()
+        content = area.widget()
+        assert content is not None
+        self._content: QWidget = content
         self._settled = QTimer(self, singleShot=True, interval=0)  # once nested layouts have been counted again
         self._settled.timeout.connect(self._share)
         self._content.installEventFilter(self)

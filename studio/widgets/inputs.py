@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-from PySide6.QtCore import QRect, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QObject, QRect, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -160,3 +160,20 @@ class PathEdit(QWidget):
     def _take(self, chosen: str) -> None:
         if chosen:
             self.set_path(chosen)
+
+
+class _UndoKeys(QObject):
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() != QEvent.Type.ShortcutOverride or not isinstance(event, QKeyEvent):
+            return False
+        assert isinstance(watched, QLineEdit)
+        undo, redo = (event.matches(keys) for keys in (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo))
+        passes_on = (undo and not watched.isUndoAvailable()) or (redo and not watched.isRedoAvailable())
+        if passes_on:
+            event.ignore()
+        return passes_on
+
+
+def leave_undo_to_page(line: QLineEdit) -> None:
+    """A line takes the keys of undo and redo for itself, even where it has nothing to take back: then they are the page's."""
+    line.installEventFilter(_UndoKeys(line))

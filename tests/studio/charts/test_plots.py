@@ -337,7 +337,7 @@ def test_the_longest_number_has_room_beside_the_axis_in_every_size_of_text(
     qtbot: QtBot, qapp: QApplication, plot: CurvePlot, scale: float
 ) -> None:
     apply(qapp, "light", font_scale=scale)
-    canvas = plot.findChild(PlotCanvas)
+    (canvas,) = plot.findChildren(PlotCanvas)
     axis = canvas.getAxis("left")
     metrics = QFontMetrics(axis.style["tickFont"])
     assert axis.maximumWidth() == axis_width()

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from studio.engine.client import Ticket
 from studio.engine.host import HandleFailure, Inquiry, ShowProgress
-from studio.services.app_settings import AppSettings
 from studio.services.notifier import Notifier
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, BranchSource
@@ -99,7 +98,6 @@ class FakeContext(QObject):
         self.draft = Draft(self)
         self.engine = FakeEngine()
         self.background = AtOnce()
-        self.settings = SettingsStore(settings=AppSettings())
         self.notifier = Notifier(self)
         self.settings = SettingsStore(parent=self)
         self.branch: BranchSource | None = None

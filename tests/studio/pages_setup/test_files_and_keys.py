@@ -268,6 +268,26 @@ def press(keys: str) -> None:
     QTest.keySequence(found, QKeySequence(keys))
 
 
+def test_undo_by_key_takes_settings_back_from_the_line_of_search_too(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    page.activateWindow()
+    context.draft.set("loop.epochs", 9)
+    search = page.header.search
+    search.setFocus()
+    qtbot.waitUntil(search.hasFocus)
+    press("Ctrl+Z")
+    assert context.draft.value("loop.epochs") == 5
+    for keys in ("Ctrl+Y", "Ctrl+Z", "Ctrl+Shift+Z"):
+        search.setFocus()  # undo and redo show what they changed
+        press(keys)
+    assert context.draft.value("loop.epochs") == 9
+    search.setFocus()
+    QTest.keyClicks(search, "lr")
+    press("Ctrl+Z")  # what was typed there comes first
+    assert (search.text(), context.draft.value("loop.epochs")) == ("", 9)
+
+
 def test_undo_by_key_goes_on_after_what_was_typed_in_the_field(
     qtbot: QtBot, page: SetupPage, context: FakeContext
 ) -> None:

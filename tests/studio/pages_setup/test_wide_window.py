@@ -51,7 +51,7 @@ def test_a_long_list_of_layers_is_as_high_as_the_page(qtbot: QtBot, page: SetupP
     summary["layers"] = summary["layers"] * 15
     context.engine.summaries[-1].done(summary)
     page.tabs.setCurrentIndex(1)
-    table = page.findChild(ModelPreview).findChild(QTableView)
+    table = page.findChildren(ModelPreview)[0].findChildren(QTableView)[0]
     page.resize(1100, 600)
     qtbot.waitUntil(lambda: table.height() < 14 * 30 + 60)
     page.resize(2364, 1380)
