@@ -15,11 +15,13 @@ def open_store(address: str, folder: str = "") -> Store:
     answers."""
     from fsspec.core import url_to_fs  # loaded when something is copied
 
-    protocol = protocol_of(address)
+    on_s3 = protocol_of(address) in ("s3", "s3a")
     try:
-        kind, options = _s3() if protocol in ("s3", "s3a") else (Store, {})
+        kind, options = _s3() if on_s3 else (Store, {})
         filesystem, root = url_to_fs(address, use_listings_cache=False, **options)
     except (ImportError, ValueError) as error:
+        if on_s3 and isinstance(error, ImportError):
+            raise explain_missing("s3fs", "s3") from error
         raise Refused(f"{address}: {str(error).removesuffix('.')}; choose an address that can be used here.") from error
     where = [each.rstrip("/") + (f"/{folder}" if folder else "") for each in (address, root)]
     store = kind(where[0], filesystem, where[1])
@@ -28,9 +30,7 @@ def open_store(address: str, folder: str = "") -> Store:
 
 
 def _s3() -> tuple[type[Store], Mapping[str, Any]]:
-    try:
-        from training.copies.s3 import OPTIONS, Bucket, provide_s3_keys
-    except ImportError as error:
-        raise explain_missing("s3fs", "s3") from error
+    from training.copies.s3 import OPTIONS, Bucket, provide_s3_keys
+
     provide_s3_keys()
     return Bucket, OPTIONS

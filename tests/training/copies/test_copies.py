@@ -286,6 +286,14 @@ def test_addresses_that_cannot_be_are_said_in_one_sentence(
     assert "no run is copied to here; check the address." in capsys.readouterr().err
 
 
+def test_a_package_that_is_missing_is_named(
+    folder: RunFolder, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "s3fs", None)
+    assert main(["copy", folder.id, "--to", "s3://bucket/runs"]) == 1
+    assert "s3fs is not installed; pip install 'trainwright[s3]'" in capsys.readouterr().err
+
+
 def test_what_waits_is_told_while_the_place_is_away(config: Path, tmp_path: Path, capsys: Captured) -> None:
     disk = tmp_path / "disk"
     assert main(["run", str(config), "--copy-to", str(disk), "--json"]) == 0
