@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from training.config import RunConfig, parse_config
+from training.config.sections.data.tables import TableSection
 from training.data.images.cache_room import cache_wish
 from training.data.inspect import inspect_dataset
 from training.data.sample_page import OpenedData, open_data, read_page
@@ -32,8 +33,12 @@ class Browser:
         return inspect_dataset(_read_config(asked), open_data=self._open)
 
     def read_page(self, asked: BrowseSamples) -> SamplePage:
-        """As ``sample_page.read_page``."""
+        """As ``sample_page.read_page``; of a table its rows."""
         config, data = _read_config(asked), self._data
+        if isinstance(config.dataset, TableSection):
+            from training.data.tables.table_preview import read_rows  # with polars, which others need not wait for
+
+            return read_rows(config.dataset, asked.offset)
         if data is None or _key(data.config) != _key(config):
             self.forget()
             data = self._open(config)

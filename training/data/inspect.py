@@ -69,6 +69,10 @@ def _inspect(data: OpenedData, samples: int, table: TablePreview | None) -> Data
     train = splits["train"]
     plain = source.layout == "vector" and source.target == "class" and not source.columns
     page = read_page(data, count=samples) if source.layout == "image" else None
+    if page is None and table is not None:
+        from training.data.tables.table_preview import show_rows
+
+        page = show_rows(table)
     report = DatasetReport(
         **dict(summarize(source, splits, data.config, target_facts(source, train, None))),
         given=tuple(sorted(source.parts)),

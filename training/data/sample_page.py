@@ -53,11 +53,12 @@ def read_page(
     if part not in data.splits:
         raise InputError(f"The data has no {part} part.", f"Choose {' or '.join(data.splits)}.")
     order = _order(data.source, data.splits[part], classes)
-    start = max(0, offset if offset < len(order) else (len(order) - 1) // count * count)
+    start = find_start(offset, len(order), count)
     here = enumerate(order[start : start + count].tolist(), start)
     if isinstance(data.source, Text):
         texts = tuple(_read_text(data.source, index, place) for place, index in here)
-        return SamplePage(offset=start, total=len(order), texts=texts)
+        more = len(order) < len(data.splits[part])
+        return SamplePage(offset=start, total=len(order), more=more, texts=texts)
     images = _Images(data, part)
     samples: list[Sample] = []
     unreadable: list[Skipped] = []
@@ -67,6 +68,11 @@ def read_page(
         except TrainingError as error:  # of a file that training will leave out and list
             unreadable.append(Skipped(data.source.name(index), str(error)))
     return SamplePage(offset=start, total=len(order), samples=tuple(samples), unreadable=tuple(unreadable))
+
+
+def find_start(offset: int, total: int, count: int) -> int:
+    """Where the page of ``count`` places at ``offset`` begins: past the end the last one."""
+    return max(0, offset if offset < total else (total - 1) // count * count)
 
 
 def _order(source: Source, part: Tensor, classes: Sequence[str]) -> Tensor:

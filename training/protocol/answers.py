@@ -84,18 +84,20 @@ class TextWindow(Answer):
     place: int = 0
 
 
-PAGE, TEXTS = 24, 3
-"""How many places a page has: of images, of passages."""
+PAGE, TEXTS, ROWS = 24, 3, 30
+"""How many places a page has: of images, of passages, of a table's rows."""
 
 
 class SamplePage(Answer):
-    """Images, or passages of a text, from ``offset`` on of the ``total`` that were asked for; ``unreadable`` are those whose places
-    are empty."""
+    """Images, passages of a text, or rows of a table (see ``TablePreview``), from ``offset`` on of the ``total`` that were asked for;
+    ``unreadable`` are those whose places are empty. ``more``: they are the first of more, which a preview does not read."""
 
     offset: int = 0
     total: int = 0
+    more: bool = False
     samples: tuple[Sample, ...] = ()
     texts: tuple[TextWindow, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
     unreadable: tuple[Skipped, ...] = ()
 
 
@@ -116,10 +118,11 @@ class Column(Answer):
 
 
 class TablePreview(Answer):
-    """``rows`` are the first ones, as texts; of ``column_count`` columns the targets and the first ones."""
+    """``rows`` are the first ones of ``row_count``, as texts; of ``column_count`` columns the targets and the first ones."""
 
     columns: tuple[Column, ...]
     column_count: int
+    row_count: int = 0
     rows: tuple[tuple[str, ...], ...]
 
     def without_roles(self) -> TablePreview:
@@ -151,7 +154,7 @@ class DatasetReport(Preview):
     bytes: int = 0
     histograms: tuple[ValueCounts, ...] = ()
     points: Points | None = None
-    first_page: SamplePage | None = None  # of all training samples, of images and text
+    first_page: SamplePage | None = None  # of all training samples, of images and text; of a table's rows
     place_counts: tuple[int, ...] = ()
     vocabulary: str = ""
     token_counts: dict[str, int] = {}

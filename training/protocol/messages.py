@@ -59,7 +59,8 @@ class InspectDataset(Message):
 
 
 class BrowseSamples(Message):
-    """Answered by an ``answers.SamplePage``: samples of ``part``, of ``classes`` or of all, from ``offset`` on."""
+    """Answered by an ``answers.SamplePage``: samples of ``part``, of ``classes`` or of all, from ``offset`` on; of a table the rows of its
+    file, whatever their part."""
 
     action: Literal["browse_samples"] = "browse_samples"
     config: Settings

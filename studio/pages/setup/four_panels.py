@@ -36,7 +36,7 @@ def make_panels(context: AppContext, draft: Draft, previews: PreviewModel) -> li
     dataset = PreviewFrame(
         previews.dataset, DatasetPreview(previews.dataset, previews.pages, context.settings),
         icon_name="image", waiting="Reading the dataset", nothing="No samples to show",
-        always=TableCard(previews.dataset),
+        always=TableCard(previews.dataset, previews.pages),
     )  # fmt: skip
     model = PreviewFrame(
         previews.model, ModelPreview(previews.model),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -21,7 +21,9 @@ from studio.pages.setup.previews.table_card import TableCard
 from tests.reports import inspect
 from tests.studio.pages_setup.fakes import FakeContext, model_summary, refusal
 from training.config import parse_config
+from training.data.browse import Browser
 from training.protocol.answers import TablePreview
+from training.protocol.messages import BrowseSamples
 
 
 @pytest.fixture
@@ -362,3 +364,28 @@ def test_a_task_that_the_target_is_not_for_is_doubted_in_the_form(
     assert problem.message.startswith("regression needs numbers to predict, but table gives one class for each sample")
     context.draft.apply(problem.fix)
     assert not context.draft.problems()
+
+
+def test_the_rows_of_a_table_have_pages(qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path) -> None:
+    card = shown(qtbot, page, context, table, ignored=["when"])
+    assert card.bar.range.text() == "1–30 of 60"
+    assert not card.bar.part.isVisible()
+    card.bar.following.click()
+    asked = context.engine.pages[-1]
+    found = Browser(keeps=False).read_page(cast("BrowseSamples", asked.request))
+    asked.done(found.model_dump(mode="json", exclude_unset=True))
+    assert card.bar.range.text() == "31–60 of 60"
+    assert not card.bar.following.isEnabled()
+    assert card.model.headerData(4, Qt.Orientation.Vertical) == "31"
+    assert [cell(card, 4, number) for number in range(3)] == ["3.5", "30", "15"]
+    before = len(context.engine.inspections)
+    context.draft.set("dataset.ignored", ["when", "kind"])
+    qtbot.waitUntil(lambda: len(context.engine.inspections) > before)
+    config = context.draft.config()
+    assert config is not None
+    context.engine.inspections[-1].done(inspect(config))
+    assert cell(card, 0, 3) == "ignored"
+    assert context.engine.pages[-1] is not asked  # the same place, of the table as it is read now
+    assert card.model.headerData(4, Qt.Orientation.Vertical) == "31"
+    context.engine.pages[-1].failed(refusal("The file is gone."))
+    assert card.bar.message.text().endswith("The file is gone.")

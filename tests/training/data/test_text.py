@@ -306,7 +306,10 @@ def test_preview_reads_the_beginning_and_estimates_the_rest(tmp_path: Path, monk
         assert preview.token_counts[part] == pytest.approx(whole.token_counts[part], rel=0.01)
     assert torch.equal(preview.read(torch.arange(10)), whole.read(torch.arange(10)))
     assert all(0 < len(preview.find_readable(part)) < len(part) for part in preview.parts.values())
-    assert len(inspect(config(path))["first_page"]["texts"]) == 3  # of those that were read
+    page = inspect(config(path))["first_page"]
+    assert len(page["texts"]) == 3
+    assert page["more"]  # than were read
+    assert page["total"] == len(preview.find_readable(preview.parts["train"]))
 
 
 @pytest.mark.parametrize("settings", KINDS, ids=lambda settings: settings["vocabulary"])

@@ -8,15 +8,16 @@ import polars as pl
 
 from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import MISSING_MARKS, RankingDataset, TableSection
+from training.data.sample_page import find_start
 from training.data.sources.image_table import find_image_roles
+from training.data.sources.table import LOOKED_AT
 from training.data.tables.columns import find_roles
 from training.data.tables.table_file import UNNAMED, read_table, sort_of
 from training.errors import InputError
-from training.protocol.answers import Column, TablePreview
+from training.protocol.answers import ROWS, Column, SamplePage, TablePreview
 from training.system.untrusted import escape_unprintable
 
-_LOOKED_AT = 200_000
-_ROWS, _COLUMNS, _LETTERS = 30, 500, 40
+_COLUMNS, _LETTERS = 500, 40
 _SPLITTING = {"split_column": "split", "group_column": "group", "time_column": "time"}
 
 
@@ -25,13 +26,26 @@ def preview_table(dataset: TableSection | ImageTableDataset) -> TablePreview:
     not yet right; raises InputError for what is no table."""
     if isinstance(dataset, ImageTableDataset):
         return _preview_image_table(dataset)
-    frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, _LOOKED_AT)
+    frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, LOOKED_AT)
     return _make_preview(frame, _roles(frame, dataset))
+
+
+def show_rows(table: TablePreview) -> SamplePage:
+    """The first page of what ``read_rows`` reads."""
+    return SamplePage(total=table.row_count, more=table.row_count == LOOKED_AT, rows=table.rows)
+
+
+def read_rows(dataset: TableSection, offset: int) -> SamplePage:
+    """A page of the rows that ``preview_table`` shows the first of, in the file's order; past the end the last one."""
+    frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, LOOKED_AT)
+    start = find_start(offset, frame.height, ROWS)
+    rows = _write_rows(frame.select(_find_shown(frame, _roles(frame, dataset))).slice(start, ROWS))
+    return SamplePage(offset=start, total=frame.height, more=frame.height == LOOKED_AT, rows=rows)
 
 
 def _preview_image_table(dataset: ImageTableDataset) -> TablePreview:
     """The same of a table that tells of images; one column has the role "file"."""
-    frame = read_table(Path(dataset.path), MISSING_MARKS, "auto", _LOOKED_AT)
+    frame = read_table(Path(dataset.path), MISSING_MARKS, "auto", LOOKED_AT)
     roles = dict.fromkeys(frame.columns, "ignored")
     try:
         file_column, targets = find_image_roles(frame, dataset)
@@ -43,13 +57,22 @@ def _preview_image_table(dataset: ImageTableDataset) -> TablePreview:
 
 
 def _make_preview(frame: pl.DataFrame, roles: dict[str, str]) -> TablePreview:
-    some = set(sorted(frame.columns, key=lambda name: roles.get(name) != "target")[:_COLUMNS])
-    shown = [name for name in frame.columns if name in some]
+    shown = _find_shown(frame, roles)
     return TablePreview(
         columns=tuple(_describe(frame.get_column(name), roles.get(name, "")) for name in shown),
         column_count=frame.width,
-        rows=tuple(tuple(map(_cell, row)) for row in frame.select(shown).head(_ROWS).rows()),
+        row_count=frame.height,
+        rows=_write_rows(frame.select(shown).head(ROWS)),
     )
+
+
+def _find_shown(frame: pl.DataFrame, roles: dict[str, str]) -> list[str]:
+    some = set(sorted(frame.columns, key=lambda name: roles.get(name) != "target")[:_COLUMNS])
+    return [name for name in frame.columns if name in some]
+
+
+def _write_rows(frame: pl.DataFrame) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(map(_cell, row)) for row in frame.rows())
 
 
 def _describe(column: pl.Series, role: str) -> Column:

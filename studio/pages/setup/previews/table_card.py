@@ -10,6 +10,8 @@ from PySide6.QtGui import QBrush, QColor, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.pages.setup.previews.engine_query import EngineQuery
+from studio.pages.setup.samples.page_bar import PageBar
+from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.theme import theme
 from studio.widgets import Card, StatusPill, dress_table, let_grow
 from training.errors import pluralize
@@ -33,17 +35,19 @@ class ColumnTable(QAbstractTableModel):
         super().__init__(parent)
         self._columns: Sequence[Column] = ()
         self._rows: Sequence[Sequence[str]] = ()
+        self._offset = 0  # of the first row in the file
         self._order: Sequence[int] = ()
 
-    def replace(self, table: TablePreview) -> None:
-        """Show another table, as ``training.data.tables.table_preview`` has it."""
+    def replace(self, table: TablePreview, rows: Sequence[Sequence[str]], offset: int = 0) -> None:
+        """Show another table, as ``training.data.tables.table_preview`` has it, with its ``rows`` from ``offset`` on."""
         columns = table.columns
         self.beginResetModel()
         # While the roles are being asked for, nothing moves.
         if any(column.role for column in columns) or len(columns) != len(self._order):
             self._order = sorted(range(len(columns)), key=lambda at: columns[at].role != "target")
         self._columns = [columns[at] for at in self._order]
-        self._rows = [[row[at] for at in self._order] for row in table.rows]
+        self._rows = [[row[at] for at in self._order] for row in rows]
+        self._offset = offset
         self.endResetModel()
 
     def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
@@ -72,7 +76,7 @@ class ColumnTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             if orientation == Qt.Orientation.Horizontal:
                 return self._columns[section].name
-            return _ABOUT[section] if section < len(_ABOUT) else f"{section - len(_ABOUT) + 1}"
+            return _ABOUT[section] if section < len(_ABOUT) else f"{self._offset + section - len(_ABOUT) + 1:,}"
         if role == Qt.ItemDataRole.ToolTipRole and orientation == Qt.Orientation.Horizontal:
             column = self._columns[section]
             return f"{column.name}: {', '.join(filter(None, _describe(column)[:3]))}"
@@ -120,25 +124,28 @@ class ColumnView(QTableView):
 
 
 class TableCard(Card):
-    """Follows ``question`` and is there only while its dataset is a table."""
+    """Follows ``question`` and is there only while its dataset is a table; its rows have ``pages`` once its columns' roles are right."""
 
-    def __init__(self, question: EngineQuery[DatasetReport]) -> None:
+    def __init__(self, question: EngineQuery[DatasetReport], pages: SamplePages) -> None:
         super().__init__("Table", "list")
         self._question = question
-        self._shown: TablePreview | None = None
+        self._pages = pages
+        self._shown: tuple[TablePreview, Sequence[Sequence[str]]] | None = None
+        self.bar = PageBar(pages, "row", by_part=False)
         self.model = ColumnTable(self)
         self.view = ColumnView()
         self.view.setModel(self.model)
         self._count = StatusPill("", "neutral")
         self.add_action(self._count)
         self._dress()
-        self.add(self.view)
+        self.add(self.view, self.bar)
         question.changed.connect(self._update)
+        pages.changed.connect(self._update)
         self._update()
 
     def _dress(self) -> None:
         view = self.view
-        dress_table(view, "First rows of the table", _ROW_HEIGHT)
+        dress_table(view, "Rows of the table", _ROW_HEIGHT)
         view.setSelectionBehavior(QTableView.SelectionBehavior.SelectColumns)
         view.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
         view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -147,13 +154,25 @@ class TableCard(Card):
         header.setResizeContentsPrecision(40)
 
     def _update(self) -> None:
-        table = self._question.table
+        table, page = self._question.table, self._pages.page
         self.setVisible(table is not None)
-        if table is None or table is self._shown:
+        self.bar.setVisible(page is not None and bool(page.rows))
+        if table is None:
             return
-        self._shown = table
-        self.model.replace(table)
+        rows, offset = table.rows, 0
+        if (
+            page is not None and page.rows and len(page.rows[0]) == len(table.columns)
+        ):  # else of the table before this one
+            rows, offset = page.rows, page.offset
+        before, self._shown = self._shown, (table, rows)
+        if before is not None and before[0] is table and before[1] is rows:
+            return
+        self.model.replace(table, rows, offset)
         self.view.fit_columns()
+        if before is None or before[0] is not table:
+            self._show_size(table)
+
+    def _show_size(self, table: TablePreview) -> None:
         self._count.set_status(pluralize(table.column_count, "column"), "neutral")
         rows = self.model.rowCount()
         frame = self.view.horizontalHeader().sizeHint().height() + self.view.horizontalScrollBar().sizeHint().height()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -23,12 +25,14 @@ _NAMED = 3
 
 
 class PageBar(QWidget):
-    """Follows ``pages``, of ``what`` (a noun). Below the choices stands why there is nothing, or less, to see."""
+    """Follows ``pages``, of ``what`` (a noun), and lets a part be chosen where ``by_part``. Below the choices stands why there is
+    nothing, or less, to see."""
 
-    def __init__(self, pages: SamplePages, what: str) -> None:
+    def __init__(self, pages: SamplePages, what: str, *, by_part: bool = True) -> None:
         super().__init__()
         self._pages = pages
         self._what = what
+        self._by_part = by_part
         self._told: tuple[DatasetReport, str] | None = None
         self._keyboard: QWidget | None = None
         self.part = _box("Part of the data")
@@ -44,12 +48,12 @@ class PageBar(QWidget):
         self.message = label("", "help", wrap=True)
         self._late = QTimer(self, singleShot=True, interval=_BLINK)
         self._late.timeout.connect(self._update_words)
-        vbox(
-            hbox((self.part, _FULL), (self.of_class, _FULL), Stretch(1)),
-            self._row,
-            self.message,
-            parent=self,
-        )
+        column = vbox(parent=self)
+        if by_part:
+            fill(column, hbox((self.part, _FULL), (self.of_class, _FULL), Stretch(1)))
+        fill(column, self._row, self.message)
+        for turn in (self.first, self.previous, self.following, self.last):
+            self._add_keys(turn)
         pages.changed.connect(self._update)
         self._update()
 
@@ -64,18 +68,21 @@ class PageBar(QWidget):
     def follow_keys(self, widget: QWidget) -> None:
         """Let Page Up and Page Down turn the page while ``widget`` has the keyboard."""
         self._keyboard = widget
+        self._add_keys(widget)
+
+    def _add_keys(self, widget: QWidget) -> None:
         for key, by in ((Qt.Key.Key_PageUp, -1), (Qt.Key.Key_PageDown, 1)):
-            for place in (widget, self.first, self.previous, self.following, self.last):
-                shortcut = QShortcut(QKeySequence(key), place, context=Qt.ShortcutContext.WidgetShortcut)
-                shortcut.activated.connect(lambda by=by: self.turn(by))
+            shortcut = QShortcut(QKeySequence(key), widget, context=Qt.ShortcutContext.WidgetShortcut)
+            shortcut.activated.connect(partial(self.turn, by))
 
     def _update(self) -> None:
         pages = self._pages
         told = pages.report, pages.wanted.part  # each part has numbers of its own
         if self._told is None or told[0] is not self._told[0] or told[1] != self._told[1]:
             self._told = told
-            self._offer_parts()
-            self._offer_classes()
+            if self._by_part:
+                self._offer_parts()
+                self._offer_classes()
         _choose(self.part, pages.wanted.part)
         _choose(self.of_class, pages.wanted.class_name)
         self.part.setEnabled(pages.ready)

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from studio.engine.client import Ticket
 from studio.engine.host import EngineHost
 from studio.pages.setup.previews.engine_query import EngineQuery
-from training.protocol.answers import PAGE, TEXTS, DatasetReport, SamplePage
+from training.protocol.answers import PAGE, ROWS, TEXTS, DatasetReport, SamplePage
 from training.protocol.messages import BrowseSamples, Refusal
 
 
@@ -75,13 +75,14 @@ class SamplePages(QObject):
     @property
     def page_size(self) -> int:
         """How many places a page has."""
-        return TEXTS if self.report.layout == "tokens" else PAGE
+        return {"image": PAGE, "tokens": TEXTS}.get(self.report.layout, ROWS)
 
     def find_range(self, choice: Choice) -> str:
         """The places of the page ``choice``, of what is shown, in words."""
         end = min(choice.offset + self.page_size, self.total)
         first = f"{choice.offset + 1:,}"
-        return f"{first if end == choice.offset + 1 else f'{first}–{end:,}'} of {self.total:,}"
+        of = "of the first" if self.page is not None and self.page.more else "of"
+        return f"{first if end == choice.offset + 1 else f'{first}–{end:,}'} {of} {self.total:,}"
 
     def find_last(self) -> int:
         """The offset of the last page."""
