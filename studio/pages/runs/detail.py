@@ -12,18 +12,18 @@ from PySide6.QtWidgets import QWidget
 from studio.actions.files import reveal
 from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, STATUS_STATES, RunState
-from studio.panels.boundary_card import BoundaryCard
 from studio.panels.charts.chart_menu import ChartMenu
-from studio.panels.checkpoint_panel import CheckpointPanel
+from studio.panels.checkpoints.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.config_view import ConfigView
 from studio.panels.deliveries import DeliveryLines
-from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
-from studio.panels.layers_card import LayersCard
 from studio.panels.outcome_banner import OutcomeBanner
-from studio.panels.parts_card import PartsCard
 from studio.panels.profile_view import ProfileView
+from studio.panels.records.boundary_card import BoundaryCard
+from studio.panels.records.evaluation_card import EvaluationCard
+from studio.panels.records.layers_card import LayersCard
+from studio.panels.records.parts_card import PartsCard
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import status_words
 from studio.state.context import AppContext

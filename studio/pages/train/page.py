@@ -19,14 +19,14 @@ from studio.pages.train.numbers import NumbersRow
 from studio.pages.train.profile_card import ProfileCard
 from studio.pages.train.step_records import StepRecords
 from studio.pages.train.system import SystemStrip
-from studio.panels.boundary_card import BoundaryCard
 from studio.panels.charts.chart_menu import ChartMenu
-from studio.panels.checkpoint_panel import CheckpointPanel
+from studio.panels.checkpoints.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
 from studio.panels.deliveries import DeliveryLines
-from studio.panels.evaluation_card import EvaluationCard
 from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
+from studio.panels.records.boundary_card import BoundaryCard
+from studio.panels.records.evaluation_card import EvaluationCard
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import UNLISTED
 from studio.panels.settings_dialog import show_settings

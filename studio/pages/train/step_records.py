@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Slot
 
 from studio.engine.state import LIVE
-from studio.panels.layers_card import LayersCard
-from studio.panels.parts_card import PartsCard
+from studio.panels.records.layers_card import LayersCard
+from studio.panels.records.parts_card import PartsCard
 from studio.state.context import AppContext
 from training.events import AttemptStarted, Event
 

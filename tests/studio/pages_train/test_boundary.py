@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
 from studio.pages.train.page import TrainPage
-from studio.panels.boundary_card import BoundaryCard
+from studio.panels.records.boundary_card import BoundaryCard
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.theme import LIGHT

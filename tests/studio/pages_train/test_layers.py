@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 from studio.charts.heat_bins import HeatBins
 from studio.engine.state import RunState
 from studio.pages.train.page import TrainPage
-from studio.panels.layers_card import LayersCard, _describe_growth
-from studio.panels.parts_card import PartsCard
+from studio.panels.records.layers_card import LayersCard, _describe_growth
+from studio.panels.records.parts_card import PartsCard
 from studio.services.background import Background
 from studio.state.context import AppContext
 from tests.studio.window_driver import open_window, train_page

@@ -14,8 +14,8 @@ from studio.actions.runs import BRANCH, HERE
 from studio.charts.metrics_board import MetricsBoard
 from studio.engine.state import RunState
 from studio.pages.train.page import TrainPage
+from studio.panels.checkpoints.set_aside_lines import SetAsideLines
 from studio.panels.run_curves import RunCurves
-from studio.panels.set_aside_lines import SetAsideLines
 from studio.state.context import AppContext
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_question, open_window, runs_page, train_page

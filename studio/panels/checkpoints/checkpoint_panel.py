@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QListView, QStacked
 from studio.actions.checkpoints import export_checkpoint
 from studio.actions.files import reveal
 from studio.engine.state import LIVE, RunAction, RunState, is_enabled
+from studio.panels.checkpoints.resume_button import ResumeButton
+from studio.panels.checkpoints.set_aside_lines import SetAsideLines
 from studio.panels.delegates import CheckpointDelegate
-from studio.panels.resume_button import ResumeButton
-from studio.panels.set_aside_lines import SetAsideLines
 from studio.state.context import AppContext
 from studio.state.runs.checkpoint_list import CHECKPOINT_ROLE, READING, CheckpointListModel
 from studio.state.runs.way_on import START_OVER, way_on

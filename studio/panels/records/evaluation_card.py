@@ -6,8 +6,8 @@ import logging
 from collections.abc import Mapping
 
 from studio.charts.confusion import ConfusionMatrix
-from studio.panels.class_figures import FiguresTable
 from studio.panels.columns import TwoColumns
+from studio.panels.records.class_figures import FiguresTable
 from studio.services.background import Background
 from studio.widgets import STRETCH, Card, Segmented, in_widget, label, vbox
 from training.runs.folder import RunFolder
