@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.theme import set_invalid
 from studio.widgets import hbox
-from training.protocol.answers import Column
+from training.protocol.answers import ClassChoice, Column
 
 EDITOR_WIDTH = 300
 
@@ -64,6 +64,9 @@ class Editor(QWidget):
 
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Offer the columns that the dataset's table has; for settings that name columns."""
+
+    def set_classes(self, classes: Sequence[ClassChoice]) -> None:
+        """Offer the classes that the data has; for settings that name classes."""
 
     def set_length(self, total_steps: int, steps_per_epoch: int) -> None:
         """Take in how long the run is (0 steps: not known); for settings that are stretches of it."""

@@ -11,6 +11,7 @@ from typing import Any
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QComboBox, QCompleter, QLineEdit, QSizePolicy, QToolButton
 
+from studio.forms.classes_editor import ClassesEditor
 from studio.forms.consent_editor import ConsentEditor
 from studio.forms.duration_editor import DurationEditor
 from studio.forms.editor import Editor
@@ -314,6 +315,8 @@ def make_editor(spec: FieldSpec) -> Editor:
     """The editor that suits a setting."""
     if spec.editor == "text" and (spec.suggestions or spec.columns):
         return SuggestEditor(spec)
+    if spec.classes:
+        return ClassesEditor(spec)
     makers: dict[str, type[Any]] = {
         "bool": BoolEditor,
         "int": NumberEditor,

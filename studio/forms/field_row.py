@@ -76,7 +76,8 @@ class FieldRow(QWidget):
         self.note_label: QLabel | None = None
         self._fix = FixLink()
         self._fix.fix_asked.connect(self.fix_asked)
-        self._is_stacked = bool(spec.path)  # paths are long: they always get a line of their own
+        self._needs_line = bool(spec.path) or spec.classes  # paths are long, lists of classes high
+        self._is_stacked = self._needs_line
         self._lay_out()
         self.editor.describe(spec.title, self._explanation)
         self.editor.edited.connect(self._on_edited)
@@ -208,7 +209,7 @@ class FieldRow(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        stacked = bool(self.spec.path) or event.size().width() < self.width_beside()
+        stacked = self._needs_line or event.size().width() < self.width_beside()
         if stacked != self._is_stacked:
             self._is_stacked = stacked
             self._place_parts()

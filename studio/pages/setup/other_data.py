@@ -196,12 +196,15 @@ class OtherData(QObject):
         self._question.settle(lambda: self._write(present))
 
     def _forget_strangers(self) -> None:
-        """Columns of the table before do not keep another one from being read."""
-        table = self._question.table
-        if not (self._pending and self._other_place) or table is None or table.column_count > len(table.columns):
+        """Columns and classes of the data before do not keep other data from being read."""
+        table, classes = self._question.table, [each.name for each in self._question.classes]
+        columns = (
+            [] if table is None or table.column_count > len(table.columns) else [each.name for each in table.columns]
+        )
+        if not (self._pending and self._other_place) or not (columns or classes):
             return
         self._other_place = False
-        self._write(without_strangers(self._draft.settings(), [column.name for column in table.columns]))
+        self._write(without_strangers(self._draft.settings(), columns, classes))
 
     # ------------------------------------------------------------------------------------------------ doing it
 

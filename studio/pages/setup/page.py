@@ -112,7 +112,7 @@ class SetupPage(QWidget):
             for other in self.panels:  # whoever opened the preview wants that of the next tab, too
                 panel.open_changed.connect(other.set_open)
         self.previews.changed.connect(self._update)
-        self.previews.dataset.changed.connect(self._offer_columns)
+        self.previews.dataset.changed.connect(self._offer_what_the_data_has)
         self.draft.problems_changed.connect(self._update)
         self.draft.touched.demanded.connect(self._update)
         self.draft.touched.demanded.connect(self._go_to_first)
@@ -221,9 +221,10 @@ class SetupPage(QWidget):
         for form in self.forms:
             form.set_inactive(found)
 
-    def _offer_columns(self) -> None:
+    def _offer_what_the_data_has(self) -> None:
         table = self.previews.dataset.table
         self._dataset_form.set_columns(table.columns if table is not None else ())
+        self._dataset_form.set_classes(self.previews.dataset.classes)
 
     def _offer_monitors(self) -> None:
         config = self.draft.usable_config()

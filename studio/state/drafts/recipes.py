@@ -154,17 +154,19 @@ def with_kept_settings(before: Settings, present: Settings, made: Settings) -> S
     return data
 
 
-def without_strangers(data: Settings, columns: list[str]) -> Settings:
-    """``data`` without the names of columns that its table does not have."""
+def without_strangers(data: Settings, columns: list[str], classes: list[str]) -> Settings:
+    """``data`` without the names of columns that its table does not have, and of classes that it does not have; where it is not known
+    which there are (none), they stay."""
     changed = copy.deepcopy(data)
     values = changed["dataset"]
     for name, spec in specs("dataset", str(values["kind"])).items():
-        if not spec.columns:
+        known, named = columns if spec.columns else classes if spec.classes else [], values[name]
+        if not known:
             continue
-        named = values[name]
         if isinstance(named, list):
-            values[name] = [each for each in named if each in columns]
-        elif named not in (None, *columns):
+            kept = [each for each in named if each in known]
+            values[name] = kept if spec.columns or len(kept) > 1 else []  # one class is none to tell from others
+        elif named not in (None, *known):
             values[name] = default_value(spec)
     return changed
 

@@ -97,10 +97,12 @@ def _of_images(dataset: DatasetSection) -> dict[str, Inactive]:
 
 
 def _of_the_targets(dataset: DatasetSection) -> dict[str, Inactive]:
-    task = getattr(dataset, "task", "tasks")
-    if task == "tasks" or not hasattr(dataset, "numeric_targets"):
-        return {}
-    return {"dataset.numeric_targets": Inactive(f"No effect while dataset.task is {task}.")}
+    task, found = getattr(dataset, "task", "tasks"), {}
+    if task != "tasks" and hasattr(dataset, "numeric_targets"):
+        found["dataset.numeric_targets"] = Inactive(f"No effect while dataset.task is {task}.")
+    if isinstance(getattr(dataset, "classes", None), tuple) and "class" not in dataset.possible_targets:
+        found["dataset.classes"] = Inactive("No effect: the samples are not of one class each.")
+    return found
 
 
 def _of_embeddings(objective: Objective) -> dict[str, Inactive]:

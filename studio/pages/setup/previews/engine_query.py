@@ -15,7 +15,7 @@ from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import is_setting
 from training.config import RunConfig
 from training.errors import Problem
-from training.protocol.answers import DatasetReport, Preview, TablePreview
+from training.protocol.answers import ClassChoice, DatasetReport, Preview, TablePreview
 from training.protocol.messages import InspectDataset, Refusal, SummarizeModel
 
 PreviewT = TypeVar("PreviewT", bound=Preview)
@@ -55,6 +55,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
         super().__init__(parent)
         self.answer: PreviewT | None = None
         self.table: TablePreview | None = None  # of a dataset that is one; also while its columns' roles are refused
+        self.classes: tuple[ClassChoice, ...] = ()  # all that the data has; also while what is asked of them is refused
         self.notes: list[str] = []  # of the answer, with settings called as the forms call them
         self.refusal = ""
         self.problems: tuple[Problem, ...] = ()  # the settings that the refusal is about
@@ -160,7 +161,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
         if about == self._shown:
             return
         same_data, self._shown = about[0] == self._shown[0], about
-        self.answer, self.notes = None, []
+        self.answer, self.notes, self.classes = None, [], ()
         self._key = None  # asked for once more, even where the data turns out to be the same, named otherwise
         self.unread = True
         if self.table is not None:
@@ -183,6 +184,8 @@ class EngineQuery(QObject, Generic[PreviewT]):
                 self.answer, self.refusal = (None, self._without_setting(refused)) if refused else (answer, "")
                 self.notes = [as_full_sentence(note, self._draft.kind) for note in answer.notes]
                 self.table = answer.table if isinstance(answer, DatasetReport) else None
+                if isinstance(answer, DatasetReport) and (answer.class_choices or not refused):
+                    self.classes = answer.class_choices
                 self._finish()
 
         def handle_failure(refusal: Refusal) -> None:
