@@ -20,7 +20,7 @@ from training.config.field_spec import FieldSpec
 from training.config.rules.inactive_settings import Inactive
 from training.config.run import RunConfig
 from training.errors import Problem
-from training.protocol.answers import ClassChoice, Column
+from training.protocol.answers import Column
 
 LABEL_WIDTH = 138
 
@@ -54,7 +54,6 @@ class SectionForm(Card):
         self._shown_kind: str | None = None
         self._rows: dict[str, FieldRow] = {}
         self._columns: tuple[Column, ...] = ()
-        self._classes: tuple[ClassChoice, ...] = ()
         self._headings: list[QLabel] = []
         self.chooser: KindChooser | None = None
         self.body.setSpacing(2)
@@ -137,12 +136,6 @@ class SectionForm(Card):
             if row.spec.columns:
                 row.editor.set_columns(self._columns)
 
-    def set_classes(self, classes: Sequence[ClassChoice]) -> None:
-        """Offer the classes that the data has wherever a setting names some."""
-        self._classes = tuple(classes)
-        for row in self._rows.values():
-            row.editor.set_classes(self._classes)
-
     def set_length(self, total_steps: int, steps_per_epoch: int) -> None:
         """Tell settings that are stretches of the run how long it is; 0 steps while that is not known."""
         for row in self._rows.values():
@@ -210,7 +203,6 @@ class SectionForm(Card):
             row.finished.connect(self._draft.recheck)  # the consent itself is kept elsewhere
         if spec.columns:
             row.editor.set_columns(self._columns)
-        row.editor.set_classes(self._classes)
         _append(column, row)
         self._rows[row.path] = row
         return row

@@ -113,6 +113,7 @@ class SetupPage(QWidget):
                 panel.open_changed.connect(other.set_open)
         self.previews.changed.connect(self._update)
         self.previews.dataset.changed.connect(self._offer_what_the_data_has)
+        self._dataset_form.rebuilt.connect(self._offer_what_the_data_has)
         self.draft.problems_changed.connect(self._update)
         self.draft.touched.demanded.connect(self._update)
         self.draft.touched.demanded.connect(self._go_to_first)
@@ -224,7 +225,8 @@ class SetupPage(QWidget):
     def _offer_what_the_data_has(self) -> None:
         table = self.previews.dataset.table
         self._dataset_form.set_columns(table.columns if table is not None else ())
-        self._dataset_form.set_classes(self.previews.dataset.classes)
+        if row := self._dataset_form.rows().get("dataset.classes"):
+            row.editor.set_classes(self.previews.dataset.classes)
 
     def _offer_monitors(self) -> None:
         config = self.draft.usable_config()
