@@ -10,9 +10,9 @@ of 100 cases, those whose means are 3 standard deviations apart in 76, 4 apart i
 expected: a preset that fails is asked again with ``--first-seed 3``, other samples altogether, and counts as failed if it fails
 both times (equal programs: 1 of 400).
 
-Presets that take minutes are cut to --steps steps, runs and scripts alike; those of SHORT are trained as they are. ``--data`` names
-a folder of real data (``preset_data`` says which); without it they are made on the spot. Images are 32 x 32 or 64 x 64, and known
-weights (resnet) are not fetched. A row for each preset, in Markdown.
+Presets that take minutes are cut to --steps steps, runs and scripts alike, and those of LIGHTER to what the table says; those of SHORT
+are trained as they are. All compute on one thread. ``--data`` names a folder of real data (``preset_data`` says which); without it they
+are made on the spot. Images are 32 x 32 or 64 x 64, and known weights (resnet) are not fetched. A row for each preset, in Markdown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from training.engine.runs.run import start_run
 from training.presets import load_preset, preset_text
 from training.tutorial.script import write_short_script
 
-HEAD = """| preset | steps | lines | ruff | run, by seed | script, by seed | verdict | seconds |
+HEAD = """| preset | steps, cut | lines | ruff | run, by seed | script, by seed | verdict | seconds |
 |---|---|---|---|---|---|---|---|"""
 SEEDS, MOST_LINES = 3, 150
 LEAST = 0.005
@@ -104,7 +104,7 @@ def examine_tutorial(name: str, steps: int, first_seed: int, real: Path | None, 
         runs.append(_train(seeded, folder / f"runs {seed}"))
     return Row(
         name=name,
-        steps="all" if whole else str(steps),
+        steps="all" if whole else ", ".join([str(steps), *LIGHTER.get(name, ())]),
         lines=lines,
         ruff=complained,
         runs=runs,
