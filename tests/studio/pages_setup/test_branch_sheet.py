@@ -27,6 +27,7 @@ def said_by(page: SetupPage) -> str:
 def test_the_sheet_follows_the_draft(branching: SetupPage, context: FakeContext) -> None:
     said = said_by(branching)
     assert "Continues from step 1,400. No setting is changed yet." in said
+    assert said.count("No setting is changed yet.") == 1
     assert "The step and the data-loader position." in said
     context.draft.set("optimizer.weight_decay", 0.5)
     assert "Weight decay: 0.01 → 0.5" in said_by(branching)

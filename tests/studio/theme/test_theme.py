@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QSize, Qt
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
     QComboBox,
+    QDialogButtonBox,
     QGroupBox,
     QLineEdit,
     QListWidget,
@@ -19,6 +21,7 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QPlainTextEdit,
     QProgressBar,
+    QProxyStyle,
     QPushButton,
     QRadioButton,
     QScrollBar,
@@ -26,6 +29,7 @@ from PySide6.QtWidgets import (
     QSpinBox,
     QSplitter,
     QStatusBar,
+    QStyle,
     QTableWidget,
     QTabWidget,
     QToolButton,
@@ -172,3 +176,20 @@ def test_a_wrong_input_is_marked_red(qapp: QApplication, qtbot: QtBot) -> None:
     assert edge() == LIGHT.danger
     set_invalid(field, False)
     assert edge() != LIGHT.danger
+
+
+class StyleWithIcons(QProxyStyle):
+    """What desktops ask for that put icons on the buttons of dialogs."""
+
+    def styleHint(self, hint: QStyle.StyleHint, *others: Any) -> int:
+        return 1 if hint == QStyle.StyleHint.SH_DialogButtonBox_ButtonsHaveIcons else super().styleHint(hint, *others)
+
+
+def test_buttons_of_dialogs_have_no_stock_icons(qtbot: QtBot, qapp: QApplication) -> None:
+    apply(qapp, "light")
+    box = QDialogButtonBox()
+    qtbot.addWidget(box)
+    box.setStyle(style := StyleWithIcons("Fusion"))
+    style.setParent(box)
+    box.setStandardButtons(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
+    assert [button.icon().isNull() for button in box.buttons()] == [True, True]
