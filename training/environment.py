@@ -86,6 +86,8 @@ class Environment(_Facts):
     device_name: str | None = None
     device_index: int | None = None
     devices: int | None = None
+    device_names: tuple[str, ...] = Field(default=(), strict=False)
+    shm_mb: int | None = None
     tf32: bool | None = None
     threads: int | None = None
     channels_last: bool | None = None
@@ -96,4 +98,5 @@ class Environment(_Facts):
     weights: InitialWeights | None = None
     data: str | None = None
     variables: dict[str, str] = {}
+    packages: str | None = None
     code: dict[str, SourceState] = {}

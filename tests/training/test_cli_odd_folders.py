@@ -48,7 +48,7 @@ def spoil(path: Path, kind: str) -> str:
 
 
 FILES = (
-    "telemetry.bin", "log.txt", "splits.safetensors", "data.json", "environment.json", "evaluation.json", "boundary.bin", "labels.json",
+    "telemetry.bin", "log.txt", "splits.safetensors", "data.json", "environment.json", "packages.json", "evaluation.json", "boundary.bin", "labels.json",
     "series.bin", "events.jsonl", "commands.jsonl", "owner.json", "status.json",
 )  # fmt: skip
 

@@ -72,7 +72,9 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     # For programs that begin a run and hold the other end of its standard input: not for people.
     option("--while-held", action="store_true", help=argparse.SUPPRESS)
 
-    add("check", "cli.check:check", "look for problems without training", "config", "--set", "--trust", *_RECORDS)
+    option = add("check", "cli.check:check", "look for problems without training", "--set", "--trust", *_RECORDS)
+    machine = f"{_SHARED['config']['help']}; without it the check is of this machine: torch, its devices, shared memory"
+    option("config", nargs="?", metavar="CONFIG.toml", help=machine)
 
     told = "write a checkpoint's model, or a run as a script, for use elsewhere"
     option = add("export", "cli.export:export", told, "--set", "--trust", *_RECORDS)
@@ -139,6 +141,11 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option(
         "--schema", metavar="REVISION", choices=("0001", "0002"), help="bring its tables up or down to this revision"
     )
+    told = "write what a run was computed with as a requirements file, each package with its digests"
+    option = add("lock", "cli.lock:lock_run", told, *_RECORDS)
+    option("run", metavar="RUN", help="a run's id, name or folder")
+    option("--out", type=Path, metavar="FILE", help="where to write it; by default it goes to stdout")
+
     told = "send a run to TensorBoard, MLflow or Weights & Biases, as far as it is not there yet"
     option = add("track", "cli.track:track_run", told, *_RECORDS)
     option("run", metavar="RUN", nargs="?", help="a run's id, name or folder")

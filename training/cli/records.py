@@ -28,7 +28,7 @@ from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, F
 from training.runs.folder import RunFolder
 from training.runs.records.columns import ColumnsReader
 from training.runs.records.curves import save_curves, tabulate_curves
-from training.runs.records.environment import read_environment
+from training.runs.records.environment import newest_environment
 from training.runs.records.evaluation import PARTS, Evaluation, read_evaluation
 from training.runs.records.forms import StatusRecord
 from training.runs.records.gpu_memory import describe_gpu_memory
@@ -65,8 +65,7 @@ def show_run(arguments: argparse.Namespace) -> int:
         return 0
     record, checkpoints = folder.status(), list_checkpoints(folder)
     events = _last_attempt(history.poll())
-    began = [event.environment for event in history.attempts if event.environment.model_fields_set]
-    environment = began[-1] if began else read_environment(folder)
+    environment = newest_environment(folder, history.attempts)
     config = read_config_text(folder.config_file)
     profile = read_profile(folder)
     clipped = count_run(folder, history)
@@ -187,6 +186,11 @@ def _format_environment(now: Environment) -> list[str]:
         f"ran on     {now.device} with {threads} ({machine})",
         f"with       Trainwright {now.trainwright}, {', '.join(versions)}",
     ]
+    has = [f"GPUs: {', '.join(now.device_names)}"] if now.device_names else []
+    has += [f"{format_bytes(now.shm_mb * 2**20)} of /dev/shm"] if now.shm_mb is not None else []
+    has += ["a list of its packages (python -m training lock)"] if now.packages else []
+    if has:
+        lines.append(f"has        {'; '.join(has)}")
     if now.seeds:
         lines.append(f"seeds      {', '.join(f'{name} {value}' for name, value in now.seeds.items())}")
     if now.data:

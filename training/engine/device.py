@@ -15,6 +15,7 @@ from torch import nn
 from torch.amp.grad_scaler import GradScaler
 
 from training.config.sections.precision import Precision
+from training.engine.gpu_search import explain_missing, look_for_nvidia
 from training.errors import ConfigError, Problem
 from training.facts import DataFacts
 from training.models.flops import filter_use, step_flops
@@ -70,14 +71,7 @@ def choose_device(name: str) -> torch.device:
         count = torch.cuda.device_count() if torch.cuda.is_available() else 0
         index = int(name.partition(":")[2] or 0)
         if count == 0:
-            raise ConfigError(
-                [
-                    Problem(
-                        "precision.device",
-                        "torch finds no NVIDIA or AMD GPU here; use auto or cpu, or check the driver.",
-                    )
-                ]
-            )
+            raise ConfigError([Problem("precision.device", explain_missing(look_for_nvidia()))])
         if index >= count:
             raise ConfigError([Problem("precision.device", f"there is no GPU {index}; this machine has {count}.")])
         return torch.device("cuda", index)

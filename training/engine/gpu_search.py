@@ -1,4 +1,4 @@
-"""Why a run whose device is chosen by itself computes on the CPU, where a person could expect a GPU."""
+"""Why torch has no GPU where a person could expect one: left to the program, or asked for."""
 
 from __future__ import annotations
 
@@ -39,33 +39,59 @@ def look_for_nvidia(root: Path = Path("/")) -> NvidiaTraces:
     return NvidiaTraces(bool(driver) or any(_is_nvidia_display(card) for card in cards), driver)
 
 
-def explain_cpu(traces: NvidiaTraces) -> Found | None:
-    """A warning for a machine with an NVIDIA device that torch cannot use; None where there is none."""
+@dataclass(frozen=True)
+class Obstacle:
+    """Why torch cannot use the NVIDIA device of this machine, as the end of a sentence, and what to do."""
+
+    reason: str
+    remedy: str
+
+
+def find_obstacle(traces: NvidiaTraces) -> Obstacle | None:
+    """What stands between torch, which finds no GPU, and an NVIDIA device that is there; None where there is none."""
     if not traces.device:
         return None
-    title = "There is an NVIDIA GPU in this machine, but the run computes on the CPU"
     hidden = os.environ.get("CUDA_VISIBLE_DEVICES")
     if torch.version.cuda is None:
-        return warn(
-            f"{title}: this torch ({torch.__version__}) is built without CUDA.",
-            f"Install a build with CUDA into the environment of the engine (pytorch.org, Get Started). {_CPU_MEANT}",
+        return Obstacle(
+            f"this torch ({torch.__version__}) is built without CUDA.",
+            "Install a build with CUDA into the environment of the engine (pytorch.org, Get Started).",
         )
     if hidden is not None and hidden.strip() in ("", "-1"):
         how = f"is {hidden.strip()}" if hidden.strip() else "is empty"
-        return warn(
-            f"{title}: CUDA_VISIBLE_DEVICES {how}, which hides it.",
-            f"Unset the variable, or set it to the GPU's number (0), and start again. {_CPU_MEANT}",
+        return Obstacle(
+            f"CUDA_VISIBLE_DEVICES {how}, which hides it.",
+            "Unset the variable, or set it to the GPU's number (0), and start again.",
         )
     if not traces.driver:
-        return warn(
-            f"{title}: no NVIDIA driver is loaded.",
-            f"Install the driver; in a container, start it with access to the GPU (--gpus all). {_CPU_MEANT}",
+        return Obstacle(
+            "no NVIDIA driver is loaded.",
+            "Install the driver; in a container, start it with access to the GPU (--gpus all).",
         )
     which = "" if traces.driver == "installed" else f" {traces.driver}"
-    return warn(
-        f"{title}: torch ({torch.__version__}, CUDA {torch.version.cuda}) cannot use it through the NVIDIA driver{which}.",
-        f"Update the driver, or install a torch for an older CUDA; nvidia-smi tells which CUDA the driver knows. {_CPU_MEANT}",
+    return Obstacle(
+        f"torch ({torch.__version__}, CUDA {torch.version.cuda}) cannot use it through the NVIDIA driver{which}.",
+        "Update the driver, or install a torch for an older CUDA; nvidia-smi tells which CUDA the driver knows.",
     )
+
+
+def explain_cpu(traces: NvidiaTraces) -> Found | None:
+    """A warning for a run that computes on the CPU of a machine with an NVIDIA device; None where there is none."""
+    obstacle = find_obstacle(traces)
+    if obstacle is None:
+        return None
+    title = "There is an NVIDIA GPU in this machine, but the run computes on the CPU"
+    return warn(f"{title}: {obstacle.reason}", f"{obstacle.remedy} {_CPU_MEANT}")
+
+
+def explain_missing(traces: NvidiaTraces) -> str:
+    """Why there is no GPU for somebody who asked for one, and what to do."""
+    obstacle = find_obstacle(traces)
+    if obstacle is not None:
+        return f"torch finds no GPU here, though there is one of NVIDIA's: {obstacle.reason} {obstacle.remedy}"
+    if torch.version.cuda is None and torch.version.hip is None:
+        return f"this torch ({torch.__version__}) is built for the CPU alone; use auto or cpu, or install a build for your GPU."
+    return "torch finds no NVIDIA or AMD GPU here; use auto or cpu, or check the driver."
 
 
 def describe_absence(traces: NvidiaTraces) -> str:

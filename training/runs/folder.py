@@ -2,6 +2,7 @@
 
 config.toml        as it ran, never edited        status.json   the run in one record (the command line's JSON)
 environment.json   versions, device, threads      events.jsonl  rare events        series.bin     one row a step
+packages.json      what was installed, for each attempt
 data.json          what the dataset held          commands.jsonl requests          telemetry.bin  one row a flush
 splits.safetensors which sample is in which part  owner.json    the working process   log.txt
 parts.bin          each part of a combined loss, one row a step
@@ -88,6 +89,7 @@ class RunFolder:
     splits_file = _Entry("splits.safetensors")
     data_file = _Entry("data.json")
     environment_file = _Entry("environment.json")
+    packages_file = _Entry("packages.json")
     evaluation_file = _Entry("evaluation.json")
     boundary_file = _Entry("boundary.bin")
     code_file = _Entry("network.py")

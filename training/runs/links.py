@@ -17,7 +17,7 @@ _FOLDERS: Final = frozenset({"checkpoints", "exports", "set_aside", "tracking", 
 _SERIES: Final = frozenset({"series.bin", "telemetry.bin", "parts.bin", "layers.bin"})
 _APPENDED: Final = _SERIES | {"events.jsonl", "boundary.bin", "log.txt"}
 FILES: Final = _APPENDED | {
-    "config.toml", "status.json", "environment.json", "data.json", "commands.jsonl", "splits.safetensors", "owner.json",
+    "config.toml", "status.json", "environment.json", "packages.json", "data.json", "commands.jsonl", "splits.safetensors", "owner.json",
     "labels.json", "places.json", "network.py", "dataset.py", "loss.py", "profile.json", "evaluation.json",
 }  # fmt: skip
 

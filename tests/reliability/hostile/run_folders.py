@@ -40,6 +40,7 @@ _NAMES = (
     "events.jsonl",
     "data.json",
     "environment.json",
+    "packages.json",
     "places.json",
     "profile.json",
     "series.bin",

@@ -72,7 +72,13 @@ class Inspector:
 
     def _records(self, folder: RunFolder) -> None:
         """Small files are replaced whole, and the status tells the truth."""
-        for path in (folder.status_file, folder.labels_file, folder.data_file, folder.environment_file):
+        for path in (
+            folder.status_file,
+            folder.labels_file,
+            folder.data_file,
+            folder.environment_file,
+            folder.packages_file,
+        ):
             if path.exists() and not _is_json(path):
                 self.faults.append(f"{path.name} is damaged")
         folder.config()

@@ -21,6 +21,7 @@ from training.engine.compile import compile_session
 from training.engine.device import choose_device
 from training.engine.fit import Loop
 from training.engine.gpu_search import describe_absence, explain_cpu, look_for_nvidia
+from training.engine.machine import explain_shared_memory
 from training.engine.profiler import Profiler
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.recovery.memory_watch import MemoryWatch, explain_vanished
@@ -33,6 +34,7 @@ from training.engine.runs.environment import (
     compare,
     describe_environment,
     earlier_environment,
+    installed_packages,
     read_auto_settings,
     read_normalization,
 )
@@ -50,6 +52,7 @@ from training.runs.records.environment import read_environment
 from training.runs.records.forms import StatusRecord
 from training.runs.records.history import read_history
 from training.runs.records.manifest import seal
+from training.runs.records.packages import keep_packages
 from training.runs.repair import repair_records
 from training.runs.rewind import tell_rewind
 from training.runs.storage import explain_disk_errors, free_reserve
@@ -180,7 +183,9 @@ def _keep_code(folder: RunFolder, config: RunConfig, restore: Restore | None) ->
 def _note_environment(writer: RunWriter, session: Session, restore: Restore | None, source: Path | None) -> None:
     """Record what this attempt runs on; a resumed run is told what of it is not as it was."""
     folder, step = writer.folder, session.progress.step
-    writer.environment = describe_environment(session, source)
+    with explain_disk_errors(folder.packages_file):
+        packages = keep_packages(folder, installed_packages())
+    writer.environment = describe_environment(session, source, packages)
     if not read_environment(folder).model_fields_set:
         record = seal(writer.environment.record())
         with explain_disk_errors(folder.environment_file):
@@ -291,6 +296,8 @@ def _announce(writer: RunWriter, session: Session, restore: Restore | None) -> N
     writer.announce(session, len(history.attempts) + 1, checkpoint, device_note=note)
     if traces is not None and (reason := explain_cpu(traces)) is not None:
         writer.emit(reason)
+    if (small := explain_shared_memory(session.data, session.config.loader.prefetch_factor)) is not None:
+        writer.emit(small)
     if lost is not None:
         writer.emit(lost)
     if (beginning := session.beginning) is not None:  # with weights that are not fresh

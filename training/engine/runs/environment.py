@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import platform
-import shutil
 import socket
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from training.config.rules.weights_fit import as_weights_know
 from training.data.batching.processes import core_count
 from training.engine.compile.compiler import compiler_facts
 from training.engine.device import AutoSettings, describe_device
+from training.engine.machine import find_driver, name_devices, read_output, shared_memory
 from training.engine.session import Session
 from training.environment import Environment, SourceState
 from training.events import Found, inform, warn
@@ -32,6 +32,7 @@ from training.runs.records.environment import read_environment
 from training.runs.records.forms import Manifest
 from training.runs.records.history import read_history
 from training.runs.source_state import source_state
+from training.system.installed import Package, list_packages
 
 DECIDING = {
     "cpu": (
@@ -91,9 +92,8 @@ _WORDS = {
 }
 
 
-def describe_environment(session: Session, source: Path | None = None) -> Environment:
-    """What this attempt is computed on. ``source`` is the configuration file the run was started with."""
-    device, config = session.device, session.config
+def describe_machine() -> Environment:
+    """What runs are computed on here, whatever they are."""
     return Environment(
         host=socket.gethostname(),
         platform=platform.platform(),
@@ -108,13 +108,23 @@ def describe_environment(session: Session, source: Path | None = None) -> Enviro
         torchvision=version("torchvision"),  # importing it would double the time an engine takes to start
         numpy=np.__version__,
         cuda=torch.version.cuda,
+        driver=find_driver(),
+        devices=torch.cuda.device_count(),
+        device_names=name_devices(),
+        shm_mb=None if (shm := shared_memory()) is None else shm // 2**20,
+    )
+
+
+def describe_environment(session: Session, source: Path | None = None, packages: str | None = None) -> Environment:
+    """What this attempt is computed on. ``source`` is the configuration file the run was started with, ``packages`` the digest
+    of what is installed."""
+    device, config = session.device, session.config
+    attempt = Environment(
         cudnn=torch.backends.cudnn.version() if device.type == "cuda" else None,
-        driver=_driver() if device.type == "cuda" else None,
         device=describe_device(device),
         device_type=device.type,
         device_name=torch.cuda.get_device_name(device) if device.type == "cuda" else None,
         device_index=device.index or 0,
-        devices=torch.cuda.device_count(),
         tf32=_has_tf32(device) if config.precision.compute == "tf32" else None,
         threads=torch.get_num_threads(),
         channels_last=session.data.facts.layout == "image" and session.data.channels_last,
@@ -124,9 +134,11 @@ def describe_environment(session: Session, source: Path | None = None) -> Enviro
         seeds=_seeds(config),
         weights=session.beginning.record if session.beginning else None,
         data=session.data.source.fingerprint,
+        packages=packages,
         variables={name: os.environ[name] for name in VARIABLES if name in os.environ},
         code={"trainwright": _own_source(), **_sources(config, source)},
     )
+    return describe_machine().model_copy(update={name: getattr(attempt, name) for name in attempt.model_fields_set})
 
 
 def look_around() -> None:
@@ -134,6 +146,14 @@ def look_around() -> None:
     platform.platform()
     _processor()
     _own_source()
+    find_driver()
+    installed_packages()
+
+
+@functools.cache
+def installed_packages() -> tuple[Package, ...]:
+    """What is installed beside this program; loaded once, so once is enough."""
+    return list_packages()
 
 
 @functools.cache
@@ -146,27 +166,10 @@ def _processor() -> str:
                 if name.strip() == "model name":
                     return value.strip()
         elif sys.platform == "darwin":
-            return _output("sysctl", "-n", "machdep.cpu.brand_string")
+            return read_output("sysctl", "-n", "machdep.cpu.brand_string")
     except (OSError, subprocess.SubprocessError):
         return platform.machine()
     return platform.processor() or platform.machine()
-
-
-@functools.cache
-def _driver() -> str | None:
-    """The NVIDIA driver's version; None where it does not tell."""
-    try:
-        return _output("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").splitlines()[0].strip()
-    except (OSError, subprocess.SubprocessError, IndexError):
-        return None
-
-
-def _output(*command: str) -> str:
-    program = shutil.which(command[0])
-    if program is None:
-        raise FileNotFoundError(command[0])
-    ended = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=10.0, check=True)
-    return ended.stdout.strip()
 
 
 def _has_tf32(device: torch.device) -> bool:
