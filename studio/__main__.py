@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.install_shortcut or options.remove_shortcut:
         return _shortcut("install" if options.install_shortcut else "remove")
     if options.check:
-        return preflight.report(os.environ)
+        return max(preflight.report(os.environ), _check_engine())
     if options.config and not options.config.startswith("preset:") and not Path(options.config).is_file():
         preflight.tell(f"{options.config}: there is no such file; give a run's TOML file, or nothing at all.")
         return 2
@@ -56,7 +56,9 @@ def _parser(with_commands: bool) -> argparse.ArgumentParser:
     parser.add_argument("--start", action="store_true", help="and start training at once")
     parser.add_argument("--install-shortcut", action="store_true", help="put Trainwright into your start menu")
     parser.add_argument("--remove-shortcut", action="store_true", help="take it out again")
-    parser.add_argument("--check", action="store_true", help="say whether the window can open on this machine")
+    parser.add_argument(
+        "--check", action="store_true", help="say whether the window can open here, and what there is to train on"
+    )
     parser.add_argument("--version", action="version", version=f"{identity.APP_NAME} {identity.VERSION}")
     return parser
 
@@ -90,6 +92,24 @@ def _without_window(reason: str, config: str | None, start: bool) -> int:
 
 def _train(words: list[str]) -> int:
     return _call("training.cli", words)
+
+
+def _check_engine() -> int:
+    """What the engine's Python has to train on, asked in a process of its own: torch is never loaded into this one."""
+    import subprocess
+
+    from studio.engine.child import engine_environment
+    from studio.engine.deaths import explain_no_start
+    from studio.services.app_settings import load_settings, settings_file
+
+    python = load_settings(settings_file()).engine_python or sys.executable
+    sys.stdout.flush()
+    try:
+        asked = [python, "-m", "training", "check"]
+        return min(subprocess.run(asked, env=engine_environment(os.environ), check=False).returncode, 1)
+    except OSError as error:
+        print(explain_no_start(python, error))
+        return 1
 
 
 def _call(module: str, argv: list[str]) -> int:

@@ -1,8 +1,10 @@
 """`trainwright` and `python -m studio`: which of its jobs the program does, loading no more than that one needs."""
 
 import ast
+import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 
@@ -10,6 +12,7 @@ import pytest
 
 import studio.__main__ as front_door
 import training.cli
+from studio.services.app_settings import AppSettings, save_settings, settings_file
 
 
 class Called(ModuleType):
@@ -89,6 +92,15 @@ def test_all_commands_are_known_and_listed_and_a_misspelled_one_is_told(capsys: 
     assert "did you mean generate?" in capsys.readouterr().err
 
 
+def test_check_asks_the_engine_in_a_process_of_its_own() -> None:
+    code = "import sys, studio.__main__ as door; code = door.main(['--check']); print('torch' in sys.modules); sys.exit(code)"
+    environ = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environ)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.splitlines()[1:] == ["The window can open here.", "False"]
+    assert answer.stderr.startswith(f"ok       PyTorch {version('torch')}")
+
+
 def test_generate_answers_as_the_installed_program() -> None:
     code = "import sys, studio.__main__ as door; sys.exit(door.main(['generate']))"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
@@ -157,5 +169,8 @@ class TestWithoutDisplay:
         assert command_line.argv is None
 
     def test_check_says_so_and_fails(self, capsys: pytest.CaptureFixture[str]) -> None:
+        save_settings(settings_file(), AppSettings(engine_python="/no/such/python"))
         assert front_door.main(["--check"]) == 1
-        assert "There is no display here" in capsys.readouterr().out
+        told = capsys.readouterr().out
+        assert "There is no display here" in told
+        assert "The engine's Python /no/such/python could not be started: No such file or directory." in told

@@ -24,6 +24,7 @@ from training.engine.assemble import assemble
 from training.engine.compile import compile_session
 from training.engine.device import describe_device, ran_out_of_memory
 from training.engine.gpu_search import explain_cpu, look_for_nvidia
+from training.engine.machine import explain_shared_memory
 from training.engine.recovery.memory import count_saved_bytes, describe_shortage, find_fitting_batches, make_shortage
 from training.engine.runs.outcome import describe_error, explain
 from training.engine.session import Session
@@ -99,7 +100,7 @@ def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[F
     yield _weights(session)
     yield own_network_findings(session)
     yield norm_findings(session)
-    yield [_device(session), *_missed_gpu(session)]
+    yield [_device(session), *_missed_gpu(session), *_shared_memory(session)]
     yield _step(session)
     yield _compiling(session, report)
     yield [_disk(session, workspace)]
@@ -258,6 +259,11 @@ def _missed_gpu(session: Session) -> list[Found]:
         return []
     reason = explain_cpu(look_for_nvidia())
     return [reason] if reason is not None else []
+
+
+def _shared_memory(session: Session) -> list[Found]:
+    small = explain_shared_memory(session.data, session.config.loader.prefetch_factor)
+    return [small] if small is not None else []
 
 
 def _compiling(session: Session, report: Report) -> list[Found]:

@@ -10,9 +10,12 @@ import torch
 from tests.training.commands import Captured
 from tests.training.tiny import tiny
 from training.cli import main
+from training.engine import device as devices
+from training.engine.device import choose_device
 from training.engine.gpu_search import NvidiaTraces, describe_absence, explain_cpu, look_for_nvidia
 from training.engine.runs import attempt
 from training.engine.runs.run import start_run
+from training.errors import ConfigError
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 
@@ -69,6 +72,12 @@ def test_each_reason_has_its_own_advice(
     assert found is not None
     assert (found.level, said in found.title, advice in found.advice) == ("warning", True, True)
     assert describe_absence(traces) == ""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(devices, "look_for_nvidia", lambda: traces)
+    with pytest.raises(ConfigError) as asked:  # of a run that asks for it
+        choose_device("cuda")
+    assert said in str(asked.value)
+    assert advice in str(asked.value)
 
 
 def test_a_machine_without_a_gpu_gets_a_quiet_word_and_no_warning(
