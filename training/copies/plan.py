@@ -69,7 +69,7 @@ def checkpoint_sources(pinned: Path) -> Iterator[tuple[str, Source]]:
 
 def take_records(folder: RunFolder, checkpoints: Collection[str]) -> dict[str, Source]:
     """The files beside the checkpoints, all of one moment, with labels of no others than ``checkpoints``. Raises Away while the run
-    goes back to another state."""
+    goes back to another state, and where it was deleted: of that nothing is copied over what is there."""
     for _ in range(_TRIES):
         before = _state_number(folder)
         with suppress(FileNotFoundError):
@@ -79,9 +79,9 @@ def take_records(folder: RunFolder, checkpoints: Collection[str]) -> dict[str, S
             labels = {label: name for label, name in read_labels(folder).items() if name in checkpoints}
             text = json.dumps(labels, indent=1) + "\n"
             found[folder.labels_file.name] = hold(folder.labels_file, text.encode())
-            if _state_number(folder) == before:
+            if _state_number(folder) == before and folder.config_file.name in found:
                 return found
-    raise Away(f"{folder.path}: goes back to another state just now.")
+    raise Away(f"{folder.path}: goes back to another state just now, or is gone.")
 
 
 def _state_number(folder: RunFolder) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -69,6 +70,9 @@ def run_sidecar(
     except TrainingError as error:
         lines.append(str(error))
         return error.exit_code
+    except Exception:
+        lines.append(traceback.format_exc())  # nobody sees what this process prints
+        raise
     finally:
         keep_log(place, [*lines, *describe()])
 
@@ -108,9 +112,10 @@ def is_sending(place: Path) -> bool:
 
 def work_until_done(folder: RunFolder, follow: bool, patience: float, work: Callable[[str], bool | None]) -> None:
     """Call ``work`` with how the run ended ("" while it is at work) until it says that nothing is left: as long as the run is at work
-    where ``follow`` says so, and then for ``patience`` seconds more. None says that nothing more can be done."""
+    where ``follow`` says so, and then for ``patience`` seconds more. None says that nothing more can be done. It ends, too, where the
+    run's folder is gone: somebody deleted it."""
     over: float | None = None
-    while True:
+    while folder.path.is_dir():
         ended = tell_end(folder)  # before the files: what is read then is all
         done = work(ended)
         if done is None:

@@ -16,10 +16,13 @@ import pytest
 
 from tests.training.commands import Captured, json_line, stopped_run
 from training.cli import main
+from training.copies.account import Account
+from training.copies.copier import Copier
 from training.copies.settings import settings_file
 from training.copies.store import Store
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import digest, read_labels, read_manifest, seal
+from training.sidecars.faults import Away
 
 
 @pytest.fixture
@@ -242,6 +245,19 @@ def test_a_damaged_copy_is_refused(name: str, far: Path, tmp_path: Path, folder:
     assert main(["fetch", str(far / folder.id), "--workspace", str(tmp_path / "elsewhere")]) == 2
     assert name in capsys.readouterr().err
     assert not list((tmp_path / "elsewhere").glob("runs/*"))
+
+
+def test_a_run_that_is_deleted_while_it_is_copied_spoils_no_copy(far: Path, folder: RunFolder) -> None:
+    account = Account(to=str(far))
+    account.save(folder)
+    copier = Copier(folder, account)
+    copier.bring_up_to_date("")
+    before = {name: (far / folder.id / name).read_bytes() for name in files_below(far / folder.id)}
+    assert before
+    shutil.rmtree(folder.path)
+    with pytest.raises(Away, match="is gone"):
+        copier.bring_up_to_date("completed")
+    assert {name: (far / folder.id / name).read_bytes() for name in files_below(far / folder.id)} == before
 
 
 def test_a_damaged_checkpoint_is_not_copied(far: Path, folder: RunFolder, capsys: Captured) -> None:
