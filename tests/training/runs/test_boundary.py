@@ -19,7 +19,7 @@ from training.config import RunConfig
 from training.engine.assemble import assemble
 from training.engine.runs.run import branch_run, resume_run, start_run
 from training.runs.boundary.frames import FRAME, GRID, MOST_FRAMES, Boundary, BoundaryFile, Plane, Points, read_boundary
-from training.runs.boundary.gaps import join_ranges
+from training.runs.boundary.gaps import join_ranges, tell_gaps
 from training.runs.boundary.images import LOOK, shade
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
@@ -254,6 +254,15 @@ def test_the_command_names_the_epochs_that_have_no_frame(
         "No frame of epochs 2 to 4: drawing them would have taken more than a second and 2 % of the run's time. "
         "Decision boundary: every_validation keeps all."
     )
+
+
+def test_a_run_at_work_that_has_no_frame_yet_misses_none(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    BoundaryFile(folder.boundary_file, plane(), step=0)
+    boundary = read_boundary(folder.boundary_file)
+    assert boundary is not None
+    assert steps_of(boundary) == []
+    assert tell_gaps(folder, boundary) == ""
 
 
 def test_names_epochs_in_stretches() -> None:

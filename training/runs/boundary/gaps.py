@@ -18,7 +18,7 @@ def tell_gaps(folder: RunFolder, boundary: Boundary) -> str:
     shown = set(boundary.frames["step"].tolist())
     history = read_history(folder.events_file)
     validated = {event.step: event.epoch for event in history.validations}
-    newest = max(shown) if history.final is None else max(validated, default=0)  # a frame may be on its way
+    newest = max(shown, default=0) if history.final is None else max(validated, default=0)  # a frame may be on its way
     missing = [step for step in sorted(validated) if step not in shown and step <= newest]
     if not missing:
         return ""
