@@ -49,9 +49,10 @@ class MLflow(_Tracker):
     @classmethod
     def _check_url(cls, url: str) -> str:
         parts = urlsplit(url)
-        if parts.password:
+        if parts.username is not None:  # which may be a token
             raise ValueError(
-                "holds a password; put it into the environment as MLFLOW_TRACKING_PASSWORD, or the keyring"
+                "holds a user or a key; put them into the environment as MLFLOW_TRACKING_USERNAME and MLFLOW_TRACKING_PASSWORD, or "
+                "MLFLOW_TRACKING_TOKEN, or into the keyring"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("is not the address of a server; write http://HOST:PORT or https://HOST")

@@ -105,6 +105,7 @@ def test_what_cannot_be_is_said_in_one_sentence(config: Path, capsys: Captured) 
     path.parent.mkdir(parents=True)
     for text, words in (
         ("[mlflow]\nurl = 'http://me:secret@host'", "mlflow.url"),
+        ("[mlflow]\nurl = 'https://secret@host'", "mlflow.url"),
         ("[mlflaw]", "mlflaw"),
         ("[wandb]\nmode = 'never'", "wandb.mode"),
     ):
