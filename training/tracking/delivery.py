@@ -139,6 +139,7 @@ class Delivery:
         note = provide_keys(VARIABLES[self.tracker])
         if note and note not in cursor.notes:
             cursor.notes = [*cursor.notes, note]
+            self._keep()  # it may be why what follows fails
         target = _TARGETS[self.tracker](self._folder, getattr(self._settings, self.tracker), cursor)
         self._target = target  # to be closed, whatever comes
         target.open(facts.collect_settings(self._folder), facts.collect_tags(self._folder))

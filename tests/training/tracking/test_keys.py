@@ -142,6 +142,22 @@ def test_no_key_stands_in_the_run_the_settings_or_the_index(
     )  # the index was there to look into
 
 
+def test_a_keyring_that_is_locked_is_told_beside_the_refusal_that_it_caused(
+    config: Path, capsys: Captured, vault: Path, server: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mlflow")
+    monkeypatch.setenv("FILE_KEYRING", str(vault.with_name("locked")))
+    write_settings(f"[mlflow]\nurl = '{server[0]}'\non = false")
+    assert main(["run", str(config), "--json"]) == 0
+    run = json_line(capsys)["run"]
+    assert main(["track", run, "--to", "mlflow"]) == 1
+    capsys.readouterr()
+    assert main(["track", run, "--status"]) == 0
+    told = capsys.readouterr().out
+    assert "refuses what it is sent" in told
+    assert "The system's keyring cannot be used (the person said no)" in told
+
+
 @pytest.mark.slow
 def test_no_key_stands_in_what_weights_and_biases_s_client_writes(
     config: Path, capsys: Captured, vault: Path, isolated_home: Path, server: tuple[str, list[str]]
