@@ -47,7 +47,7 @@ def test_what_was_delivered_and_what_waits(config: Path, capsys: Captured, monke
     assert main(["show", run["run"], "--json"]) == 0
     shown = json_line(capsys)
     assert main(["track", run["run"], "--status", "--json"]) == 0
-    assert json_line(capsys) == {"trackers": shown["trackers"], "sending": False}
+    assert json_line(capsys)["trackers"] == shown["trackers"]
     assert shown["trackers"][0]["delivered"] == 24
 
 
