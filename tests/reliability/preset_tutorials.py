@@ -84,10 +84,9 @@ def examine_tutorial(name: str, steps: int, first_seed: int, real: Path | None, 
     """Train the preset as run and as script, three times each. Raises AssertionError where one of them fails."""
     began = time.perf_counter()
     settings = [*(take_real_data(name, real, folder) if real else make_data(name, folder)), "precision.device=cpu"]
-    settings.append(
-        "precision.threads=1"
-    )  # two threads that wait for each other take ten times as long on crowded cores
     lines = write_short_script(load_preset(name, settings, trust=True), "script.py").own  # a cut has lines of its own
+    # Two threads that wait for each other take ten times as long on crowded cores.
+    settings.append("precision.threads=1")
     whole = name in SHORT
     if not whole:
         settings += [f"loop.max_steps={steps}", "loop.epochs=1000", "checkpoints.every_steps=", *LIGHTER.get(name, ())]
