@@ -1,7 +1,9 @@
-"""What trackers have of a run, and what waits: a line for each below the run's head."""
+"""What trackers and a copy have of a run, and what waits: a line for each below the run's head."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, QUrl, Slot
@@ -13,11 +15,45 @@ from studio.engine.side_command import Answer, SideCommand
 from studio.state.context import AppContext
 from studio.theme import SPACING, set_role
 from studio.widgets import ElidedLabel, IconLabel, button, hbox, vbox
+from training.copies.account import read_account
 from training.runs.folder import RunFolder
 from training.sidecars.process import is_sending, tell_end
-from training.tracking.status import TrackerStatus, read_tracker_statuses
+from training.tracking.status import read_tracker_statuses
 
 _LOOK_AGAIN = 2000  # milliseconds
+
+
+@dataclass(frozen=True)
+class _Delivery:
+    """``title`` of the far end; ``link``: where a browser finds the run, ``place``: the folder that it lies in; ``words`` send the rest."""
+
+    title: str
+    text: str
+    notes: tuple[str, ...]
+    complete: bool
+    problem: str
+    link: str
+    place: Path
+    account: Path
+    words: tuple[str, ...]
+
+
+def _read_deliveries(folder: RunFolder) -> Iterator[_Delivery]:
+    for status in read_tracker_statuses(folder):
+        # What a stranger's run folder calls a link may be anything.
+        link = status.link if status.link.startswith(("http://", "https://")) else ""
+        yield _Delivery(
+            status.title, status.describe(), status.notes, status.complete, status.problem, link,
+            folder.path / status.place, folder.tracking, ("track", str(folder.path), "--to", status.tracker),
+        )  # fmt: skip
+    account = read_account(folder)
+    if account.to:
+        complete = account.ended == tell_end(folder) != "" and not account.count_waiting(folder)
+        place = Path(account.to) / folder.id
+        words = "copy", str(folder.path)
+        yield _Delivery(
+            "Copy", account.describe(folder), (), complete, account.problem, "", place, folder.copies, words
+        )
 
 
 class DeliveryLines(QWidget):
@@ -31,7 +67,7 @@ class DeliveryLines(QWidget):
         self._column = vbox(parent=self, spacing=SPACING.xs)
         self._timer = QTimer(self, interval=_LOOK_AGAIN)
         self._timer.timeout.connect(self._look_again)
-        self.setAccessibleName("Trackers")
+        self.setAccessibleName("Trackers and copies")
         self.hide()
 
     def set_run(self, folder: RunFolder | None) -> None:
@@ -56,22 +92,22 @@ class DeliveryLines(QWidget):
     def refresh(self) -> None:
         """Look at the run's folder now."""
         folder = self._folder
-        found = read_tracker_statuses(folder) if folder is not None else ()
+        found = list(_read_deliveries(folder)) if folder is not None else []
         self.setVisible(bool(found))
         if folder is None:
             return
-        for status in found:
-            if status.tracker not in self._lines:
-                self._lines[status.tracker] = line = _Line(self._context, folder)
+        for delivery in found:
+            if delivery.title not in self._lines:
+                self._lines[delivery.title] = line = _Line(self._context, folder)
                 self._column.addWidget(line)
-            self._lines[status.tracker].show_status(status)
+            self._lines[delivery.title].show_delivery(delivery)
 
 
 class _Line(QWidget):
     def __init__(self, context: AppContext, folder: RunFolder) -> None:
         super().__init__()
         self._context, self._folder = context, folder
-        self._status: TrackerStatus | None = None
+        self._delivery: _Delivery | None = None
         self._sending = False
         self._icon = IconLabel("link", 15)
         self._text = ElidedLabel("", Qt.TextElideMode.ElideRight)
@@ -80,46 +116,37 @@ class _Line(QWidget):
         self._open = button("", "link", "ghost", clicked=self._on_open)
         hbox(self._icon, (self._text, 1), self._send, self._open, parent=self, spacing=SPACING.s)
 
-    def show_status(self, status: TrackerStatus) -> None:
+    def show_delivery(self, delivery: _Delivery) -> None:
         """Say how it stands."""
-        self._status = status
-        self._icon.set_icon("check" if status.complete else "warning" if status.problem else "link", "muted")
-        text = f"{status.title}: {status.describe()}"
+        self._delivery = delivery
+        self._icon.set_icon("check" if delivery.complete else "warning" if delivery.problem else "link", "muted")
+        text = f"{delivery.title}: {delivery.text}"
         self._text.setText(text)
-        self._text.setToolTip("\n".join([text, *status.notes]))
-        self._open.setText(f"Open in {status.title}" if self._page() else "Open folder")
-        self._open.setVisible(bool(self._page()) or self._place().is_dir())
+        self._text.setToolTip("\n".join([text, *delivery.notes]))
+        self._open.setText(f"Open in {delivery.title}" if delivery.link else "Open folder")
+        self._open.setVisible(bool(delivery.link) or delivery.place.is_dir())
         over = tell_end(self._folder) != ""
-        self._send.setVisible(over and not status.complete)
+        self._send.setVisible(over and not delivery.complete)
         if self._send.isVisibleTo(self):
-            sending = self._sending or is_sending(self._folder.tracking)
+            sending = self._sending or is_sending(delivery.account)
             self._send.setEnabled(not sending)
             self._send.setText("Sending …" if sending else "Send now")
 
-    def _page(self) -> str:
-        """Where a browser finds the run; what a stranger's run folder calls so may be anything else."""
-        link = self._status.link if self._status else ""
-        return link if link.startswith(("http://", "https://")) else ""
-
-    def _place(self) -> Path:
-        return self._folder.path / (self._status.place if self._status else "")
-
     @Slot()
     def _on_open(self) -> None:
-        if page := self._page():
-            QDesktopServices.openUrl(QUrl(page))
-        else:
-            reveal(self._place())
+        if self._delivery is not None and self._delivery.link:
+            QDesktopServices.openUrl(QUrl(self._delivery.link))
+        elif self._delivery is not None:
+            reveal(self._delivery.place)
 
     @Slot()
     def _on_send(self) -> None:
-        if self._status is None:
+        if self._delivery is None:
             return
         self._sending = True
         self._send.setEnabled(False)
         self._send.setText("Sending …")
-        words = ["track", str(self._folder.path), "--to", self._status.tracker]
-        SideCommand(self._context, self._context.settings.get().engine_python, words, self._on_sent)
+        SideCommand(self._context, self._context.settings.get().engine_python, self._delivery.words, self._on_sent)
 
     def _on_sent(self, answer: Answer) -> None:
         self._sending = False

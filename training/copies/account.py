@@ -35,6 +35,18 @@ class Account(BaseModel):
         folder.copies.mkdir(exist_ok=True)
         write_text(folder.copies / _FILE, self.model_dump_json(indent=1) + "\n")
 
+    def describe(self, folder: RunFolder) -> str:
+        """What the copy has of the run in ``folder``, what waits, and what went wrong."""
+        count, waiting = len(self.checkpoints), self.count_waiting(folder)
+        has = (
+            f"{pluralize(count, 'checkpoint')}, to step {self.step:,}, {format_bytes(self.size)}"
+            if self.size
+            else "nothing yet"
+        )
+        waits = f"; {pluralize(waiting, 'checkpoint')} to be copied" if waiting else ""
+        problem = f"; {self.problem}" if self.problem else ""
+        return f"{self.to}/{folder.id}: {has}{waits}{problem}"
+
     def count_waiting(self, folder: RunFolder) -> int:
         """How many checkpoints are still to be copied."""
         return len(set(choose_checkpoints(folder, self.keep)) - set(self.checkpoints))
@@ -54,16 +66,7 @@ def choose_address(folder: RunFolder, given: str = "") -> str:
 
 
 def describe_copy(folder: RunFolder) -> Iterator[str]:
-    """What a copy has of the run, what waits, and what went wrong."""
+    """The line of a run that is copied."""
     account = read_account(folder)
-    if not account.to:
-        return
-    count, waiting = len(account.checkpoints), account.count_waiting(folder)
-    has = (
-        f"{pluralize(count, 'checkpoint')}, to step {account.step:,}, {format_bytes(account.size)}"
-        if account.size
-        else "nothing yet"
-    )
-    waits = f"; {pluralize(waiting, 'checkpoint')} to be copied" if waiting else ""
-    problem = f"; {account.problem}" if account.problem else ""
-    yield f"copy       {account.to}/{folder.id}: {has}{waits}{problem}"
+    if account.to:
+        yield f"copy       {account.describe(folder)}"

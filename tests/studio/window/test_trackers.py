@@ -18,6 +18,7 @@ from studio.window.preferences import PreferencesDialog
 from tests.studio.window_driver import open_window, press, train_page
 from tests.training.file_keyring import use_file_keyring
 from training.config import RunConfig
+from training.copies.account import Account
 from training.tracking.cursor import Cursor
 from training.tracking.settings import load_tracker_settings, settings_file
 
@@ -112,7 +113,7 @@ def test_a_key_goes_into_the_keyring_and_out_of_it(
 
 
 def test_the_page_of_a_run_tells_what_trackers_have_and_sends_the_rest(
-    qtbot: QtBot, context: AppContext, config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("tensorboard")
     page = train_page(open_window(qtbot, context))
@@ -146,8 +147,12 @@ def test_the_page_of_a_run_tells_what_trackers_have_and_sends_the_rest(
     Cursor(place="x", link="file:///etc/passwd").save(folder, "mlflow")  # of a run folder that somebody sent
     page.deliveries.refresh()
     assert buttons("Open in MLflow") == buttons("Open folder") == []
+    Account(to=str(tmp_path / "far")).save(folder)
+    page.deliveries.refresh()
+    qtbot.waitUntil(lambda: len(lines()) == 3)
+    assert lines()[-1:] == [f"Copy: {tmp_path / 'far' / folder.id}: nothing yet; 1 checkpoint to be copied"]
     buttons("Send now")[0].click()
     assert buttons("Sending …")
     qtbot.waitUntil(lambda: "TensorBoard: 40 steps are in tracking/tensorboard, and how the run ended" in lines())
     qtbot.waitUntil(lambda: len(buttons("Open folder")) == 1)
-    assert len(buttons("Send now")) == 1  # MLflow's
+    assert len(buttons("Send now")) == 2  # MLflow's, and the copy's
