@@ -56,4 +56,4 @@ def test_a_long_list_of_layers_is_as_high_as_the_page(qtbot: QtBot, page: SetupP
     qtbot.waitUntil(lambda: table.height() < 14 * 30 + 60)
     page.resize(2364, 1380)
     qtbot.waitUntil(lambda: table.height() > 30 * 30)
-    qtbot.waitUntil(lambda: not table.verticalScrollBar().isVisible(), timeout=4000)
+    qtbot.waitUntil(lambda: not table.verticalScrollBar().isVisible())
