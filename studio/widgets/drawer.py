@@ -154,8 +154,8 @@ class DrawerHandle(QAbstractButton):
             box = self.rect().adjusted(2, 2, -2, -2)
             painter.drawRoundedRect(box, RADIUS.small, RADIUS.small)
         top = SPACING.l
-        picture = icon("chevron-right" if self.isChecked() else "chevron-left", "muted")
-        picture.paint(painter, (self.width() - _ICON) // 2, top, _ICON, _ICON)
+        arrow = icon("chevron-right" if self.isChecked() else "chevron-left", "muted")
+        arrow.paint(painter, (self.width() - _ICON) // 2, top, _ICON, _ICON)
         painter.setFont(font("body"))
         painter.setPen(QColor(palette.accent_text if self.isChecked() else palette.text))
         painter.translate(self.width() / 2, top + _ICON + SPACING.s)

@@ -201,7 +201,7 @@ class Bucket(Store):
         if isinstance(error, NoCredentialsError | PartialCredentialsError):
             return Refused(f"{self.address}: no key was found; {_WAY_TO_KEYS}.")
         if code in _BAD_KEYS:
-            return Refused(f"{self.address}: the key is refused ({code}); {_WAY_TO_KEYS} anew.")
+            return Refused(f"{self.address}: the key is refused ({code}); {_WAY_TO_KEYS}.")
         if code in _NO_RIGHTS or isinstance(error, PermissionError):
             return Refused(
                 f"{self.address}: this key may not do that ({words}); allow it to list the bucket and its uploads, and to read, "

@@ -56,7 +56,7 @@ def keep_classes(
     classes: Tensor, kept: Sequence[int], parts: dict[str, Tensor]
 ) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
     """The numbers, int64 (n,), of the samples of the classes ``kept``; the place of each one's class among those; and their parts,
-    in which they are counted anew. ``classes`` are int64 (N,), ``parts`` the numbers of all samples of each."""
+    in which the samples that are kept are counted from 0. ``classes`` are int64 (N,), ``parts`` the numbers of all samples of each."""
     places = torch.full((max(int(classes.max()), *kept) + 1,), -1)
     places[list(kept)] = torch.arange(len(kept))
     found = places[classes]

@@ -8,7 +8,7 @@ if __name__ == "env_py":  # what alembic calls it; there is no context for anybo
     context.configure(
         connection=context.config.attributes["connection"],
         target_metadata=Base.metadata,
-        render_as_batch=True,  # SQLite changes a table by making it anew
+        render_as_batch=True,  # SQLite changes a table by making another one
     )
     with context.begin_transaction():
         context.run_migrations()

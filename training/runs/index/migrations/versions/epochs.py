@@ -37,7 +37,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Remove them; they are made anew from the run folders."""
+    """Remove them; they are made again from the run folders."""
     op.drop_table("training_metrics")
     op.drop_table("training_history")
     with op.batch_alter_table("run_records") as table:
