@@ -21,10 +21,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 
+import tomlkit
+
 from tests.training.catalog.task_samples import small
 from tests.training.tiny import tiny, tiny_images, write_idx
 from training.catalog import OBJECTIVES, entries
-from training.config import RunConfig, save_config
+from training.config import RunConfig
+from training.config.files import config_data
 from training.engine.runs.run import start_run
 
 HERE = Path(__file__).resolve().parents[2]
@@ -106,6 +109,25 @@ def make_runs(place: Path) -> dict[str, RunConfig]:
     return runs
 
 
+def read_settings(checkout: Path) -> dict[str, set[str]]:
+    """The settings that the code in ``checkout`` knows, by the class of their section."""
+    command = [sys.executable, "-m", "training", "schema"]
+    environ = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"}
+    done = subprocess.run(command, env=environ, cwd=checkout, stdout=subprocess.PIPE, check=True)
+    return {name: set(section.get("properties", ())) for name, section in json.loads(done.stdout)["$defs"].items()}
+
+
+def save_for(config: RunConfig, known: Mapping[str, set[str]], path: Path) -> None:
+    """Write ``config`` without settings that are not ``known`` and stand at their default: they came later, and change nothing."""
+    data = config_data(config)
+    for name, values in data.items():
+        section = getattr(config, name)
+        if isinstance(values, dict) and (settings := known.get(type(section).__name__)):
+            unset = {each for each in values if each not in settings and each not in section.model_fields_set}
+            data[name] = {each: value for each, value in values.items() if each not in unset}
+    path.write_text(tomlkit.dumps(data), encoding="utf-8")
+
+
 def train(checkout: Path, files: Mapping[str, Path], workspace: Path) -> dict[str, dict[str, object]]:
     """What each of the runs in ``files`` came to when the code in ``checkout`` trained it, one after the other."""
     environ = {**os.environ, "PYTHONPATH": str(checkout), "PYTHONSAFEPATH": "1"}
@@ -143,10 +165,10 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{options.other} holds no checkout of this project")
     differing = 0
     with tempfile.TemporaryDirectory(prefix="same-bits-") as folder, ThreadPoolExecutor(2 * options.jobs) as pool:
-        place, found = Path(folder), []
+        place, found, known = Path(folder), [], read_settings(other)
         for number, (name, config) in enumerate(make_runs(place).items()):
             if options.only in name:
-                save_config(config, place / f"{number}.toml")
+                save_for(config, known, place / f"{number}.toml")
                 found.append((name, place / f"{number}.toml"))
         if not found:
             parser.error(f"no run is called {options.only}")
