@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.training.commands import Captured, json_line, stopped_run
+from tests.training.tracking.offline_file import read_offline_run
 from training.cli import main
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
@@ -151,30 +150,7 @@ def test_offline_weights_and_biases_gets_one_whole_run(
     subprocess.run(track, check=True)
     folder = RunFolder(Path(run["folder"]))
     (offline,) = (folder.tracking / "wandb").glob("offline-run-*")
-    rows = read_history_of(next(offline.glob("*.wandb")))
+    rows = read_offline_run(next(offline.glob("*.wandb"))).rows
     assert [int(row["_step"]) for row in rows] == list(range(1, 25))
     assert [row["train/loss"] for row in rows] == read_series(folder.series_file)["loss"].astype(float).tolist()
     assert sum("val/loss" in row for row in rows) == len(read_history(folder.events_file).validations)
-
-
-def read_history_of(file: Path) -> list[dict[str, Any]]:
-    """The rows of an offline file: LevelDB's log of protocol buffers."""
-    wandb_internal_pb2: Any = pytest.importorskip("wandb.proto.wandb_internal_pb2")
-    data, rows, record, place = file.read_bytes(), [], b"", 7
-    while place + 7 <= len(data):
-        if 32768 - place % 32768 < 7:
-            place += 32768 - place % 32768
-            continue
-        size, kind = int.from_bytes(data[place + 4 : place + 6], "little"), data[place + 6]
-        record += data[place + 7 : place + 7 + size]
-        place += 7 + size
-        if kind in (1, 4):  # the whole, or its last part
-            message = wandb_internal_pb2.Record()
-            message.ParseFromString(record)
-            record = b""
-            if message.HasField("history"):
-                items = {
-                    item.key or "/".join(item.nested_key): json.loads(item.value_json) for item in message.history.item
-                }
-                rows.append(items)
-    return rows
