@@ -17,8 +17,9 @@ import urllib.request
 import venv
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from sqlalchemy import Row, create_engine, text
+from sqlalchemy import create_engine, text
 
 PACKAGES = ("mlflow[auth]>=3.1", "psycopg2-binary")
 HOME = Path(__file__).parents[2] / "build" / "mlflow-server"
@@ -83,7 +84,7 @@ class MLflowServer:
         self.stop()
         shutil.rmtree(self.place)
 
-    def ask(self, query: str, **values: str) -> list[Row[tuple[object, ...]]]:
+    def ask(self, query: str, **values: str) -> list[Any]:
         """What its database answers, past the server."""
         engine = create_engine(self.store.replace("+psycopg2", "+psycopg"))
         with engine.connect() as connection:
