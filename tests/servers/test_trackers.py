@@ -20,8 +20,10 @@ from tests.servers.followed_run import FollowedRun, expected_points, wait_until
 from tests.servers.mlflow_server import MLflowServer
 from tests.servers.postgresql import PASSWORD, Server
 from tests.training.commands import Captured
+from tests.training.tiny import tiny
 from tests.training.tracking.offline_file import read_offline_run
 from training.cli import main
+from training.config import save_config
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.tracking.cursor import read_cursor
@@ -225,12 +227,11 @@ def guarded() -> Iterator[MLflowServer]:
     server.remove()
 
 
-def test_a_wrong_password_is_one_sentence_and_the_right_one_delivers(
-    config: Path, capfd: Captured, guarded: MLflowServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_wrong_password_is_one_sentence_and_the_right_one_delivers(guarded: MLflowServer, tmp_path: Path) -> None:
     choose(guarded)
     workspace = ("--workspace", str(tmp_path))
-    assert main(["run", str(config), *workspace]) == 0
+    save_config(tiny(), tmp_path / "tiny.toml")
+    assert main(["run", str(tmp_path / "tiny.toml"), *workspace]) == 0
     (folder,) = map(RunFolder, tmp_path.glob("runs/*"))
     command = [sys.executable, "-m", "training", "track"]
 

@@ -27,7 +27,7 @@ class Follower:
     def _begin(self) -> None:
         self.history = History(self._folder.events_file)
         self._file = _file_number(self._folder)
-        self._times = _Times(self._folder.telemetry_file)
+        self._times = StepTimes(self._folder.telemetry_file)
         self._compared = 0
 
     def poll(self) -> None:
@@ -71,7 +71,7 @@ class Follower:
                 self._ledger.take_measured(Measured(event.step, event.time, metrics))
 
 
-class _Times:
+class StepTimes:
     """When steps were made, from the looks at the engine; each is read once, and held as long as steps to come may lie beside it."""
 
     def __init__(self, path: Path) -> None:
