@@ -221,7 +221,8 @@ def test_the_test_of_a_connection_tells_what_is_there(capfd: Captured, mlflow: M
 def guarded() -> Iterator[MLflowServer]:
     """A server that wants a user and a password."""
     server = MLflowServer(
-        options=("--app-name", "basic-auth"), variables={"MLFLOW_FLASK_SERVER_SECRET_KEY": "for a test"}
+        options=("--app-name", "basic-auth"),
+        variables={"MLFLOW_FLASK_SERVER_SECRET_KEY": "for a test", "MLFLOW_AUTH_ADMIN_PASSWORD": "the right password"},
     )
     yield server
     server.remove()
@@ -248,6 +249,6 @@ def test_a_wrong_password_is_one_sentence_and_the_right_one_delivers(guarded: ML
     assert code == 1
     assert told.startswith(f"mlflow: {refused} 24 steps wait; send them with: ")
     assert "guessed" not in told
-    assert ask(folder.id, "--to", "mlflow", *workspace, password="password1234")[0] == 0
+    assert ask(folder.id, "--to", "mlflow", *workspace, password="the right password")[0] == 0
     ((count,),) = guarded.ask("SELECT count(*) FROM metrics")
     assert count == len(expected_points(folder))
