@@ -45,10 +45,12 @@ def test_a_process_ends_with_the_folder_that_it_follows(tmp_path: Path) -> None:
 
 def test_what_nobody_foresaw_is_in_the_log_of_a_process_without_a_terminal(tmp_path: Path) -> None:
     def fail(_say: object, _patience: float) -> bool:
-        raise ZeroDivisionError("of nothing")
+        raise ZeroDivisionError("with a key")
 
     with pytest.raises(ZeroDivisionError):
         run_sidecar(tmp_path, True, fail, lambda: ["how it stands"])
     log = (tmp_path / "log.txt").read_text()
-    assert "ZeroDivisionError: of nothing" in log
+    assert "in fail" in log
+    assert "ZeroDivisionError\n" in log
+    assert log.count("with a key") == 1  # as code, not as the message
     assert log.endswith("how it stands\n")

@@ -70,8 +70,9 @@ def run_sidecar(
     except TrainingError as error:
         lines.append(str(error))
         return error.exit_code
-    except Exception:
-        lines.append(traceback.format_exc())  # nobody sees what this process prints
+    except Exception as error:
+        # Nobody sees what this process prints. Its message stays out of the run's folder: it may hold a key.
+        lines += ["".join(traceback.format_tb(error.__traceback__)), type(error).__name__]
         raise
     finally:
         keep_log(place, [*lines, *describe()])
