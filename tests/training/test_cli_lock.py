@@ -48,6 +48,7 @@ def install(lock: Path, target: Path, index: str) -> subprocess.CompletedProcess
     return subprocess.run([sys.executable, "-m", "pip", *asked, *options], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_pip_installs_what_is_written_and_refuses_another_file(
     index: Path, config: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,7 @@ def test_what_has_no_digest_is_named_with_what_to_do(
     assert lines[-1].startswith("    --hash")
 
 
+@pytest.mark.slow
 def test_folders_of_wheels_and_withdrawn_versions(
     index: Path, config: Path, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
