@@ -186,6 +186,16 @@ def test_a_run_that_is_gone_takes_its_epochs_along(tmp_path: Path) -> None:
     assert len(ask(tmp_path, "SELECT * FROM training_history")) == 1
 
 
+def test_where_the_index_is_is_told_without_parameters_which_may_be_a_password(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINWRIGHT_INDEX", f"sqlite:///{tmp_path}/shared.sqlite?timeout=4321")
+    assert main(["index", "--workspace", str(tmp_path)]) == 0
+    told = capfd.readouterr().out
+    assert "shared.sqlite" in told
+    assert "4321" not in told
+
+
 def test_an_index_that_is_as_it_should_be_loads_no_alembic(tmp_path: Path) -> None:
     create_run(tmp_path, tiny())
     code = (

@@ -108,7 +108,8 @@ class Index:
             return {"schema": read_schema(session.connection()), **rows}
 
         try:
-            return {"index": self._connect().url.render_as_string(), **self._work(count)}
+            # Without the password, which may stand among the parameters, too.
+            return {"index": self._connect().url.set(query={}).render_as_string(), **self._work(count)}
         except Exception as error:  # as in _try
             raise InputError(f"The index of runs cannot be used: {explain(error, self._given)}.") from error
 
