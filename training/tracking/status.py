@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -68,6 +68,7 @@ def read_tracker_statuses(folder: RunFolder) -> tuple[TrackerStatus, ...]:
         problem = cursor.problem
         if cursor.place == OFFLINE_PLACE and not ended and not problem:
             problem = "its offline files are written when the run ends"
+        notes = [*cursor.notes, *_tell_beyond(steps, cursor.steps)] if ended else cursor.notes
         found.append(
             TrackerStatus(
                 tracker=name,
@@ -76,11 +77,18 @@ def read_tracker_statuses(folder: RunFolder) -> tuple[TrackerStatus, ...]:
                 waiting=waiting,
                 complete=bool(ended) and cursor.ended == ended and not waiting,
                 problem=problem,
-                notes=tuple(cursor.notes),
+                notes=tuple(notes),
                 link=cursor.link,
             )
         )
     return tuple(found)
+
+
+def _tell_beyond(steps: int, delivered: int) -> Iterator[str]:
+    """What is there beyond the ``steps`` of a run that went back and ended sooner."""
+    if delivered > steps:
+        last = pluralize(delivered - steps, "step")
+        yield f"The last {last} there were made before the run went back to an earlier checkpoint: it has {steps:,} now."
 
 
 def describe_waiting(steps: int) -> str:

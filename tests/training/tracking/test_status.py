@@ -51,6 +51,21 @@ def test_what_was_delivered_and_what_waits(config: Path, capsys: Captured, monke
     assert shown["trackers"][0]["delivered"] == 24
 
 
+def test_steps_that_the_run_has_no_more_are_told(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tensorboard")
+    assert main(["run", str(config), "--set", "checkpoints.keep_last=9", "--json"]) == 0
+    folder = RunFolder(Path(json_line(capsys)["folder"]))
+    assert main(["track", folder.id, "--to", "tensorboard"]) == 0
+    assert stopped_run(folder.checkpoints / "step-00000012", capsys, monkeypatch, 16, "resume")["step"] == 16
+    assert main(["track", folder.id]) == 0
+    (status,) = read_tracker_statuses(folder)
+    assert (status.delivered, status.waiting) == (24, 0)
+    told = "The last 8 steps there were made before the run went back to an earlier checkpoint: it has 16 now."
+    assert status.notes == (told,)
+
+
 def test_a_tracker_that_cannot_have_the_run_is_told_with_the_reason(config: Path, capsys: Captured) -> None:
     assert main(["run", str(config), "--json"]) == 0
     run = json_line(capsys)
