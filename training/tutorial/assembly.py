@@ -16,6 +16,7 @@ from training.tutorial.rendering import choose_imports
 _IMPORTS = """
 import gzip, math, os, sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 

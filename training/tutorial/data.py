@@ -71,6 +71,7 @@ class DataText:
     target_names: str = ""
     feature_names: str = ""
     categorical: str = ""
+    numeric: str = ""
     held: str = ""
     encoding: str = '"utf-8"'
     bytes: bool = False
@@ -206,6 +207,10 @@ def _image_table(config: RunConfig, dataset: ImageTableDataset, known: bool) -> 
         raise InputError(
             "dataset.split_column: the short script draws the samples to hold back; empty it, or export --to script."
         )
+    if config.objective.kind == "multi_task":
+        raise InputError(
+            "dataset.kind: the short script reads several targets from a table only; export --to script instead."
+        )
     target = code(dataset.targets[0]) if dataset.targets else "frame.columns[-1]"
     task, count, words = config.objective.kind, "len(classes)", "classes"
     if dataset.label_separator != "none":
@@ -284,8 +289,10 @@ def _table(config: RunConfig, dataset: TableDataset | RankingDataset) -> DataTex
         if dataset.features
         else f"[name for name in frame.columns if name not in ({', '.join(out)},)]"
     )
-    tasks = {"regression": "values", "multi_label": "labels"}
+    tasks = {"regression": "values", "multi_label": "labels", "multi_task": "tasks"}
     task = tasks.get(config.objective.kind, "class")
+    counts = {"class": "len(classes)", "tasks": "sum(width for width, _ in heads)"}
+    numeric = getattr(dataset, "numeric_targets", ())
     return DataText(
         template="table",
         kind=dataset.kind,
@@ -294,10 +301,11 @@ def _table(config: RunConfig, dataset: TableDataset | RankingDataset) -> DataTex
         reading="" if parquet else reading,
         task=task,
         standardized=getattr(config.objective, "standardise", False),
-        count="len(classes)" if task == "class" else "len(targets)",
+        count=counts.get(task, "len(targets)"),
         target_names=code(list(dataset.targets)).replace("'", '"') if dataset.targets else "frame.columns[-1:]",
         feature_names=features,
         categorical=f" or name in {code(list(dataset.categorical))}".replace("'", '"') if dataset.categorical else "",
+        numeric=f" or column.name in {code(list(numeric))}".replace("'", '"') if numeric else "",
     )
 
 

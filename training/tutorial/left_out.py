@@ -26,6 +26,7 @@ _SAID = {
             "inputs",
         ),
         *("image_size", "color", "validation_fraction", "split_seed", "label_separator", "file_ending", "file_column"),
+        "numeric_targets",
         *("class_list", "ignore_index", "context", "stride", "vocabulary", "validation_path", "encoding", "separator"),
         *(
             "missing_marks",
@@ -63,7 +64,7 @@ _SAID = {
     "objective": {
         *("loss", "label_smoothing", "balanced", "class_weights", "pos_weight", "threshold", "delta", "standardise"),
         *("mse_weight", "l1_weight", "huber_weight", "margin", "top", "teacher", "temperature", "alpha", "dice_weight"),
-        *("smooth", "ignore_index", "teacher_trusted"),
+        *("smooth", "ignore_index", "teacher_trusted", "weights"),
     },
     "precision": {"compute", "device", "threads"},
     "loop": {

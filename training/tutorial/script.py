@@ -15,6 +15,7 @@ from training.config.rules.schedule_problems import goes_by_epochs
 from training.config.sections import objective as tasks
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.tables import RankingDataset
+from training.config.sections.multi_task import MultiTask
 from training.config.sections.objective_section import ObjectiveSection
 from training.config.sections.schedule import ScheduleSection
 from training.core.durations import read_duration
@@ -38,8 +39,8 @@ from training.tutorial.schedule import describe_optimizer, describe_schedule
 from training.tutorial.teacher import describe_teacher
 
 _TASKS = (
-    *("classification", "binary", "multi_label", "regression", "ranking", "distillation", "segmentation"),
-    "language_model",
+    *("classification", "binary", "multi_label", "regression", "multi_task", "ranking", "distillation"),
+    *("segmentation", "language_model"),
 )
 _TOTAL = r"\btotal_steps\b(?!=)"
 _MOVED = "inputs.to(DEVICE), targets.to(DEVICE)"
@@ -107,9 +108,9 @@ def _hold_back(count: str) -> str:
 def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: bool) -> dict[str, Any]:
     loop, objective, precision = config.loop, config.objective, config.precision
     usual = metric(objective.metrics[0] if objective.kind != "language_model" else "perplexity")
-    by_loss = config.monitor == "val/loss" or objective.kind == "language_model"
+    by_loss = config.monitor == "val/loss" or objective.kind in ("language_model", "multi_task")
     left_out = [*data.left_out, *list_left_out(config)]
-    if not by_loss and config.monitor != f"val/{usual.name}":
+    if config.monitor not in ("val/loss", f"val/{usual.name}") and objective.kind != "language_model":
         left_out.insert(0, f"{config.monitor}, which the run is judged by: here it is the {usual.title}")
     if data.kind == "idx" and not data.given:
         left_out.append("the test images, on which the run measures its best weights once, at the end")
@@ -170,9 +171,12 @@ def _facts(config: RunConfig, network: NetworkText, data: DataText, accelerate: 
         "chain": augmentation_chain(config, data),
         "network": network,
         "extra": ", categories" if data.template == "table" else "",
+        "heads": ", heads" if data.task == "tasks" else "",
         "optimizer": optimizer,
         "schedule": schedule,
-        "metric": usual if not by_loss else metric("perplexity") if objective.kind == "language_model" else usual,
+        "measured": f"the metric ({usual.title})",
+        "taken": ".item()",
+        "shown": f"{usual.name} {{score:.4f}}",
         "maximize": better == ">",
         "forward": write_forward(config, accelerate),
         "accelerate": accelerate,
@@ -267,10 +271,12 @@ def _weights(objective: ObjectiveSection) -> str:
 
 
 def _errors(objective: ObjectiveSection) -> dict[str, Any]:
-    """The loss of a regression."""
-    if not isinstance(objective, tasks.Regression):
+    """The loss of numbers."""
+    if not isinstance(objective, tasks.Regression | MultiTask):
         return {"error": "", "loss_terms": []}
     errors = {"mse": "nn.MSELoss()", "l1": "nn.L1Loss()", "huber": f"nn.HuberLoss(delta={objective.delta})"}
+    if isinstance(objective, MultiTask):
+        return {"error": errors[objective.loss], "loss_terms": []}
     weights = {"mse": objective.mse_weight, "l1": objective.l1_weight, "huber": objective.huber_weight}
     terms = [f"{weights[name]} * {error}(outputs, targets)" for name, error in errors.items() if weights[name]]
     several = objective.loss == "weighted_sum"
@@ -327,6 +333,11 @@ def _settings(config: RunConfig, data: DataText, stem: str) -> list[tuple[str, s
             "DEVICE",
             f"torch.device({_DEVICE if config.precision.device == 'auto' else code(config.precision.device)})",
             "",
+        ),
+        (
+            "WEIGHTS",
+            f"torch.tensor({list(getattr(objective, 'weights', ()))}, device=DEVICE)",
+            "of each target's loss in their sum",
         ),
     ]
     return [(name, str(value), comment) for name, value, comment in rows]

@@ -8,6 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
+from tests.training.tiny import tiny
 from training.config import RunConfig
 from training.export.short_script import export_short_script
 
@@ -16,6 +19,20 @@ def write(config: RunConfig, folder: Path, to: str = "tutorial") -> Path:
     """The short script of ``config`` in ``folder``, which is made."""
     folder.mkdir(parents=True, exist_ok=True)
     return Path(export_short_script(config, to, folder / "script.py").path)
+
+
+def write_trees(folder: Path, *overrides: str) -> RunConfig:
+    """Rows with a target of three classes, one of two, one of numbers and one of few whole numbers that are amounts."""
+    draws, lines = np.random.default_rng(0), ["size,weight,kind,height,age,stands"]
+    for _ in range(300):
+        size, weight = draws.normal(size=2)
+        kind, stands = ("oak", "ash", "elm")[int(size > 0) + int(weight > 0)], str(size > weight).lower()
+        lines.append(f"{size:.4f},{weight:.4f},{kind},{300 + 40 * (size - weight):.3f},{3 + int(size > 0)},{stands}")
+    (folder / "trees.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    targets = 'dataset.targets=["kind", "height", "age", "stands"]'
+    dataset = ("dataset.kind=table", f"dataset.path={folder / 'trees.csv'}", "dataset.task=tasks", targets)
+    chosen = ('dataset.numeric_targets=["age"]', "objective.kind=multi_task", "precision.device=cpu")
+    return tiny(*dataset, *chosen, *overrides)
 
 
 def run(script: Path, *arguments: str) -> str:

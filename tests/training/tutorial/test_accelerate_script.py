@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.training.tiny import tiny, tiny_images, write_idx
-from tests.training.tutorial.scripts import complaints, run, write
+from tests.training.tutorial.scripts import complaints, run, write, write_trees
 
 
 def test_is_clean_and_says_accelerate(tmp_path: Path) -> None:
@@ -38,10 +38,13 @@ CASES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [*CASES, "images"])
+@pytest.mark.parametrize("case", [*CASES, "images", "several targets"])
 def test_ends_with_the_same_weights(case: str, tmp_path: Path) -> None:
     if case == "images":
         config = tiny_images(write_idx(tmp_path / "idx"), "precision.device=cpu", "loop.clip_norm=0.1", "loop.epochs=2")
+    elif case == "several targets":
+        weights = "objective.weights=[1, 2, 0.5, 1]"
+        config = write_trees(tmp_path, weights, "loop.accumulation=2", "loop.epochs=2")
     else:
         config = tiny("precision.device=cpu", "loop.epochs=2", *CASES[case])
     ends = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import subprocess
 import sys
@@ -17,7 +18,8 @@ from torch.nn import functional
 from tests.reliability.preset_data import make_data
 from tests.reliability.preset_tutorials import MOST_LINES
 from tests.training.tiny import tiny, tiny_images, write_idx
-from tests.training.tutorial.scripts import best_metric, complaints, run, write
+from tests.training.tutorial.scripts import best_metric, complaints, run, write, write_trees
+from training import tutorial
 from training.config import RunConfig
 from training.config.run import alternatives
 from training.config.sections.pretrained import TorchvisionModel
@@ -37,6 +39,29 @@ def test_trains_as_well_as_the_run(tmp_path: Path) -> None:
     found = [float(record.best.value) for record in runs if record.best is not None]
     spread = max(found) - min(found)
     assert min(found) - spread - 0.05 <= best_metric(run(script)) <= max(found) + spread + 0.05
+
+
+def test_of_several_targets_trains_as_well_as_the_run(tmp_path: Path) -> None:
+    config = write_trees(tmp_path, "objective.weights=[1, 2, 0.5, 1]", *SPIRAL)
+    script = write(config, tmp_path / "out")
+    assert not complaints(script)
+    assert len(script.read_text().splitlines()) <= MOST_LINES
+    losses = []
+    for seed in range(3):
+        dataset = config.dataset.model_copy(update={"split_seed": seed})
+        record = start_run(config.model_copy(update={"seed": seed, "dataset": dataset}), tmp_path / str(seed))
+        assert record.best is not None
+        losses.append(float(record.best.value))
+    spread = max(losses) - min(losses)
+    told = run(script)
+    assert min(losses) - spread - 0.05 <= best_metric(told) <= max(losses) + spread + 0.05
+    assert len(re.findall(r"[\d.]+", told.splitlines()[-2].partition("by target [")[2].partition("]")[0])) == 4
+
+
+def test_of_several_targets_is_judged_by_their_loss(tmp_path: Path) -> None:
+    script = write_short_script(write_trees(tmp_path, "checkpoints.monitor=val/kind/accuracy"), "script.py")
+    assert "* val/kind/accuracy, which the run is judged by: here it is the Loss" in script.text
+    assert "if val_loss < best:" in script.text
 
 
 @pytest.mark.slow
@@ -118,6 +143,25 @@ def test_refuses_by_name_what_it_cannot_say() -> None:
     weights = config.model_copy(update={"model": _torchvision_with_weights()})
     with pytest.raises(InputError, match=r"^model\.weights"):
         write_short_script(weights, "script.py")
+
+
+def test_refuses_the_task_that_it_has_no_template_for() -> None:
+    with pytest.raises(InputError, match=r"^objective\.kind: the short script does not say embedding"):
+        write_short_script(tiny("objective.kind=embedding"), "script.py")
+
+
+def test_refuses_several_targets_of_images(tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("file,shade,level\n0.png,light,0.5\n")
+    where = ("dataset.kind=image_table", f"dataset.path={tmp_path / 'labels.csv'}", "dataset.task=tasks")
+    named = ('dataset.targets=["shade", "level"]', "objective.kind=multi_task", "model.kind=small_cnn")
+    config = tiny(*where, *named, "model.hidden=8")
+    with pytest.raises(InputError, match=r"^dataset\.kind: the short script reads several targets from a table only"):
+        write_short_script(config, "script.py")
+
+
+def test_its_templates_have_450_lines_together() -> None:
+    texts = [path.read_text() for path in (Path(tutorial.__file__).parent / "templates").glob("*.jinja")]
+    assert sum(len(text.splitlines()) for text in texts) <= 450
 
 
 def test_refuses_to_keep_some_of_the_classes(tmp_path: Path) -> None:
