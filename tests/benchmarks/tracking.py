@@ -2,7 +2,7 @@
 
 Whole runs of the MNIST preset on one thread, in pairs, in turn, with and without ``--track tensorboard``. Told is the CPU time of the
 training process from its first step to its last, so that neither the imports nor what the machine does besides falls on one of them:
-the process that sends is one of its own, and its CPU time is told beside. ``elapsed`` is the time a person waits, which holds what the two
+the process that sends is one of its own. ``elapsed`` is the time a person waits, which holds what the two
 processes take from each other's caches and memory: the process that sends works in the time that nobody wants, and on a
 machine without a core to spare it is late. The share that is told is also bounded by construction: the loop does not know of it, and
 beginning the process is all that the run does for it.
