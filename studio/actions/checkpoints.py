@@ -9,65 +9,75 @@ from PySide6.QtWidgets import QDialog, QWidget
 from studio.actions.export_dialog import SHORT, ExportDialog
 from studio.actions.files import reveal
 from studio.state.context import AppContext
+from studio.state.runs.checkpoint_list import CheckpointListModel
 from training.catalog.script_data import bytes_beside
 from training.protocol.answers import ExportResult
 from training.protocol.messages import ExportRequest
 from training.runs.folder import RunFolder, read_json
-from training.runs.records.manifest import CheckpointInfo, list_checkpoints
+from training.runs.records.manifest import BEST, CheckpointInfo, list_checkpoints
 
 _SCRIPT_CHECKED = "Compared with the run: same initial weights, sample order, learning rates and weight decay."
 _SHORT_SCRIPT = "It trains the same way, with other random numbers."
 
 
 def export_checkpoint(
-    context: AppContext, parent: QWidget, folder: RunFolder, checkpoint: CheckpointInfo, *, best: bool = False
+    context: AppContext,
+    parent: QWidget,
+    folder: RunFolder,
+    checkpoint: CheckpointInfo,
+    follow: CheckpointListModel | None = None,
 ) -> None:
-    """Ask how and where, write the model there, and say how it compares with the model after reloading it. ``best``: what is
-    wanted is the best one, whichever that is by then; a run that trains may have found another one meanwhile."""
+    """Ask how and where, write the model there, and say how it compares with the model after reloading it. ``follow``: what is
+    wanted is the best checkpoint of this list, and a run that trains may find another one while the dialog is open, which names it
+    then."""
     kept = context.settings.get().export_folder
     place = Path(kept) if kept and Path(kept).is_dir() else folder.exports
     name, engine = folder.status().name or folder.id, context.engine.info
     data_bytes = bytes_beside(read_json(folder.data_file))
     dialog = ExportDialog(name, checkpoint.step, place, engine.unwritable if engine else {}, data_bytes, parent)
-    if dialog.exec() != QDialog.DialogCode.Accepted:
-        dialog.deleteLater()
+
+    def follow_best() -> None:
+        best = next((info for info in follow.checkpoints if BEST in info.labels), None) if follow else None
+        if best is not None:
+            dialog.show_step(best.step)
+
+    if follow is not None:
+        follow.refreshed.connect(follow_best)
+    accepted = dialog.exec() == QDialog.DialogCode.Accepted
+    if follow is not None:
+        follow.refreshed.disconnect(follow_best)
+    step, key, out, large_data = dialog.step, dialog.format.key, dialog.out(), dialog.large_data.isChecked()
+    place = dialog.folder
+    dialog.deleteLater()
+    if not accepted:
         return
-    context.settings.update(export_folder="" if dialog.folder == folder.exports else str(dialog.folder))
+    context.settings.update(export_folder="" if place == folder.exports else str(place))
 
     def export(found: CheckpointInfo | None) -> None:
         if found is None:
-            dialog.deleteLater()
-            words = f"The checkpoint of step {checkpoint.step:,} was deleted meanwhile; choose another one."
+            words = f"The checkpoint of step {step:,} was deleted meanwhile; choose another one."
             context.notifier.notify(words, "danger", title="The model was not exported")
             return
-        key, out, large_data = dialog.format.key, dialog.out(found.step), dialog.large_data.isChecked()
-        dialog.deleteLater()
-        words = f"Exporting step {found.step:,} to {out.name} …"
-        context.notifier.notify(words, "info", subject=_subject(out), lasting=True)
+        context.notifier.notify(f"Exporting step {step:,} to {out.name} …", "info", subject=_subject(out), lasting=True)
         context.engine.ask(
             ExportRequest(checkpoint=found.path, to=key, out=out, large_data=large_data),
             ExportResult,
-            lambda result: _tell_exported(context, key, out, result),
+            lambda result: _tell_exported(context, key, step, out, result),
             lambda refusal: _tell_refusal(context, str(refusal), out),
         )
 
     context.background.submit(
-        lambda: _as_it_is_now(folder, checkpoint, best), export, lambda error: _tell_refusal(context, str(error))
+        lambda: next((info for info in list_checkpoints(folder) if info.step == step), None),
+        export,
+        lambda error: _tell_refusal(context, str(error)),
     )
 
 
-def _as_it_is_now(folder: RunFolder, checkpoint: CheckpointInfo, best: bool) -> CheckpointInfo | None:
-    there = list_checkpoints(folder)
-    if best:
-        return next((info for info in there if "best" in info.labels), None)
-    return next((info for info in there if info.name == checkpoint.name), None)
-
-
-def _tell_exported(context: AppContext, key: str, out: Path, result: ExportResult) -> None:
+def _tell_exported(context: AppContext, key: str, step: int, out: Path, result: ExportResult) -> None:
     path = Path(result.path or out)
     is_script, is_short = key in ("script", *SHORT), key in SHORT
     context.notifier.notify(
-        f"{path}\n{_SHORT_SCRIPT if is_short else _SCRIPT_CHECKED if is_script else _describe_difference(result.max_difference)}",
+        f"Step {step:,}: {path}\n{_SHORT_SCRIPT if is_short else _SCRIPT_CHECKED if is_script else _describe_difference(result.max_difference)}",
         "success",
         title="Script written" if is_script else "Model exported",
         details="\n".join(result.files) if len(result.files) > 1 else "",

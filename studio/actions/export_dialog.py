@@ -91,6 +91,7 @@ class ExportDialog(QDialog):
         self._run = run
         self._step = step
         self._renamed = False
+        self._heading = label("", "section", wrap=True)
         self.setWindowTitle("Export the model")
         self.setModal(True)
         self.formats = ComboBox()
@@ -113,7 +114,18 @@ class ExportDialog(QDialog):
         self.name.textChanged.connect(self._update)
         self.place.path_changed.connect(self._update)
         self.formats.currentIndexChanged.connect(self._propose)
+        self.show_step(step)
+
+    def show_step(self, step: int) -> None:
+        """It is the checkpoint at ``step`` that is exported."""
+        self._step = step
+        self._heading.setText(f"Export {self._run} at step {step:,}")
         self._propose()
+
+    @property
+    def step(self) -> int:
+        """That of the checkpoint which the dialog names."""
+        return self._step
 
     @property
     def format(self) -> ExportFormat:
@@ -125,9 +137,9 @@ class ExportDialog(QDialog):
         """Where exports go."""
         return Path(self.place.path().strip()).expanduser().absolute()
 
-    def out(self, step: int) -> Path:
-        """Where the export of the checkpoint at ``step`` goes: it may be another one than the dialog was opened for."""
-        name = _file_name(self.name.text() if self._renamed else self._propose_name(step))
+    def out(self) -> Path:
+        """Where the export goes."""
+        name = _file_name(self.name.text() if self._renamed else self._propose_name(self._step))
         if name.lower().endswith(self.format.suffix):
             name = name[: -len(self.format.suffix)]
         return self.folder / (f"{name}.py" if self.format.suffix == ".py" else name)
@@ -158,13 +170,13 @@ class ExportDialog(QDialog):
         complete = bool(self.place.path().strip() and self.name.text().strip())
         asked = self.large_data.isHidden() or self.large_data.isChecked()
         self.export.setEnabled(complete and asked and self.format.key not in self._unwritable)
-        out = self.out(self._step)
+        out = self.out()
         main = out if self.format.suffix == ".py" else out / f"model{self.format.suffix}"
         again = " An earlier export there is replaced." if main.exists() else ""
         self._result.setText(f"{main}{again}" if complete else "Choose a folder and a name.")
 
     def _lay_out(self) -> None:
-        heading = label(f"Export {self._run} at step {self._step:,}", "section", wrap=True)
+        heading = self._heading
         column = vbox(heading, parent=self, margins=(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l))
         parts: tuple[tuple[str, QWidget, tuple[QWidget, ...]], ...] = (
             ("Format", self.formats, (self.said, self.large_data)),

@@ -111,7 +111,7 @@ ACTIONS = (
     Action("validate", "Validate now", "Run", "check", "Ctrl+E", _ask(Command.VALIDATE), when(RunAction.VALIDATE)),
     Action("profile", "Profile a few seconds of steps", "Run", "gauge", "Ctrl+T", _profile, when(RunAction.PROFILE)),
     Action("resume", "Resume from the last checkpoint", "Run", "resume", "Ctrl+R", _resume, _can_resume),
-    Action("save_curves", TITLE, "Run", "save", enabled=lambda context: context.live.folder is not None),
+    Action("save_curves", TITLE, "Run", "save"),
     Action("page_setup", "Setup", "View", "setup", "Ctrl+1", lambda context: context.show_page("setup")),
     Action("page_train", "Train", "View", "train", "Ctrl+2", lambda context: context.show_page("train")),
     Action("page_runs", "Runs", "View", "runs", "Ctrl+3", lambda context: context.show_page("runs")),

@@ -111,8 +111,16 @@ class MainController(QObject):
 
     @Slot()
     def _save_curves(self) -> None:
-        if self.context.live.folder is not None:
-            ask_and_save_curves(self.context, self._window, self.context.live.folder)
+        """Of the run in view."""
+        from studio.pages.runs.page import RunsPage  # which loads the charts
+
+        page = self._window.findChild(RunsPage) if self._rail.current() == "runs" else None
+        chosen = page.find_chosen() if page is not None else None
+        folder = chosen.folder if chosen is not None else self.context.live.folder
+        if folder is None:
+            self.context.notifier.notify("No run is in view: open one on Runs, or start one.", "warning")
+        else:
+            ask_and_save_curves(self.context, self._window, folder)
 
     @Slot()
     def _report_problem(self) -> None:

@@ -55,7 +55,7 @@ class TrackerCard(Card):
     key_typed = Signal(str)
 
     def __init__(self, name: Name) -> None:
-        super().__init__(TITLES[name])
+        super().__init__(TITLES[name], collapsible=True)
         self.name: Name = name
         self.on = Switch("Send every new run")
         self.on.setAccessibleName(f"Send every new run to {TITLES[name]}")
@@ -68,10 +68,9 @@ class TrackerCard(Card):
         self.remove = button("Remove key", "trash", clicked=lambda: self.key_typed.emit(""))
         self.test = button("Test connection", "refresh", clicked=self.test_asked)
         self.result = label("", "help", wrap=True)
-        self._details = in_widget(vbox(*self._make_rows(), spacing=SPACING.s))
-        self.add(self._details)
-        self.on.toggled.connect(self._details.setVisible)
-        self._details.hide()
+        self.add(vbox(*self._make_rows(), spacing=SPACING.s))
+        self.on.toggled.connect(lambda on: self.set_collapsed(not on))
+        self.set_collapsed(True)  # a connection can be tested before it is used: the title opens it
         self.key.textChanged.connect(lambda text: self.keep.setEnabled(bool(text.strip())))
         self.keep.setEnabled(False)
         self.remove.hide()

@@ -67,7 +67,7 @@ def _deliver(folder: RunFolder, account: Account, follow: bool, say: Say, patien
     if not account.problem:
         say(f"{where}: all is copied ({pluralize(len(account.checkpoints), 'checkpoint')}).")
         return True
-    again = f"python -m training copy {shlex.quote(str(folder.path))}"
+    again = f"python -m training copy {shlex.quote(str(folder.path))} --to {shlex.quote(account.to)}"
     waiting = pluralize(account.count_waiting(folder), "checkpoint")
     say(f"{account.problem} {waiting} to be copied; do it with: {again}")
     return False

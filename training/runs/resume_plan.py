@@ -21,6 +21,7 @@ from training.config.rules.weights_fit import (
     normalization_notes,
     other_outputs,
     outputs_unknown,
+    redividing,
     shaping,
 )
 from training.config.run import RunConfig
@@ -261,11 +262,24 @@ def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts
         notes.append("the loss scale of fp16 begins at torch's default, because the checkpoint has none")
     if averaging(after) and "averaged weights" not in parts:
         notes.append("the average of the weights begins with the restored ones, because the checkpoint has none")
+    if leak := explain_leak(changes):
+        notes.append(leak)
     if shaping(_telling(changes), after):
         notes.append("the weights fit only samples of the same shape and the same number of classes")
     if outputs_unknown(before, after):
         notes.append("the weights fit only a task that asks for as many outputs")
     return [*notes, *normalization_notes(before, after)]
+
+
+def explain_leak(changes: Sequence[Change]) -> str:
+    """What a branch cannot measure any more, because other samples of the same data are held out; "" where it can."""
+    paths = redividing(_telling(changes))
+    if not paths:
+        return ""
+    return (
+        f"the weights were trained on samples that are held out now, because of {_join_paths(paths)}: the metrics of the new run are "
+        "too good; keep the split to measure, or start a new run"
+    )
 
 
 def _is_laid_out(config: RunConfig) -> bool:

@@ -118,7 +118,7 @@ class CheckpointPanel(Card):
         return rows[0].data(CHECKPOINT_ROLE) if rows else None
 
     def _export_it(self, folder: RunFolder, info: CheckpointInfo) -> None:
-        export_checkpoint(self._context, self, folder, info, best=self._follows_best(info))
+        export_checkpoint(self._context, self, folder, info, self.model if self._follows_best(info) else None)
 
     def _follows_best(self, info: CheckpointInfo) -> bool:
         """Whether it is selected for being the best one, and not by the person."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.actions.export_dialog import ExportDialog
@@ -298,17 +298,21 @@ def test_the_best_model_is_exported_and_the_proof_shown(
     proposed: list[Path] = []
 
     def answer(dialog: ExportDialog) -> None:
-        proposed.append(dialog.out(40))
+        proposed.append(dialog.out())
         dialog.place.set_path(str(tmp_path))
         dialog.formats.setCurrentText("ONNX")
         write_labels(folder, {"best": "step-00000020"})  # another is the best while it is asked where
         shutil.rmtree(folder.checkpoints / "step-00000040")
+        page.checkpoints.refresh()
+        qtbot.waitUntil(lambda: dialog.step == 20)  # and the dialog names that one
+        assert "Export lab at step 20" in [each.text() for each in dialog.findChildren(QLabel)]
         dialog.export.click()
 
     answer_next_export(answer)
     click(qtbot, page.checkpoints.export)
     qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard))
     assert proposed == [folder.exports / "lab-step-40-safetensors"]
+    assert heard[-1].text.startswith(f"Step 20: {tmp_path / 'lab-step-20-onnx'}")
     assert "Loaded again, it answers as the model does." in heard[-1].text
     assert not heard[-1].details  # the one file is named already
     assert [toast.title for toast in window.controller.toasts.toasts()] == ["Model exported"]  # "Exporting …" is past

@@ -15,7 +15,7 @@ from studio.engine.state import RunState
 from studio.panels.charts.chart_menu import ChartMenu
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
-from tests.studio.window_driver import open_window, train_page
+from tests.studio.window_driver import open_window, runs_page, train_page
 from training.config import RunConfig
 from training.runs.records.series import read_series
 
@@ -27,11 +27,12 @@ def test_every_step_and_every_epoch_of_the_run_leave_the_window_as_tables(
 ) -> None:
     window = open_window(qtbot, context)
     save = window.controller.actions.actions["save_curves"]
-    assert not save.isEnabled()
-    context.start_run(config())
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     told: list[Notification] = []
     context.notifier.notified.connect(told.append)
+    save.trigger()
+    assert told[-1].text.startswith("No run is in view")
+    context.start_run(config())
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     offered: list[str] = []
 
     def choose(name: str, form: str) -> None:
@@ -56,6 +57,16 @@ def test_every_step_and_every_epoch_of_the_run_leave_the_window_as_tables(
     qtbot.waitUntil(lambda: told[-1].text == f"Saved as {tmp_path / 'epochs.parquet'}.")
     epochs = pl.read_parquet(tmp_path / "epochs.parquet")
     assert cast("list[int]", epochs["epoch"].to_list()) == [1, 2]
+    first = context.live.folder
+    context.start_run(config("other"))
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and context.live.folder != first)
+    window.show_page("runs")
+    page = runs_page(window)
+    qtbot.waitUntil(lambda: page.model.rowCount() == 2)
+    assert first is not None
+    page.choose(first.id)
+    save.trigger()
+    assert offered[-1] == str(Path.home() / f"{first.id}-curves.csv")  # of the run in view, not the one trained last
     choose("no/steps.csv", "each step, as CSV")
     save.trigger()
     qtbot.waitUntil(lambda: told[-1].title == "The curves were not saved")

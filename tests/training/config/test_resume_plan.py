@@ -82,6 +82,18 @@ def test_where_the_place_in_the_data_means_nothing_the_run_begins_at_step_0(over
     assert "the new run begins at step 0, and so does its learning rate" in other.notes
 
 
+@pytest.mark.parametrize(
+    "path", ["dataset.split_seed=7", "dataset.validation_fraction=0.3", "dataset.test_fraction=0.1"]
+)
+def test_a_branch_that_holds_out_samples_of_the_training_is_warned_of(path: str) -> None:
+    assert any("trained on samples that are held out now" in note for note in sheet(path).notes)
+
+
+@pytest.mark.parametrize("path", ["optimizer.lr=0.5", "dataset.noise=0.3", "seed=9"])
+def test_a_branch_with_the_same_split_is_not(path: str) -> None:
+    assert not any("held out" in note for note in sheet(path).notes)
+
+
 def test_smaller_batches_in_the_same_windows_continue() -> None:
     finer = sheet("loop.batch_size=16", "loop.accumulation=2")
     assert finer.continues

@@ -46,6 +46,16 @@ def test_optimizer_state_that_does_not_fit_is_left_out_and_said(
     assert "Not restored: AdamW's moments and step counts, because optimizer." in finding.advice
 
 
+def test_metrics_on_samples_that_were_trained_on_are_warned_of(parent: RunFolder, tmp_path: Path) -> None:
+    said: list[Event] = []
+    other = tiny("dataset.split_seed=5")
+    branch_run(parent.checkpoints / "step-00000024", other, tmp_path, Hooks(watch=said.append))
+    [warning] = [event for event in said if isinstance(event, Found) and event.level == "warning"]
+    assert warning.title.startswith(
+        "The weights were trained on samples that are held out now, because of dataset.split_seed"
+    )
+
+
 @pytest.mark.parametrize("override", ["loop.epochs=1", "loop.epochs=2", "loop.max_steps=10"])
 def test_a_branch_beyond_its_own_end_is_refused_and_leaves_nothing(
     parent: RunFolder, tmp_path: Path, override: str

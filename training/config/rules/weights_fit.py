@@ -29,12 +29,22 @@ _DIVIDING = frozenset(
     for name in ("validation", "validation_path", "validation_fraction", "test_fraction", "split_seed")
 )
 """Other samples to train on, among which other categories, characters or pieces of words may occur."""
+_GROUPING = frozenset(f"dataset.{name}" for name in ("split_column", "group_column", "time_column"))
+"""They decide, too, which samples are held out."""
 
 
 def shaping(changes: Sequence[Change], after: RunConfig) -> bool:
     """Whether ``changes`` may make samples or classes that the weights do not fit; only opening the data tells."""
     learned = isinstance(after.dataset, TableSection | TextDataset)
     return any(change.path in _SHAPING or (learned and change.path in _DIVIDING) for change in changes)
+
+
+def redividing(changes: Sequence[Change]) -> list[str]:
+    """The settings among ``changes`` that hold out other samples of the same data: some of them the weights have been trained on."""
+    paths = [change.path for change in changes]
+    if any(path in ("dataset.kind", "dataset.path") for path in paths):
+        return []
+    return [path for path in paths if path in _DIVIDING or path in _GROUPING]
 
 
 def other_outputs(before: RunConfig, after: RunConfig) -> str:

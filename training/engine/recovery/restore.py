@@ -33,7 +33,7 @@ from training.runs.records.history import read_history
 from training.runs.records.series import STEP_ROW, SeriesWriter, read_series
 from training.runs.records.teachers import became_of
 from training.runs.relocation import remember
-from training.runs.resume_plan import ResumePlan, keeps_run, plan_branch
+from training.runs.resume_plan import ResumePlan, explain_leak, keeps_run, plan_branch
 from training.runs.rewind import Beyond
 from training.runs.set_aside import SET_ASIDE
 from training.system.untrusted import escape_unprintable
@@ -162,6 +162,8 @@ class Branch:
         advice.append(f"Not restored: {'; '.join(sheet.ignored)}.")
         advice += [f"Note: {'; '.join(sheet.notes)}."] if sheet.notes else []
         self.findings.append(inform(text, " ".join(advice), step=step))
+        if leak := explain_leak(sheet.changed):
+            self.findings.append(warn(f"{leak[:1].upper()}{leak[1:]}.", step=step))
         if sheet.continues != announced.continues:
             self.findings.append(
                 warn(
