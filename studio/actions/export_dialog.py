@@ -172,7 +172,14 @@ class ExportDialog(QDialog):
         self.export.setEnabled(complete and asked and self.format.key not in self._unwritable)
         out = self.out()
         main = out if self.format.suffix == ".py" else out / f"model{self.format.suffix}"
-        again = " An earlier export there is replaced." if main.exists() else ""
+        again = ""
+        if main.exists():
+            is_script = self.format.suffix == ".py"
+            again = (
+                f" The one that is there becomes {main.name}.bak."
+                if is_script
+                else " An earlier export there is replaced."
+            )
         self._result.setText(f"{main}{again}" if complete else "Choose a folder and a name.")
 
     def _lay_out(self) -> None:

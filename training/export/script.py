@@ -87,6 +87,7 @@ def export_script(
                 f"{weights}: is there already and not an export of ours; choose another name for the script."
             )
         files[weights] = as_writer(teacher_bytes(bundle))
+    earlier = keep_earlier(out, text, files)
     files[out] = as_writer(text.encode())
     difference = prove_script(bundle, text, beside)
     write_files(files)
@@ -97,8 +98,20 @@ def export_script(
         max_difference=difference,
         summary=f"Exported the run as a script to {out}; its initial weights, order, rates and weight decay equal the "
         f"run's, and its model on {SAMPLES} samples: largest difference {difference:.3g}."
-        + (f" It reads its samples from {data.name} beside it{size}." if size else ""),
+        + (f" It reads its samples from {data.name} beside it{size}." if size else "")
+        + earlier,
     )
+
+
+def keep_earlier(out: Path, text: str, files: dict[Path, Callable[[BinaryIO], object]]) -> str:
+    """Have another script at ``out`` written among ``files`` beside ``text``, which takes its place: a person may have worked on it.
+    Returns the sentence that says so, "" where there is none."""
+    earlier = read_bytes(out, MEGABYTE) if out.exists() else b""
+    if earlier in (b"", text.encode()):
+        return ""
+    kept = out.with_name(f"{out.name}.bak")
+    files[kept] = as_writer(earlier)
+    return f" The script that was there is {kept.name} now."
 
 
 def as_writer(data: bytes) -> Callable[[BinaryIO], object]:

@@ -12,7 +12,7 @@ from training.config import RunConfig
 from training.data.source import Source
 from training.data.sources import open_source
 from training.errors import InputError
-from training.export.script import as_writer, refuse_to_overwrite, write_files
+from training.export.script import as_writer, keep_earlier, refuse_to_overwrite, write_files
 from training.protocol.answers import ExportResult
 from training.tutorial.script import write_short_script
 
@@ -38,16 +38,17 @@ def export_short_script(config: RunConfig, to: str, out: Path) -> ExportResult:
             raise InputError(f"{data}: is there already and not an export of ours; choose another name for the script.")
         source = open_source(config.dataset)
         files[data] = lambda stream: _write_drawn(source, stream)
+    beside = ", ".join(path.name for path in files)
+    earlier = keep_earlier(out, script.text, files)
     files[out] = as_writer(script.text.encode())
     write_files(files)
-    beside = ", ".join(path.name for path in files if path != out)
     return ExportResult(
         format=to,
         path=str(out),
         files=tuple(str(path) for path in reversed(files)),
         summary=f"Wrote the run as a short script of {len(script.text.splitlines())} lines to {out}"
         + (f"; it needs {beside} beside it." if beside else ".")
-        + " It trains the same way, with other random numbers.",
+        + f" It trains the same way, with other random numbers.{earlier}",
     )
 
 

@@ -20,6 +20,7 @@ from tests.reliability.preset_tutorials import MOST_LINES
 from tests.training.tiny import tiny, tiny_images, write_idx
 from tests.training.tutorial.scripts import best_metric, complaints, run, write, write_trees
 from training import tutorial
+from training.cli import main
 from training.config import RunConfig
 from training.config.run import alternatives
 from training.config.sections.pretrained import TorchvisionModel
@@ -136,6 +137,22 @@ def test_arrays_may_be_called_as_settings_are(tmp_path: Path) -> None:
     text = write_short_script(config, "script.py").text
     assert text.startswith('"""EPOCHS: ')
     assert 'in ("DATA", "SEED"))' in text
+
+
+def test_a_script_that_was_worked_on_stays_beside_the_new_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, kept = tmp_path / "spiral.py", tmp_path / "spiral.py.bak"
+    words = ["export", "preset:spiral", "--to", "tutorial", "--out", str(out)]
+    for _ in range(2):
+        assert main(words) == 0
+    assert not kept.exists()  # the same text again
+    mine = out.read_text() + "# mine\n"
+    out.write_text(mine)
+    assert main(words) == 0
+    assert kept.read_text() == mine
+    assert "# mine" not in out.read_text()
+    assert "The script that was there is spiral.py.bak now." in capsys.readouterr().err
 
 
 def test_refuses_by_name_what_it_cannot_say() -> None:
