@@ -66,7 +66,8 @@ def read_page(
         try:
             samples.append(images.draw(index, place))
         except TrainingError as error:  # of a file that training will leave out and list
-            unreadable.append(Skipped(data.source.name(index), str(error)))
+            name = data.source.name(index)
+            unreadable.append(Skipped(name, str(error).removeprefix(f"{name}: ")))
     return SamplePage(offset=start, total=len(order), samples=tuple(samples), unreadable=tuple(unreadable))
 
 

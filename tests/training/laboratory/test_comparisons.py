@@ -11,7 +11,7 @@ import pytest
 from tests.training.commands import Captured, json_line
 from training.cli import main
 from training.engine.runs.run import resume_run
-from training.laboratory import comparisons, runner
+from training.laboratory import comparisons, expected_time, runner
 from training.laboratory.child import Ended
 from training.laboratory.comparisons import COMPARISONS, SEEDS, compare_ways, explain_omission
 from training.laboratory.measure import Figures, measure
@@ -41,7 +41,8 @@ def test_ten_runs_in_two_ways_are_trained_once_and_told_of(
 
     monkeypatch.setattr(runner, "train", train)
     monkeypatch.setattr(runner, "describe_expected_time", lambda *_: "")
-    monkeypatch.setattr(comparisons, "has_instructions", lambda compute: compute == "bf16")
+    for module in (comparisons, expected_time):
+        monkeypatch.setattr(module, "has_instructions", lambda compute: compute == "bf16")
     told = [word for text in TINY for word in ("--set", text)]
     for _ in range(2):  # the second time all are there
         assert main(["lab", "--json", "--compare", "--workspace", str(tmp_path), *told]) == 1

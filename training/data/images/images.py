@@ -174,7 +174,7 @@ class Images(Source):
 
     def _explain_loss(self, index: int, reason: str) -> TrainingError:
         if self.digests is None:  # only listed, for a preview: no run has begun
-            return TrainingError(reason)
+            return TrainingError(f"{self.name(index)}: {reason}")
         if not self._files.root.is_dir():
             return TrainingError(
                 f"The folder of the images, {show_path(str(self._files.root))}, is gone.",
