@@ -15,6 +15,7 @@ from studio.window.trackers import TrackerForms
 from training.errors import InputError
 
 _WIDTH = 600
+_HIGHEST = 700
 _FRAME = 140  # pixels of height for tabs and buttons
 
 
@@ -99,8 +100,8 @@ class PreferencesDialog(QDialog):
         vbox(tabs, (stack, 1), self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
         self.finished.connect(self.trackers.give_up)
         # A window's own hint knows nothing of wrapped lines, and a scroll area's nothing of its content.
-        room = self.screen().availableGeometry().height() - 2 * SPACING.xl
-        self.resize(_WIDTH, min(general.heightForWidth(_WIDTH - 2 * SPACING.l) + _FRAME, room))
+        # No more than small screens have; they are not asked, as QWidget.screen() of PySide6 6.11 may delete the QScreen with the widget.
+        self.resize(_WIDTH, min(general.heightForWidth(_WIDTH - 2 * SPACING.l) + _FRAME, _HIGHEST))
 
     def reject(self) -> None:
         """Leave all as it was, the size of the text included, which was shown at once."""
