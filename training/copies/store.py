@@ -61,7 +61,7 @@ class Store:
         self._ask(write)
 
     def replace(self, key: str, content: bytes) -> None:
-        """Put a small file there; whoever reads it finds the old one or the new one."""
+        """Put a small file there; a reader finds the old one or the new one."""
         path = self._path(key)
 
         def write() -> None:

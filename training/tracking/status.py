@@ -1,4 +1,4 @@
-"""What of a run was delivered to trackers and what waits, as its folder tells it to whoever asks: nothing here talks to a tracker.
+"""What of a run was delivered to trackers and what waits, as its folder tells it to all that ask: nothing here talks to a tracker.
 ``sidecars.process.is_sending(folder.tracking)`` tells whether a process is at it."""
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class _Server:
             variables = " and ".join(_USER)
             return Refused(f"{self.url} refuses the key; set MLFLOW_TRACKING_TOKEN, or {variables}.")
         if code == 403:
-            return Refused(f"{self.url} does not allow this to your user ({words}); ask whoever keeps it.")
+            return Refused(f"{self.url} does not allow this to your user ({words}); ask its administrator.")
         if "not in a valid JSON format" in words or (found and code < 500 and code not in (408, 429)):
             return Refused(f"{self.url} answers, but is no MLflow server; correct url in trackers.toml.")
         if code in (408, 429) or code >= 500:

@@ -1,4 +1,4 @@
-"""Validations of which a run kept no decision boundary, in a sentence: whoever looks at the frames should not take them for all."""
+"""Validations of which a run kept no decision boundary, in a sentence: a viewer of the frames should not take them for all."""
 
 from __future__ import annotations
 
