@@ -16,6 +16,7 @@ loss.py            and of a loss
 profile.json       where the time of its steps went, once somebody asked
 evaluation.json    which class was taken for which at the best validation and the test
 boundary.bin       what a network answers over the plane of its two inputs, validation by validation
+evaluations/       what a checkpoint answered to each sample of a part, or of other data (``training.predictions``)
 tracking/          what was sent to which tracker
 copies/            how far it is copied elsewhere
 set_aside/steps-201-400/    all that training changes as it was before the run went back to step 200
@@ -98,6 +99,7 @@ class RunFolder:
     profile_file = _Entry("profile.json")
     log_file = _Entry("log.txt")
     exports = _Entry("exports")
+    evaluations = _Entry("evaluations")
     tracking = _Entry("tracking")
     copies = _Entry("copies")
 

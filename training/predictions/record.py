@@ -1,0 +1,123 @@
+"""``evaluation.json``: a checkpoint measured on data, and what lies beside it for each sample."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from training.facts import Layout, Target
+from training.runs.folder import RunFolder
+from training.runs.records.forms import Count, FileFacts
+
+FORMAT: Final = 1
+RECORD: Final = "evaluation.json"
+NAMES: Final = "names.json"
+ROWS: Final = "rows.parquet"
+MOST_SCORES: Final = 20
+"""Classes whose scores are kept for each sample: all where there are no more, else those of the largest scores."""
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
+PARTS: Final = ("validation", "test", "train")
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
+
+
+class ColumnForm(_Form):
+    """The array in ``NAME.npy``, a row for each sample: ``shape`` is one row's, () for a single number."""
+
+    dtype: Literal["int64", "int32", "uint8", "float32", "float16"]
+    shape: tuple[Annotated[int, Field(ge=1, le=1 << 28)], ...] = ()
+
+    @property
+    def row_bytes(self) -> int:
+        """Of one sample."""
+        size = {"int64": 8, "int32": 4, "float32": 4, "float16": 2, "uint8": 1}[self.dtype]
+        return size * math.prod(self.shape)
+
+
+class Baseline(_Form):
+    """What the same metric is without having learned anything from the inputs (``name``: "majority class", "mean" ...), or with
+    the simplest model of them."""
+
+    name: str
+    value: float
+
+
+class Measured(_Form):
+    """A metric over all samples: None where it is not defined. ``low`` to ``high`` is its interval at ``level``, None where none is
+    computed."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    level: float = 0.95
+    baseline: Baseline | None = None
+
+
+class EvaluationRecord(_Form):
+    """``step`` is where the weights stood; ``checkpoint`` their folder's name and ``manifest_sha256`` the digest of its manifest, both
+    "" for what a run kept of its own validation. ``on`` is a part of the run's data, or the path of other data. ``metrics`` is
+    empty until all samples are done. ``properties`` are the columns of the array of that name."""
+
+    format: Literal[1] = 1
+    run: str
+    checkpoint: str
+    step: Count
+    epoch: Count
+    manifest_sha256: str
+    on: str
+    fingerprint: str
+    layout: Layout
+    target: Target
+    task: str
+    names: tuple[str, ...]
+    target_classes: tuple[tuple[str, ...], ...] = ()
+    """Of "tasks": the classes of each name, none of one that is a value."""
+    samples: Annotated[int, Field(ge=1, le=1 << 40)]
+    columns: dict[Name, ColumnForm]
+    properties: tuple[str, ...] = ()
+    done: Count = 0
+    seed: int = 0
+    threshold: float = 0.5
+    """The probability from which on a label, or the second of two classes, is taken as told."""
+    metrics: dict[str, Measured] = {}
+    per_class: dict[str, tuple[tuple[float | None, float | None, float | None], ...]] = {}
+    """By metric: value, low and high for each of ``names``."""
+    notes: tuple[str, ...] = ()
+    files: dict[str, FileFacts] = {}
+    """Size and digest of each file, once all samples are done."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.done > self.samples:
+            raise ValueError("more samples are done than there are")
+        return self
+
+    @property
+    def complete(self) -> bool:
+        """Whether every sample is there, and the metrics with them."""
+        return self.done == self.samples and bool(self.files)
+
+    @property
+    def part(self) -> str:
+        """ "validation", "test" or "train"; "" for data given as a path."""
+        return self.on if self.on in PARTS else ""
+
+    @property
+    def bytes(self) -> int:
+        """What the columns take on the disk."""
+        return self.samples * sum(form.row_bytes for form in self.columns.values())
+
+
+def evaluation_folder(run: RunFolder, step: int, key: str) -> Path:
+    """Where the evaluation at ``step`` on ``key`` lies: a part's name, or eight hex digits of other data's digest."""
+    return run.evaluations / f"step-{step:08d}-{key}"
+
+
+FOLDER_NAME: Final = re.compile(r"step-([0-9]{8,16})-(validation|test|train|[0-9a-f]{8})")

@@ -1,0 +1,187 @@
+"""How an evaluation is written: columns block by block, so that a killed one goes on where it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.errors import InputError, TrainingError, format_bytes
+from training.predictions.reading import Evaluation, column_file, read_record
+from training.predictions.record import NAMES, RECORD, EvaluationRecord, Measured
+from training.runs.records.forms import FileFacts
+from training.runs.records.manifest import digest, seal
+from training.system.atomic import sync_folder, write_bytes, write_text
+
+Intervals = tuple[tuple[float | None, float | None, float | None], ...]
+
+
+class EvaluationWriter:
+    """Writes the evaluation that ``record`` announces into ``folder``; goes on behind ``record.done``, the samples that an earlier
+    process wrote. Not for two processes at once."""
+
+    def __init__(self, folder: Path, record: EvaluationRecord) -> None:
+        """Raises TrainingError where the disk has no room, OSError where it cannot be written."""
+        self.folder = folder
+        self.record = record
+        self._written = record.done
+        self._files: dict[str, tuple[BinaryIO, int]] = {}
+        free = shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
+        if record.done == 0 and free < record.bytes:
+            raise TrainingError(
+                f"{folder}: the evaluation takes {format_bytes(record.bytes)}, but only {format_bytes(free)} are free.",
+                "Free some space, or evaluate a smaller part.",
+            )
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            for name, form in record.columns.items():
+                self._files[name] = _open_column(column_file(folder, name), record.samples, form.dtype, form.shape)
+            if record.done == 0:
+                self._write_record()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def written(self) -> int:
+        """How many samples are in the files; those behind ``record.done`` may get lost yet."""
+        return self._written
+
+    def append(self, block: Mapping[str, NDArray[Any]]) -> None:
+        """Write the next samples: rows for each column, as many of every one. Raises OSError."""
+        rows = len(next(iter(block.values())))
+        if block.keys() != self._files.keys():
+            raise ValueError(f"columns {sorted(block)} instead of {sorted(self._files)}")
+        for name, values in block.items():
+            form, (stream, start) = self.record.columns[name], self._files[name]
+            if values.shape != (rows, *form.shape) or self._written + rows > self.record.samples:
+                raise ValueError(f"{name}: {values.shape} behind {self._written} of {self.record.samples} samples")
+            stream.seek(start + self._written * form.row_bytes)
+            stream.write(np.ascontiguousarray(values, form.dtype).data.cast("B") if values.size else b"")
+        self._written += rows
+
+    def save(self) -> None:
+        """Put what was written on the disk; from now on a new process goes on behind it."""
+        for stream, _start in self._files.values():
+            stream.flush()
+            os.fsync(stream.fileno())
+        self.record = self.record.model_copy(update={"done": self._written})
+        self._write_record()
+
+    def write_names(self, names: Sequence[str]) -> None:
+        """What a person calls each sample."""
+        write_text(self.folder / NAMES, json.dumps(list(names)) + "\n")
+
+    def write_file(self, name: str, content: bytes) -> None:
+        """A file beside the columns, such as a table's rows."""
+        write_bytes(self.folder / name, content)
+
+    def finish(
+        self,
+        metrics: Mapping[str, Measured],
+        per_class: Mapping[str, Intervals] | None = None,
+        notes: Sequence[str] = (),
+    ) -> Evaluation:
+        """All samples are written: note what they amount to, with the digest of every file."""
+        if self._written != self.record.samples:
+            raise ValueError(f"{self._written} of {self.record.samples} samples are written")
+        self.save()
+        self.close()
+        files = [path for path in self.folder.iterdir() if path.name != RECORD and not path.name.startswith(".")]
+        facts = {path.name: FileFacts(bytes=path.stat().st_size, sha256=digest(path)) for path in sorted(files)}
+        self.record = self.record.model_copy(
+            update={
+                "metrics": dict(metrics),
+                "per_class": dict(per_class or {}),
+                "notes": tuple(notes),
+                "files": facts,
+            }
+        )
+        self._write_record()
+        return Evaluation(self.folder, self.record)
+
+    def close(self) -> None:
+        """Let go of the files; what was saved stays."""
+        for stream, _start in self._files.values():
+            stream.close()
+        self._files = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _write_record(self) -> None:
+        write_record(self.folder, self.record)
+
+
+def write_record(folder: Path, record: EvaluationRecord) -> None:
+    """Replace ``evaluation.json``."""
+    write_text(folder / RECORD, json.dumps(seal(json.loads(record.model_dump_json())), indent=1) + "\n")
+
+
+def find_unfinished(folder: Path, announced: EvaluationRecord) -> EvaluationRecord:
+    """``announced`` with what of it an earlier process already did; with ``done`` 0, and nothing left in the folder, where that was
+    another evaluation or cannot be read."""
+    with suppress(InputError, OSError):
+        known = read_record(folder)
+        same = known.model_copy(update={"done": 0, "notes": announced.notes}) == announced.model_copy(
+            update={"done": 0}
+        )
+        if same and not known.files and all(_has_room(folder, known, name) for name in known.columns):
+            return known
+    drop(folder)
+    return announced.model_copy(update={"done": 0})
+
+
+def drop(folder: Path) -> None:
+    """Delete an evaluation; the record first, so that half of one is none."""
+    if folder.is_symlink():
+        folder.unlink()
+        return
+    (folder / RECORD).unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    sync_folder(folder.parent if folder.parent.is_dir() else folder.parent.parent)
+
+
+def _has_room(folder: Path, record: EvaluationRecord, name: str) -> bool:
+    path, form = column_file(folder, name), record.columns[name]
+    header = _header(record.samples, form.dtype, form.shape)
+    with path.open("rb") as stream:
+        return (
+            stream.read(len(header)) == header and path.stat().st_size == len(header) + record.samples * form.row_bytes
+        )
+
+
+def _header(samples: int, dtype: str, shape: tuple[int, ...]) -> bytes:
+    """What numpy writes before such an array."""
+    import io
+
+    stream = io.BytesIO()
+    described = {
+        "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
+        "fortran_order": False,
+        "shape": (samples, *shape),
+    }
+    np.lib.format.write_array_header_1_0(stream, described)
+    return stream.getvalue()
+
+
+def _open_column(path: Path, samples: int, dtype: str, shape: tuple[int, ...]) -> tuple[BinaryIO, int]:
+    """The file of a column with room for all samples, and where the first begins. Written as a file, not mapped: a full disk is an
+    error then, and not the end of the process."""
+    header = _header(samples, dtype, shape)
+    size = len(header) + samples * np.dtype(dtype).itemsize * int(np.prod(shape, dtype=np.int64))
+    if not path.is_file() or path.stat().st_size != size:
+        with path.open("wb") as stream:
+            stream.write(header)
+            stream.truncate(size)
+    return path.open("rb+", buffering=0), len(header)
