@@ -7,6 +7,7 @@ import math
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,21 @@ def test_where_the_index_is_is_told_without_parameters_which_may_be_a_password(
     told = capfd.readouterr().out
     assert "shared.sqlite" in told
     assert "4321" not in told
+
+
+def test_a_database_that_does_not_answer_holds_up_no_end_of_a_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("TRAINWRIGHT_INDEX", "postgresql://somebody@localhost/runs")
+    monkeypatch.setattr("training.runs.index.recorder._LAST_SECONDS_OF_A_SERVER", 0.0)
+    answers = threading.Event()
+    monkeypatch.setattr(Index, "record_run", lambda *_: answers.wait())
+    assert start_run(tiny("loop.epochs=1"), tmp_path).status == "completed"
+    assert not answers.is_set()
+    assert [each.message for each in caplog.records if each.levelname == "WARNING"] == [
+        "The index of runs does not answer; the next look at the list of runs catches up."
+    ]
+    answers.set()
 
 
 def test_an_index_that_is_as_it_should_be_loads_no_alembic(tmp_path: Path) -> None:

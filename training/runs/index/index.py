@@ -32,6 +32,7 @@ logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 
+_VARIABLE = "TRAINWRIGHT_INDEX"
 _AT_ONCE = 500  # rows named in one statement: databases limit how many values one may hold
 
 
@@ -45,7 +46,7 @@ class Index:
     def __init__(self, workspace: Path, url: str | None = None) -> None:
         self._workspace = workspace
         self._file = workspace / "index.sqlite"
-        self._given = url or os.environ.get("TRAINWRIGHT_INDEX")
+        self._given = url or os.environ.get(_VARIABLE)
         self._place = escape_unprintable(f"{platform.node()}:{workspace}") if self._given else ""
         self._told = ""  # why it could not be used last time: said once
         self._engine: Engine | None = None
@@ -276,6 +277,11 @@ def _stamp(folder: RunFolder) -> str:
 def workspace_of(folder: RunFolder) -> Path | None:
     """The workspace that a run belongs to; None for a run folder that was copied somewhere else."""
     return folder.path.parent.parent if folder.path.parent.name == "runs" else None
+
+
+def is_on_server() -> bool:
+    """Whether the index is another machine's or process's, which may be away."""
+    return not os.environ.get(_VARIABLE, "sqlite").startswith("sqlite")
 
 
 def index_run(folder: RunFolder) -> None:

@@ -9,25 +9,26 @@ import time
 from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.index.epochs import EpochRows
-from training.runs.index.index import Index, workspace_of
+from training.runs.index.index import Index, is_on_server, workspace_of
 
 logger = logging.getLogger(__name__)
 
 _PAUSE_SECONDS = 1.0
 _SHARE = 1000
 """The thread rests this many times as long as it worked: it takes no more than a thousandth of the interpreter."""
-_LAST_SECONDS = 15.0
+_LAST_SECONDS, _LAST_SECONDS_OF_A_SERVER = 15.0, 2.0
 _ATTEMPTS = 3
 
 
 class IndexRecorder:
     """Begun when the run's folder is ours. ``notice`` says that there is news; ``finish`` has the last of it written, and waits
-    for that some seconds at most: what a database that is away misses, the next look at the list of runs catches up."""
+    for that some seconds at most, two where it is a server's: what a database that is away misses, the next look at the list of runs
+    catches up."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
         self._news, self._ended = threading.Event(), threading.Event()
-        self._dropped = False
+        self._dropped, self._complained = False, False
         self._thread = threading.Thread(target=self._work, name="index of runs", daemon=True)
         self._thread.start()
 
@@ -40,7 +41,9 @@ class IndexRecorder:
         self._dropped = not write
         self._ended.set()
         self._news.set()
-        self._thread.join(_LAST_SECONDS)
+        self._thread.join(_LAST_SECONDS_OF_A_SERVER if is_on_server() else _LAST_SECONDS)
+        if self._thread.is_alive() and not self._complained:
+            logger.warning("The index of runs does not answer; the next look at the list of runs catches up.")
 
     def _work(self) -> None:
         workspace = workspace_of(self._folder)
@@ -66,7 +69,9 @@ class IndexRecorder:
     def _record(self, index: Index, rows: EpochRows) -> bool:
         """False where it has to be tried again: the database is away, or the folder cannot be read just now."""
         try:
-            return index.record_run(self._folder, rows)
+            written = index.record_run(self._folder, rows)
         except (OSError, InputError) as error:
             logger.warning("The index misses what the run wrote last: %s", error)
-            return False
+            written = False
+        self._complained = not written  # or the index has
+        return written
