@@ -9,20 +9,23 @@ from contextlib import closing
 from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.sidecars.process import Say, be_alone, keep_log, start_process, work_until_done
-from training.tracking.cursor import find_known_trackers
+from training.tracking.cursor import Cursor, find_known_trackers
 from training.tracking.delivery import Delivery
 from training.tracking.follower import Follower
 from training.tracking.ledger import Ledger
-from training.tracking.settings import Name, load_tracker_settings
+from training.tracking.settings import Name, load_tracker_settings, place_of
 from training.tracking.status import describe_waiting
 
 
 def start_sidecar(folder: RunFolder, names: Sequence[Name]) -> None:
     """Begin the process for the trackers in use, ``names``, and those that this run was sent to before; none where there are none.
     Raises InputError for settings that cannot be read, OSError where no process can be begun."""
-    wanted = load_tracker_settings().choose([*names, *find_known_trackers(folder)])
+    settings, known = load_tracker_settings(), find_known_trackers(folder)
+    wanted = settings.choose([*names, *known])
     if wanted:
         folder.tracking.mkdir(exist_ok=True)
+        for name in set(wanted) - set(known):  # found by a process that is sending the run already
+            Cursor(place=place_of(getattr(settings, name), folder)).save(folder, name)
         start_process("track", folder, [word for name in wanted for word in ("--to", name)])
 
 
@@ -38,12 +41,14 @@ def track(folder: RunFolder, names: Sequence[Name], follow: bool, say: Say, pati
 
 
 def _deliver(folder: RunFolder, names: Sequence[Name], follow: bool, say: Say, patience: float) -> bool:
-    settings = load_tracker_settings()
     with closing(Ledger(folder)) as ledger:
         follower = Follower(folder, ledger)
-        deliveries = [Delivery(folder, ledger, name, settings) for name in names]
+        deliveries = [Delivery(folder, ledger, name, load_tracker_settings()) for name in names]
 
         def send_new(ended: str) -> bool | None:
+            asked = set(find_known_trackers(folder)) - {each.tracker for each in deliveries} if follow else ()
+            # A resume asked for another tracker; its own process waits for this one.
+            deliveries.extend(Delivery(folder, ledger, name, load_tracker_settings()) for name in asked)
             follower.poll()
             ledger.sync()
             for step, what in ledger.differences:

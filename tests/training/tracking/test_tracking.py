@@ -18,6 +18,7 @@ from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.series import read_series
 from training.tracking.settings import settings_file
+from training.tracking.sidecar import track
 
 
 def read_scalars(folder: RunFolder) -> dict[str, dict[int, float]]:
@@ -132,6 +133,25 @@ def test_a_server_that_is_away_is_told_with_the_way_on(
     told = capsys.readouterr().err
     assert "cannot be reached" in told
     assert "24 steps wait; send them with: python -m training track" in told
+
+
+def test_a_tracker_asked_for_at_a_resume_waits_for_no_other_whose_server_is_away(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("tensorboard")
+    run = stopped_run(config, capsys, monkeypatch)
+    path = settings_file()
+    path.parent.mkdir(parents=True)
+    path.write_text("[mlflow]\non = false\nurl = 'http://127.0.0.1:9'")
+    begun: list[object] = []
+    monkeypatch.setattr("training.tracking.sidecar.start_process", lambda *given: begun.append(given))
+    assert main(["resume", run["run"], "--track", "tensorboard", "--json"]) == 0
+    assert len(begun) == 1  # it would wait for the process of before, which this is:
+    told: list[str] = []
+    folder = RunFolder(Path(run["folder"]))
+    assert not track(folder, ["mlflow"], True, told.append, 0.0)
+    assert told[-1] == "tensorboard: all is delivered."
+    expect_all(folder)
 
 
 @pytest.mark.slow
