@@ -64,7 +64,7 @@ OPTIONS: Final[Mapping[str, Any]] = {
 
 def provide_s3_keys() -> None:
     """Take them from the keyring where they are not in the environment; otherwise they are looked for where Amazon's own tools do."""
-    provide_keys(KEYS)
+    provide_keys([KEYS])
 
 
 class Bucket(Store):

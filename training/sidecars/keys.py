@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, Literal
 
 from training.errors import InputError
@@ -17,15 +18,16 @@ class KeyringFault(InputError):
     """The keyring cannot be used; the environment can."""
 
 
-def provide_keys(variables: Sequence[str]) -> str:
-    """Put what the keyring holds into this process's environment, where that has none of ``variables`` yet. Returns why the keyring
-    could not be asked, "" where all is well or there is none."""
-    missing = [name for name in variables if name not in os.environ]
-    if not missing or len(missing) < len(variables):
+def provide_keys(ways: Sequence[Sequence[str]]) -> str:
+    """Put what the keyring holds into this process's environment. ``ways`` are sets of variables, each of which is a key by itself (a
+    token; a user and a password): one that is whole in the environment is the key, one of which it has a part is completed, and where
+    it has nothing all are looked for. Returns why the keyring could not be asked, "" where all is well or there is none."""
+    begun = [way for way in ways if any(name in os.environ for name in way)]
+    if any(all(name in os.environ for name in way) for way in begun):
         return ""
     try:
-        for name in missing:
-            if found := _read(name):
+        for name in chain.from_iterable(begun or ways):
+            if name not in os.environ and (found := _read(name)):
                 os.environ[name] = found
     except KeyringFault as error:
         return str(error)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from training.errors import TrainingError
 from training.sidecars.faults import explain_client
 from training.sidecars.keys import hide_keys, provide_keys
-from training.tracking.settings import TITLES, VARIABLES, Name, TrackerSettings
+from training.tracking.settings import KEYS, TITLES, VARIABLES, Name, TrackerSettings
 from training.tracking.to_mlflow import try_mlflow
 from training.tracking.to_tensorboard import try_tensorboard
 from training.tracking.to_wandb import try_wandb
@@ -21,7 +21,7 @@ def try_connection(tracker: Name, settings: TrackerSettings) -> str:
     Raises TrainingError with one sentence where it is not. Takes up to half a minute, loads the tracker's client and puts keys of the
     keyring into this process's environment: a window runs ``python -m training track --test TRACKER`` instead.
     """
-    note = provide_keys(VARIABLES[tracker])
+    note = provide_keys(KEYS[tracker])
     try:
         with explain_client(TITLES[tracker]):
             told = _TRIES[tracker](getattr(settings, tracker))

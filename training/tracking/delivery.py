@@ -15,7 +15,7 @@ from training.sidecars.keys import hide_keys, provide_keys
 from training.tracking import facts
 from training.tracking.cursor import Cursor, read_cursor
 from training.tracking.ledger import Ledger
-from training.tracking.settings import TITLES, VARIABLES, Name, TrackerSettings, place_of
+from training.tracking.settings import KEYS, TITLES, VARIABLES, Name, TrackerSettings, place_of
 from training.tracking.target import Target
 from training.tracking.to_mlflow import MLflowTarget
 from training.tracking.to_tensorboard import TensorBoardTarget
@@ -136,7 +136,7 @@ class Delivery:
 
     def _open(self) -> Target:
         cursor = self._cursor
-        note = provide_keys(VARIABLES[self.tracker])
+        note = provide_keys(KEYS[self.tracker])
         if note and note not in cursor.notes:
             cursor.notes = [*cursor.notes, note]
             self._keep()  # it may be why what follows fails

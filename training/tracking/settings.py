@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -17,12 +18,13 @@ from training.toml_text import Toml, read_config_text
 
 Name = Literal["tensorboard", "mlflow", "wandb"]
 NAMES: tuple[Name, ...] = ("tensorboard", "mlflow", "wandb")
-VARIABLES: Mapping[Name, Sequence[str]] = {
+KEYS: Mapping[Name, Sequence[Sequence[str]]] = {
     "tensorboard": (),
-    "mlflow": ("MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"),
-    "wandb": ("WANDB_API_KEY",),
+    "mlflow": (("MLFLOW_TRACKING_TOKEN",), ("MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD")),
+    "wandb": (("WANDB_API_KEY",),),
 }
-"""Where each has its keys; MLflow's server wants the token, or the other two, or nothing."""
+"""The variables that each has its key in; MLflow's server wants the token, or the other two, or nothing."""
+VARIABLES: Mapping[Name, Sequence[str]] = {name: tuple(chain.from_iterable(ways)) for name, ways in KEYS.items()}
 TITLES: dict[Name, str] = {"tensorboard": "TensorBoard", "mlflow": "MLflow", "wandb": "Weights & Biases"}
 
 

@@ -16,13 +16,13 @@ from training.runs.records.series import Rows
 from training.sidecars.faults import Away, Refused, explain_missing
 from training.tracking.cursor import Cursor
 from training.tracking.ledger import Measured
-from training.tracking.settings import VARIABLES, MLflow
+from training.tracking.settings import KEYS, MLflow
 from training.tracking.target import STEP_METRICS
 
 T = TypeVar("T")
 _MOST_METRICS, _MOST_PARAMS = 1000, 100  # in one request
 _MOST_LETTERS = 5000
-_USER = VARIABLES["mlflow"][1:]
+_USER = KEYS["mlflow"][1]
 _RUN_TAG = "trainwright.run"
 _STATES = {"completed": "FINISHED", "failed": "FAILED"}
 

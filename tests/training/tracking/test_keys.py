@@ -20,7 +20,7 @@ from tests.training.file_keyring import use_file_keyring
 from training.cli import main
 from training.runs.folder import RunFolder
 from training.sidecars.keys import SERVICE, KeyringFault, find_source, provide_keys, store_key
-from training.tracking.settings import settings_file
+from training.tracking.settings import KEYS, VARIABLES, settings_file
 
 pytest.importorskip("keyring")
 
@@ -78,20 +78,35 @@ def test_a_key_in_the_keyring_is_found_replaced_and_deleted(vault: Path, monkeyp
     store_key("WANDB_API_KEY", KEY)
     assert json.loads(vault.read_text()) == {f"{SERVICE}/WANDB_API_KEY": KEY}
     assert find_source("WANDB_API_KEY") == "keyring"
-    assert provide_keys(["WANDB_API_KEY"]) == ""
+    assert provide_keys([["WANDB_API_KEY"]]) == ""
     assert os.environ["WANDB_API_KEY"] == KEY
     monkeypatch.setenv("WANDB_API_KEY", "from outside")
     assert find_source("WANDB_API_KEY") == "environment"
-    assert provide_keys(["WANDB_API_KEY"]) == ""
+    assert provide_keys([["WANDB_API_KEY"]]) == ""
     assert os.environ["WANDB_API_KEY"] == "from outside"
     store_key("WANDB_API_KEY", "")
     store_key("WANDB_API_KEY", "")
     assert json.loads(vault.read_text()) == {}
 
 
+def test_a_user_in_the_environment_gets_the_password_of_the_keyring_and_a_whole_key_nothing(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, user, password = VARIABLES["mlflow"]
+    store_key(password, "a password")
+    store_key(token, "a token")
+    monkeypatch.setenv(user, "ada")
+    assert provide_keys(KEYS["mlflow"]) == ""
+    assert (os.environ[password], token in os.environ) == ("a password", False)
+    monkeypatch.delenv(password)
+    monkeypatch.setenv(token, "another")
+    assert provide_keys(KEYS["mlflow"]) == ""
+    assert password not in os.environ
+
+
 def test_a_locked_keyring_is_one_sentence(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FILE_KEYRING", str(vault.with_name("locked")))
-    told = provide_keys(["WANDB_API_KEY"])
+    told = provide_keys([["WANDB_API_KEY"]])
     assert told == (
         "The system's keyring cannot be used (the person said no); set WANDB_API_KEY in the environment instead."
     )
@@ -103,7 +118,7 @@ def test_a_system_without_a_keyring_has_no_key_and_says_so_when_it_is_to_keep_on
     vault: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    assert provide_keys(["WANDB_API_KEY"]) == ""
+    assert provide_keys([["WANDB_API_KEY"]]) == ""
     assert find_source("WANDB_API_KEY") == ""
     with pytest.raises(KeyringFault, match="no keyring; set WANDB_API_KEY in the environment"):
         store_key("WANDB_API_KEY", KEY)
