@@ -25,6 +25,7 @@ TORCH_FREE = (
     "schedules",
     "runs",
     "sidecars",
+    "statistics",
     "tracking",
     "presets",
     "console",

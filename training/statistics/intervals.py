@@ -1,0 +1,189 @@
+"""The 95 % interval of a number: Wilson's for a rate of samples, the bootstrap's for everything else.
+
+The bootstrap draws whole units with replacement: samples (images, sequences, queries, rows), or groups of samples where
+some belong together. A ``Metric`` says what the samples score if each counts so many times, so that thousands of resamples
+are a few products of matrices. Limits are BCa (Efron, "Better bootstrap confidence intervals", JASA 1987): percentiles
+moved for the bias and the skewness of the metric, the latter by a jackknife over at most 500 blocks of units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Weights = NDArray[np.float32]
+"""How often each sample counts, (b, samples): float32, which holds these small whole numbers exactly."""
+
+RESAMPLES = 2000
+LEVEL = 0.95
+CHUNK_BYTES = 1 << 25
+"""Weights that are in memory at a time: with what a metric makes of them, some 100 MB."""
+BLOCKS = 500
+"""Parts that the jackknife leaves out in turn."""
+NORMAL = NormalDist()
+
+
+class Interval(NamedTuple):
+    """A number and the limits between which the truth lies with 95 % confidence; all NaN where there is no such number.
+
+    The number lies between its limits, with one exception: see ``training.statistics.metrics.calibration_error``."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What ``samples`` samples score, as a function of how often each of them counts.
+
+    ``gather`` makes sums (b, k) of weights (b, samples), and ``score`` one number (b,) or several (b, m) of such sums, NaN
+    where there is none. ``limit``, where given, makes (low, high) of the sums (k,) of the samples, those (b, k) of all
+    resamples and the level: for a number whose bias BCa cannot mend."""
+
+    samples: int
+    gather: Callable[[Weights], Floats]
+    score: Callable[[Floats], Floats]
+    limit: Callable[[Floats, Floats, float], tuple[float, float]] | None = None
+
+    def sums(self) -> Floats:
+        """(1, k) of the samples as they are."""
+        return self.gather(np.ones((1, self.samples), np.float32))
+
+    def values(self) -> Floats:
+        """(m,) of the samples as they are."""
+        return as_columns(self.score(self.sums()))[0]
+
+    @property
+    def value(self) -> float:
+        """Of the samples as they are; the first of several numbers."""
+        return float(self.values()[0])
+
+
+def wilson(successes: int, count: int, level: float = LEVEL) -> Interval:
+    """The rate of ``successes`` among ``count`` samples (E. B. Wilson, JASA 1927); NaN without samples."""
+    if not count:
+        return Interval(math.nan, math.nan, math.nan)
+    z = NORMAL.inv_cdf(0.5 + level / 2.0)
+    rate, weight = successes / count, z * z / count
+    center = (rate + weight / 2.0) / (1.0 + weight)
+    half = z / (1.0 + weight) * math.sqrt(rate * (1.0 - rate) / count + weight / (4.0 * count))
+    low = 0.0 if successes == 0 else center - half
+    return Interval(rate, low, 1.0 if successes == count else center + half)
+
+
+def bootstrap(
+    metric: Metric, groups: NDArray[np.integer] | None = None, seed: int = 0, resamples: int = RESAMPLES
+) -> Interval:
+    """The interval of a metric that is one number. ``groups``, integers (samples,), tells which samples belong together."""
+    return bootstrap_together({"": metric}, groups, seed, resamples)[""][0]
+
+
+def bootstrap_together(
+    metrics: Mapping[str, Metric],
+    groups: NDArray[np.integer] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> dict[str, list[Interval]]:
+    """For each metric the intervals of its numbers (one, or one for each class), all from the same resamples, which are drawn
+    once. Every metric is of the same samples. The same seed gives the same limits."""
+    first = next(iter(metrics.values()))
+    draws: dict[str, list[Floats]] = {name: [] for name in metrics}
+    for weights in draw_weights(first.samples, groups, seed, resamples):
+        for name, metric in metrics.items():
+            draws[name].append(metric.gather(weights))
+    without: dict[str, list[Floats]] = {name: [] for name in metrics}
+    for weights in leave_out(first.samples, groups, seed):
+        for name, metric in metrics.items():
+            without[name].append(as_columns(metric.score(metric.gather(weights))))
+    return {
+        name: limit(metric, np.concatenate(draws[name]), np.concatenate(without[name]), level)
+        for name, metric in metrics.items()
+    }
+
+
+def limit(metric: Metric, draws: Floats, without: Floats, level: float) -> list[Interval]:
+    """The intervals of a metric from the sums (b, k) of its resamples and its values (j, m) without each block."""
+    values = metric.values()
+    if metric.limit is not None:
+        return [Interval(float(values[0]), *metric.limit(metric.sums()[0], draws, level))]
+    columns = zip(values, as_columns(metric.score(draws)).T, without.T, strict=True)
+    return [Interval(float(value), *adjust(float(value), drawn, left, level)) for value, drawn, left in columns]
+
+
+def adjust(value: float, draws: Floats, without: Floats, level: float) -> tuple[float, float]:
+    """BCa limits of one number, from its values (b,) in the resamples and (j,) without each block."""
+    draws, without = np.sort(draws[np.isfinite(draws)]), without[np.isfinite(without)]
+    if not math.isfinite(value) or not len(draws):
+        return math.nan, math.nan
+    tolerance = 1e-12 * max(1.0, abs(value))
+    below, to = np.searchsorted(draws, [value - tolerance, value + tolerance])
+    share = (below + to) / (2.0 * len(draws))
+    bias = NORMAL.inv_cdf(min(max(share, 0.5 / len(draws)), 1.0 - 0.5 / len(draws)))
+    distances = without.mean() - without if len(without) else np.zeros(1)
+    spread = float(np.square(distances).sum())
+    skew = float((distances**3).sum()) / (6.0 * spread**1.5) if spread > tolerance**2 else 0.0
+    limits = []
+    for tail in (0.5 - level / 2.0, 0.5 + level / 2.0):
+        moved = bias + NORMAL.inv_cdf(tail)
+        limits.append(NORMAL.cdf(bias + moved / max(1.0 - skew * moved, 0.1)))
+    low, high = np.quantile(draws, limits)
+    return min(float(low), value), max(float(high), value)
+
+
+# ---------------------------------------------------------------------------------------------------- resamples
+
+
+def draw_weights(samples: int, groups: NDArray[np.integer] | None, seed: int, resamples: int) -> Iterator[Weights]:
+    """Chunks float32 (b, samples), ``resamples`` rows in all: how often each sample is in a resample of as many units as there
+    are. The array is used again for the next chunk."""
+    random = np.random.Generator(np.random.PCG64(seed))
+    units, place = number_units(samples, groups)
+    for rows in chunk_rows(samples, resamples):
+        for row in rows:
+            drawn = np.bincount(random.integers(0, units, units), minlength=units)
+            row[:] = drawn if place is None else drawn[place]
+        yield rows
+
+
+def leave_out(samples: int, groups: NDArray[np.integer] | None, seed: int) -> Iterator[Weights]:
+    """Chunks as those of ``draw_weights`` of ones, with the samples of a block of units at 0: one unit a block where there are at
+    most ``BLOCKS``, else as many blocks of units at random."""
+    units, place = number_units(samples, groups)
+    blocks = (
+        np.random.Generator(np.random.PCG64(seed)).permutation(units) % BLOCKS if units > BLOCKS else np.arange(units)
+    )
+    block = blocks if place is None else blocks[place]
+    number = 0
+    for rows in chunk_rows(samples, min(units, BLOCKS)):
+        for row in rows:
+            np.not_equal(block, number, out=row, casting="unsafe")
+            number += 1
+        yield rows
+
+
+def number_units(samples: int, groups: NDArray[np.integer] | None) -> tuple[int, NDArray[np.intp] | None]:
+    """How many units there are, and the number of each sample's; None where each sample is one."""
+    if groups is None:
+        return samples, None
+    found, place = np.unique(groups, return_inverse=True)
+    return len(found), place
+
+
+def chunk_rows(samples: int, rows: int) -> Iterator[Weights]:
+    """Parts, to be filled, of one array of at most ``CHUNK_BYTES``: ``rows`` rows (samples,) in all."""
+    room = np.empty((min(rows, max(1, CHUNK_BYTES // (4 * max(samples, 1)))), samples), np.float32)
+    for start in range(0, rows, len(room)):
+        yield room[: rows - start]
+
+
+def as_columns(values: Floats) -> Floats:
+    """(b, 1) of (b,); (b, m) as it is."""
+    return values[:, None] if values.ndim == 1 else values
