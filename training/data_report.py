@@ -51,6 +51,8 @@ class DataSummary(_Record):
     skipped_total: int
     notes: tuple[str, ...]
     """Sentences about how the data is used."""
+    excluded: tuple[int, ...] = ()
+    """The numbers of the samples that an exclude list left out."""
     fingerprint: str
 
 
@@ -90,7 +92,8 @@ class DataReport(DataSummary):
     teacher: TeacherRecord | None = None
 
     def shorten(self) -> Self:
-        """As events tell it: of very many classes and left-out files only the first, beside how many there are."""
+        """As events tell it: of very many classes and left-out files only the first, beside how many there are, and no numbers of
+        samples."""
         counts = {part: counts[:_TOLD_CLASSES] for part, counts in self.counts.items()}
         classes, skipped = self.classes[:_TOLD_CLASSES], self.skipped[:_TOLD_FILES]
-        return self.model_copy(update={"classes": classes, "counts": counts, "skipped": skipped})
+        return self.model_copy(update={"classes": classes, "counts": counts, "skipped": skipped, "excluded": ()})

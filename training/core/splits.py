@@ -76,6 +76,11 @@ def drop_copies(keys: Sequence[bytes], parts: dict[str, Tensor]) -> dict[str, Te
     return {part: numbers[torch.tensor(kept[part], dtype=torch.bool)] for part, numbers in parts.items()}
 
 
+def drop_samples(parts: dict[str, Tensor], numbers: Sequence[int]) -> dict[str, Tensor]:
+    """The parts, int64 sample numbers, without the samples ``numbers``."""
+    return {part: each[~torch.isin(each, torch.tensor(numbers, dtype=torch.int64))] for part, each in parts.items()}
+
+
 def pick_evenly(numbers: Tensor, most: int) -> Tensor:
     """Of the ``numbers`` (n,) at most so many, evenly spaced over them."""
     count = min(len(numbers), most)

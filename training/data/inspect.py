@@ -16,6 +16,7 @@ from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import TableSection
 from training.data.class_choice import ClassesRefused, list_choices
+from training.data.exclude import leave_out
 from training.data.placement import refuse_too_much_made
 from training.data.prepare import sample_bytes, summarize
 from training.data.sample_page import OpenedData, open_data, read_page
@@ -97,7 +98,7 @@ def input_facts(config: RunConfig) -> DataFacts:
     """What a model is built for, without the statistics that only reading tells. Raises InputError as ``prepare`` does."""
     refuse_too_much_made(config)
     source = open_source(config.dataset, Opening(check=False))
-    train = split_source(source, config.dataset)["train"]
+    train = leave_out(source, split_source(source, config.dataset), config.dataset)["train"]
     return target_facts(source.fit(train), train, None)
 
 

@@ -17,6 +17,7 @@ from training.data.batching.processes import core_count
 from training.data.batching.resident import Notice, Resident
 from training.data.batching.streamed import BatchFeed, Streamed
 from training.data.duplicates import without_duplicates
+from training.data.exclude import leave_out
 from training.data.images.cache_room import cache_wish
 from training.data.moments import describe_periods
 from training.data.normalize import leave, measure
@@ -36,12 +37,16 @@ _PROBED = 32
 
 
 def prepare(
-    config: RunConfig, device: torch.device, report_progress: ReportProgress = silent, code: Path | None = None
+    config: RunConfig,
+    device: torch.device,
+    report_progress: ReportProgress = silent,
+    code: Path | None = None,
+    excluded: Path | None = None,
 ) -> Data:
     """Open, check, split and place the data. Raises InputError, in one sentence, when it cannot be trained on.
 
     ``report_progress(text, fraction)`` is told what is going on, ``fraction`` None while it cannot be known. ``code`` is the run's copy
-    of a Dataset that a person wrote.
+    of a Dataset that a person wrote, ``excluded`` that of its exclude list.
     """
     refuse_too_much_made(config)
     loader = config.loader
@@ -64,6 +69,7 @@ def prepare(
     source = open_source(config.dataset, opening)
     require_task(config, source.target)
     splits = split_source(source, config.dataset)
+    splits = leave_out(source, splits, config.dataset, excluded, report_progress)
     source = source.fit(splits["train"])
     size = sample_bytes(source) * len(source.targets)
     placement = place(size, {"image": "images", "tokens": "tokens"}.get(source.layout, "numbers"), loader, room)
@@ -166,6 +172,7 @@ def summarize(
         skipped=source.skipped[:_SHOWN],
         skipped_total=len(source.skipped),
         notes=(*source.notes, *periods, *notes),
+        excluded=source.excluded,
         fingerprint=source.fingerprint,
     )
 

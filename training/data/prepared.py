@@ -17,9 +17,11 @@ from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.data.torchvision_sets import KnownSetSection
 from training.data.batching.batches import Data
+from training.data.exclude import find_list
 from training.data.prepare import prepare, require_task
 from training.data.source import ReportProgress
 from training.data.torchvision_sets import own_folder
+from training.exclude_list import digest_entries, read_exclude_list
 from training.system.host_memory import HostMemory, host_memory
 from training.system.process import give_back_memory
 
@@ -56,20 +58,27 @@ class PreparedData:
         return self._kept.size if self._kept else 0
 
     def prepare(
-        self, config: RunConfig, device: torch.device, report_progress: ReportProgress, code: Path | None = None
+        self,
+        config: RunConfig,
+        device: torch.device,
+        report_progress: ReportProgress,
+        code: Path | None = None,
+        excluded: Path | None = None,
     ) -> Data:
         """The data of ``config``: that of the last run where nothing about it changed, else as ``prepare`` makes it."""
         dataset = config.dataset
         if isinstance(dataset, OwnDataSection):  # what its code reads besides nobody knows
             self.drop()
-            return prepare(config, device, report_progress, code)
-        paths = [getattr(dataset, name) for name in path_settings(type(dataset))]
+            return prepare(config, device, report_progress, code, excluded)
+        paths = [getattr(dataset, name) for name in path_settings(type(dataset)) if name != "exclude"]
         if isinstance(dataset, ImageTableDataset) and dataset.images is None:
             paths.append(str(Path(dataset.path).parent))  # where the images are, too
         if isinstance(dataset, KnownSetSection) and dataset.path is None:
             paths.append(str(own_folder()))
         where = [str(Path(path).absolute()) for path in paths if path is not None]
-        key = (dataset.model_dump_json(), *where, config.loader.model_dump_json(), str(device))
+        listed = find_list(dataset, excluded)  # of which a run has a copy of its own
+        known = "" if listed is None else digest_entries(read_exclude_list(listed))
+        key = (dataset.model_dump_json(), *where, known, config.loader.model_dump_json(), str(device))
         states = [state_of_files(path, self._clock() - _FRESH) for path in where]
         state = None if None in states else tuple(states)
         self._used = self._clock()
@@ -78,7 +87,7 @@ class PreparedData:
             report_progress("taking the data of the last run", None)
             return self._kept.data.reopen(config)
         self.drop()
-        data = prepare(config, device, report_progress)
+        data = prepare(config, device, report_progress, excluded=excluded)
         if state is not None:  # looked at before the files were: what changes meanwhile is noticed next time
             self._kept = _Kept(key, state, _for_later(data, config), data.report.batches.bytes)
         return data

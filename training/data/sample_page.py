@@ -13,6 +13,7 @@ from torch import Tensor
 from training.config import RunConfig
 from training.core import counter_rng
 from training.data.augment import Augmenter
+from training.data.exclude import leave_out
 from training.data.images.cache_room import cache_wish
 from training.data.placement import refuse_too_much_made
 from training.data.source import Opening, Source
@@ -41,7 +42,7 @@ def open_data(config: RunConfig) -> OpenedData:
     """Raises InputError as ``prepare`` does."""
     refuse_too_much_made(config)
     source = open_source(config.dataset, Opening(check=False, seed=config.seed, cache=cache_wish(config.loader)))
-    splits = split_source(source, config.dataset)
+    splits = leave_out(source, split_source(source, config.dataset), config.dataset)
     return OpenedData(config, source.fit(splits["train"]), splits)
 
 

@@ -70,6 +70,8 @@ class Source:
     """SHA-256 of the content: the same data has the same, changed data another. "" if the files were not checked."""
     class_choices: ClassCounts = ()
     """All classes that the data has, with the number of samples of each, where ``dataset.classes`` left some out of ``classes``."""
+    excluded: tuple[int, ...] = ()
+    """The numbers of the samples that an exclude list leaves out of all parts."""
     supply: str = ""
     """How the samples were come by, a clause for the person; "" when there is nothing to say."""
 
@@ -115,6 +117,11 @@ class Source:
     def in_file(self, indices: Tensor) -> Tensor | None:
         """The samples by all that their file says of them, for comparing: what ``fit`` made unknown to the model is told
         apart. None where ``read`` tells as much."""
+        return None
+
+    def tell_whole(self, indices: Tensor) -> list[bytes] | None:
+        """All that the data says of each of the samples, its target, too, whatever of that is looked at. None where ``read`` and
+        ``targets`` tell as much."""
         return None
 
     def name(self, index: int) -> str:

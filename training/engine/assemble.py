@@ -63,14 +63,15 @@ def assemble(
     """Open the data, build the model and all that trains it. Raises InputError or ConfigError; changes no file.
 
     ``auto`` takes the place of what would be chosen now: a resumed run keeps what it began with. ``kept`` may still hold the data
-    from the last time. ``code`` is the run that keeps copies of a person's own code, which are read in place of the files. ``loads`` says that weights will be loaded: none are looked for in the samples.
+    from the last time. ``code`` is the run that keeps copies of a person's own code and exclude list, which are read in place of the files. ``loads`` says that weights will be loaded: none are looked for in the samples.
     """
     device = choose_device(config.precision.device)
     apply_backends(config.precision, config.deterministic)
     numerics = Numerics(config.precision, device)
     with ExitStack() as on_error:
         own_data = code.dataset_code_file if code and isinstance(config.dataset, OwnDataSection) else None
-        data = (kept.prepare if kept else prepare)(config, device, report_progress, own_data)
+        excluded = code.exclude_file if code else None
+        data = (kept.prepare if kept else prepare)(config, device, report_progress, own_data, excluded)
         on_error.callback(data.close)
         give_back_memory()  # files that were unpacked, before the steps take the holes they left
         report_progress("building the model", None)

@@ -13,6 +13,7 @@ places.json        where the data lies and what computes on machines the run was
 network.py         the code of a network that a person wrote, as it ran
 dataset.py         the same of a Dataset
 loss.py            and of a loss
+exclude.txt        the exclude list, as it was when the run began
 profile.json       where the time of its steps went, once somebody asked
 evaluation.json    which class was taken for which at the best validation and the test
 boundary.bin       what a network answers over the plane of its two inputs, validation by validation
@@ -96,6 +97,7 @@ class RunFolder:
     code_file = _Entry("network.py")
     dataset_code_file = _Entry("dataset.py")
     loss_code_file = _Entry("loss.py")
+    exclude_file = _Entry("exclude.txt")
     profile_file = _Entry("profile.json")
     log_file = _Entry("log.txt")
     exports = _Entry("exports")

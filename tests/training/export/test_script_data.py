@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.training.catalog.task_samples import small as catalog_small
 from tests.training.catalog.test_every_dataset import small
@@ -25,6 +26,10 @@ from tests.training.export.test_script import assert_same_run, check_source, exp
 from tests.training.export.test_script_tasks import WORDS, assert_same_score
 from tests.training.tiny import tiny_images
 from training.config import RunConfig, apply_overrides, parse_config
+from training.data.exclude import sample_digests
+from training.data.source import Opening
+from training.data.sources import open_source
+from training.exclude_list import add_to_list
 from training.runs.folder import RunFolder
 
 
@@ -114,7 +119,7 @@ def test_rows_are_split_by_time_as_the_run_splits_them(form: str, train: Train, 
     assert "SPLIT_SEED" not in text
 
 
-def test_copies_are_left_out(idx_folder: Path, train: Train, tmp_path: Path) -> None:
+def test_copies_and_excluded_samples_are_left_out(idx_folder: Path, train: Train, tmp_path: Path) -> None:
     """Of images in files by the files, of others by their pixels."""
     folder = tmp_path / "pictures"
     for number in range(24):
@@ -136,9 +141,23 @@ def test_copies_are_left_out(idx_folder: Path, train: Train, tmp_path: Path) -> 
         ("idx", tiny_images(idx_folder, "precision.device=cpu", "loop.epochs=1")),
     ):
         (tmp_path / name).mkdir(exist_ok=True)
-        config = changed(config, "dataset.duplicates=drop_from_validation")
-        text = assert_repeated(train(config), tmp_path / name)
-        assert ("drop_copies" in text) == (name in ("folder", "idx"))  # the others' file has the parts as they are
+        source = open_source(config.dataset, Opening())
+        listed = sample_digests(source, torch.tensor([2, 5]))
+        add_to_list(tmp_path / name / "exclude.txt", dict.fromkeys(listed, ""))
+        exclude = f"dataset.exclude={tmp_path / name / 'exclude.txt'}"
+        text = assert_repeated(
+            train(changed(config, "dataset.duplicates=drop_from_validation", exclude)), tmp_path / name
+        )
+        by_itself = name in ("folder", "idx")  # the others' file has the parts as they are
+        assert ("drop_copies" in text) == ("EXCLUDED = [2, 5" in text) == by_itself
+
+
+def test_excluded_rows_are_left_out(train: Train, tmp_path: Path) -> None:
+    config = small("table", tmp_path)
+    listed = sample_digests(open_source(config.dataset, Opening()), torch.tensor([1, 7]))
+    add_to_list(tmp_path / "exclude.txt", dict.fromkeys(listed, ""))
+    text = assert_repeated(train(changed(config, f"dataset.exclude={tmp_path / 'exclude.txt'}")), tmp_path)
+    assert "EXCLUDED = [1, 7]" in text
 
 
 SEGMENTED: dict[str, tuple[str, str | None, tuple[str, ...]]] = {

@@ -11,6 +11,7 @@ from typing import Any
 
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
+from training.config.sections.data.dataset_section import PartsSection
 from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.objective import OwnLoss
 from training.config.sections.user_file import UserFile
@@ -46,6 +47,7 @@ from training.engine.step_logger import StepLogger
 from training.engine.validation import Validation
 from training.errors import InputError, TrainingError, pluralize
 from training.events import Completed, DataPrepared, Event, PhaseChanged, Stopped, inform, warn
+from training.exclude_list import keep_exclude_list
 from training.own_code.run_file import keep_code
 from training.runs.folder import RunFolder, delete_run
 from training.runs.records.environment import read_environment
@@ -166,8 +168,8 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
 
 
 def _keep_code(folder: RunFolder, config: RunConfig, restore: Restore | None) -> RunFolder:
-    """``folder`` with the run's own copies of the files that its network and its data are written in, which are made where there are
-    none yet."""
+    """``folder`` with the run's own copies of the files that its network and its data are written in, and of its exclude list, which
+    are made where there are none yet."""
     before = (
         restore.parent if isinstance(restore, Branch) else restore.ended if isinstance(restore, FromStart) else None
     )
@@ -177,6 +179,8 @@ def _keep_code(folder: RunFolder, config: RunConfig, restore: Restore | None) ->
         keep_code(config.dataset, "dataset", folder.dataset_code_file, *([before.dataset_code_file] if before else []))
     if isinstance(config.objective, OwnLoss):
         keep_code(config.objective, "objective", folder.loss_code_file, *([before.loss_code_file] if before else []))
+    if isinstance(config.dataset, PartsSection):
+        keep_exclude_list(config.dataset.exclude, folder.exclude_file, *([before.exclude_file] if before else []))
     return folder
 
 

@@ -228,6 +228,7 @@ def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
     except ConfigError as error:
         of_code = OWN + (OWN_DATASET if isinstance(config.dataset, OwnDataSection) else ())
         of_code += OWN_LOSS if isinstance(config.objective, OwnLoss) else ()
+        of_code += ("dataset.exclude",) if folder.exclude_file.is_file() else ()
         problems = [problem for problem in error.problems if not problem.path.startswith(of_code)]
         if not problems:
             return

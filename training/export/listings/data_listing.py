@@ -17,7 +17,7 @@ from training.config.sections.pretrained import StartingWeights
 from training.data.images.folder import list_folder
 from training.data.source import silent
 from training.data.sources.idx import IDX_FORMS, MNIST_FILES, find_idx
-from training.errors import format_bytes
+from training.errors import InputError, format_bytes
 from training.export.bundle import SAMPLES, ExportBundle
 from training.export.listings.augmentation_listing import list_augmentation_settings
 from training.export.listings.prepared_tensors import PreparedTensors, draws_anew, explain_need
@@ -133,6 +133,7 @@ class Data:
     draw: str = ""
     kinds: str = ""
     seeded: bool = True
+    excluded: bool = False
     copies: bool = False
     tested: bool = False
     drawn: bool = False
@@ -175,6 +176,8 @@ def describe_data(bundle: ExportBundle, file: str) -> Data:
         settings.append(setting(dataset, "group_column"))
     if held and time_column is not None:
         settings.append(setting(dataset, "time_column"))
+    excluded = _read_excluded(bundle)
+    settings += [Setting("The numbers of the samples that are left out.", "EXCLUDED", excluded)] * bool(excluded)
     draw, kinds = _DRAWS["time" if time_column is not None else "group" if group_column is not None else "class"]
     of_class = "classes[train]" if bundle.facts.target == "class" else "torch.zeros_like(train)"
     return Data(
@@ -185,9 +188,22 @@ def describe_data(bundle: ExportBundle, file: str) -> Data:
         draw=draw,
         kinds=kinds or of_class,
         seeded=time_column is None,
+        excluded=bool(excluded),
         copies=isinstance(dataset, PartsSection) and dataset.duplicates != "keep",
         tested="test" in parts or any(part == "test" for part, _, _ in held),
     )
+
+
+def _read_excluded(bundle: ExportBundle) -> list[int]:
+    """The numbers of the samples that the run's exclude list left out, as the run reported them. Raises InputError where it did not."""
+    if getattr(bundle.config.dataset, "exclude", None) is None:
+        return []
+    found = read_json(bundle.run.data_file).get("excluded")
+    if not isinstance(found, list):
+        raise InputError(
+            f"{bundle.run.data_file}: does not say which samples the exclude list left out; resume the run, which writes it again."
+        )
+    return [number for number in found if isinstance(number, int)]
 
 
 def data_name(file: str) -> str:

@@ -22,6 +22,7 @@ from training.config import RunConfig
 from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.data.torchvision_sets import KnownSetSection
 from training.data.duplicates import without_duplicates
+from training.data.exclude import leave_out
 from training.data.images.cache_room import cache_wish
 from training.data.placement import measure_room
 from training.data.prepare import sample_bytes
@@ -89,7 +90,8 @@ def prepare_data(trained: Trained) -> PreparedTensors | None:
     if config.dataset.kind in READ_BY_SCRIPTS:
         return None
     room = measure_room(config.loader, torch.device("cpu"))
-    code = RunFolder(trained.checkpoint.parent.parent).dataset_code_file
+    run = RunFolder(trained.checkpoint.parent.parent)
+    code = run.dataset_code_file
     opening = Opening(
         seed=config.seed,
         code=code if code.is_file() else None,
@@ -97,7 +99,7 @@ def prepare_data(trained: Trained) -> PreparedTensors | None:
         workers=config.loader.workers,
         cache=cache_wish(config.loader),
     )
-    source, splits = open_again(config, opening)
+    source, splits = open_again(config, opening, run.exclude_file)
     if isinstance(source, OwnSource) and draws_anew(config) and source.drawing.collate is not None:
         raise InputError(
             "dataset.path: a script does not repeat the batches of the file's collate_fn; export safetensors, torch-export or onnx instead."
@@ -112,14 +114,15 @@ def draws_anew(config: RunConfig) -> bool:
     return isinstance(config.dataset, OwnDataSection) and config.dataset.random_samples
 
 
-def open_again(config: RunConfig, opening: Opening) -> tuple[Source, dict[str, Tensor]]:
-    """The run's samples and which of them are in which part. Raises InputError as ``explain_need`` does."""
+def open_again(config: RunConfig, opening: Opening, excluded: Path) -> tuple[Source, dict[str, Tensor]]:
+    """The run's samples and which of them are in which part; ``excluded`` is its copy of an exclude list. Raises InputError as
+    ``explain_need`` does."""
     dataset = config.dataset
     if isinstance(dataset, KnownSetSection):
         dataset = dataset.model_copy(update={"download": False})
     with explain_need():
         source = open_source(dataset, opening)
-        splits = split_source(source, dataset)
+        splits = leave_out(source, split_source(source, dataset), dataset, excluded)
         source = source.fit(splits["train"])
         if getattr(dataset, "duplicates", "keep") != "keep":
             splits, _ = without_duplicates(source, splits, source.read)

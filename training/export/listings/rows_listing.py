@@ -164,7 +164,7 @@ def has_same_rows(bundle: ExportBundle, script: ModuleType) -> bool:
     dataset = bundle.config.dataset
     if bundle.prepared is not None or bundle.facts.layout == "image":
         return True
-    source, splits = open_again(bundle.config, Opening())
+    source, splits = open_again(bundle.config, Opening(), bundle.run.exclude_file)
     try:
         samples, truth, parts = script.read_data(*([Path(str(dataset.path))] if hasattr(dataset, "path") else []))
     except Exception:

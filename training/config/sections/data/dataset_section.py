@@ -58,7 +58,7 @@ class DatasetSection(Section):
 
 
 class PartsSection(DatasetSection):
-    """Datasets that may come with their own validation or test part."""
+    """Datasets that may come with their own validation or test part, and with samples that are better left out."""
 
     validation: Literal["auto", "split", "test"] = advanced(
         "auto",
@@ -74,4 +74,13 @@ class PartsSection(DatasetSection):
         "Remove takes them out of the validation and test sets.",
         also="leakage duplicates",
         labels={"drop_from_validation": "Remove"},
+    )
+    exclude: str | None = advanced(
+        None,
+        "Exclude list",
+        "A text file of samples to leave out of all parts, a digest of the content a line; the others stay where they are, and "
+        "no file is touched. A run keeps a copy of the list.",
+        also="leave out suspicious labels blacklist",
+        path="file",
+        placeholder="none",
     )
