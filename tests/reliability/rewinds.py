@@ -6,7 +6,6 @@ kills at one in EVERY moments and prints a JSON object. A process of its own wit
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -17,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.reliability.kills.injection import Killer, wrap_system
 from training.runs.folder import RunFolder, claim, release
 from training.runs.records.manifest import digest
 from training.runs.rewind import finish_rewind, list_set_aside, look_beyond, restore, rewind
 
-INJECTED = Path(__file__).parent / "kills" / "injected" / "sitecustomize.py"
 OF_THE_MOMENT = re.compile(r"log\.txt|owner\.json|\.owner\.json\..*|set_aside\.json")
 Tree = dict[str, str]
 
@@ -57,13 +56,8 @@ def step(folder: RunFolder, what: str) -> Callable[[], object]:
 
 def do(folder: RunFolder, what: str, when: str, count: int) -> None:
     """In a process of its own: do it, and die ``when`` ("before", "half") at the ``count``-th operation that there is."""
-    spec = importlib.util.spec_from_file_location("injected", INJECTED)
-    assert spec is not None
-    assert spec.loader is not None
-    injected = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(injected)
 
-    class Counter(injected.Killer):  # type: ignore[name-defined]
+    class Counter(Killer):
         """Dies at whatever operation comes."""
 
         def _now(self, operation: str, _subject: str) -> bool:
@@ -74,7 +68,7 @@ def do(folder: RunFolder, what: str, when: str, count: int) -> None:
 
     act = step(folder, what)
     trigger = {"operation": "", "pattern": "", "when": when, "count": count, "rows": 0, "latest": 1 << 60, "delay": 0.0}
-    injected.wrap_system(Counter({**trigger, "share": 0.5}, os.devnull))
+    wrap_system(Counter({**trigger, "share": 0.5}, os.devnull))
     act()
 
 

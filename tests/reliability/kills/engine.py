@@ -1,29 +1,37 @@
-"""One attempt: a real ``python -m training`` process, killed at a moment or left to end."""
+"""One attempt: a process of its own that does what ``python -m training`` does, killed at a moment or left to end.
+
+It is forked from a server that has torch loaded, as the program's own workers are: that saves the two seconds of each start
+that no moment to kill at lies in.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import re
+import runpy
 import secrets
-import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 import psutil
 
+from tests.reliability.kills import injection
 from tests.reliability.kills.moments import FromOutside, Trigger
+from training.data.batching.processes import worker_context
 from training.runs.records.forms import StatusRecord
 from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
 
-ROOT = Path(__file__).parents[3]
-INJECTED = Path(__file__).parent / "injected"
 MARK = "TRAINWRIGHT_KILLS_MARK"
 LONGEST = 600.0  # seconds that an attempt may take
+_ASKING = threading.Lock()  # how a process ended can be read once, and its start asks it of all others
 
 
 @dataclass(frozen=True)
@@ -45,22 +53,27 @@ def attempt(
     mark = secrets.token_hex(8)
     note, output, errors = (workspace / f"{mark}.{name}" for name in ("note", "out", "err"))
     workspace.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "training", *arguments, "--workspace", str(workspace), "--json"]
-    with (
-        output.open("w") as out,
-        errors.open("w") as err,
-        subprocess.Popen(
-            command, stdout=out, stderr=err, cwd=ROOT, env=_environment(mark, note, moment, sabotage)
-        ) as process,
-    ):
-        try:
-            struck = _strike(process, moment, workspace) if isinstance(moment, FromOutside) else ""
-            code = process.wait(timeout=LONGEST)
-        finally:
+    words = [*arguments, "--workspace", str(workspace), "--json"]
+    trigger = moment.record() if isinstance(moment, Trigger) else None
+    process = worker_context().Process(  # type: ignore[attr-defined]
+        target=_train, args=(words, os.environ | {MARK: mark}, output, errors, trigger, note, sabotage)
+    )
+    with _ASKING:
+        process.start()
+    try:
+        struck = _strike(process, moment, workspace) if isinstance(moment, FromOutside) else ""
+        wait([process.sentinel], LONGEST)
+        code = _exit_code(process)
+    finally:
+        with _ASKING:
             process.kill()
+            process.join()
+            process.close()
     texts = [path.read_text(encoding="utf-8") if path.exists() else "" for path in (note, output, errors)]
     for path in (note, output, errors):
         path.unlink(missing_ok=True)
+    if code is None:
+        raise TimeoutError(f"{words} was not over after {LONGEST:.0f} s: {texts[2]}")
     where = (struck or _short(texts[0].strip())) if code == -9 else ""
     lines = texts[1].strip().splitlines()
     record = StatusRecord.model_validate_json(lines[-1]) if lines and code == 0 else StatusRecord(run="", status="")
@@ -73,23 +86,39 @@ def _short(moment: str) -> str:
     return re.sub(r"[.-][0-9a-f]{8}(?=\.tmp|$| ->)", "", named)
 
 
-def _environment(mark: str, note: Path, moment: Trigger | FromOutside | None, sabotage: str) -> dict[str, str]:
-    known = os.environ.get("PYTHONPATH")
-    paths = [str(INJECTED), str(ROOT), *([known] if known else [])]
-    more = {MARK: mark, "PYTHONPATH": os.pathsep.join(paths), "GOMP_SPINCOUNT": "1000"}
-    if isinstance(moment, Trigger):
-        more |= {"TRAINWRIGHT_KILL": json.dumps(moment.record()), "TRAINWRIGHT_KILL_NOTE": str(note)}
+def _train(
+    words: list[str],
+    environ: dict[str, str],
+    output: Path,
+    errors: Path,
+    trigger: dict[str, Any] | None,
+    note: Path,
+    sabotage: str,
+) -> None:
+    """What the process does."""
+    for descriptor, path in ((1, output), (2, errors)):
+        os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), descriptor)
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.argv = ["training", *words]
     if sabotage:
-        more["TRAINWRIGHT_SABOTAGE"] = sabotage
-    return os.environ | more
+        injection.SABOTAGE[sabotage]()
+    if trigger is not None:
+        injection.wrap_system(injection.Killer(trigger, str(note)))
+    runpy.run_module("training", run_name="__main__")
 
 
-def _strike(process: subprocess.Popen[bytes], moment: FromOutside, workspace: Path) -> str:
+def _exit_code(process: BaseProcess) -> int | None:
+    with _ASKING:
+        return process.exitcode
+
+
+def _strike(process: BaseProcess, moment: FromOutside, workspace: Path) -> str:
     """Kill ``process`` when its moment has come; says so, or nothing when it ended before."""
     began = time.monotonic()
     due = began + (moment.delay if moment.rows is None else LONGEST)
     while time.monotonic() < due:
-        if process.poll() is not None:
+        if _exit_code(process) is not None:
             return ""
         rows = _rows(workspace)
         if rows >= moment.latest:

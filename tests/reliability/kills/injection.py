@@ -1,20 +1,17 @@
-"""Loaded by Python itself at the start of each engine the harness starts: the engine kills itself at one chosen moment.
+"""What an engine that the harness starts is given along: it kills itself at one chosen moment.
 
-``TRAINWRIGHT_KILL`` says when (see ``tests.reliability.kills.moments.Trigger``): before, after, or half-way through the
-n-th file operation that fits. The operating system's calls are wrapped, never a function of the program, so the program
-under test is the one that people run. ``TRAINWRIGHT_SABOTAGE`` breaks something on purpose, to see that the harness notices.
+A trigger says when (see ``tests.reliability.kills.moments.Trigger``): before, after, or half-way through the n-th file
+operation that fits. The operating system's calls are wrapped, never a function of the program, so the program under test
+is the one that people run. Sabotage breaks something on purpose, to see that the harness notices.
 """
 
 from __future__ import annotations
 
 import builtins
 import io
-import json
 import os
 import re
-import shutil  # noqa: F401 - decides at its import which calls it uses, which must be the unwrapped ones' abilities
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 SERIES_HEADER, SERIES_ROW = 32, 32
-ENGINE = sys.orig_argv[1:3] == ["-m", "training"]  # worker processes and the fork server inherit the environment too
 
 
 class Killer:
@@ -176,9 +172,3 @@ def forget_random_state() -> None:
 
 
 SABOTAGE = {"random state": forget_random_state}
-
-if ENGINE:
-    if "TRAINWRIGHT_SABOTAGE" in os.environ:
-        SABOTAGE[os.environ["TRAINWRIGHT_SABOTAGE"]]()
-    if "TRAINWRIGHT_KILL" in os.environ:
-        wrap_system(Killer(json.loads(os.environ["TRAINWRIGHT_KILL"]), os.environ["TRAINWRIGHT_KILL_NOTE"]))
