@@ -85,6 +85,14 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--out", required=True, type=Path, metavar="PATH")
     option("--large-data", action="store_true", help="let the samples beside a script take more than 2 GB")
 
+    told = "measure a checkpoint on data, sample by sample: metrics with intervals, and what it answered to each sample"
+    option = add("evaluate", "cli.evaluate:evaluate", told, "checkpoint", "--trust", *_RECORDS)
+    where = (
+        "validation, test or train: a part of the run's data (validation); or a file or folder of the same kind as that"
+    )
+    option("--on", default="validation", metavar="PART|PATH", help=where)
+    option("--again", action="store_true", help="compute it once more, though it was computed before")
+
     told = "draw the decision boundary of a run over points in the plane, validation by validation"
     option = add("boundary", "cli.boundary:draw_boundary", told, *_RECORDS)
     option("run", metavar="RUN", help="a run's id, name or folder")

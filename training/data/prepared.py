@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import torch
 
@@ -28,6 +29,21 @@ from training.system.process import give_back_memory
 _FRESH = 3.0  # seconds: a file written this short before may be written again without its times showing it
 _IDLE = 600.0  # seconds until data that nobody asked for again is dropped
 _SPARE = 0.1  # share of all memory that stays free beside the data
+
+
+class Preparing(Protocol):
+    """Where a session has its data from."""
+
+    def prepare(
+        self,
+        config: RunConfig,
+        device: torch.device,
+        report_progress: ReportProgress,
+        code: Path | None = None,
+        excluded: Path | None = None,
+    ) -> Data:
+        """As ``training.data.prepare``."""
+        ...
 
 
 @dataclass(frozen=True)

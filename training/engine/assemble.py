@@ -15,7 +15,7 @@ from training.config.sections.objective import OwnLoss
 from training.config.sections.user_file import UserFile
 from training.data import Data, prepare
 from training.data.normalize import Normalization
-from training.data.prepared import PreparedData
+from training.data.prepared import Preparing
 from training.data_report import InputStats
 from training.engine.device import (
     ALL_AUTO,
@@ -56,7 +56,7 @@ def assemble(
     config: RunConfig,
     report_progress: ReportProgress,
     auto: AutoSettings = ALL_AUTO,
-    kept: PreparedData | None = None,
+    kept: Preparing | None = None,
     loads: bool = False,
     code: RunFolder | None = None,
 ) -> Session:

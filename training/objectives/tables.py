@@ -4,7 +4,7 @@ for which."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -39,6 +39,16 @@ class MetricSet:
     def results(self, loss: float, score: float) -> dict[str, float]:
         """The loss and each metric by its name, from what ``evaluate`` returned of ``metric``."""
         return {"loss": loss} | (dict.fromkeys(self._found, math.nan) if math.isnan(score) else self._found)
+
+    def take_sums(self) -> list[tuple[int, int, Tensor]]:
+        """What was added up so far: of which measure, its place there, and the tensor that goes on growing."""
+        order = {key: number for number, key in enumerate(self._measures)}
+        return [(order[key], place, total) for (key, place), total in self._sums.items()]
+
+    def put_sums(self, sums: Iterable[tuple[int, int, Tensor]]) -> None:
+        """Go on from what another process's ``take_sums`` told."""
+        keys = list(self._measures)
+        self._sums = {(keys[number], place): total for number, place, total in sums}
 
     def _measure(self, outputs: Tensor, targets: Tensor) -> tuple[Any, ...]:
         return tuple(self._fold(key, measure(outputs, targets)) for key, measure in self._measures.items())

@@ -58,6 +58,9 @@ class Measured(_Form):
     high: float | None = None
     level: float = 0.95
     baseline: Baseline | None = None
+    """Of what looks at no input."""
+    linear: Baseline | None = None
+    """Of a logistic or linear regression on a table's columns."""
 
 
 class EvaluationRecord(_Form):

@@ -176,13 +176,17 @@ class Data:
             self._known_order = epoch, train[order]
         return self._known_order[1]
 
-    def evaluation_batches(self, part: str) -> Iterator[Batch]:
-        """The samples of a part, never varied: in the order of their numbers, but where a batch's samples are compared."""
+    def evaluation_order(self, part: str) -> Tensor:
+        """int64: the samples of a part in the order of their numbers, but where a batch's samples are compared."""
         order = self.splits[part]
         if self.compares_samples:  # sorted by class, many batches would be of a single one
             order = order[counter_rng.permutation(self._seed, 0, len(order), stream="compared")]
-        size = self.evaluation_size
-        bounds = [(first, min(first + size, len(order))) for first in range(0, len(order), size)]
+        return order
+
+    def evaluation_batches(self, part: str, start: int = 0) -> Iterator[Batch]:
+        """The samples of a part, never varied, in that order; without the first ``start``, where a batch begins."""
+        order, size = self.evaluation_order(part), self.evaluation_size
+        bounds = [(first, min(first + size, len(order))) for first in range(start, len(order), size)]
         return self._batches("evaluate", order, bounds, None)
 
     def training_samples(self, count: int) -> Iterator[Tensor]:

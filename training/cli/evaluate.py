@@ -1,0 +1,99 @@
+"""``python -m training evaluate``: a checkpoint measured on data, sample by sample."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from training.cli.options import workspace_of
+from training.config.rules.metrics import is_known, metric
+from training.console import Console
+from training.errors import format_bytes, pluralize
+from training.events import PhaseChanged
+from training.predictions import Evaluation, Measured
+from training.runs.cli_consent import trust_resume
+from training.runs.folder import RunFolder
+from training.runs.workspace import find_checkpoint
+from training.streams import print_json, say
+
+
+def evaluate(arguments: argparse.Namespace) -> int:
+    """Compute it, or take what was computed before; returns the exit code."""
+    checkpoint, instead = find_checkpoint(arguments.checkpoint, workspace_of(arguments))
+    if instead:
+        say(instead)
+    on: str = arguments.on
+    if arguments.trust:
+        trust_resume(RunFolder(checkpoint.absolute().parent.parent), ())
+    from training.evaluation import evaluate_checkpoint
+
+    console = Console()
+
+    def report(text: str, fraction: float | None) -> None:
+        console.event(PhaseChanged(phase=text, fraction=fraction))
+
+    try:
+        found = evaluate_checkpoint(checkpoint, on, report, again=arguments.again)
+    finally:
+        console.clear()
+    for line in describe(found):
+        say(line)
+    if arguments.json:
+        print_json(record_of(found))
+    return 0
+
+
+def record_of(found: Evaluation) -> dict[str, JsonValue]:
+    """For other programs."""
+    record = found.record
+    told = {
+        "run",
+        "checkpoint",
+        "step",
+        "epoch",
+        "on",
+        "fingerprint",
+        "target",
+        "task",
+        "samples",
+        "metrics",
+        "per_class",
+        "notes",
+    }
+    return {
+        "folder": str(found.folder),
+        "bytes": record.bytes,
+        **record.model_dump(mode="json", include=told),
+        "names": list(record.names[:1000]),
+    }
+
+
+def describe(found: Evaluation) -> Iterator[str]:
+    """In lines for people."""
+    record = found.record
+    size = format_bytes(record.bytes)
+    yield f"{record.checkpoint} on {record.on}: {pluralize(record.samples, 'sample')}, {size} in {found.folder}"
+    for name, measured in record.metrics.items():
+        yield _describe_metric(name, measured)
+    yield from record.notes
+
+
+def _describe_metric(name: str, measured: Measured) -> str:
+    title = metric(name).title if is_known(name) else name.replace("_", " ")
+    task = f"{name.rpartition('/')[0]}: " if "/" in name else ""
+    line = f"  {task}{title} {show(name, measured.value)}"
+    if measured.low is not None or measured.high is not None:
+        line += f" ({show(name, measured.low)} to {show(name, measured.high)})"
+    for simple in (measured.baseline, measured.linear):
+        if simple is not None:
+            line += f"; {simple.name} {show(name, simple.value)}"
+    return line
+
+
+def show(name: str, value: float | None) -> str:
+    """``value`` as a person reads that metric."""
+    if value is None:
+        return "not defined"
+    return metric(name).show(value) if is_known(name) else f"{value:.4g}"

@@ -1,0 +1,174 @@
+"""What a pass without training leaves of each sample: columns of an evaluation, block by block, beside what is measured."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from collections.abc import Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.core import evaluation
+from training.data.batching.batches import Batch
+from training.errors import TrainingError
+from training.objectives import MetricSet
+from training.objectives.columns import Columns
+from training.predictions.record import ColumnForm
+from training.predictions.writing import EvaluationWriter
+from training.system.atomic import write_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from training.engine.session import Session
+
+BLOCK_BYTES = 1 << 24
+"""Of columns that stay on the device until they are fetched in one copy each."""
+SAVE_SECONDS = 10.0
+"""Between two points that a killed evaluation goes on from: each waits for the disk."""
+PROPERTIES = ("brightness", "contrast", "sharpness")
+_MEASURED = re.compile(r"\.measured-([0-9]{12})\.pt")
+_LUMA = (0.299, 0.587, 0.114)
+
+
+class PredictionLog:
+    """Takes batch after batch of ``session`` on ``part``. ``parts`` is what ``core.evaluation`` measured of each, those of an earlier
+    process that was killed before."""
+
+    def __init__(
+        self, session: Session, part: str, columns: Columns, metrics: MetricSet, writer: EvaluationWriter
+    ) -> None:
+        """Raises LookupError where what an earlier process measured cannot be read: begin again then."""
+        self._session = session
+        self._columns = columns
+        self._metrics = metrics
+        self._writer = writer
+        self._order = session.data.evaluation_order(part).numpy()
+        self.parts: list[tuple[Any, ...]] = []
+        self._saved_parts = 0
+        self._waiting: list[dict[str, Tensor]] = []
+        self._bytes = 0
+        self._saved = time.monotonic()
+        if writer.record.done:
+            self._restore()
+
+    def take(self, batch: Batch, outputs: Tensor) -> None:
+        """A batch that was answered; to be called in inference mode."""
+        objective = self._session.objective
+        self.parts.append(evaluation.measure_batch(outputs, batch.targets, objective.loss, self._metrics.metric))
+        found = self._columns.take(outputs, batch.targets)
+        if self._writer.record.properties:
+            found["properties"] = self._measure_images(batch.inputs[: len(batch.targets)])
+        self._waiting.append(found)
+        self._bytes += sum(column.nbytes for column in found.values())
+        if self._bytes >= BLOCK_BYTES:
+            self.flush()
+            if time.monotonic() - self._saved > SAVE_SECONDS:
+                self.save()
+
+    def flush(self) -> None:
+        """Fetch what waits on the device, and write it."""
+        if not self._waiting:
+            return
+        block = {name: _fetch([each[name] for each in self._waiting], form) for name, form in self._forms()}
+        start, rows = self._writer.written, len(block["loss"])
+        block["index"] = self._order[start : start + rows]
+        self._waiting, self._bytes = [], 0
+        with explain_full_disk(self._writer.folder):
+            self._writer.append(block)
+
+    def save(self) -> None:
+        """From here on another process can go on."""
+        sums = self._metrics.take_sums()
+        stream = io.BytesIO()
+        torch.save({"parts": self.parts[self._saved_parts :], "sums": sums}, stream)
+        with explain_full_disk(self._writer.folder):
+            write_bytes(self._writer.folder / f".measured-{self._writer.written:012d}.pt", stream.getvalue())
+            self._writer.save()
+        self._saved_parts, self._saved = len(self.parts), time.monotonic()
+
+    def summarize(self) -> tuple[float, float]:
+        """Loss and metric over all samples, as ``core.evaluation.evaluate`` returns them, once the last batch was taken."""
+        self.flush()
+        for path in _measured_files(self._writer.folder).values():
+            path.unlink()
+        return evaluation.bring_together(self.parts, self._session.objective.loss, self._metrics.metric)
+
+    def _forms(self) -> Iterator[tuple[str, ColumnForm]]:
+        return ((name, form) for name, form in self._writer.record.columns.items() if name != "index")
+
+    def _restore(self) -> None:
+        done, device = self._writer.record.done, self._session.device
+        files = {reached: path for reached, path in _measured_files(self._writer.folder).items() if reached <= done}
+        if max(files, default=0) != done:
+            raise LookupError("what was measured is gone")
+        for _reached, path in sorted(files.items()):
+            try:
+                state = torch.load(path, map_location=device, weights_only=True)
+                self.parts.extend(state["parts"])
+                self._metrics.put_sums(state["sums"])
+            except Exception as error:  # archives and pickles that are broken raise anything
+                raise LookupError("what was measured is damaged") from error
+        self._saved_parts = len(self.parts)
+
+    def _measure_images(self, inputs: Tensor) -> Tensor:
+        """(n, properties) of normalized images (n, C, H, W), on the scale from 0 to 1."""
+        normalization = self._session.data.normalization
+        weights = torch.tensor(_LUMA if inputs.shape[1] >= 3 else (1.0,), device=inputs.device)
+        mean, std = (
+            torch.tensor(each[: len(weights)], device=inputs.device) for each in (normalization.mean, normalization.std)
+        )
+        gray = torch.einsum("nchw,c->nhw", inputs[:, : len(weights)].float(), std * weights) + (mean * weights).sum()
+        inner = gray[:, 1:-1, 1:-1]
+        edges = gray[:, :-2, 1:-1] + gray[:, 2:, 1:-1] + gray[:, 1:-1, :-2] + gray[:, 1:-1, 2:] - 4.0 * inner
+        sharpness = edges.abs().flatten(1).mean(1) if edges.numel() else gray.new_zeros(len(gray))
+        flat = gray.flatten(1)
+        return torch.stack([flat.mean(1), flat.std(1, correction=0), sharpness], 1)
+
+
+def run_pass(
+    session: Session, part: str, log: PredictionLog, start: int = 0, tell: Callable[[int], None] = lambda done: None
+) -> tuple[float, float]:
+    """``core.evaluation.evaluate`` on ``part`` from sample ``start`` on, with what it finds of each sample taken by ``log``.
+    ``tell`` hears how many samples are done."""
+    session.answer.eval()
+    with torch.inference_mode():
+        for batch in session.data.evaluation_batches(part, start):
+            with session.numerics.autocast():
+                outputs = session.answer(batch.inputs)
+            log.take(batch, outputs)
+            start += len(batch.targets)
+            tell(start)
+        return log.summarize()
+
+
+@contextmanager
+def explain_full_disk(folder: Path) -> Iterator[None]:
+    """Around the writing of an evaluation: an OSError inside is raised as a TrainingError that names the folder."""
+    try:
+        yield
+    except OSError as error:
+        raise TrainingError(
+            f"{folder} cannot be written ({error.strerror or error}).",
+            "Free some space or make the folder writable, and evaluate again: it goes on where it was.",
+        ) from error
+
+
+def _measured_files(folder: Path) -> Mapping[int, Path]:
+    """By the number of samples that were done then."""
+    found = ((_MEASURED.fullmatch(path.name), path) for path in folder.iterdir())
+    return {int(match[1]): path for match, path in found if match}
+
+
+def _fetch(columns: Iterable[Tensor], form: ColumnForm) -> NDArray[Any]:
+    """In one copy to the host."""
+    parts = list(columns)
+    whole = parts[0] if len(parts) == 1 else torch.cat(parts)
+    return np.ascontiguousarray(whole.to(getattr(torch, form.dtype)).cpu().numpy())

@@ -1,0 +1,159 @@
+"""An evaluation, from its checkpoint to its folder: computed once, gone on with where it was killed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from training.data.prepared import Preparing
+from training.data.source import Source, throttle
+from training.engine.prediction_log import PROPERTIES, PredictionLog, explain_full_disk, run_pass
+from training.engine.recovery.memory import OutOfMemory
+from training.engine.session import Session
+from training.errors import InputError, format_bytes, pluralize
+from training.evaluation.opening import (
+    Measurable,
+    ReportProgress,
+    is_part,
+    make_columns,
+    make_metrics,
+    open_session,
+    verify_checkpoint,
+)
+from training.evaluation.rows import write_rows
+from training.evaluation.summary import summarize
+from training.predictions import Evaluation, read
+from training.predictions.reading import find_damage
+from training.predictions.record import ColumnForm, EvaluationRecord, evaluation_folder
+from training.predictions.writing import EvaluationWriter, drop, find_unfinished
+
+
+def evaluate_checkpoint(
+    checkpoint: Path,
+    on: str = "validation",
+    report_progress: ReportProgress = lambda text, fraction: None,
+    again: bool = False,
+    kept: Preparing | None = None,
+) -> Evaluation:
+    """What ``checkpoint`` answers to each sample of a part of its run's data ("validation", "test", "train"), or of the data in the
+    path ``on``, kept in the run's folder. What was computed before is returned, unless ``again``.
+
+    The run itself is not changed. Raises InputError, before anything runs, where checkpoint and data do not fit.
+    """
+    measurable = verify_checkpoint(checkpoint)
+    if not is_part(on):
+        raise InputError(f"--on {on}: the run's data has no such part; choose validation, test or train.")
+    folder = evaluation_folder(measurable.run, measurable.manifest.step, on)
+    return _Task(measurable, on, on, folder).carry_out(report_progress, again, kept)
+
+
+@dataclass(frozen=True)
+class _Task:
+    measurable: Measurable
+    part: str
+    on: str
+    folder: Path
+
+    def carry_out(self, report_progress: ReportProgress, again: bool, kept: Preparing | None) -> Evaluation:
+        with _claim(self.folder):
+            if again:
+                drop(self.folder)
+            elif (known := self._find_known(report_progress)) is not None:
+                return known
+            session = open_session(self.measurable, self.part, report_progress, kept)
+            try:
+                return self._compute(session, report_progress)
+            finally:
+                session.data.close()
+
+    def _find_known(self, report_progress: ReportProgress) -> Evaluation | None:
+        """The evaluation as it was computed before, whole and of this very checkpoint."""
+        with suppress(InputError):
+            known = read(self.folder)
+            report_progress("checking what was evaluated before", None)
+            same = known.record.manifest_sha256 == self.measurable.manifest_sha256 and known.record.on == self.on
+            if same and not find_damage(known):
+                return known
+        return None
+
+    def _compute(self, session: Session, report_progress: ReportProgress) -> Evaluation:
+        announced = self._announce(session)
+        size = format_bytes(announced.bytes)
+        report_progress(f"evaluating {pluralize(announced.samples, 'sample')}, {size} of files", 0.0)
+        tell = throttle(report_progress)
+
+        def count(done: int) -> None:
+            tell(f"evaluating, {done:,} of {announced.samples:,} samples", done / announced.samples)
+
+        def measure() -> tuple[EvaluationWriter, dict[str, float]]:
+            record, metrics = find_unfinished(self.folder, announced), make_metrics(session)
+            columns = make_columns(session)
+            with explain_full_disk(self.folder):
+                writer = EvaluationWriter(self.folder, record)
+            try:
+                log = PredictionLog(session, self.part, columns, metrics, writer)
+            except LookupError:
+                writer.close()
+                drop(self.folder)
+                return measure()
+            with writer:
+                loss, score = run_pass(session, self.part, log, record.done, count)
+            return writer, metrics.results(loss, score)
+
+        with session.seed_user_code(self.part):
+            writer, found = OutOfMemory(session, lambda event: None, lambda: None).evaluate(measure)
+        with explain_full_disk(self.folder):
+            self._describe_samples(writer, session)
+            report_progress("computing intervals", None)
+            summary = summarize(writer.record, self.folder, session, self.part, found)
+            return writer.finish(summary.metrics, summary.per_class, summary.notes)
+
+    def _announce(self, session: Session) -> EvaluationRecord:
+        measurable, data, columns = self.measurable, session.data, make_columns(session)
+        properties = PROPERTIES if data.facts.layout == "image" else ()
+        forms = dict(columns.forms)
+        if properties:
+            forms["properties"] = ColumnForm(dtype="float32", shape=(len(properties),))
+        return EvaluationRecord(
+            run=measurable.run.id,
+            checkpoint=measurable.checkpoint.name,
+            step=measurable.manifest.step,
+            epoch=measurable.manifest.epoch,
+            manifest_sha256=measurable.manifest_sha256,
+            on=self.on,
+            fingerprint=data.source.fingerprint,
+            layout=data.facts.layout,
+            target=data.facts.target,
+            task=session.config.objective.kind,
+            names=data.facts.names,
+            target_classes=data.facts.target_classes,
+            samples=len(data.splits[self.part]),
+            columns=forms,
+            properties=properties,
+            seed=session.config.seed,
+            threshold=columns.threshold,
+        )
+
+    def _describe_samples(self, writer: EvaluationWriter, session: Session) -> None:
+        """What a person calls them, and the rows of a table."""
+        source, order = session.data.source, session.data.evaluation_order(self.part)
+        if type(source).name is not Source.name:
+            writer.write_names([source.name(number) for number in order.tolist()])
+        write_rows(writer, source, session.config.dataset, order)
+
+
+@contextmanager
+def _claim(folder: Path) -> Iterator[None]:
+    """One process at a time."""
+    with explain_full_disk(folder):
+        folder.parent.mkdir(exist_ok=True)
+    lock = FileLock(folder.parent / f".{folder.name}.lock")
+    try:
+        with lock.acquire(timeout=0):
+            yield
+    except Timeout as error:
+        raise InputError(f"{folder}: is being computed by another process; wait until it is done.") from error

@@ -1,0 +1,222 @@
+"""The metrics of an evaluation as functions of its columns, for intervals and baselines: names and definitions are the run's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from training.core.kept_scores import count_nearer
+from training.core.scores import count_ordered_pairs, sum_discounted_gains, sum_reciprocal_ranks
+from training.facts import IGNORED
+from training.predictions.record import EvaluationRecord
+from training.statistics import metrics as of
+from training.statistics.intervals import Metric
+
+Columns = Mapping[str, NDArray[Any]]
+_MOST_COMPARED = 20_000
+"""Embeddings that are compared with each other once more: their intervals take the time of the metric itself."""
+_ROWS = 1 << 14
+_TOP = 5
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How many of ``count`` samples came out right."""
+
+    successes: int
+    count: int
+
+    @property
+    def value(self) -> float:
+        return self.successes / self.count if self.count else math.nan
+
+
+@dataclass(frozen=True)
+class Scores:
+    """``whole`` has a number for all samples by the metric's name, ``each`` one for each class, label or value: rates get Wilson's
+    interval, the others the bootstrap's."""
+
+    whole: dict[str, Rate | Metric] = field(default_factory=dict)
+    each: dict[str, list[Rate] | Metric] = field(default_factory=dict)
+
+
+def measure_columns(record: EvaluationRecord, columns: Columns, top: int) -> Scores:
+    """``columns`` are those of the record, or of a baseline on the same samples. ``top``: how many places count in a ranking, or
+    how many neighbors."""
+    if "embedding" in columns:
+        return _measure_embeddings(columns, top)
+    measure: Mapping[str, Callable[[], Scores]] = {
+        "class": partial(_measure_classes, record, columns),
+        "labels": partial(_measure_labels, columns, record.threshold),
+        "values": partial(_measure_values, columns),
+        "tasks": partial(_measure_tasks, record, columns),
+        "mask": partial(_measure_masks, columns),
+        "tokens": partial(_measure_tokens, columns),
+        "ranks": partial(_measure_ranks, columns, top),
+    }
+    return measure[record.target]()
+
+
+def _measure_classes(record: EvaluationRecord, columns: Columns) -> Scores:
+    counted = np.flatnonzero(columns["target"] >= 0)
+    target, prediction = columns["target"][counted], columns["prediction"][counted]
+    classes, right = len(record.names), prediction == target
+    support, guesses, hits = (np.bincount(each, minlength=classes) for each in (target, prediction, target[right]))
+    whole: dict[str, Rate | Metric] = {"accuracy": Rate(int(right.sum()), len(target))}
+    scores, log_sum = columns["scores"][counted], columns["log_sum"][counted]
+    each: dict[str, list[Rate] | Metric] = {
+        "precision": _rates(hits, guesses),
+        "recall": _rates(hits, support),
+        "f1": of.class_scores(target, prediction, classes, macro=False),
+    }
+    if record.task == "binary":
+        second = np.exp(np.minimum(scores[:, 1] - log_sum, 0.0))
+        positive = target == 1
+        whole |= {
+            "f1": of.count_scores(positive[:, None], (prediction == 1)[:, None], (positive & right)[:, None], of.f1),
+            "precision": Rate(int(hits[1]), int(guesses[1])),
+            "recall": Rate(int(hits[1]), int(support[1])),
+            "auroc": of.auroc(second[:, None], positive[:, None]),
+            "average_precision": of.average_precision(second[:, None], positive[:, None]),
+            "calibration_error": of.calibration_error(second, positive),
+        }
+        return Scores(whole, each)
+    whole["f1"] = of.class_scores(target, prediction, classes)
+    whole["calibration_error"] = of.calibration_error(np.exp(np.minimum(scores.max(1) - log_sum, 0.0)), right)
+    if classes > _TOP:
+        above = (scores > columns["target_score"][counted][:, None]).sum(1)
+        whole["top5_accuracy"] = Rate(int((above < _TOP).sum()), len(target))
+    if scores.shape[1] == classes:
+        chances, truth = np.exp(scores - log_sum[:, None]), target[:, None] == np.arange(classes)
+        for name, metric in (("auroc", of.auroc), ("average_precision", of.average_precision)):
+            whole[name], each[name] = metric(chances, truth), metric(chances, truth, macro=False)
+    return Scores(whole, each)
+
+
+def _measure_labels(columns: Columns, threshold: float) -> Scores:
+    truth = columns["target"] > 0
+    scores = columns["scores"].astype(np.float32)
+    told = scores >= np.float32(math.log(threshold) - math.log1p(-threshold))
+    whole, answered, right = (each.astype(np.int64) for each in (truth, told, truth & told))
+    counts = whole, answered, right
+    support, guesses, hits = (each.sum(0) for each in counts)
+    of_all, told_of_all, right_of_all = (each.sum(1, keepdims=True) for each in counts)
+    return Scores(
+        {
+            "f1": of.count_scores(*counts, score=of.f1),
+            "f1_micro": of.count_scores(of_all, told_of_all, right_of_all, of.f1),
+            "subset_accuracy": Rate(int((truth == told).all(1).sum()), len(truth)),
+            "auroc": of.auroc(scores, truth),
+            "mean_average_precision": of.average_precision(scores, truth),
+        },
+        {
+            "precision": _rates(hits, guesses),
+            "recall": _rates(hits, support),
+            "f1": of.count_scores(*counts, score=of.f1, macro=False),
+            "auroc": of.auroc(scores, truth, macro=False),
+            "average_precision": of.average_precision(scores, truth, macro=False),
+        },
+    )
+
+
+def _measure_values(columns: Columns) -> Scores:
+    pair = columns["prediction"], columns["target"]
+    metrics = {"r2": of.r2, "rmse": of.rmse, "mae": of.mae, "spearman": of.spearman}
+    whole: dict[str, Rate | Metric] = {name: metric(*pair) for name, metric in metrics.items()}
+    if pair[0].shape[1] == 1:
+        return Scores(whole)
+    return Scores(whole, {name: metric(*pair, macro=False) for name, metric in metrics.items()})
+
+
+def _measure_tasks(record: EvaluationRecord, columns: Columns) -> Scores:
+    whole: dict[str, Rate | Metric] = {}
+    for number, (name, classes) in enumerate(zip(record.names, record.target_classes, strict=True)):
+        truth, answer = columns["target"][:, number], columns["prediction"][:, number]
+        if not classes:
+            whole |= {f"{name}/{metric.__name__}": metric(answer, truth) for metric in (of.r2, of.rmse, of.mae)}
+            continue
+        target, prediction = truth.astype(np.int64), answer.astype(np.int64)
+        whole[f"{name}/accuracy"] = Rate(int((target == prediction).sum()), len(target))
+        if len(classes) > 2:
+            whole[f"{name}/f1"] = of.class_scores(target, prediction, len(classes))
+        else:
+            chance = columns["probability"][:, number]
+            second = np.where(prediction == 1, chance, 1.0 - chance)
+            whole[f"{name}/auroc"] = of.auroc(second[:, None], (target == 1)[:, None])
+    return Scores(whole)
+
+
+def _measure_masks(columns: Columns) -> Scores:
+    support, predicted, correct = (columns[name].astype(np.int64) for name in ("support", "predicted", "correct"))
+    counts = support, predicted, correct
+    return Scores(
+        {
+            "mean_iou": of.count_scores(*counts, score=of.iou),
+            "dice": of.count_scores(*counts, score=of.f1),
+            "pixel_accuracy": of.ratio(correct.sum(1), support.sum(1)),
+        },
+        {
+            "iou": of.count_scores(*counts, score=of.iou, macro=False),
+            "dice": of.count_scores(*counts, score=of.f1, macro=False),
+        },
+    )
+
+
+def _measure_tokens(columns: Columns) -> Scores:
+    target, found = columns["target"], []
+    for start in range(0, len(target), _ROWS):
+        truth, losses, answers = (
+            columns[name][start : start + _ROWS] for name in ("target", "token_loss", "prediction")
+        )
+        counted = truth != IGNORED
+        nats = np.where(counted, losses, 0.0).sum(1, dtype=np.float64)
+        found.append(np.stack([nats, counted.sum(1), (counted & (truth == answers)).sum(1)]))
+    nats, counts, hits = np.concatenate(found, axis=1)
+    return Scores(
+        {
+            "perplexity": of.perplexity(nats, counts.astype(np.int64)),
+            "accuracy": of.ratio(hits, counts),
+            "bits_per_character": of.bits_per_token(nats, counts.astype(np.int64)),
+        }
+    )
+
+
+def _measure_ranks(columns: Columns, top: int) -> Scores:
+    """By core's own functions, query by query."""
+    scores, ranks = (torch.from_numpy(np.array(columns[name])) for name in ("scores", "target"))
+    functions: dict[str, Callable[..., tuple[torch.Tensor, torch.Tensor]]] = {
+        "ndcg": partial(sum_discounted_gains, top=top),
+        "mrr": sum_reciprocal_ranks,
+        "pair_accuracy": count_ordered_pairs,
+    }
+
+    def measure(score: torch.Tensor, rank: torch.Tensor) -> list[torch.Tensor]:
+        pair = score.nan_to_num()[None], rank[None]
+        return [torch.stack([part.double() for part in function(*pair)]) for function in functions.values()]
+
+    found: list[torch.Tensor] = torch.vmap(measure, chunk_size=4096)(scores, ranks)
+    terms = zip(functions, found, strict=True)
+    return Scores({name: of.ratio(part[:, 0].numpy(), part[:, 1].numpy()) for name, part in terms})
+
+
+def _measure_embeddings(columns: Columns, top: int) -> Scores:
+    if len(columns["target"]) > _MOST_COMPARED:
+        return Scores()
+    (nearer,) = count_nearer(*(torch.from_numpy(np.array(columns[name])) for name in ("embedding", "target")))
+    known = nearer[nearer >= 0]
+    whole: dict[str, Rate | Metric] = {
+        name: Rate(int((known < places).sum()), len(known))
+        for name, places in (("recall_at_1", 1), ("recall_at_k", top))
+    }
+    return Scores(whole)
+
+
+def _rates(successes: NDArray[np.integer], counts: NDArray[np.integer]) -> list[Rate]:
+    return [Rate(*both) for both in zip(successes.tolist(), counts.tolist(), strict=True)]

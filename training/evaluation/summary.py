@@ -1,0 +1,163 @@
+"""What an evaluation amounts to: each metric with its interval, and beside it what the simplest predictors reach."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.config.rules.metrics import is_known, metric
+from training.engine.session import Session
+from training.errors import pluralize
+from training.evaluation.baselines import answer_trivially
+from training.evaluation.linear import answer_linearly
+from training.evaluation.scores import Columns, Rate, Scores, measure_columns
+from training.predictions.reading import Evaluation
+from training.predictions.record import Baseline, EvaluationRecord, Measured
+from training.statistics.intervals import Interval, Metric, bootstrap_together, wilson
+from training.statistics.metrics import mean
+
+_TOLERANCE = 1e-3
+"""How far the metric of the columns may lie from the run's own number, which is never replaced: some columns are rounded, and of a
+weighted loss they do not tell all."""
+Each = tuple[tuple[float | None, float | None, float | None], ...]
+
+
+class Summary(NamedTuple):
+    """What ``EvaluationWriter.finish`` takes."""
+
+    metrics: dict[str, Measured]
+    per_class: dict[str, Each]
+    notes: tuple[str, ...]
+
+
+class _Columns(dict[str, "NDArray[np.generic]"]):
+    """Those of a record, mapped when they are asked for."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        super().__init__()
+        self._evaluation = evaluation
+
+    def __missing__(self, name: str) -> NDArray[np.generic]:
+        self[name] = self._evaluation.column(name)
+        return self[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._evaluation.record.columns
+
+
+def summarize(
+    record: EvaluationRecord,
+    folder: Path,
+    session: Session,
+    part: str,
+    found: Mapping[str, float],
+    pieces: Sequence[str] = (),
+) -> Summary:
+    """``found`` are the run's own metrics of the pass; its columns lie in ``folder``."""
+    columns: Columns = _Columns(Evaluation(folder, record))
+    top = int(getattr(session.config.objective, "top", 1))
+    scores = measure_columns(record, columns, top)
+    order = session.data.evaluation_order(part)
+    groups = session.data.source.groups
+    intervals = _find_intervals(scores, columns, None if groups is None else groups[order].numpy(), record)
+    trivial = answer_trivially(record, session.data.facts, columns)
+    baseline = _measure_baseline(trivial, record, top)
+    simple = answer_linearly(session, part, columns)
+    linear = _measure_baseline(simple, record, top)
+    whole = {name: _agree(value, intervals.get(name)) for name, value in found.items()}
+    extra = {name: each[0] for name, each in intervals.items() if name == CALIBRATION}
+    metrics = {
+        name: Measured(
+            value=_plain(interval.value),
+            low=_plain(interval.low),
+            high=_plain(interval.high),
+            baseline=None if name == CALIBRATION else baseline.get(name),
+            linear=linear.get(name),
+        )
+        for name, interval in {**whole, **extra}.items()
+    }
+    per_class = {
+        name.removeprefix(_EACH): tuple((_plain(one.value), _plain(one.low), _plain(one.high)) for one in several)
+        for name, several in intervals.items()
+        if name.startswith(_EACH)
+    }
+    notes = [*pieces, *_compare(next(iter(session.objective.metrics), "loss"), metrics, record.samples)]
+    if session.objective.compares_samples:
+        notes.append("The loss compares samples with each other, so none has a loss of its own.")
+    return Summary(metrics, per_class, tuple(notes))
+
+
+_EACH = "each "
+CALIBRATION = "calibration_error"
+"""Measured of classes beside the run's own metrics. What looks at no input is calibrated by itself."""
+
+
+def _find_intervals(
+    scores: Scores, columns: Columns, groups: NDArray[np.int64] | None, record: EvaluationRecord
+) -> dict[str, list[Interval]]:
+    """Of all samples by the metric's name, of each class behind ``_EACH``."""
+    found: dict[str, list[Interval]] = {}
+    drawn: dict[str, Metric] = {}
+    for name, score in scores.whole.items():
+        if isinstance(score, Rate):
+            found[name] = [wilson(score.successes, score.count)]
+        else:
+            drawn[name] = score
+    for name, several in scores.each.items():
+        if isinstance(several, Metric):
+            drawn[_EACH + name] = several
+        else:
+            found[_EACH + name] = [wilson(each.successes, each.count) for each in several]
+    losses = np.asarray(columns["loss"])
+    if np.isfinite(losses).any():
+        drawn["loss"] = mean(losses)
+    for samples in {each.samples for each in drawn.values()}:
+        same = {name: each for name, each in drawn.items() if each.samples == samples}
+        found |= bootstrap_together(
+            same, groups if groups is not None and len(groups) == samples else None, record.seed
+        )
+    return found
+
+
+def _agree(value: float, several: Sequence[Interval] | None) -> Interval:
+    """The run's own ``value`` with the limits that were found for it."""
+    if not several or not math.isfinite(value):
+        return Interval(value, math.nan, math.nan)
+    interval = several[0]
+    if not abs(interval.value - value) <= _TOLERANCE * max(abs(value), 0.1):
+        return Interval(value, math.nan, math.nan)
+    return Interval(value, min(interval.low, value), max(interval.high, value))
+
+
+def _measure_baseline(answered: tuple[str, Columns] | None, record: EvaluationRecord, top: int) -> dict[str, Baseline]:
+    if answered is None:
+        return {}
+    name, columns = answered
+    values = {metric: score.value for metric, score in measure_columns(record, columns, top).whole.items()}
+    return {metric: Baseline(name=name, value=value) for metric, value in values.items() if math.isfinite(value)}
+
+
+def _compare(name: str, metrics: Mapping[str, Measured], samples: int) -> Iterable[str]:
+    """What is said where the model is no better than a simple predictor in its usual metric."""
+    measured, known = metrics.get(name), is_known(name)
+    if measured is None or measured.value is None or not known:
+        return
+    told, sign = metric(name), 1.0 if metric(name).maximize else -1.0
+    limit = measured.low if sign > 0 else measured.high
+    for simple in (measured.baseline, measured.linear):
+        if simple is None:
+            continue
+        shown = f"{told.title} {told.show(measured.value)} against {told.show(simple.value)}"
+        if sign * measured.value <= sign * simple.value:
+            yield f"The model does not beat the simplest answer, {simple.name}: {shown}."
+        elif limit is not None and sign * limit <= sign * simple.value:
+            yield f"These {pluralize(samples, 'sample')} do not show that the model beats {simple.name}: {shown}."
+
+
+def _plain(number: float) -> float | None:
+    return number if math.isfinite(number) else None
