@@ -59,6 +59,9 @@ def test_goes_on_with_what_it_learned(run: str, workspace: Path, capsys: Capture
     assert generated(capsys, workspace, run, *likeliest, "0") == generated(
         capsys, workspace, run, *likeliest, "1", "--top-k", "1"
     )
+    assert generated(capsys, workspace, run, *likeliest, "0") == generated(
+        capsys, workspace, run, *likeliest, "1", "--top-p", "0.001"
+    )
 
 
 def test_is_printed_as_text(workspace: Path, capsys: Captured) -> None:
@@ -83,6 +86,7 @@ def test_bytes_of_a_prompt_that_was_never_seen_are_known(workspace: Path, capsys
         ("characters", ("--tokens", "-1"), "--tokens -1: must be between 0 and 1,000,000."),
         ("characters", ("--temperature", "nan"), "--temperature nan: must be 0 or greater, for example 0.8."),
         ("characters", ("--top-k", "0"), "--top-k 0: must be at least 1."),
+        ("characters", ("--top-p", "0"), "--top-p 0: must be greater than 0 and at most 1."),
         ("characters", ("--seed", "-3"), "--seed -3: must be between 0 and 2,147,483,647."),
         ("tiny", (), " is no language model (its task is classification); choose another checkpoint."),
         ("nobody", (), "nobody: no such run in"),

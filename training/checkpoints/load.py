@@ -74,8 +74,14 @@ def load_weights(checkpoint: Path, model: nn.Module, averaged: bool = False) -> 
     ``averaged`` prefers the averaged weights (EMA, SWA) where the checkpoint has them. Raises CheckpointError, naming the difference,
     when the weights belong to another model.
     """
-    name = AVERAGED if averaged and (checkpoint / AVERAGED).is_file() else WEIGHTS
-    tensors = load_tensors(checkpoint / name)
+    fill_weights(
+        checkpoint / (AVERAGED if averaged and (checkpoint / AVERAGED).is_file() else WEIGHTS), model, checkpoint
+    )
+
+
+def fill_weights(file: Path, model: nn.Module, shown: Path) -> None:
+    """The same of a safetensors file, which messages call ``shown``."""
+    tensors = load_tensors(file)
     own = model.state_dict()
     # A tied layer has two names for one tensor, of which averages are saved under the first alone.
     held = {_memory(own[key]) for key in tensors if key in own}
@@ -91,7 +97,7 @@ def load_weights(checkpoint: Path, model: nn.Module, averaged: bool = False) -> 
     ]
     if faults:
         raise CheckpointError(
-            f"{checkpoint}: its weights belong to another model ({faults[0]}); use the model settings it was saved with."
+            f"{shown}: its weights belong to another model ({faults[0]}); use the model settings it was saved with."
         )
     with torch.no_grad():
         for key, tensor in tensors.items():

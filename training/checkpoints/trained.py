@@ -44,7 +44,7 @@ _SIDES = {"image": 3, "tokens": 1, "list": 2}
 """How many numbers say the shape of a sample; a person's own Dataset may give arrays of any number of sides as vectors."""
 
 
-def _fault(facts: DataFacts, normalization: Normalization, threads: int | None) -> str:
+def find_fault(facts: DataFacts, normalization: Normalization, threads: int | None) -> str:
     """What of this no run of ours writes; "" when a model may be built from it and a script be written with it."""
     names, shape = facts.names, facts.shape
     least = 2 if facts.target in ("class", "mask", "tokens") else 1
@@ -75,7 +75,7 @@ def load_trained(checkpoint: Path) -> Trained:
         data = manifest.data
         facts = DataFacts.from_record(data.dump())
         normalization = Normalization(tuple(data.mean), tuple(data.std), facts.layout, data.missing)
-        fault = _fault(facts, normalization, manifest.threads)
+        fault = find_fault(facts, normalization, manifest.threads)
     except (TypeError, ValueError, OverflowError) as error:
         fault = escape_unprintable(f"{type(error).__name__}: {error}", 200)
     if fault:

@@ -102,13 +102,29 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--rate", type=float, default=10.0, metavar="N", help="frames per second of the animation (10)")
 
     told = "let a trained language model go on with a text"
-    option = add("generate", "generation:run_generate", told, "checkpoint", "--trust", *_RECORDS)
+    option = add("generate", "cli.generate:run_generate", told, "checkpoint", "--trust", *_RECORDS)
     option("--prompt", default="\n", metavar="TEXT", help="what to go on with; by default a line break")
     option("--tokens", type=int, default=500, metavar="N", help="how many tokens to add (500)")
     temperature = "1 draws tokens as often as the model expects them, less prefers likely ones, 0 always takes the likeliest (0.8)"
     option("--temperature", type=float, default=0.8, metavar="T", help=temperature)
     option("--top-k", type=int, metavar="K", help="draw from the K likeliest tokens only")
+    nucleus = "draw from the likeliest tokens only that together have the probability P (nucleus sampling)"
+    option("--top-p", type=float, metavar="P", help=nucleus)
     option("--seed", type=int, default=0, metavar="S", help="the same seed gives the same text (0)")
+
+    told = "tell what a trained model says of images, rows of a table, or text"
+    option = add("predict", "cli.predict:predict", told, "--trust", *_RECORDS)
+    wanted = "a checkpoint, a run (its best one), or the folder of an export"
+    option("checkpoint", metavar="CHECKPOINT_DIR|EXPORT", help=wanted)
+    files = "images and folders of images, tables (CSV, Parquet), or text files; - is text on standard input"
+    option("files", metavar="FILES", nargs="+", help=files)
+    option("--to", type=Path, metavar="FILE", help="write a table to a .csv, .parquet or .json file instead")
+    option(
+        "--masks",
+        type=Path,
+        metavar="FOLDER",
+        help="of a model that answers masks, write each there as a PNG of class numbers",
+    )
 
     told = "train the references' laboratory in seven steps and write a report"
     option = add("lab", "laboratory.command:run_lab", told, "--set", *_RECORDS)

@@ -42,14 +42,23 @@ VERSION = 1
 
 def write_facts(bundle: ExportBundle, path: Path, kind: str) -> None:
     """Describe the exported file ``path`` (of format ``kind``) in a ``model.json`` beside it."""
-    done_by: Literal["caller", "model"] = "caller" if kind == "safetensors" else "model"
+    file = ExportedFile(name=path.name, format=kind, bytes=path.stat().st_size, sha256=digest(path))
+    record = describe_model(bundle, file, tuple(sorted(each.name for each in path.parent.iterdir())))
+    text = json.dumps(record.model_dump(mode="json", exclude_unset=True), indent=1, ensure_ascii=False)
+    text = re.sub(r"\[[-\d\s.,e+]+\]", lambda numbers: " ".join(numbers[0].split()), text)  # (1, 28, 28) is one line
+    (path.parent / FACTS).write_text(text + "\n", encoding="utf-8")
+
+
+def describe_model(bundle: ExportBundle, file: ExportedFile, files: tuple[str, ...]) -> ModelJson:
+    """All that is needed to use ``file``, which holds the model of ``bundle`` and lies among ``files``."""
+    done_by: Literal["caller", "model"] = "caller" if file.format == "safetensors" else "model"
     parameters = sum(parameter.numel() for parameter in bundle.model.parameters())
-    record = ModelJson(
+    return ModelJson(
         format=FORMAT,
         version=VERSION,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        file=ExportedFile(name=path.name, format=kind, bytes=path.stat().st_size, sha256=digest(path)),
-        files=tuple(sorted(each.name for each in path.parent.iterdir())),
+        file=file,
+        files=files,
         task=bundle.config.objective.kind,
         classes=bundle.facts.names,
         input=_describe_input(bundle, done_by),
@@ -62,9 +71,6 @@ def write_facts(bundle: ExportBundle, path: Path, kind: str) -> None:
             exported_with={"trainwright": training.__version__, "torch": torch.__version__},
         ),
     )
-    text = json.dumps(record.model_dump(mode="json", exclude_unset=True), indent=1, ensure_ascii=False)
-    text = re.sub(r"\[[-\d\s.,e+]+\]", lambda numbers: " ".join(numbers[0].split()), text)  # (1, 28, 28) is one line
-    (path.parent / FACTS).write_text(text + "\n", encoding="utf-8")
 
 
 def _describe_output(bundle: ExportBundle, done_by: str) -> Output:

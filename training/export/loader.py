@@ -15,16 +15,16 @@ from training.own_code.run_file import text_of
 from training.tutorial.definitions import Definitions
 
 FILE = "model.py"
-_NETWORK = "network.py"
+NETWORK = "network.py"
 
 
 def write_loader(bundle: ExportBundle, path: Path, usage: ModuleType) -> None:
     """Put it beside the exported file ``path``; ``usage`` is the module of ``training.export.usage`` that it is made of."""
     names, network = ["load_model", "logits", "predict"], None
     if usage is weights and isinstance(config := bundle.config.model, UserFile):
-        (path.parent / _NETWORK).write_text(text_of(config, "model", bundle.code_file).text, encoding="utf-8")
+        (path.parent / NETWORK).write_text(text_of(config, "model", bundle.code_file).text, encoding="utf-8")
         build = call_build(config, bundle.code_file, bundle.facts, bundle.objective.outputs)
-        network = Network("The network.", [f'return load_code("{_NETWORK}").{build}'])
+        network = Network("The network.", [f'return load_code("{NETWORK}").{build}'])
         names.append("load_code")
     elif usage is weights:
         network = describe_network(bundle, trained=True)

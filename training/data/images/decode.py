@@ -115,7 +115,7 @@ def own_size(path: Path) -> tuple[int, int] | None:
 def _unpack(data: bytes, form: Form) -> NDArray[np.uint8]:
     """The pixels (H, W, C) of a file's content. Raises Unusable or DifferentSize."""
     with _explain_faults(data), open_image(io.BytesIO(data)) as image:
-        if form.fit:
+        if form.fit and form.mask is None:  # one that is told a mask is read as those that had one
             return decode_image(image, form.height, form.width, form.channels)
         image.load()
         return _fit(flatten_image(image, form.channels), form)

@@ -21,7 +21,8 @@ def read_image(facts: ModelFacts, path: str) -> Any:
     """uint8 (1, channels, height, width): upright, on white, scaled and center-cropped to the model's size."""
     channels, height, width = facts["input"]["shape"]
     with Image.open(path) as file:
-        file.draft(None, (2 * width, 2 * height))  # a large JPEG need not be decoded in full
+        if facts["output"]["kind"] != "mask":  # beside masks images are decoded in full; else a large JPEG need not be
+            file.draft(None, (2 * width, 2 * height))
         image = ImageOps.exif_transpose(file).convert("RGBA")
     image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert(
         "RGB" if channels == 3 else "L"
@@ -52,12 +53,17 @@ def read_cell(feature: Feature, row: Mapping[str, str | float | None]) -> float:
             return float("nan" if given is None or missing else given)
         except (TypeError, ValueError):
             raise ValueError(f"{name!r} is {given!r}, which is no number; give None where it is not known") from None
-    # As the training data's texts: stripped; true and false in small letters; a whole number without its point.
+    text = category_text(given)
+    return float(1 + feature["categories"].index(text) if text in feature["categories"] else 0)
+
+
+def category_text(given: Any) -> str:
+    """As the training data's texts: stripped; true and false in small letters; a whole number without its point."""
     if isinstance(given, bool | np.bool_):
         given = str(given).lower()
     elif isinstance(given, float | np.floating) and float(given).is_integer():
         given = int(given)
-    return float(1 + feature["categories"].index(text) if (text := str(given).strip()) in feature["categories"] else 0)
+    return str(given).strip()
 
 
 def answers(facts: ModelFacts, scores: Any) -> list[Any]:
@@ -87,10 +93,14 @@ def answers(facts: ModelFacts, scores: Any) -> list[Any]:
     if output["probabilities"] == "sigmoid":  # one score, for the second of two classes
         yes = [(float(chance), bool(chance >= output["threshold"])) for chance in scores[:, 0]]
         return [(names[is_yes], chance if is_yes else 1 - chance) for chance, is_yes in yes]
-    scores = scores[:, -1] if kind == "tokens" else scores
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    chances = weights / weights.sum(axis=1, keepdims=True)
+    chances = softmax(scores[:, -1] if kind == "tokens" else scores)
     return [(names[row.argmax()], float(row.max())) for row in chances]
+
+
+def softmax(scores: Any) -> Any:
+    """The probabilities of scores (n, classes)."""
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
 
 
 def answer_task(task: TaskOutput, row: Any) -> Any:
@@ -101,8 +111,8 @@ def answer_task(task: TaskOutput, row: Any) -> Any:
     if len(classes) == 2:
         chance = float(1 / (1 + np.exp(-scores[0])))
         return (classes[1], chance) if chance >= 0.5 else (classes[0], 1 - chance)
-    weights = np.exp(scores - scores.max())
-    return classes[int(weights.argmax())], float(weights.max() / weights.sum())
+    chances = softmax(scores[np.newaxis])[0]
+    return classes[int(chances.argmax())], float(chances.max())
 
 
 def distance(one: Iterable[float], other: Iterable[float]) -> float:

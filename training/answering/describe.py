@@ -1,0 +1,58 @@
+"""What a model takes and answers, for a person who is about to ask it."""
+
+from __future__ import annotations
+
+from training.answering.errors import usual_errors
+from training.answering.model import UsableModel
+from training.protocol.model_answers import InputColumn, ModelDescription
+
+_TAKES = {"image": "an image", "vector": "a row", "list": "the rows of a query", "tokens": "a text"}
+_GIVES = {
+    "class": "its class",
+    "labels": "its labels",
+    "values": "a value",
+    "mask": "the class of each pixel",
+    "tokens": "how it goes on",
+    "ranks": "their order",
+    "tasks": "several targets",
+    "embedding": "an embedding",
+}
+
+
+def describe_model(model: UsableModel) -> ModelDescription:
+    """``model`` in words and numbers."""
+    record, source = model.record, model.record.source
+    title = (
+        f"{source.run}, exported from {source.checkpoint}" if model.is_export else f"{source.run}, {source.checkpoint}"
+    )
+    plane = record.input.layout == "vector" and record.input.shape == (2,) and record.output.kind == "class"
+    columns = _describe_columns(model)
+    return ModelDescription(
+        path=str(model.path),
+        title=title,
+        summary=f"Takes {_TAKES[record.input.layout]} and tells {_GIVES[record.output.kind]}; trained for {source.step:,} steps.",
+        layout=record.input.layout,
+        kind=record.output.kind,
+        shape=record.input.shape,
+        classes=record.classes if record.output.kind != "tokens" else (),
+        threshold=record.output.threshold,
+        columns=columns,
+        error_words=usual_errors(model).words,
+        is_export=model.is_export,
+        plane=plane and all(column.categories is None for column in columns),
+    )
+
+
+def _describe_columns(model: UsableModel) -> tuple[InputColumn, ...]:
+    """Those that a row gives: a feature that marks gaps follows by itself."""
+    stats = model.record.input.normalisation
+    columns = []
+    for place, feature in enumerate(model.record.input.features):
+        if feature.marks is not None:
+            continue
+        if feature.categories is not None or stats is None:
+            columns.append(InputColumn(name=feature.name, categories=feature.categories))
+            continue
+        mean, std = stats.mean[place], stats.std[place]
+        columns.append(InputColumn(name=feature.name, low=mean - 2 * std, high=mean + 2 * std, middle=mean))
+    return tuple(columns)

@@ -1,0 +1,282 @@
+"""A trained model that can be asked: of a checkpoint, or of the folder of an export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from training.checkpoints.load import fill_weights
+from training.checkpoints.trained import find_fault
+from training.checkpoints.write import AVERAGED
+from training.config import RunConfig, parse_config
+from training.config.consent import agree, is_agreed
+from training.config.rules.signature import NETWORK as PURPOSE
+from training.config.rules.signature import read_signature
+from training.data.normalize import Normalization
+from training.data.texts.vocabulary import Vocabulary, vocabulary_of
+from training.errors import InputError
+from training.export.bundle import load_bundle
+from training.export.facts import describe_model
+from training.export.loader import NETWORK
+from training.export.model_json import FACTS, ExportedFile, Feature, ModelJson
+from training.export.place import TOKENIZER
+from training.export.usage import program, weights
+from training.export.usage.facts import ModelFacts
+from training.facts import DataFacts
+from training.models import make_model
+from training.runs.folder import read_json
+from training.runs.records.manifest import MANIFEST, WEIGHTS, digest
+from training.runs.workspace import find_checkpoint, parse_path
+from training.system.untrusted import escape_unprintable
+
+_MOST_FACTS = 64 << 20
+_AXES = ("x", "y")
+Ask = Callable[[Any], NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class UsableModel:
+    """``path`` is the checkpoint's folder or the export's; ``facts`` is ``record`` as ``training.export.usage`` reads it; ``logits``
+    makes scores float32 (n, ...) of samples (n, *shape) in the dtype that ``facts["input"]`` names."""
+
+    path: Path
+    record: ModelJson
+    facts: ModelFacts
+    logits: Ask
+    data: DataFacts
+    config: RunConfig
+    is_export: bool
+
+    @property
+    def kind(self) -> str:
+        """What it predicts: a ``Target``, or "embedding"."""
+        return self.record.output.kind
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """What the tokens of a language model mean. Raises InputError for what no training wrote."""
+        try:
+            return vocabulary_of(self.data)
+        except ValueError as error:
+            raise InputError(f"{self.path}: its vocabulary is damaged ({error}); choose another model.") from error
+
+    def token_logits(self, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """(n, vocabulary): for each of the last ``tokens``, as many as it sees, the scores of the one that follows."""
+        context = self.data.shape[0]
+        seen = np.array(tokens[-context:], np.int64)
+        whole = np.zeros(
+            context, np.int64
+        )  # an exported graph takes no shorter one; what comes later changes nothing before
+        whole[: len(seen)] = seen
+        takes_any = self.record.file.format == "safetensors"
+        return self.logits((seen if takes_any else whole)[np.newaxis])[0, : len(seen)]
+
+
+def find_model(text: str, workspace: Path) -> tuple[Path, str]:
+    """The export or the checkpoint that is meant by a folder, a file of an export, or what means a run; and a sentence where it is
+    another one than was asked for. Raises InputError where there is none."""
+    path = parse_path(text)
+    if (path / FACTS).is_file():
+        return path, ""
+    if path.is_file() and (path.parent / FACTS).is_file():
+        return path.parent, ""
+    return find_checkpoint(text, workspace)
+
+
+def open_model(path: Path) -> UsableModel:
+    """Load the model that ``path`` holds, a checkpoint's folder or an export's. Raises InputError, having run nothing, for one that is
+    not whole, and for code that nobody agreed to run."""
+    path = path.expanduser().absolute()
+    return (
+        _open_export(path) if (path / FACTS).is_file() and not (path / MANIFEST).is_file() else _open_checkpoint(path)
+    )
+
+
+def _open_checkpoint(path: Path) -> UsableModel:
+    bundle = load_bundle(path)
+    name = AVERAGED if bundle.averaged else WEIGHTS
+    known = bundle.manifest.files[name]
+    file = ExportedFile(name=name, format="safetensors", bytes=known.bytes, sha256=known.sha256)
+    record = _name_features(describe_model(bundle, file, (name,)))
+    facts = _as_usage_reads(record)
+    ask = partial(_ask_network, bundle.model, facts)
+    return UsableModel(path, record, facts, ask, bundle.facts, bundle.config, is_export=False)
+
+
+def _ask_network(model: torch.nn.Module, facts: ModelFacts, samples: Any) -> NDArray[np.float32]:
+    return weights.logits(model, facts, samples).float().numpy()
+
+
+def _ask_program(model: torch.nn.Module, facts: ModelFacts, samples: Any) -> NDArray[np.float32]:
+    return program.logits(model, facts, samples).float().numpy()
+
+
+def _open_export(folder: Path) -> UsableModel:
+    shown = escape_unprintable(str(folder / FACTS), 300)
+    try:
+        record = ModelJson.model_validate(read_json(folder / FACTS, _MOST_FACTS))
+        config = parse_config(record.source.config, shown, paths=False)
+        data = _read_data(record, folder)
+        stats = record.input.normalisation
+        normalization = (
+            Normalization(stats.mean, stats.std, data.layout, stats.missing)
+            if stats is not None
+            else Normalization((), (), "tokens")
+        )
+        fault = find_fault(data, normalization, 1)
+    except (ValidationError, TypeError, ValueError, OverflowError) as error:
+        fault = escape_unprintable(f"{type(error).__name__}: {error}", 200)
+    if fault:
+        raise InputError(f"{shown}: is not what an export writes ({fault}); export the model again.")
+    file = folder / Path(record.file.name).name
+    _require_same(file, record.file)
+    record = _name_features(record)
+    facts = _as_usage_reads(record)
+    return UsableModel(
+        folder, record, facts, _open_file(file, record, facts, data, config), data, config, is_export=True
+    )
+
+
+def _require_same(file: Path, known: ExportedFile) -> None:
+    """Raise InputError unless ``file`` is the one that was exported."""
+    shown = escape_unprintable(str(file), 300)
+    try:
+        same = digest(file) == known.sha256
+    except OSError as error:
+        raise InputError(f"{shown}: cannot be read ({error.strerror or error}); export the model again.") from error
+    if not same:
+        raise InputError(f"{shown}: was changed or damaged since it was exported; export the model again.")
+
+
+def _open_file(file: Path, record: ModelJson, facts: ModelFacts, data: DataFacts, config: RunConfig) -> Ask:
+    kind = record.file.format
+    if kind == "safetensors":
+        model = make_model(config.model, data, _count_outputs(record), config.seed, _code_beside(file))
+        fill_weights(file, model, file)
+        return partial(_ask_network, model.eval(), facts)
+    if kind == "onnx":
+        return _open_graph(file, facts)
+    if kind == "torch-export":
+        return _open_program(file, record, facts)
+    raise InputError(
+        f"{file}: is of the format {escape_unprintable(kind, 60)}, which cannot be asked here; export safetensors or onnx."
+    )
+
+
+def _open_graph(file: Path, facts: ModelFacts) -> Ask:
+    try:
+        import onnxruntime
+
+        from training.export.usage import graph
+    except (ImportError, OSError) as error:
+        why = escape_unprintable(str(error), 200).rstrip(".")
+        raise InputError(
+            f"{file}: the package onnxruntime, which runs it, cannot be loaded ({why}); install it."
+        ) from error
+    try:
+        session = onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    except Exception as error:  # its exceptions are no Python ones
+        raise InputError(
+            f"{file}: cannot be loaded ({escape_unprintable(str(error), 200)}); export the model again."
+        ) from error
+    return partial(graph.logits, session, facts)
+
+
+def _open_program(file: Path, record: ModelJson, facts: ModelFacts) -> Ask:
+    if not is_agreed(record.file.sha256):
+        raise InputError(
+            f"{file}: is a program of torch.export, and loading one may run whatever its author put into it.",
+            "Add --trust to python -m training predict where you trust its author, or export safetensors or onnx.",
+        )
+    try:
+        model = torch.export.load(file).module()
+    except Exception as error:  # broken archives raise anything
+        raise InputError(
+            f"{file}: cannot be loaded ({escape_unprintable(str(error), 200)}); export the model again."
+        ) from error
+    return partial(_ask_program, model, facts)
+
+
+def trust_export(folder: Path) -> None:
+    """Agree to the code in the export in ``folder``: a person's own network, a program of torch.export. Raises InputError."""
+    record = read_json(folder / FACTS, _MOST_FACTS).get("file")
+    name = record.get("name") if isinstance(record, dict) else None
+    if code := _code_beside(folder / FACTS):
+        agree(read_signature(code, PURPOSE).digest, str(code))
+    if isinstance(name, str) and name.endswith(".pt2") and (file := folder / Path(name).name).is_file():
+        agree(digest(file), str(file))
+
+
+def _code_beside(file: Path) -> Path | None:
+    code = file.parent / NETWORK
+    return code if code.is_file() else None
+
+
+def _count_outputs(record: ModelJson) -> int:
+    """How many numbers the network answers for each sample, pixel, token or item."""
+    if record.output.kind == "ranks":
+        return 1
+    count = record.output.shape[1 if record.output.kind != "tokens" else -1]
+    return count if isinstance(count, int) else 0
+
+
+def _read_data(record: ModelJson, folder: Path) -> DataFacts:
+    """What a checkpoint would know of the data, as far as a network is built from it and a text is read by it."""
+    output, features = record.output, record.input.features
+    kind, merges = _read_tokenizer(folder) if record.input.tokenizer else ("", ())
+    texts = tuple(feature.categories or () for feature in features)
+    coded = tuple(0 if feature.categories is None else len(feature.categories) + 1 for feature in features)
+    named = tuple(feature.name for feature in features)
+    return DataFacts(
+        layout=record.input.layout,
+        shape=record.input.shape,
+        target="class" if output.kind == "embedding" else output.kind,
+        names=record.classes,
+        columns=named,
+        categories=coded if any(coded) else (),
+        codes=texts,
+        vocabulary=kind,
+        merges=merges,
+        target_classes=tuple(task.classes for task in output.tasks),
+    )
+
+
+def _read_tokenizer(folder: Path) -> tuple[str, tuple[str, ...]]:
+    """The kind of a vocabulary and its rules of byte pairs. Raises ValueError."""
+    model = read_json(folder / TOKENIZER, _MOST_FACTS).get("model")
+    if not isinstance(model, dict):
+        raise ValueError(f"{TOKENIZER} is missing or damaged")
+    if model.get("type") == "WordLevel":
+        return "characters", ()
+    merges = model.get("merges")
+    if not isinstance(merges, list):
+        raise ValueError(f"{TOKENIZER} has no rules of byte pairs")
+    joined = tuple(
+        pair if isinstance(pair, str) else " ".join(map(str, pair)) for pair in merges if isinstance(pair, str | list)
+    )
+    return ("bpe" if joined else "bytes"), joined
+
+
+def _name_features(record: ModelJson) -> ModelJson:
+    """With names for the numbers of vectors and lists that have none: by them a row gives its numbers."""
+    shape = record.input.shape
+    if record.input.features or record.input.layout not in ("vector", "list") or not shape:
+        return record
+    width = shape[-1]
+    names = _AXES if width == len(_AXES) else [f"x{number}" for number in range(1, width + 1)]
+    features = tuple(Feature(name=name, categories=None, marks=None) for name in names)
+    return record.model_copy(update={"input": record.input.model_copy(update={"features": features})})
+
+
+def _as_usage_reads(record: ModelJson) -> ModelFacts:
+    facts: ModelFacts = json.loads(record.model_dump_json())
+    return facts

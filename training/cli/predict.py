@@ -1,0 +1,100 @@
+"""``python -m training predict``: what a trained model says of files, folders, rows and texts."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from training.cli.options import workspace_of
+from training.errors import InputError, pluralize
+from training.protocol.model_answers import ModelAnswer
+from training.runs.cli_consent import trust_run
+from training.runs.folder import RunFolder
+from training.streams import print_json, say, write_out
+from training.system.untrusted import escape_unprintable
+
+if TYPE_CHECKING:
+    from training.answering.model import UsableModel
+
+_SHOWN = 3
+
+
+def predict(arguments: argparse.Namespace) -> int:
+    """Tell it, or write it to a file; returns the exit code: 2 where not one sample could be answered."""
+    from training.answering.answers import answer_samples
+    from training.answering.samples import read_samples
+    from training.answering.tables import refuse_table, save_mask, write_table
+
+    out: Path | None = arguments.to
+    masks: Path | None = arguments.masks
+    if out is not None:
+        refuse_table(out)
+    if masks is not None and not masks.is_dir():
+        raise InputError(f"--masks {masks}: there is no such folder; make it first.")
+    model = find_and_open(arguments)
+    kept, answered = [], 0
+    for answer in answer_samples(model, read_samples(model, arguments.files)):
+        _tell(answer)
+        if masks is not None and answer.mask is not None:
+            save_mask(masks, answer)
+        if out is not None or arguments.json:
+            kept.append(answer)
+        elif not answer.refused:
+            write_out(f"{escape_unprintable(answer.name)}: {describe_answer(answer)}\n")
+        answered += not answer.refused
+    if out is not None and answered:
+        write_table(out, kept)
+        say(f"{pluralize(answered, 'sample')} in {out}.")
+    if arguments.json:
+        told = [each.model_dump(mode="json", exclude_defaults=True) for each in kept]
+        print_json({"model": str(model.path), "answers": told})
+    return 0 if answered else 2
+
+
+def find_and_open(arguments: argparse.Namespace) -> UsableModel:
+    """The model that was asked for, with its code agreed to where ``--trust`` says so. Raises InputError."""
+    from training.answering.model import find_model, open_model, trust_export
+
+    path, instead = find_model(arguments.checkpoint, workspace_of(arguments))
+    if instead:
+        say(instead)
+    if arguments.trust:
+        if path.absolute().parent.name == "checkpoints":
+            trust_run(RunFolder(path.absolute().parent.parent))
+        else:
+            trust_export(path)
+    return open_model(path)
+
+
+def _tell(answer: ModelAnswer) -> None:
+    """What could not be answered, and what there is to say beside an answer."""
+    for sentence in (answer.refused, *answer.notes):
+        if sentence:
+            say(f"{answer.name}: {sentence}.")
+
+
+def describe_answer(answer: ModelAnswer) -> str:
+    """In a line: the likeliest first."""
+    said = []
+    if answer.chances:
+        shown = ", ".join(
+            f"{escape_unprintable(each.name, 60)} {each.probability:.1%}" for each in answer.chances[:_SHOWN]
+        )
+        said.append(shown)
+    for name, chances in answer.chances_of:
+        said.append(f"{name} {escape_unprintable(chances[0].name, 60)} {chances[0].probability:.1%}")
+    for value in answer.values:
+        said.append(f"{value.name} {value.value:.6g}" + (f" ± {value.error:.3g}" if value.error is not None else ""))
+    if answer.ranking:
+        said.append(" > ".join(f"{item.name} ({item.score:.3g})" for item in answer.ranking))
+    if answer.mask is not None:
+        said.append(
+            ", ".join(f"{escape_unprintable(each.name, 60)} {each.probability:.1%}" for each in answer.mask.shares)
+        )
+    if answer.embedding:
+        first = ", ".join(f"{value:.4g}" for value in answer.embedding[:_SHOWN])
+        said.append(f"{len(answer.embedding)} numbers ({first}, ...)")
+    if answer.perplexity is not None:
+        said.append(f"perplexity {answer.perplexity:.4g}")
+    return "; ".join(said)

@@ -1,0 +1,108 @@
+"""What a trained model says of samples it is given: records that the window and programs read. No torch, no Qt."""
+
+from __future__ import annotations
+
+from training.facts import Layout
+from training.protocol.answers import Answer
+
+
+class Chance(Answer):
+    """A class, a label or a token, and its probability."""
+
+    name: str
+    probability: float
+
+
+class Value(Answer):
+    """A number in its own unit. ``error`` is how far such numbers were from the truth when the model was measured, None where
+    that is not known."""
+
+    name: str
+    value: float
+    error: float | None = None
+
+
+class Ranked(Answer):
+    """An item of a query: what a person calls it, and its score; the higher, the better it suits."""
+
+    name: str
+    score: float
+
+
+class ImagePixels(Answer):
+    """uint8 row by row: RGB or gray, channels last, as the model sees it."""
+
+    width: int
+    height: int
+    channels: int
+    pixels_base64: str
+
+
+class MaskAnswer(Answer):
+    """The class number of each pixel, uint8 row by row, and for each class that is there its share of the pixels."""
+
+    width: int
+    height: int
+    classes_base64: str
+    shares: tuple[Chance, ...]
+
+
+class ModelAnswer(Answer):
+    """What the model says of one sample; of several targets each stands under ``chances_of`` or among ``values``.
+
+    ``name`` is what a person calls the sample: its file, its row. Where it could not be answered, ``refused`` says why, a
+    clause. ``notes`` is what there is to say beside the answer. ``chances`` are sorted, the largest first; where there are more
+    than ``MOST_CHANCES``, those.
+    """
+
+    name: str
+    refused: str = ""
+    notes: tuple[str, ...] = ()
+    chances: tuple[Chance, ...] = ()
+    prediction: tuple[str, ...] = ()
+    chances_of: tuple[tuple[str, tuple[Chance, ...]], ...] = ()
+    values: tuple[Value, ...] = ()
+    ranking: tuple[Ranked, ...] = ()
+    mask: MaskAnswer | None = None
+    embedding: tuple[float, ...] = ()
+    perplexity: float | None = None
+    image: ImagePixels | None = None
+
+
+MOST_CHANCES = 100
+
+
+class ModelAnswers(Answer):
+    """Of samples, in the order in which they were given; ``left_out`` is how many more there were."""
+
+    answers: tuple[ModelAnswer, ...] = ()
+    left_out: int = 0
+
+
+class InputColumn(Answer):
+    """A column of the rows that a table's model takes: of a category the texts it knows, of a number where most of the training
+    rows lie, None where that is not known."""
+
+    name: str
+    categories: tuple[str, ...] | None = None
+    low: float | None = None
+    high: float | None = None
+    middle: float | None = None
+
+
+class ModelDescription(Answer):
+    """What a model takes and answers. ``kind`` is what it predicts ("class", "labels", "values", "mask", "tokens", "ranks", "tasks",
+    "embedding"); ``error_words`` say what the errors of ``Value`` are; ``summary`` names it in a sentence."""
+
+    path: str = ""
+    title: str = ""
+    summary: str = ""
+    layout: Layout = "vector"
+    kind: str = "class"
+    shape: tuple[int, ...] = ()
+    classes: tuple[str, ...] = ()
+    threshold: float | None = None
+    columns: tuple[InputColumn, ...] = ()
+    error_words: str = ""
+    is_export: bool = False
+    plane: bool = False
