@@ -8,10 +8,11 @@ from functools import partial
 from pathlib import Path
 
 from training.config import RunConfig
+from training.config.rules.mask_layout import SETTINGS, Place, find_layout, masks_of
 from training.config.sections.data.classes import chosen_classes
 from training.config.sections.data.dataset import IdxDataset, ImageFolderDataset, ShapesDataset
 from training.config.sections.data.dataset_section import DatasetSection
-from training.config.sections.data.images import IMAGE_FOLDERS, MASK_FOLDERS, ImageTableDataset, SegmentationDataset
+from training.config.sections.data.images import ImageTableDataset, SegmentationDataset
 from training.config.sections.data.npz import NpzDataset, NpzImagesDataset
 from training.config.sections.data.tables import RankingDataset, TableDataset
 from training.config.sections.data.text import TextDataset
@@ -60,8 +61,6 @@ class DataText:
     file: str = "name"
     column: str = "0"
     target_lines: tuple[str, ...] = ()
-    images: str = "images"
-    masks: str = "masks"
     classes: str = ""
     ignored: int | None = None
     single: bool = False
@@ -242,13 +241,36 @@ def _image_table(config: RunConfig, dataset: ImageTableDataset, known: bool) -> 
     )
 
 
-def _masks(dataset: SegmentationDataset, single: bool) -> DataText:
-    given, train, held = _roots(dataset.path, dataset.validation)
-    folder = Path(dataset.path, *([_find_parts(dataset.path, dataset.validation)[0]] if given else []))
+def _mask_places(dataset: SegmentationDataset) -> dict[str, Place]:
+    """The folders of images and masks of each part. Raises InputError where they are told otherwise than by folders."""
+    given = [Place(part, *(getattr(dataset, name) for name in names)) for part, names in SETTINGS.items()]
+    places = [place for place in given if place.images]
     try:
-        inside = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
-    except (OSError, ValueError):
-        inside = []
+        places = places or find_layout(Path(dataset.path))
+        places = [place._replace(masks=place.masks or masks_of(Path(dataset.path), place.images)) for place in places]
+    except (OSError, ValueError):  # it need not be here
+        places = []
+    for place in places:
+        if not place.masks or {"*", "{"} & {*place.images, *place.masks}:
+            raise InputError(
+                f"dataset.{SETTINGS[place.part][1]}: the short script pairs the files of two folders; export --to script instead."
+            )
+    return {place.part: place for place in places}
+
+
+def _masks(dataset: SegmentationDataset, single: bool) -> DataText:
+    if dataset.class_names:
+        raise InputError(
+            "dataset.class_names: the short script reads the classes from a file; name one, or export --to script."
+        )
+    places = _mask_places(dataset)
+    train = places.get("train", Place("train", "images", "masks"))
+    held = (
+        places.get("test" if dataset.validation == "test" else "validation") if dataset.validation != "split" else None
+    )
+    folders = [
+        f"Path(DATA) / {code(folder)}" for place in (train, held) if place for folder in (place.images, place.masks)
+    ]
     listed = dataset.class_list or str(Path(dataset.path, "classes.txt"))
     sized, size = _write_size(dataset.image_size, "")
     sized += ", " * bool(sized)
@@ -256,15 +278,13 @@ def _masks(dataset: SegmentationDataset, single: bool) -> DataText:
         template="masks",
         kind="segmentation",
         path=code(dataset.path),
-        given=given,
-        train_root=train,
-        val_root=held,
+        given=held is not None,
+        train_root=", ".join(folders[:2]),
+        val_root=", ".join(folders[2:]),
         train="pairs",
         mode="RGB" if dataset.color == "rgb" else "L",
         sized=sized,
         size=size or "pixels.shape[-2:]",
-        images=next((name for name in inside if name.casefold() in IMAGE_FOLDERS), "images"),
-        masks=next((name for name in inside if name.casefold() in MASK_FOLDERS), "masks"),
         classes=code(listed) if Path(listed).is_file() else "",
         ignored=None if dataset.ignore_index in (None, 255) else dataset.ignore_index,
         single=single,

@@ -124,14 +124,16 @@ def test_unknown_values_are_named_or_ignored(tmp_path: Path) -> None:
     mask[3, 4] = 17
     save_mask(tmp_path / "train" / "masks" / "002.png", mask)
     source = opened(tmp_path)
-    assert reasons(source) == {"train/images/002.png": "its mask 002.png holds the value 17, which is no class"}
+    assert reasons(source) == {
+        "train/images/002.png": "its mask 002.png holds the value 17 at pixel (4, 3), which is no class"
+    }
     assert len(source.parts["train"]) == 11
     lenient = opened(tmp_path, unknown="ignore")
     assert lenient.read(torch.tensor([2]))[0, 3, 4, 3] == IGNORED_PIXEL
     assert lenient.skipped == ()
     Image.new("RGB", (26, 20), (9, 8, 7)).save(tmp_path / "train" / "masks" / "002.png")
     (tmp_path / "classes.txt").write_text(COLOR_LIST)
-    assert "the color (9, 8, 7)" in reasons(opened(tmp_path))["train/images/002.png"]
+    assert "the color (9, 8, 7) at pixel (0, 0)" in reasons(opened(tmp_path))["train/images/002.png"]
 
 
 def test_what_does_not_fit_together_is_left_out_with_its_reason(tmp_path: Path) -> None:
@@ -267,7 +269,7 @@ def _written(path: Path, text: str) -> str:
 
 
 def test_folders_that_hold_no_pairs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no pair of folders images and masks"):
+    with pytest.raises(InputError, match="no images and masks that could be told apart"):
         opened(tmp_path)
     (tmp_path / "images").mkdir()
     (tmp_path / "masks").mkdir()

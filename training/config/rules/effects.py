@@ -21,7 +21,7 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
         "place": "path validation_path images class_list",
         "judging": "duplicates",
         "normalization": "normalize",
-        "data": "kind name exclude samples data_seed turns noise factor classes spread items image_size color inputs targets task "
+        "data": "kind name exclude train_images train_masks validation_images validation_masks test_images test_masks class_names samples data_seed turns noise factor classes spread items image_size color inputs targets task "
         "label_separator numeric_targets file_column file_ending ignore_index unknown features ignored categorical missing_indicator "
         "trusted arguments random_samples missing_marks separator query_column max_items split_column group_column "
         "time_column validation validation_fraction "

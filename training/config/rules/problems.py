@@ -21,7 +21,7 @@ from training.config.rules.task import task_problems
 from training.config.run import SECTIONS, RunConfig, alternatives
 from training.config.sections.data.classes import class_problems
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
-from training.config.sections.data.images import ImageTableDataset
+from training.config.sections.data.images import ImageTableDataset, SegmentationDataset
 from training.config.sections.data.own_data import OwnDataSection, own_data_problems
 from training.config.sections.data.tables import TIME_EXCLUDES, TableSection, repeat_problems, role_problems
 from training.config.sections.own_file import own_file_problems
@@ -224,6 +224,12 @@ def _dataset_problems(dataset: DatasetSection) -> Iterator[Problem]:
         yield from role_problems(dataset)
     elif isinstance(dataset, ImageTableDataset):
         yield from repeat_problems("dataset.targets", dataset.targets)
+    elif isinstance(dataset, SegmentationDataset) and dataset.class_names and dataset.class_list:
+        yield Problem(
+            "dataset.class_names",
+            "names the classes, and so does dataset.class_list; empty one of them.",
+            {"dataset.class_list": None},
+        )
     if time_column := getattr(dataset, "time_column", None):
         for other in TIME_EXCLUDES:
             if getattr(dataset, other):

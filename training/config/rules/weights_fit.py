@@ -16,7 +16,7 @@ from training.config.sections.pretrained import StartingWeights
 _SHAPING = frozenset(
     f"dataset.{name}"
     for name in (
-        "kind", "path", "name", "image_size", "color", "inputs", "targets", "task", "numeric_targets", "label_separator", "class_list",
+        "kind", "path", "name", "image_size", "color", "inputs", "targets", "task", "numeric_targets", "label_separator", "class_list", "class_names", "train_images", "train_masks",
         "ignore_index", "unknown", "classes", "features", "ignored", "categorical", "missing_indicator", "missing_marks",
         "separator", "query_column", "max_items", "split_column", "group_column", "time_column", "context", "vocabulary",
         "vocabulary_size", "encoding", "emnist_split", "partition", "annotation_level",
@@ -26,7 +26,17 @@ _SHAPING = frozenset(
 
 _DIVIDING = frozenset(
     f"dataset.{name}"
-    for name in ("validation", "validation_path", "validation_fraction", "test_fraction", "split_seed")
+    for name in (
+        "validation",
+        "validation_path",
+        "validation_images",
+        "validation_masks",
+        "test_images",
+        "test_masks",
+        "validation_fraction",
+        "test_fraction",
+        "split_seed",
+    )
 )
 """Other samples to train on, among which other categories, characters or pieces of words may occur."""
 _GROUPING = frozenset(f"dataset.{name}" for name in ("split_column", "group_column", "time_column"))

@@ -20,21 +20,12 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
+from training.config.rules.mask_layout import ROLES
 from training.core.readers.image_reading import SYSTEM_NAME
 from training.data.source import ReportProgress
 from training.data_report import Skipped
 from training.errors import InputError
 
-ROLES = {
-    "train": "train",
-    "training": "train",
-    "val": "validation",
-    "valid": "validation",
-    "validation": "validation",
-    "test": "test",
-    "testing": "test",
-}
-"""What folders and columns call the parts of a dataset, lower case."""
 _USUAL = ("JPEG", "PNG", "GIF", "WEBP", "BMP", "TIFF")
 """Tried first: Pillow's own order costs a small JPEG a third of its decoding time."""
 _RARE = ("AVIF", "HEIF", "MPO", "JPEG2000", "PPM", "TGA", "ICO", "DIB", "PCX", "SGI", "QOI")

@@ -1,119 +1,241 @@
-"""Which mask belongs to which image of a folder; nothing is decoded here."""
+"""Which mask belongs to which image; nothing is decoded here."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from training.config.sections.data.images import IMAGE_FOLDERS, MASK_FOLDERS
-from training.core.readers.image_reading import SYSTEM_NAME
-from training.data.images.folder import ROLES, Listing, list_tree, show_path
+from training.config.rules.mask_layout import MASK_ENDINGS, SETTINGS, Place, find_layout, masks_of
+from training.config.sections.data.images import SegmentationDataset
+from training.data.images.folder import Listing, list_tree, show_path
+from training.data.images.mask_lists import list_lines
 from training.data.source import ReportProgress
-from training.errors import InputError
+from training.errors import InputError, pluralize
+from training.system.untrusted import escape_unprintable
 
-ENDINGS = ("_mask", "_masks", "_label", "_labels", "_gt", "_l", "-mask")
-"""What may follow an image's name in that of its mask."""
-_ADVICE = "Choose a folder with images and masks in it, or with train and val folders that each hold those two."
-Key = tuple[str, str]
+_ADVICE = (
+    "Choose a folder with images and masks in it, or with train and val folders that each hold those two, or say where they are "
+    "(dataset.train_images and dataset.train_masks)."
+)
+Key = tuple[int, str]
+"""A part's number, and where a file lies in it, by which it is paired."""
 
 
-def list_pairs(root: Path, report_progress: ReportProgress) -> Listing:
-    """The images that have a mask, in the order of their paths, with ``masks``. Raises InputError when there are none."""
+@dataclass(frozen=True)
+class Pattern:
+    """The files of a tree whose paths (relative to the root) begin and end so; what stands between is a file's name. A ``suffix``
+    without an ending of a file fits all endings."""
+
+    prefix: str
+    suffix: str
+    endless: bool = False
+
+    @classmethod
+    def of_folder(cls, folder: str) -> Pattern:
+        return cls("" if folder == "." else f"{folder}/", "", endless=True)
+
+    @classmethod
+    def read(cls, text: str, base: str = "") -> Pattern:
+        """From ``images/*_left.png`` or ``{name}_mask.png``; one without a folder is of the folder ``base``."""
+        text = text.replace("{name}", "*")
+        text = f"{base}/{text}" if base not in ("", ".") and "/" not in text else text
+        prefix, _, rest = text.partition("*")
+        suffix = rest.rpartition("*")[2]
+        return cls(prefix, suffix, endless="." not in suffix)
+
+    @property
+    def folder(self) -> str:
+        """The deepest one that has all files."""
+        return self.prefix.rpartition("/")[0] or "."
+
+    @property
+    def length(self) -> int:
+        """How much of a path it tells."""
+        return len(self.prefix) + len(self.suffix)
+
+    def name(self, path: str) -> str | None:
+        """What stands for the ``path``; None where it does not fit."""
+        shown = show_path(path)
+        if self.endless:
+            shown = shown[: len(shown) - len(PurePath(shown).suffix)]
+        ends = shown.casefold().endswith(self.suffix.casefold())
+        if not ends or not shown.startswith(self.prefix) or len(shown) <= len(self.prefix) + len(self.suffix):
+            return None
+        return shown[len(self.prefix) : len(shown) - len(self.suffix)]
+
+
+def list_pairs(dataset: SegmentationDataset, report_progress: ReportProgress) -> Listing:
+    """The images that have a mask, in the order of their paths (of a list that of its lines), with ``masks``. Raises InputError when
+    there are none."""
+    root = Path(dataset.path)
     if not root.is_dir():
         raise InputError(f"dataset.path: {root} is not a folder.", _ADVICE)
     report_progress("listing the images", None)
-    places = list(find_places(root))
-    if not places:
-        raise InputError(f"{root} holds no pair of folders images and masks.", _ADVICE)
-    pictures, masks = Listing(root), Listing(root)
-    for part, images_folder, masks_folder in places:
-        list_tree(pictures, part, images_folder)
-        list_tree(masks, part, masks_folder)
-    folders = [(images_folder, masks_folder) for _, images_folder, masks_folder in places]
-    paired = _pair_up(pictures, masks, folders)
-    if not paired.paths:
-        raise InputError(f"{root} holds no image with a mask of the same name{paired.first_skipped}.", _ADVICE)
-    if all(part != "train" for part, _ in paired.groups):
+    places, given = _places(dataset, root)
+    paired = _Pairing(root)
+    for place in places:
+        paired.add(place)
+    listing = paired.finish()
+    if not listing.paths:
+        raise InputError(f"{root} holds no image with a mask of the same name{listing.first_skipped}.", _ADVICE)
+    if all(part != "train" for part, _ in listing.groups):
         raise InputError(f"{root} has no folder train.", "Add one, or choose another folder.")
-    if len(places) > 1:
-        paired.notes.append(f"parts found: {', '.join(f'{part} in {show_path(images)}' for part, images, _ in places)}")
-    return paired
+    if len(places) > 1 and not given:
+        found = ", ".join(f"{place.part} in {place.images}" for place in places)
+        listing.notes.append(f"parts found: {found}")
+    return listing
 
 
-def find_places(root: Path) -> Iterator[tuple[str, str, str]]:
-    """(part, folder of images, folder of masks), relative to ``root``: train/images, images/train or just images."""
-    pair = _pair_in(root, "")
-    if pair:
-        images, masks = pair
-        inner = [part for part in _folders(root, images) if part.lower() in ROLES]
-        if inner and all((root / masks / part).is_dir() for part in inner):
-            for part in inner:
-                yield ROLES[part.lower()], os.path.join(images, part), os.path.join(masks, part)  # noqa: PTH118
-        else:
-            yield "train", images, masks
-        return
-    for name in _folders(root, ""):
-        within = _pair_in(root, name) if name.lower() in ROLES else None
-        if within:
-            yield ROLES[name.lower()], *within
-
-
-def _pair_in(root: Path, folder: str) -> tuple[str, str] | None:
-    found = {name.lower(): os.path.join(folder, name) for name in _folders(root, folder)}  # noqa: PTH118
-    images = next((path for name, path in found.items() if name in IMAGE_FOLDERS), None)
-    masks = next((path for name, path in found.items() if name in MASK_FOLDERS), None)
-    return (images, masks) if images and masks else None
-
-
-def _folders(root: Path, folder: str) -> list[str]:
+def _places(dataset: SegmentationDataset, root: Path) -> tuple[list[Place], bool]:
+    """Where each part is, and whether the settings say it."""
+    given = [Place(part, *(getattr(dataset, name) for name in names)) for part, names in SETTINGS.items()]
+    if any(place.images or place.masks for place in given):
+        return [_check_place(place, root) for place in given if place.images or place.masks], True
     try:
-        return sorted(
-            path.name for path in (root / folder).iterdir() if path.is_dir() and not SYSTEM_NAME.fullmatch(path.name)
-        )
+        found = find_layout(root)
     except OSError as error:
-        raise InputError(f"{root / folder} cannot be read: {error.strerror or error}.", _ADVICE) from error
+        raise InputError(f"{error.filename} cannot be read: {error.strerror or error}.", _ADVICE) from error
+    if not found:
+        raise InputError(f"{root} holds no images and masks that could be told apart by their names.", _ADVICE)
+    return found, False
 
 
-def _pair_up(pictures: Listing, masks: Listing, folders: list[tuple[str, str]]) -> Listing:
-    """The images that have a mask; ``folders`` are those of each group."""
-    rows: dict[tuple[int, Key], int] = {}
-    skipped = [*pictures.skipped, *masks.skipped]
-    for row, (path, owner) in enumerate(zip(masks.paths, masks.owners, strict=True)):
-        key = owner, _key(path, folders[owner][1])
-        if key in rows:
-            masks.skip(path, f"a second mask beside {show_path(masks.paths[rows[key]])}")
-        else:
-            rows[key] = row
-    of_image: list[tuple[int, int]] = []
-    used: set[int] = set()
-    for row, (path, owner) in enumerate(zip(pictures.paths, pictures.owners, strict=True)):
-        mask = _mask_of(rows, owner, _key(path, folders[owner][0]))
-        if mask is None:
-            pictures.skip(path, f"has no mask of its name in {show_path(folders[owner][1])}")
-        else:
-            of_image.append((row, mask))
-            used.add(mask)
-    for mask in rows.values():
-        if mask not in used:
-            masks.skip(masks.paths[mask], "a mask without an image")
-    paired = pictures.select(row for row, _ in of_image)
-    paired.masks = masks.select(mask for _, mask in of_image)
-    paired.skipped = list(dict.fromkeys([*skipped, *pictures.skipped, *masks.skipped]))
-    return paired
+def _check_place(place: Place, root: Path) -> Place:
+    """``place`` with paths relative to ``root`` and with the masks that the person left to us. Raises InputError for what is not
+    there."""
+    images_setting, masks_setting = (f"dataset.{name}" for name in SETTINGS[place.part])
+    if not place.images:
+        raise InputError(
+            f"{images_setting}: the masks of the {place.part} part are named, but not its images.", "Name both."
+        )
+    images = _inside(place.images, root, images_setting)
+    masks = _inside(place.masks, root, masks_setting) if place.masks else ""
+    if (root / images).is_file():
+        if masks:
+            raise InputError(
+                f"{masks_setting}: {images} is a list, whose lines name the masks.", "Empty this.", {masks_setting: ""}
+            )
+    elif not masks:
+        masks = masks_of(root, images) if (root / images).is_dir() else ""
+        if not masks:
+            raise InputError(
+                f"{masks_setting}: no masks were found that belong to {_show(images)}.",
+                "Name their folder, or how they are called, such as {name}_mask.png.",
+            )
+    elif masks == images:
+        raise InputError(
+            f"{masks_setting}: {_show(masks)} is where the images are.", "Name the folder of the masks, or a pattern."
+        )
+    return Place(place.part, images, masks)
 
 
-def _key(path: str, folder: str) -> Key:
-    """Where a file lies below its folder, and its name without the ending."""
-    below = PurePath(path).relative_to(folder)
-    return str(below.parent), below.stem
+def _inside(text: str, root: Path, setting: str) -> str:
+    """``text`` relative to ``root``, with forward slashes. Raises InputError where nothing can be there."""
+    path = PurePath(text)
+    if path.is_absolute():
+        try:
+            text = str(path.relative_to(root.absolute()))
+        except ValueError:
+            raise InputError(
+                f"{setting}: {_show(text)} lies outside of dataset.path ({_show(str(root))}).",
+                "Choose a folder above both as dataset.path.",
+            ) from None
+    text = text.replace("\\", "/").removeprefix("./").rstrip("/") or "."
+    if ".." in text.split("/"):
+        raise InputError(
+            f"{setting}: {_show(text)} leads out of dataset.path.", "Choose a folder above both as dataset.path."
+        )
+    pattern = "*" in text or "{name}" in text
+    if not pattern and not (root / text).exists():
+        raise InputError(
+            f"{setting}: there is no {_show(text)} in {_show(str(root))}.",
+            "Name a folder, a list, or a pattern such as *_mask.png; or empty this to look for images and masks.",
+            {setting: ""},
+        )
+    return text
 
 
-def _mask_of(rows: dict[tuple[int, Key], int], owner: int, key: Key) -> int | None:
-    folder, stem = key
-    for ending in ("", *ENDINGS):
-        for candidate in dict.fromkeys((stem + ending, stem + ending.upper())):
-            found = rows.get((owner, (folder, candidate)))
-            if found is not None:
-                return found
+class _Pairing:
+    """Pairs of one part after the other."""
+
+    def __init__(self, root: Path) -> None:
+        self._pictures, self._masks = Listing(root), Listing(root)
+        self._pairs: list[tuple[int, int]] = []
+        self._folders: list[str] = []
+
+    def add(self, place: Place) -> None:
+        """The pairs of a part."""
+        pictures, masks = self._pictures, self._masks
+        first = len(pictures.paths), len(masks.paths)
+        if not place.masks:
+            list_lines(pictures, masks, place)
+            self._pairs += zip(range(first[0], len(pictures.paths)), range(first[1], len(masks.paths)), strict=True)
+            return
+        in_folder = "*" not in place.images
+        of_images = Pattern.of_folder(place.images) if in_folder else Pattern.read(place.images)
+        by_pattern = "*" in place.masks or "{name}" in place.masks
+        base = place.images if in_folder else of_images.folder
+        of_masks = Pattern.read(place.masks, base) if by_pattern else Pattern.of_folder(place.masks)
+        # A file that fits both is what the narrower one says.
+        narrow = of_masks.length >= of_images.length
+        names = dict(_list_by(pictures, place.part, of_images, of_masks if narrow else None))
+        others = dict(_list_by(masks, place.part, of_masks, None if narrow else of_images))
+        self._match(names, others, () if by_pattern else MASK_ENDINGS, place)
+
+    def _match(self, names: dict[int, str], others: dict[int, str], endings: tuple[str, ...], place: Place) -> None:
+        pictures, masks = self._pictures, self._masks
+        rows: dict[str, int] = {}
+        for row, name in others.items():
+            if name in rows:
+                masks.skip(masks.paths[row], f"a second mask beside {show_path(masks.paths[rows[name]])}")
+            else:
+                rows[name] = row
+        used: set[int] = set()
+        for row, name in names.items():
+            mask = _mask_of(rows, name, endings)
+            if mask is None:
+                pictures.skip(pictures.paths[row], f"has no mask of its name in {place.masks}")
+            else:
+                self._pairs.append((row, mask))
+                used.add(mask)
+        for mask in rows.values():
+            if mask not in used:
+                masks.skip(masks.paths[mask], "a mask without an image")
+
+    def finish(self) -> Listing:
+        """All of them, with what has no partner as skipped."""
+        pictures, masks = self._pictures, self._masks
+        paired = pictures.select(row for row, _ in self._pairs)
+        paired.masks = masks.select(mask for _, mask in self._pairs)
+        paired.skipped = list(dict.fromkeys([*pictures.skipped, *masks.skipped]))
+        without = sum(each.reason.startswith("has no mask") for each in paired.skipped)
+        alone = sum(each.reason == "a mask without an image" for each in paired.skipped)
+        told = [f"{pluralize(len(paired.paths), 'image')} paired with a mask"]
+        told += [f"{pluralize(without, 'image')} without a mask"] if without else []
+        told += [f"{pluralize(alone, 'mask')} without an image"] if alone else []
+        paired.notes.append(", ".join(told))
+        return paired
+
+
+def _list_by(listing: Listing, part: str, pattern: Pattern, other: Pattern | None) -> Iterator[tuple[int, str]]:
+    """List the files of ``part`` that fit ``pattern``, but not ``other``: the rows and what stands for each."""
+    first = len(listing.paths)
+    list_tree(listing, part, pattern.folder)
+    for row in range(first, len(listing.paths)):
+        listing.paths[row] = listing.paths[row].removeprefix("./").removeprefix(".\\")
+        name = pattern.name(listing.paths[row])
+        if name is not None and (other is None or other.name(listing.paths[row]) is None):
+            yield row, name
+
+
+def _mask_of(rows: dict[str, int], name: str, endings: tuple[str, ...]) -> int | None:
+    for ending in ("", *endings):
+        for candidate in dict.fromkeys((name + ending, name + ending.upper())):
+            if candidate in rows:
+                return rows[candidate]
     return None
+
+
+def _show(text: str) -> str:
+    return escape_unprintable(text, 200)

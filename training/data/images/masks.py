@@ -4,7 +4,7 @@ for color masks with its red, green and blue."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +59,8 @@ class MaskForm:
         found = lookup[values]
         unknown = found == UNKNOWN
         if unknown.any() and not self.ignore_unknown:
-            raise NoMask(f"holds the value {int(values[unknown][0])}, which is no class")
+            x, y = _first_pixel(unknown)
+            raise NoMask(f"holds the value {int(values[y, x])} at pixel ({x}, {y}), which is no class")
         return np.where(unknown, IGNORED_PIXEL, found).astype(np.uint8)
 
     def _gray(self) -> bool:
@@ -73,12 +74,19 @@ class MaskForm:
         places = order[np.minimum(np.searchsorted(known, values, sorter=order), len(known) - 1)]
         unknown = known[places] != values
         if unknown.any() and not self.ignore_unknown:
-            value = int(values[unknown][0])
+            x, y = _first_pixel(unknown)
+            value = int(values[y, x])
             color = f"({value >> 16}, {value >> 8 & 255}, {value & 255})"
-            raise NoMask(f"holds the color {color}, which the class list does not name")
+            raise NoMask(f"holds the color {color} at pixel ({x}, {y}), which the class list does not name")
         codes = np.array(self.codes[: len(known)], dtype=np.uint8)[places]
         codes[unknown] = IGNORED_PIXEL
         return codes
+
+
+def _first_pixel(which: NDArray[np.bool_]) -> tuple[int, int]:
+    """x and y."""
+    y, x = np.unravel_index(int(which.argmax()), which.shape)
+    return int(x), int(y)
 
 
 def indices(image: Image.Image) -> NDArray[np.uint8]:
@@ -118,25 +126,33 @@ def read_class_list(path: Path) -> ClassList:
         raise InputError(f"{path} is not a text in UTF-8.", "Save the class list as plain text.") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.", "Choose another class list.") from error
+    return parse_classes(text.splitlines(), lambda number: f"{path}, line {number}", str(path))
+
+
+def parse_classes(lines: Sequence[str], where: Callable[[int], str], whole: str) -> ClassList:
+    """The classes of ``lines``; ``where`` says what the line of a number, from 1, is called, and ``whole`` all of them. Raises
+    InputError."""
     names: list[str] = []
     colors: list[Color] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         words = [word for word in re.split(r"[\s,;]+", line.strip()) if word]
         if not words or words[0].startswith("#") or (not names and [word.lower() for word in words] in _HEADERS):
             continue
         name, color = _split_line(words)
         if color is not None and max(color) > 255:
-            raise _wrong(path, number, f"has a color beyond 255: {escape_unprintable(line, 80)}")
+            raise _wrong(where(number), f"has a color beyond 255: {escape_unprintable(line, 80)}")
         if name in names:
-            raise _wrong(path, number, f"names {escape_unprintable(name, 80)} a second time")
+            raise _wrong(where(number), f"names {escape_unprintable(name, 80)} a second time")
         if color is not None and color in colors:
-            raise _wrong(path, number, f"gives {escape_unprintable(name, 80)} a color that another class has")
+            raise _wrong(where(number), f"gives {escape_unprintable(name, 80)} a color that another class has")
         names.append(name)
         colors += [] if color is None else [color]
         if colors and len(colors) != len(names):
-            raise _wrong(path, number, "has a color where others have none, or the other way round")
+            raise _wrong(where(number), "has a color where others have none, or the other way round")
     if not 1 <= len(names) <= MOST_CLASSES:
-        raise InputError(f"{path} names {len(names)} classes; masks may have 1 to {MOST_CLASSES}.", "Correct the list.")
+        raise InputError(
+            f"{whole} names {len(names)} classes; masks may have 1 to {MOST_CLASSES}.", "Correct the list."
+        )
     return ClassList(tuple(names), tuple(colors))
 
 
@@ -149,7 +165,5 @@ def _split_line(words: list[str]) -> tuple[str, Color | None]:
     return " ".join(words), None
 
 
-def _wrong(path: Path, line: int, what: str) -> InputError:
-    return InputError(
-        f"{path}, line {line}: {what}.", "Write one class a line: its name, or its name and red green blue."
-    )
+def _wrong(where: str, what: str) -> InputError:
+    return InputError(f"{where}: {what}.", "Write one class a line: its name, or its name and red green blue.")

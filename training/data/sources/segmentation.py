@@ -16,13 +16,15 @@ from training.data.images.decode import MAX_BYTES, Unusable, open_image
 from training.data.images.folder import Listing, show_path
 from training.data.images.images import Images, Opened, choose_form, open_images
 from training.data.images.mask_folder import list_pairs
-from training.data.images.masks import ClassList, MaskForm, NoMask, indices, read_class_list
+from training.data.images.masks import ClassList, MaskForm, NoMask, indices, parse_classes, read_class_list
 from training.data.source import Opening
 from training.errors import InputError
 from training.facts import IGNORED_PIXEL
 from training.system.untrusted import open_file
 
 CLASS_LIST = "classes.txt"
+COLOR_TABLES = ("class_dict.csv", "label_colors.txt", "colors.txt", "labelmap.txt")
+"""What lists the colors of masks where no index can be read from them."""
 _PROBED = 64
 _NO_LIST = "no class list"
 _TWO_CLASSES = "masks are black and white: 0 is one class, 255 the other"
@@ -113,7 +115,7 @@ class Segmentation(Images):
 
 def open_segmentation(dataset: SegmentationDataset, opening: Opening) -> Segmentation:
     root = Path(dataset.path)
-    listing = list_pairs(root, opening.report_progress)
+    listing = list_pairs(dataset, opening.report_progress)
     ignored, seen = dataset.ignore_index, None
     classes = find_class_list(dataset, root)
     if classes is None:
@@ -131,6 +133,10 @@ def open_segmentation(dataset: SegmentationDataset, opening: Opening) -> Segment
 
 def find_class_list(dataset: SegmentationDataset, root: Path) -> ClassList | None:
     """What the settings name, else what lies in the folder; None for nothing."""
+    if dataset.class_names:
+        return parse_classes(
+            dataset.class_names, lambda number: f"dataset.class_names, number {number}", "dataset.class_names"
+        )
     if dataset.class_list is not None:
         return read_class_list(Path(dataset.class_list))
     return read_class_list(root / CLASS_LIST) if (root / CLASS_LIST).is_file() else None
@@ -157,6 +163,11 @@ def _classes_in(listing: Listing, ignored: int | None, opening: Opening) -> tupl
         listing.notes.append(_TWO_CLASSES)
         return ClassList(BLACK_AND_WHITE_NAMES, BLACK_AND_WHITE), None
     learned = values - {IGNORED_PIXEL, ignored}
+    if not learned and (
+        table := next((path for name in COLOR_TABLES if (path := listing.root / name).is_file()), None)
+    ):
+        listing.notes.append(f"classes by their colors in {table.name}")
+        return read_class_list(table), None
     if not learned:
         raise InputError(
             f"{listing.root}: no mask of a training image can be read as indices.",

@@ -13,9 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 from torch import Tensor
 
+from training.config.rules.mask_layout import ROLES
 from training.config.sections.data.tables import RankingDataset, TableDataset, TableSection
 from training.core.readers.table_reading import encode_rows, rank_column, rows_by_part
-from training.data.images.folder import ROLES
 from training.data.tables.odd_cells import (
     MOST_WHOLE_CLASSES,
     are_amounts,

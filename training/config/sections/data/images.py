@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from training.config.fields import Columns, File, Folder, advanced, setting
+from training.config.fields import Columns, File, Folder, Names, advanced, setting
 from training.config.sections.data.classes import Classes
 from training.config.sections.data.dataset_section import ColorMode
 from training.config.sections.data.image_section import GivenSplitSection, ImageSize, Sides
@@ -21,6 +21,14 @@ from training.facts import Target
 IMAGE_FOLDERS = frozenset({"images", "image", "imgs", "img", "pictures", "jpegimages"})
 MASK_FOLDERS = frozenset({"masks", "mask", "labels", "label", "annotations", "segmentationclass", "gt"})
 """What the two folders of a segmentation dataset may be called, lower case."""
+
+
+Files = Annotated[str, setting(also="folder pattern glob list file names", placeholder="automatic", max_length=1000)]
+"""Images or masks in the folder of a dataset: a folder, a pattern or a list, relative to it."""
+
+
+def _part(title: str, what: str) -> Any:
+    return advanced("", title, f"Where those are {what}.")
 
 
 class ImageTableDataset(GivenSplitSection):
@@ -87,7 +95,19 @@ class SegmentationDataset(GivenSplitSection):
 
     kind: Literal["segmentation"] = "segmentation"
     path: Folder = setting(
-        help="Folder with images and masks, or with train and val folders that hold those; each mask is called like its image.",
+        help="Folder with images and masks, or with train and val folders that hold those; how they are laid out is found by their names.",
+    )
+    train_images: Files = setting(
+        "",
+        "Training images",
+        "Where they are in the folder: a folder (train), a pattern (*_image.png), or a list with an image and its mask a line "
+        "(train.txt). Empty: looked for.",
+    )
+    train_masks: Files = setting(
+        "",
+        "Training masks",
+        "Where the masks of the training images are: a folder in which they are called alike (trainannot), or a pattern "
+        "({name}_mask.png, masks/{name}.png). Empty: looked for.",
     )
     class_list: str | None = setting(
         None,
@@ -97,7 +117,21 @@ class SegmentationDataset(GivenSplitSection):
         path="file",
         placeholder="classes.txt",
     )
+    class_names: Names = setting(
+        (),
+        "Class names",
+        "The classes in the order of their indices, in place of a file: road, sky. For color masks with red, green and blue: "
+        "road 128 64 128, sky 70 130 180.",
+        also="colors colours palette",
+        placeholder="automatic",
+        strict=False,
+        max_length=255,
+    )
     image_size: Sides = ()
+    validation_images: Files = _part("Validation images", "to validate on, as the training images")
+    validation_masks: Files = _part("Validation masks", "to validate on, as the training masks")
+    test_images: Files = _part("Test images", "to test on, as the training images")
+    test_masks: Files = _part("Test masks", "to test on, as the training masks")
     ignore_index: int | None = setting(
         None,
         "Ignore index",
