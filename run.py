@@ -3,7 +3,7 @@
 
     python3 run.py [arguments]           set up what is missing, then start the program with these arguments
     python3 run.py test [arguments]      set up what is missing, then lint, types, contracts and pytest with these
-    python3 run.py test --run-slow       the same with the slow tests
+    python3 run.py test --run-slow       the same with the slow tests, and with those of servers that are here
     python3 run.py test --run-servers    the same with those that talk to a server, which Debian's packages bring
 
 On Windows: py run.py. The set-up lies in .venv beside this file; delete that folder to start over.

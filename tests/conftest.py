@@ -1,4 +1,4 @@
-"""What every test needs: no display asked for, no file of the person's own touched, `slow` and `server` tests only when asked."""
+"""What every test needs: no display asked for, no file of the person's own touched, `slow` and server's tests only when asked."""
 
 import itertools
 import os
@@ -14,18 +14,24 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 
+ASKED_BY = {
+    "slow": ("--run-slow",),
+    "server": ("--run-servers",),
+    "light_server": ("--run-slow", "--run-servers"),
+}
+"""The options of which one has to be given for a test with that mark."""
+
+
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    parser.addoption("--run-slow", action="store_true", help="also run the tests marked slow")
-    parser.addoption("--run-servers", action="store_true", help="also run the tests marked server")
+    parser.addoption("--run-slow", action="store_true", help="also run the tests marked slow or light_server")
+    parser.addoption("--run-servers", action="store_true", help="also run the tests marked server or light_server")
     if find_spec("PySide6") is None:
         # pytest-qt refuses to start without Qt; `training` and its tests have to do without.
         pluginmanager.unregister(name="pytest-qt")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    unasked = {
-        mark for mark, option in (("slow", "--run-slow"), ("server", "--run-servers")) if not config.getoption(option)
-    }
+    unasked = {mark for mark, options in ASKED_BY.items() if not any(map(config.getoption, options))}
     left_out = [item for item in items if unasked & {mark.name for mark in item.iter_markers()}]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
