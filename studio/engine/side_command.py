@@ -21,8 +21,8 @@ class Answer(NamedTuple):
 
 
 class SideCommand(QObject):
-    """``python -m training WORDS``, begun by the constructor. ``told`` hears its ``Answer``, unless it was given up before; ``text`` is
-    its standard input."""
+    """``python -m training WORDS``, begun by the constructor. ``told`` hears its ``Answer``, unless it was given up before, and then it is
+    gone; ``text`` is its standard input."""
 
     def __init__(
         self, parent: QObject, python: str, words: Sequence[str], told: Callable[[Answer], object], text: str = ""
@@ -66,5 +66,6 @@ class SideCommand(QObject):
         if code < 0 and not error:
             error = self._process.errorString()
         told, self._told = self._told, None
+        self.deleteLater()
         if told is not None:
             told(Answer(code, out, error.strip()))

@@ -11,6 +11,7 @@ from studio.services.app_settings import TEXT_SIZES
 from studio.state.context import AppContext
 from studio.theme import SPACING
 from studio.widgets import STRETCH, Card, PathEdit, Segmented, Switch, in_widget, label, scroll_area, vbox
+from studio.window.copies import CopyForm
 from studio.window.trackers import TrackerForms
 from training.errors import InputError
 
@@ -20,7 +21,7 @@ _FRAME = 140  # pixels of height for tabs and buttons
 
 
 class PreferencesDialog(QDialog):
-    """Appearance, engine, folders; trackers. Taken over when Save is pressed; another size of the text can be seen at once."""
+    """Appearance, engine, folders; trackers; copies. Taken over when Save is pressed; another size of the text can be seen at once."""
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -53,7 +54,7 @@ class PreferencesDialog(QDialog):
         self.workspace.set_placeholder(str(context.workspace))
         self.workspace.line_edit.setAccessibleName("Workspace")
         self.workspace.set_path(settings.workspace)
-        self.trackers = TrackerForms(context)
+        self.trackers, self.copies = TrackerForms(context), CopyForm(context)
         self.problem = label("", "problem", wrap=True)
         self.problem.hide()
         self._lay_out()
@@ -92,13 +93,14 @@ class PreferencesDialog(QDialog):
         buttons.rejected.connect(self.reject)
         general = in_widget(vbox(look, engine, folders, STRETCH, spacing=SPACING.m))
         stack, tabs = QStackedWidget(), QTabBar()
-        for title, area in (("General", general), ("Trackers", self.trackers)):
+        for title, area in (("General", general), ("Trackers", self.trackers), ("Copies", self.copies)):
             tabs.addTab(title)
             stack.addWidget(scroll_area(area))
         tabs.currentChanged.connect(stack.setCurrentIndex)
         self.tabs = tabs
         vbox(tabs, (stack, 1), self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
         self.finished.connect(self.trackers.give_up)
+        self.finished.connect(self.copies.give_up)
         # A window's own hint knows nothing of wrapped lines, and a scroll area's nothing of its content.
         # No more than small screens have; they are not asked, as QWidget.screen() of PySide6 6.11 may delete the QScreen with the widget.
         self.resize(_WIDTH, min(general.heightForWidth(_WIDTH - 2 * SPACING.l) + _FRAME, _HIGHEST))
@@ -107,6 +109,18 @@ class PreferencesDialog(QDialog):
         """Leave all as it was, the size of the text included, which was shown at once."""
         self._context.settings.update(text_size=self._text_size_before)
         super().reject()
+
+    def _save_far_ends(self) -> str:
+        """Write what is said of trackers and copies; returns what is wrong with it, with nothing written where that is a setting."""
+        far_ends: tuple[TrackerForms | CopyForm, ...] = self.trackers, self.copies
+        steps = [(forms, forms.settings) for forms in far_ends] + [(forms, forms.save) for forms in far_ends]
+        for forms, step in steps:
+            try:
+                step()
+            except InputError as error:
+                self.tabs.setCurrentIndex(1 + far_ends.index(forms))
+                return str(error)
+        return ""
 
     @Slot()
     def _on_accepted(self) -> None:
@@ -117,11 +131,7 @@ class PreferencesDialog(QDialog):
         elif workspace and Path(workspace).expanduser().is_file():
             problem = f"{workspace} is a file. Choose a folder for the runs."
         else:
-            try:
-                self.trackers.save()
-            except InputError as error:
-                problem = str(error)
-                self.tabs.setCurrentIndex(1)
+            problem = self._save_far_ends()
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
         if problem:

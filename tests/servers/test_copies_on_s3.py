@@ -176,6 +176,8 @@ def test_what_is_refused_is_said_in_one_sentence_and_harms_no_run(
             monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAUNKNOWN" if fault == "unknown key" else key)
             monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
             words = "the key is refused (" if fault in ("unknown key", "wrong secret") else "this key may not do that"
+        assert main(["copy", "--test", place]) == 1
+        assert words in capsys.readouterr().err
         assert main(["run", str(config), "--json"]) == 0
         run = json_line(capsys)
         assert main(["copy", run["run"], "--to", place]) == 1
@@ -191,4 +193,6 @@ def test_what_is_refused_is_said_in_one_sentence_and_harms_no_run(
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "something")
         assert main(["copy", run["run"]]) == 0
+        assert main(["copy", "--test", place]) == 0
+        assert "trainwright-test" not in str(server.client().list_objects_v2(Bucket=BUCKET))
         expect_equal(server, RunFolder(Path(run["folder"])))

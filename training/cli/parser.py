@@ -185,10 +185,12 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--remove", action="store_true", help="take it out of the keyring")
 
     told = "copy a run to object storage or another folder, as far as it is not there yet"
-    option = add("copy", "cli.copies:copy_run", told, "--workspace")
-    option("run", metavar="RUN", help="a run's id, name or folder")
+    option = add("copy", "cli.copies:copy_run", told, *_RECORDS)
+    option("run", metavar="RUN", nargs="?", help="a run's id, name or folder")
     where = "s3://bucket/folder, a folder, or what else fsspec knows; by default where it was copied to before, or copies.toml says"
     option("--to", default="", metavar="ADDRESS", help=where)
+    told = "copy nothing, and write a small file there, read it back and delete it; by default where copies.toml says"
+    option("--test", nargs="?", const="", metavar="ADDRESS", help=told)
     option("--follow", action="store_true", help=argparse.SUPPRESS)  # how a run begins it
 
     option = add("fetch", "cli.copies:fetch_run", "bring a run back from its copy", *_RECORDS)

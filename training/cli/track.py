@@ -7,10 +7,11 @@ import json
 import sys
 
 from training.cli.options import workspace_of
-from training.errors import InputError, TrainingError
+from training.cli.trial import tell_test
+from training.errors import InputError
 from training.runs.workspace import find_run
 from training.sidecars.process import run_sidecar
-from training.streams import print_json, say, write_out
+from training.streams import print_json, write_out
 from training.system.untrusted import escape_unprintable
 from training.tracking.connection import try_connection
 from training.tracking.settings import Name, load_tracker_settings, parse_tracker_settings
@@ -23,7 +24,9 @@ def track_run(arguments: argparse.Namespace) -> int:
     if (arguments.run is None) != (arguments.test is not None):
         raise InputError("Name a run to send, or with --test a tracker to ask; see python -m training track --help.")
     if arguments.test is not None:
-        return _test(arguments.test, arguments.settings == "-", arguments.json)
+        return tell_test(
+            lambda: _test(arguments.test, arguments.settings == "-"), arguments.json, tracker=arguments.test
+        )
     folder, follow, code = find_run(arguments.run, workspace_of(arguments)), arguments.follow, 0
     if not arguments.status:
         code = run_sidecar(
@@ -40,14 +43,7 @@ def track_run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _test(tracker: Name, from_pipe: bool, as_json: bool) -> int:
+def _test(tracker: Name, from_pipe: bool) -> str:
     """``from_pipe``: as a form says it that is not saved yet."""
-    try:
-        said = parse_tracker_settings(json.load(sys.stdin)) if from_pipe else load_tracker_settings()
-        told, works = try_connection(tracker, said), True
-    except TrainingError as error:
-        told, works = str(error), False
-    say(told)
-    if as_json:
-        print_json({"tracker": tracker, "works": works, "message": told})
-    return 0 if works else 1
+    said = parse_tracker_settings(json.load(sys.stdin)) if from_pipe else load_tracker_settings()
+    return try_connection(tracker, said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -10,7 +11,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from training.errors import InputError
-from training.sidecars.personal_file import load_settings, personal_file
+from training.sidecars.personal_file import edit_settings, load_settings, parse_settings, personal_file
+from training.toml_text import Toml
 
 _PROTOCOL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?=://)")
 
@@ -42,6 +44,17 @@ def settings_file() -> Path:
 def load_copy_settings() -> CopySettings:
     """Raises InputError naming the entry that is wrong."""
     return load_settings(CopySettings, settings_file())
+
+
+def parse_copy_settings(data: Mapping[str, Toml]) -> CopySettings:
+    """``data`` as settings; raises InputError naming the entry that is wrong."""
+    return parse_settings(CopySettings, data)
+
+
+def save_copy_settings(settings: CopySettings) -> None:
+    """Write the person's file, keeping its comments. Raises InputError where it cannot be read or written."""
+    with edit_settings(settings_file()) as document:
+        document.update(settings.model_dump())
 
 
 def parse_address(text: str) -> str:

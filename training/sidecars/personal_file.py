@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ from platformdirs import user_config_path
 from pydantic import BaseModel, ValidationError
 
 from training.errors import InputError
+from training.system.atomic import write_text
 from training.toml_text import Toml, read_config_text, read_toml
 
 Settings = TypeVar("Settings", bound=BaseModel)
@@ -23,6 +25,24 @@ def personal_file(name: str) -> Path:
 def load_settings(kind: type[Settings], path: Path) -> Settings:
     """What the file ``path`` says, the defaults where there is none. Raises InputError naming the entry that is wrong."""
     return parse_settings(kind, read_toml(read_config_text(path), str(path)), str(path)) if path.exists() else kind()
+
+
+@contextmanager
+def edit_settings(path: Path) -> Iterator[MutableMapping[str, Any]]:
+    """What the file ``path`` says, to be changed; written at the end, with its comments. Raises InputError where it cannot be read or
+    written."""
+    import tomlkit  # only writers pay for it
+
+    try:
+        document = tomlkit.parse(read_config_text(path)) if path.exists() else tomlkit.document()
+    except ValueError as error:
+        raise InputError(f"{path}: not valid TOML: {error}; correct the file, or delete it.") from error
+    yield document
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, tomlkit.dumps(document))
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error}); make it writable.") from error
 
 
 def parse_settings(kind: type[Settings], data: Mapping[str, Toml], source: str = "") -> Settings:

@@ -10,11 +10,9 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from training.errors import InputError
 from training.runs.folder import RunFolder
-from training.sidecars.personal_file import load_settings, parse_settings, personal_file
-from training.system.atomic import write_text
-from training.toml_text import Toml, read_config_text
+from training.sidecars.personal_file import edit_settings, load_settings, parse_settings, personal_file
+from training.toml_text import Toml
 
 Name = Literal["tensorboard", "mlflow", "wandb"]
 NAMES: tuple[Name, ...] = ("tensorboard", "mlflow", "wandb")
@@ -118,22 +116,9 @@ def parse_tracker_settings(data: Mapping[str, Toml]) -> TrackerSettings:
 def save_tracker_settings(settings: TrackerSettings) -> None:
     """Write the person's file, keeping its comments. Trackers that are off and otherwise as by default, and had no table, get none.
     Raises InputError where the file cannot be read or written."""
-    import tomlkit  # only writers pay for it
-
-    path = settings_file()
-    try:
-        document = tomlkit.parse(read_config_text(path)) if path.exists() else tomlkit.document()
-    except ValueError as error:
-        raise InputError(f"{path}: not valid TOML: {error}; correct the file, or delete it.") from error
     unused = TrackerSettings()
-    for name in NAMES:
-        if name not in document:
-            if getattr(settings, name) == getattr(unused, name):
-                continue
-            document[name] = tomlkit.table()
-        document[name].update(getattr(settings, name).model_dump())
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, tomlkit.dumps(document))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror or error}); make it writable.") from error
+    with edit_settings(settings_file()) as document:
+        for name in NAMES:
+            said = getattr(settings, name)
+            if name in document or said != getattr(unused, name):
+                document.setdefault(name, {}).update(said.model_dump())

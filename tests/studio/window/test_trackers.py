@@ -12,6 +12,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from studio.engine.side_command import SideCommand
 from studio.engine.state import RunState
 from studio.state.context import AppContext
 from studio.window.preferences import PreferencesDialog
@@ -19,6 +20,8 @@ from tests.studio.window_driver import open_window, press, train_page
 from tests.training.file_keyring import use_file_keyring
 from training.config import RunConfig
 from training.copies.account import Account
+from training.copies.settings import CopySettings, load_copy_settings
+from training.copies.settings import settings_file as copies_file
 from training.tracking.cursor import Cursor
 from training.tracking.settings import load_tracker_settings, settings_file
 
@@ -100,16 +103,50 @@ def test_a_key_goes_into_the_keyring_and_out_of_it(
         dialog.tabs.setCurrentIndex(1)
         card = dialog.trackers.cards["wandb"]
         card.on.click()
-        assert card.key_place.text() == "Looking for a key …"
-        qtbot.waitUntil(lambda: card.key_place.text().startswith("None is known."))
-        card.key.setText("a-key")
-        card.keep.click()
-        qtbot.waitUntil(card.remove.isVisible)
+        row = card.keys["WANDB_API_KEY"]
+        assert row.place.text() == "Looking for a key …"
+        qtbot.waitUntil(lambda: row.place.text().startswith("None is known."))
+        row.line.setText("a-key")
+        row.keep.click()
+        qtbot.waitUntil(row.remove.isVisible)
         assert json.loads(vault.read_text()) == {"Trainwright/WANDB_API_KEY": "a-key"}
-        assert (card.key.text(), card.key_place.text()) == ("", "It is in the system's keyring.")
-        card.remove.click()
-        qtbot.waitUntil(lambda: not card.remove.isVisible())
+        assert (row.line.text(), row.place.text()) == ("", "It is in the system's keyring.")
+        row.remove.click()
+        qtbot.waitUntil(lambda: not row.remove.isVisible())
         assert json.loads(vault.read_text()) == {}
+
+
+def test_copies_are_set_up_and_tried_in_the_preferences(
+    qtbot: QtBot, context: AppContext, dialog: PreferencesDialog, tmp_path: Path
+) -> None:
+    dialog.tabs.setCurrentIndex(2)
+    form, card = dialog.copies, dialog.copies.card
+    assert not card.test.isEnabled()
+    assert not any(row.isVisible() for row in card.keys.values())  # a folder needs none
+    form.to.set_path("s3://key:secret@bucket/runs")
+    assert all(row.isVisible() for row in card.keys.values())
+    dialog.trackers.cards["mlflow"].on.click()
+    press(dialog, "Save")
+    assert "holds a key" in dialog.problem.text()
+    assert not copies_file().exists()
+    assert not settings_file().exists()  # nor is any other form written
+    form.to.set_path(str(tmp_path / "not mounted" / "far"))
+    card.test.click()
+    form.to.set_path(str(tmp_path / "far"))
+    assert (card.result.text(), card.test.isEnabled()) == ("", True)  # nobody waits for what was asked before
+    card.test.click()
+    qtbot.waitUntil(card.test.isEnabled)
+    assert card.result.text().startswith(f"{tmp_path / 'far'} takes copies")
+    assert list((tmp_path / "far").iterdir()) == []
+    form.keep.set_current("all")
+    press(dialog, "Save")
+    assert load_copy_settings() == CopySettings(to=str(tmp_path / "far"), keep="all")
+    copies_file().write_text("# mine\n" + copies_file().read_text())
+    again = PreferencesDialog(context)
+    qtbot.addWidget(again)
+    again.copies.to.set_path("")
+    press(again, "Save")
+    assert (load_copy_settings().to, copies_file().read_text()[:6]) == ("", "# mine")
 
 
 def test_the_page_of_a_run_tells_what_trackers_have_and_sends_the_rest(
@@ -156,3 +193,4 @@ def test_the_page_of_a_run_tells_what_trackers_have_and_sends_the_rest(
     qtbot.waitUntil(lambda: "TensorBoard: 40 steps are in tracking/tensorboard, and how the run ended" in lines())
     qtbot.waitUntil(lambda: len(buttons("Open folder")) == 1)
     assert len(buttons("Send now")) == 2  # MLflow's, and the copy's
+    qtbot.waitUntil(lambda: not context.findChildren(SideCommand))

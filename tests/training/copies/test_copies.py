@@ -302,6 +302,25 @@ def test_addresses_that_cannot_be_are_said_in_one_sentence(
     assert "no run is copied to here; check the address." in capsys.readouterr().err
 
 
+def test_a_place_is_tried_without_a_run_and_nothing_is_left_there(far: Path, capsys: Captured) -> None:
+    set_copies(f"to = '{far}'")
+    assert main(["copy", "--test", "--json"]) == 0
+    assert json_line(capsys) == {
+        "works": True,
+        "message": f"{far} takes copies: a small file was written, read back and deleted.",
+    }
+    assert list(far.iterdir()) == []
+    for address, words in ((far / "not mounted" / "there", "or mount its disk"), (far, "cannot be used")):
+        if address == far:
+            far.rmdir()
+            far.touch()  # a file is in the way
+        assert main(["copy", "--test", str(address)]) == 1
+        assert words in capsys.readouterr().err
+    for line in (["copy"], ["copy", "a-run", "--test"]):
+        assert main(line) == 2
+        assert "Name a run to copy, or with --test a place to try" in capsys.readouterr().err
+
+
 def test_a_package_that_is_missing_is_named(
     folder: RunFolder, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
