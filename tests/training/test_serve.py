@@ -18,6 +18,7 @@ from tests.training.tiny import tiny
 from training.config.files import config_data
 from training.config.sections.data.tables import TableDataset
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Command, send
+from training.predictions import read as read_evaluation
 from training.protocol.messages import Request, format_line, parse_request
 from training.runs.folder import RunFolder, owner_of
 from training.runs.records.series import read_series
@@ -83,11 +84,13 @@ def test_resume_branch_and_export_work_on_what_a_run_left(tmp_path: Path) -> Non
             "workspace": str(tmp_path),
         },
         {"action": "export", "checkpoint": best, "to": "safetensors", "out": str(tmp_path / "model")},
+        {"action": "evaluate", "checkpoint": best},
     )
     results = [reply["result"] for reply in replies if reply["reply"] in ("finished", "done")]
     assert results[0]["run"] == finished["result"]["run"]
     assert results[1]["step"] == 32
     assert (tmp_path / "model" / "model.safetensors").is_file()
+    assert read_evaluation(Path(results[-1]["folder"])).record.samples == 60
 
 
 def test_a_relative_path_is_kept_whole_in_the_runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

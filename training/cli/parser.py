@@ -197,7 +197,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("address", metavar="ADDRESS", help="the copy of one run: s3://bucket/folder/RUN")
 
     add("schema", "cli.records:print_schema", "print the JSON Schema of configurations")
-    add("serve", "serve:serve_standard_streams", "")  # the window's engine process; not for people
+    add("serve", "engine_process:serve_standard_streams", "")  # the window's engine process; not for people
     return parser, commands.choices
 
 

@@ -238,3 +238,9 @@ class ExportResult(Answer):
     files: tuple[str, ...] = ()
     max_difference: float = 0.0
     summary: str = ""
+
+
+class EvaluationResult(Answer):
+    """``folder`` is what ``training.predictions.read`` takes."""
+
+    folder: str = ""

@@ -102,6 +102,16 @@ class ExportRequest(Message):
     large_data: bool = False
 
 
+class EvaluateRequest(Message):
+    """Answered by an ``answers.EvaluationResult``. ``on`` is a part of the run's data ("validation", "test", "train"), or the path of other
+    data. What was computed before is taken, unless ``again``."""
+
+    action: Literal["evaluate"] = "evaluate"
+    checkpoint: Path
+    on: str = "validation"
+    again: bool = False
+
+
 class DetachRequest(Message):
     """The run goes on without the window; answered by an empty ``Done``."""
 
@@ -137,6 +147,7 @@ KnownRequest = (
     | CheckRequest
     | MeasureRunTime
     | ExportRequest
+    | EvaluateRequest
     | DetachRequest
     | IfWindowDies
     | Quit
