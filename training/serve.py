@@ -35,6 +35,7 @@ from training.protocol.messages import (
     MeasureRunTime,
     Progress,
     Quit,
+    ReadSamples,
     Ready,
     Refusal,
     Reply,
@@ -128,6 +129,8 @@ class Server:
                 return _send_back(self._find_browser().inspect(request))
             case BrowseSamples():
                 return _send_back(self._find_browser().read_page(request))
+            case ReadSamples():
+                return _send_back(self._find_browser().read_samples(request))
             case SummarizeModel():
                 return _send_back(_summarize_model(request))
             case CheckRequest():

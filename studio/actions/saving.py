@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from PySide6.QtWidgets import QFileDialog, QWidget
+
 from studio.actions.files import reveal
 from studio.state.context import AppContext
 from training.errors import TrainingError
@@ -36,3 +38,9 @@ def save_file(
         notify(words, "danger", title=title, subject=subject)
 
     context.background.submit(save, handle_result, handle_failure)
+
+
+def ask_for_place(parent: QWidget, title: str, kind: str, name: str, suffix: str) -> Path | None:
+    """Let the person name a file of ``kind`` with ``suffix``; ``name`` is proposed. None where they do not."""
+    chosen, _ = QFileDialog.getSaveFileName(parent, title, str(Path.home() / name), f"{kind} (*.{suffix})")
+    return Path(chosen if chosen.lower().endswith(f".{suffix}") else f"{chosen}.{suffix}") if chosen else None

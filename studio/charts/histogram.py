@@ -85,18 +85,24 @@ class Histogram(QWidget):
         painter.setFont(font("caption"))
         room = self._room()
         self._paint_words(painter, room, palette)
-        painter.setPen(Qt.PenStyle.NoPen)
-        largest, width = max(self._counts, default=0) or 1, room.width() / max(1, len(self._counts))
-        for number, count in enumerate(self._counts):
-            is_beyond = self._mark is not None and number >= self._mark
-            painter.setBrush(QColor(palette.warning if is_beyond else palette.accent))
-            height = max(room.height() * count / largest, 1.0 if count else 0.0)
-            left = room.left() + number * width
-            painter.drawRect(QRectF(left, room.bottom() - height, max(width - 1.0, 1.0), height))
+        self._paint_bars(painter, room, palette)
         if self._mark is not None:
-            x = room.left() + self._mark * width - 0.5
+            x = room.left() + self._mark * room.width() / max(1, len(self._counts)) - 0.5
             painter.setPen(QPen(QColor(palette.warning), 1, Qt.PenStyle.DashLine))
             painter.drawLine(QPointF(x, room.top()), QPointF(x, room.bottom()))
+
+    def _paint_bars(self, painter: QPainter, room: QRectF, palette: Palette) -> None:
+        for number, count in enumerate(self._counts):
+            is_beyond = self._mark is not None and number >= self._mark
+            self._paint_bar(painter, room, number, count, palette.warning if is_beyond else palette.accent)
+
+    def _paint_bar(self, painter: QPainter, room: QRectF, number: int, count: int, color: str) -> None:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(color))
+        largest, width = max(self._counts, default=0) or 1, room.width() / max(1, len(self._counts))
+        height = max(room.height() * count / largest, 1.0 if count else 0.0)
+        left = room.left() + number * width
+        painter.drawRect(QRectF(left, room.bottom() - height, max(width - 1.0, 1.0), height))
 
     def _paint_words(self, painter: QPainter, room: QRectF, palette: Palette) -> None:
         metrics = painter.fontMetrics()

@@ -26,6 +26,7 @@ from training.protocol.messages import (
     InspectDataset,
     MeasureRunTime,
     Progress,
+    ReadSamples,
     Ready,
     Refusal,
     Reply,
@@ -193,7 +194,7 @@ class EngineHost(QObject):
 
     def ask(
         self,
-        request: Inquiry | ExportRequest,
+        request: Inquiry | ReadSamples | ExportRequest,
         answer_type: type[AnswerT],
         handle_result: Callable[[AnswerT], object],
         handle_failure: HandleFailure,

@@ -17,6 +17,7 @@ from studio.services.background import Background
 from studio.services.notifier import Notifier
 from studio.services.settings import SettingsStore
 from studio.state.drafts.draft import Draft
+from studio.state.evaluations.evaluation_choice import EvaluationChoice
 from studio.state.runs.live_run import LiveRun
 from studio.state.runs.run_library import RunLibrary
 from training.config import RunConfig, parse_config
@@ -87,6 +88,7 @@ class AppContext(QObject):
         self.draft = Draft(self)
         self.library = RunLibrary(workspace, self.background, self)
         self.live = LiveRun(self)
+        self.evaluation = EvaluationChoice(self.background, self)
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
         self._start_problem = ""

@@ -32,6 +32,11 @@ def format_share(value: float) -> str:
     return f"{value:.2%}"
 
 
+def format_percent(value: float) -> str:
+    """In percent, with one decimal: of single samples and classes."""
+    return f"{value:.1%}"
+
+
 def metric_title(name: str) -> str:
     """ "val/accuracy" as "validation accuracy"."""
     where, _, quantity = name.rpartition("/")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from studio.widgets.cards import Card, scroll_area
     from studio.widgets.drawer import BesideOrOver
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
+    from studio.widgets.flow import FlowLayout
     from studio.widgets.growing import GrowingRoom, let_grow
     from studio.widgets.inputs import ComboBox, PathEdit, PathMode, leave_undo_to_page, take_keyboard
     from studio.widgets.labels import ElidedLabel, IconLabel, MonoText, SteadyLabel, label, separator
@@ -33,6 +34,7 @@ _HOMES = {
     "cards": ("Card", "scroll_area"),
     "drawer": ("BesideOrOver",),
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),
+    "flow": ("FlowLayout",),
     "growing": ("GrowingRoom", "let_grow"),
     "inputs": ("ComboBox", "PathEdit", "PathMode", "leave_undo_to_page", "take_keyboard"),
     "labels": ("ElidedLabel", "IconLabel", "MonoText", "SteadyLabel", "label", "separator"),

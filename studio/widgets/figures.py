@@ -20,6 +20,7 @@ class BigNumber(QWidget):
         self._value = SteadyLabel("number", selectable=True)
         self._value.setText("–")
         self._delta = label("", "caption", wrap=True)
+        self._delta.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._delta.hide()
         self._reserved = 0  # lines
         vbox(self._caption, hbox(self._value, STRETCH), self._delta, STRETCH, parent=self, spacing=2)

@@ -41,6 +41,14 @@ PAGES = (
         "train", "train", "Train", "Watch and steer the run (Ctrl+2)", "studio.pages.train.page:TrainPage", "training"
     ),
     PageEntry(
-        "runs", "runs", "Runs", "All runs and their checkpoints (Ctrl+3)", "studio.pages.runs.page:RunsPage", "runs"
+        "evaluate",
+        "evaluate",
+        "Evaluate",
+        "What a checkpoint answers, sample by sample (Ctrl+3)",
+        "studio.pages.evaluate.page:EvaluatePage",
+        "evaluate",
+    ),
+    PageEntry(
+        "runs", "runs", "Runs", "All runs and their checkpoints (Ctrl+4)", "studio.pages.runs.page:RunsPage", "runs"
     ),
 )

@@ -9,9 +9,11 @@ from training.config import RunConfig, parse_config
 from training.config.sections.data.tables import TableSection
 from training.data.images.cache_room import cache_wish
 from training.data.inspect import inspect_dataset
-from training.data.sample_page import OpenedData, open_data, read_page
+from training.data.sample_page import OpenedData, open_data, read_numbers, read_page
 from training.protocol.answers import PAGE, TEXTS, DatasetReport, SamplePage
-from training.protocol.messages import BrowseSamples, InspectDataset
+from training.protocol.messages import BrowseSamples, InspectDataset, ReadSamples
+from training.runs.folder import RunFolder
+from training.runs.relocation import config_here
 
 _PATIENCE = 120.0
 """Seconds that a dataset nobody looks at stays open."""
@@ -34,17 +36,26 @@ class Browser:
 
     def read_page(self, asked: BrowseSamples) -> SamplePage:
         """As ``sample_page.read_page``; of a table its rows."""
-        config, data = _read_config(asked), self._data
+        config = _read_config(asked)
         if isinstance(config.dataset, TableSection):
             from training.data.tables.table_preview import read_rows  # with polars, which others need not wait for
 
             return read_rows(config.dataset, asked.offset)
+        data = self._find(config)
+        count = TEXTS if data.source.layout == "tokens" else PAGE
+        return read_page(data, asked.part, asked.classes, asked.offset, count)
+
+    def read_samples(self, asked: ReadSamples) -> SamplePage:
+        """As ``sample_page.read_numbers``."""
+        return read_numbers(self._find(config_here(RunFolder(asked.run))), asked.numbers)
+
+    def _find(self, config: RunConfig) -> OpenedData:
+        data = self._data
         if data is None or _key(data.config) != _key(config):
             self.forget()
             data = self._open(config)
         self._used = self._now()
-        count = TEXTS if data.source.layout == "tokens" else PAGE
-        return read_page(data, asked.part, asked.classes, asked.offset, count)
+        return data
 
     def rest(self) -> None:
         """Let go of what nobody has looked at for a while."""

@@ -72,6 +72,25 @@ def read_page(
     return SamplePage(offset=start, total=len(order), samples=tuple(samples), unreadable=tuple(unreadable))
 
 
+def read_numbers(data: OpenedData, numbers: Sequence[int]) -> SamplePage:
+    """The images with ``numbers`` in the data, as they are; of one that cannot be read the path is its number. Raises InputError for
+    data without images."""
+    if data.source.layout != "image":
+        raise InputError("The samples of this data are no images.")
+    images = _Images(data, "validation")
+    samples: list[Sample] = []
+    unreadable: list[Skipped] = []
+    for number in numbers:
+        if not 0 <= number < len(data.source.targets):
+            unreadable.append(Skipped(str(number), "The data has no such sample any more."))
+            continue
+        try:
+            samples.append(images.draw(number, number))
+        except TrainingError as error:
+            unreadable.append(Skipped(str(number), str(error)))
+    return SamplePage(total=len(numbers), samples=tuple(samples), unreadable=tuple(unreadable))
+
+
 def find_start(offset: int, total: int, count: int) -> int:
     """Where the page of ``count`` places at ``offset`` begins: past the end the last one."""
     return max(0, offset if offset < total else (total - 1) // count * count)

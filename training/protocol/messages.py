@@ -69,6 +69,16 @@ class BrowseSamples(Message):
     offset: int = 0
 
 
+class ReadSamples(Message):
+    """Answered by an ``answers.SamplePage``: the images with ``numbers`` in the data of the run in ``run``, as they are; ``on`` is a
+    part of it, or the path of other data that was evaluated."""
+
+    action: Literal["read_samples"] = "read_samples"
+    run: Path
+    on: str
+    numbers: tuple[int, ...]
+
+
 class SummarizeModel(Message):
     """Answered by an ``answers.ModelSummary``."""
 
@@ -143,6 +153,7 @@ KnownRequest = (
     TrainRequest
     | InspectDataset
     | BrowseSamples
+    | ReadSamples
     | SummarizeModel
     | CheckRequest
     | MeasureRunTime

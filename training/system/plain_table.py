@@ -14,10 +14,10 @@ Table = Mapping[str, Sequence[Cell]]
 """Columns of one length by their names; None is an empty cell."""
 
 
-def format_csv(rows: Iterable[Sequence[Cell]]) -> str:
+def format_csv(rows: Iterable[Sequence[Cell]], separator: str = ",") -> str:
     """Floats are written as Python does: the shortest text that is read back as the same number."""
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
     return text.getvalue()
 
 

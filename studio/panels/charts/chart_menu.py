@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from PySide6.QtCore import QBuffer, QIODevice, QObject, QPoint, Slot
 from PySide6.QtGui import QGuiApplication, QPixmap
-from PySide6.QtWidgets import QFileDialog, QMenu
+from PySide6.QtWidgets import QMenu
 
 from studio.actions.curves import TITLE, ask_and_save_curves
-from studio.actions.saving import save_file
+from studio.actions.saving import ask_for_place, save_file
 from studio.charts.plots.curve import Line
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.panels.charts.enlarged_chart import EnlargedChart
@@ -95,8 +95,7 @@ class ChartMenu(QObject):
         name = (
             f"{run.id if run else self._name()}-{(self._plot.title or self._title).lower().replace(' ', '-')}.{suffix}"
         )
-        chosen, _ = QFileDialog.getSaveFileName(self._plot, title, str(Path.home() / name), f"{kind} (*.{suffix})")
-        return Path(chosen if chosen.lower().endswith(f".{suffix}") else f"{chosen}.{suffix}") if chosen else None
+        return ask_for_place(self._plot, title, kind, name, suffix)
 
 
 def encode_png(drawn: QPixmap) -> bytes:

@@ -11,9 +11,9 @@ from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
-from studio.pages.setup.samples import sample_dialog
 from studio.pages.setup.samples.sample_dialog import SampleDialog
 from studio.pages.setup.samples.samples_card import SamplesCard
+from studio.panels.samples import enlarged_sample
 from tests.studio.pages_setup.fakes import FakeContext, report
 
 
@@ -65,7 +65,7 @@ def test_a_click_shows_a_sample_large_and_the_arrow_keys_go_on(
     assert {"#ff0000", "#0000ff"} <= across  # squares of the two colors, and nothing mixed of them
     assert not [name for name in across if QColor(name).red() not in (0, 255) and QColor(name).green() == 0]
     revealed: list[Path] = []
-    monkeypatch.setattr(sample_dialog, "reveal", revealed.append)
+    monkeypatch.setattr(enlarged_sample, "reveal", revealed.append)
     qtbot.mouseClick(dialog.show_file, Qt.MouseButton.LeftButton)
     assert revealed == [file]
     qtbot.keyClick(dialog, Qt.Key.Key_Right)

@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
 from studio.charts.histogram import Histogram
 from studio.pages.setup.previews.engine_query import EngineQuery
-from studio.pages.setup.samples.images import class_color
 from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.pages.setup.samples.samples_card import SamplesCard
 from studio.pages.setup.samples.text_card import TextCard
+from studio.panels.samples.images import class_color
 from studio.services.settings import SettingsStore
 from studio.theme import SPACING
 from studio.widgets import Bar, BarList, Card, KeyValueTable, StatusPill, label, let_grow, vbox

@@ -1,0 +1,113 @@
+"""Which evaluation is looked at: pickers of run, checkpoint and data, and the way through the epochs."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from studio.state.context import AppContext
+from studio.state.evaluations.evaluation_choice import EvaluationChoice
+from studio.theme import SPACING
+from studio.widgets import STRETCH, ComboBox, Slider, button, hbox, in_widget, label, vbox
+from training.runs.folder import RunFolder
+
+PART_TITLES = {"validation": "Validation part", "test": "Test part", "train": "Training part"}
+_WIDEST = 320
+
+
+class EvaluationHeader(QWidget):
+    """Follows ``choice``. Signals: `evaluate_asked()`."""
+
+    evaluate_asked = Signal()
+
+    def __init__(self, context: AppContext, choice: EvaluationChoice) -> None:
+        super().__init__()
+        self._context = context
+        self._choice = choice
+        self.run = _box("Run")
+        self.step = _box("Checkpoint")
+        self.data = _box("Data")
+        self.evaluate = button("Evaluate", "evaluate", clicked=self.evaluate_asked)
+        self.slider = Slider()
+        self.slider.setAccessibleName("Step of the evaluation")
+        self.slider_words = label("", "caption")
+        self.run.activated.connect(self._on_run)
+        self.step.activated.connect(lambda: choice.choose_step(self.step.currentData()))
+        self.data.activated.connect(lambda: choice.choose_data(self.data.currentData()))
+        self.slider.valueChanged.connect(self._on_slid)
+        self._epochs = in_widget(hbox(label("Steps evaluated", "caption"), (self.slider, 1), self.slider_words))
+        row = hbox(label("Evaluate", "title"), (self.run, 3), (self.step, 2), (self.data, 2), STRETCH, self.evaluate)
+        vbox(row, self._epochs, parent=self, spacing=SPACING.s)
+        context.library.refreshed.connect(self._offer_runs)
+        choice.changed.connect(self._follow)
+        self._offer_runs()
+        self._follow()
+
+    @Slot()
+    def _offer_runs(self) -> None:
+        library = self._context.library
+        with QSignalBlocker(self.run):
+            self.run.clear()
+            for run in library.runs:
+                self.run.addItem(library.title_of(run), run.id)
+        self._show_run()
+
+    def _show_run(self) -> None:
+        folder = self._choice.folder
+        at = self.run.findData(folder.id) if folder is not None else -1
+        if at < 0 and folder is not None:  # not listed yet, or of another workspace
+            self.run.addItem(folder.id, folder.id)
+            at = self.run.count() - 1
+        self.run.setCurrentIndex(at)
+
+    @Slot()
+    def _follow(self) -> None:
+        choice = self._choice
+        self._show_run()
+        with QSignalBlocker(self.step):
+            self.step.clear()
+            for step in choice.steps:
+                self.step.addItem(" · ".join([f"Step {step:,}", *choice.labels_of(step)]), step)
+            self.step.setCurrentIndex(self.step.findData(choice.step))
+        with QSignalBlocker(self.data):
+            self.data.clear()
+            for on in choice.data:
+                self.data.addItem(PART_TITLES.get(on, PurePath(on).name), on)
+            self.data.setCurrentIndex(self.data.findData(choice.on))
+        self.step.setEnabled(bool(choice.steps))
+        self._show_epochs()
+
+    def _show_epochs(self) -> None:
+        kept = self._choice.kept
+        self._epochs.setVisible(len(kept) > 1)
+        at = next((at for at, each in enumerate(kept) if each.record.step == self._choice.step), None)
+        with QSignalBlocker(self.slider):
+            self.slider.setRange(0, max(len(kept) - 1, 0))
+            if at is not None:
+                self.slider.setValue(at)
+        record = kept[at].record if at is not None else None
+        self.slider_words.setText(f"Step {record.step:,}, epoch {record.epoch:,}" if record else "")
+
+    @Slot(int)
+    def _on_slid(self, at: int) -> None:
+        kept = self._choice.kept
+        if 0 <= at < len(kept):
+            self._choice.choose_step(kept[at].record.step)
+
+    @Slot()
+    def _on_run(self) -> None:
+        found = self._context.library.find(self.run.currentData())
+        if found is not None:
+            self._choice.choose_run(RunFolder(found.folder.path))
+
+
+def _box(name: str) -> ComboBox:
+    box = ComboBox()
+    box.setAccessibleName(name)
+    box.setToolTip(name)
+    box.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMaximumWidth(_WIDEST)
+    box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+    return box

@@ -1,0 +1,90 @@
+"""The metrics of an evaluation: each with its interval, and with what is reached without having learned anything."""
+
+from __future__ import annotations
+
+from studio.panels.charts.save_menu import SaveMenu
+from studio.state.context import AppContext
+from studio.state.formats import format_metric, metric_title
+from studio.theme import SPACING, Tone
+from studio.widgets import BigNumber, Card, FlowLayout, empty, icon_button, label
+from training.config.rules.metrics import is_known, metric
+from training.predictions import EvaluationRecord, Measured
+from training.system.plain_table import Table
+
+_CELL = 140
+"""Pixels of a metric at least."""
+
+
+class MetricsRow(Card):
+    """A number for each metric."""
+
+    def __init__(self, context: AppContext) -> None:
+        super().__init__("Metrics")
+        self.numbers: dict[str, BigNumber] = {}
+        self._record: EvaluationRecord | None = None
+        self._row = FlowLayout(spacing=SPACING.l, cell=_CELL)
+        self._notes = label("", "help", wrap=True)
+        self.add(self._row, self._notes)
+        menu = SaveMenu(context, self, self._name_file, tabulate=lambda: [self.tabulate()])
+        self.add_action(icon_button("more", "Copy or save: Metrics", clicked=menu.open))
+
+    def show_record(self, record: EvaluationRecord) -> None:
+        """Show the metrics of another evaluation."""
+        self._record = record
+        if list(self.numbers) != list(record.metrics):
+            empty(self._row)
+            self.numbers = {name: BigNumber(_title(name)) for name in record.metrics}
+            for number in self.numbers.values():
+                number.reserve_lines(2)
+                self._row.addWidget(number)
+        levels = {f"{each.level:.0%}" for each in record.metrics.values() if each.low is not None}
+        interval = f" · {', '.join(sorted(levels))} intervals" if levels else ""
+        self.set_subtitle(f"{record.samples:,} samples{interval}")
+        for name, measured in record.metrics.items():
+            self._show(self.numbers[name], name, measured)
+        self._notes.setText("\n".join(record.notes))
+        self._notes.setVisible(bool(record.notes))
+
+    def tabulate(self) -> Table:
+        """The metrics for other programs."""
+        metrics = self._record.metrics if self._record is not None else {}
+        return {
+            "metric": list(metrics),
+            "value": [each.value for each in metrics.values()],
+            "low": [each.low for each in metrics.values()],
+            "high": [each.high for each in metrics.values()],
+            "baseline": [each.baseline.value if each.baseline else None for each in metrics.values()],
+            "baseline name": [each.baseline.name if each.baseline else None for each in metrics.values()],
+        }
+
+    def _name_file(self) -> str:
+        record = self._record
+        return f"{record.run}-step-{record.step}-metrics" if record is not None else "metrics"
+
+    def _show(self, number: BigNumber, name: str, measured: Measured) -> None:
+        number.set_value("–" if measured.value is None else format_metric(name, measured.value))
+        lines: list[str] = []
+        if measured.low is not None and measured.high is not None:
+            lines.append(f"{format_metric(name, measured.low)} to {format_metric(name, measured.high)}")
+        tone: Tone = "neutral"
+        if measured.baseline is not None:
+            words = f"{measured.baseline.name}: {format_metric(name, measured.baseline.value)}"
+            if not is_better(name, measured):
+                tone, words = "danger", f"no better than {words}"
+            lines.append(words)
+        number.set_delta("\n".join(lines), tone)
+
+
+def is_better(name: str, measured: Measured) -> bool:
+    """Whether all of the interval, or the value where there is none, is better than the baseline."""
+    if measured.baseline is None or measured.value is None:
+        return False
+    maximize = not is_known(name) or metric(name).maximize
+    worst = measured.low if maximize else measured.high
+    worst = measured.value if worst is None else worst
+    return worst > measured.baseline.value if maximize else worst < measured.baseline.value
+
+
+def _title(name: str) -> str:
+    words = metric_title(name)
+    return words[0].upper() + words[1:]

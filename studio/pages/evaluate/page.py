@@ -1,0 +1,141 @@
+"""The Evaluate page: what a checkpoint answers to each sample, and the samples behind every number."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QSizePolicy, QSplitter, QStackedLayout, QWidget
+
+from studio.pages.evaluate.evaluation_state import EvaluationState
+from studio.pages.evaluate.header import EvaluationHeader
+from studio.pages.evaluate.metrics_row import MetricsRow
+from studio.pages.evaluate.samples_panel import SamplesPanel
+from studio.pages.evaluate.selection_bar import SelectionBar
+from studio.pages.evaluate.view import View
+from studio.pages.evaluate.view_columns import ViewColumns
+from studio.pages.evaluate.view_list import VIEWS
+from studio.state.context import AppContext
+from studio.state.evaluations.selection import Selection
+from studio.theme import SPACING, theme
+from studio.widgets import in_widget, scroll_area, vbox
+from training.errors import InputError
+from training.predictions import Evaluation
+
+_SIDE_BY_SIDE = 960  # pixels, for text of the designed size: the samples have room beside the views
+_SHARE = 0.4  # of the width, for the samples, until a person moves the handle
+_LOW_SAMPLES = 340  # pixels of the samples above the views, in a window without room beside them
+
+
+class EvaluatePage(QWidget):
+    """Shows what ``context.evaluation`` chooses; the views follow ``selection``."""
+
+    def __init__(self, context: AppContext) -> None:
+        super().__init__()
+        self._context = context
+        self.choice = context.evaluation
+        self.selection = Selection(self)
+        self.header = EvaluationHeader(context, self.choice)
+        self.bar = SelectionBar(self.selection)
+        self.metrics = MetricsRow(context)
+        self.samples = SamplesPanel(context, self.selection)
+        self.state = EvaluationState(context, self.choice)
+        self.views: dict[str, View] = {}  # those that were ever shown
+        self._shown: list[View] = []
+        self._is_wide: bool | None = None
+        self._lay_out()
+        self.choice.changed.connect(self._follow)
+        self.selection.changed.connect(self._update_views)
+        context.library.refreshed.connect(self._choose_first)
+        self._follow()
+
+    def _lay_out(self) -> None:
+        self._columns = ViewColumns(self.metrics)
+        self._beside = vbox(self._columns, spacing=SPACING.m, margins=(0, 0, SPACING.s, 0))
+        self._area = scroll_area(in_widget(self._beside))
+        self._area.setAccessibleName("Views of the evaluation")
+        self._split = QSplitter(Qt.Orientation.Horizontal)
+        self._split.setHandleWidth(SPACING.m)
+        self._split.setChildrenCollapsible(False)
+        self._split.addWidget(self._area)
+        self._content = in_widget(vbox(self.bar, (self._split, 1), spacing=SPACING.m))
+        holder = QWidget()
+        self._stack = QStackedLayout(holder)
+        self._stack.addWidget(self.state)
+        self._stack.addWidget(self._content)
+        vbox(self.header, (holder, 1), parent=self, spacing=SPACING.m, margins=SPACING.l)
+        self._place_samples()
+
+    @Slot()
+    def _choose_first(self) -> None:
+        """While nothing is chosen: the run that was worked on last."""
+        latest = self._context.library.latest()
+        if self.choice.folder is None and latest is not None and self.isVisible():
+            self.choice.choose_run(latest.folder)
+
+    @Slot()
+    def _follow(self) -> None:
+        evaluation = self.choice.evaluation
+        if evaluation is not None and evaluation is not self.selection.evaluation:
+            evaluation = self._show(evaluation)
+        elif evaluation is None and self.selection.evaluation is not None:
+            self.selection.show(None)
+        self._stack.setCurrentWidget(self._content if evaluation is not None else self.state)
+
+    def _show(self, evaluation: Evaluation) -> Evaluation | None:
+        """Take up ``evaluation``; None where it cannot be read, which is said instead."""
+        try:
+            self._shown = [self._find_view(kind) for kind in VIEWS if kind.supports(evaluation.record)]
+            self.metrics.show_record(evaluation.record)
+            for view in self._shown:
+                view.show_evaluation(evaluation)
+            self.selection.show(evaluation)
+        except InputError as error:
+            self._shown = []
+            self.selection.show(None)
+            self.state.set_problem(str(error))
+            return None
+        self._columns.set_cards(self._shown)
+        return evaluation
+
+    def _find_view(self, kind: type[View]) -> View:
+        if kind.key not in self.views:
+            self.views[kind.key] = kind(self._context, self.selection)
+        return self.views[kind.key]
+
+    @Slot()
+    def _update_views(self) -> None:
+        if self.selection.evaluation is not None:
+            for view in self._shown:
+                view.follow()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._context.library.refresh()
+        self._choose_first()
+        self.choice.refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_samples()
+
+    def _place_samples(self) -> None:
+        """Beside the views, or above them."""
+        wide = self.width() >= _SIDE_BY_SIDE * max(theme().font_scale, 1.0)
+        if wide == self._is_wide:
+            return
+        self._is_wide = wide
+        if wide:
+            self.samples.setMinimumHeight(0)
+            self.samples.setMaximumHeight(16777215)  # Qt's "no limit"
+            self.samples.setMinimumWidth(360)
+            self._split.addWidget(self.samples)
+            self._split.setStretchFactor(0, 3)
+            self._split.setStretchFactor(1, 2)
+            side = round(self.width() * _SHARE)
+            self._split.setSizes([self.width() - side, side])
+        else:
+            self.samples.setMinimumWidth(0)
+            self.samples.setFixedHeight(_LOW_SAMPLES)
+            self._beside.insertWidget(0, self.samples)
+        self.samples.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.samples.show()

@@ -1,0 +1,215 @@
+"""The chosen samples, as images and as a table: what all views of the page are selections of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, Slot
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedLayout, QTableView
+
+from studio.actions.saving import ask_for_place, save_file
+from studio.pages.evaluate.sample_dialog import SampleDialog
+from studio.pages.evaluate.view import name_file
+from studio.panels.charts.save_menu import SaveMenu
+from studio.panels.samples.image_table import ImageTable
+from studio.panels.samples.images import find_file
+from studio.panels.samples.sample_images import SampleImages
+from studio.state.context import AppContext
+from studio.state.evaluations.sample_columns import describe_answers
+from studio.state.evaluations.sample_order import orders_of
+from studio.state.evaluations.sample_table import SampleTable
+from studio.state.evaluations.selection import Selection
+from studio.widgets import Card, ComboBox, Segmented, Thumbnail, dress_table, icon_button, label
+from training.errors import TrainingError
+from training.predictions import Evaluation
+from training.runs.folder import RunFolder
+from training.runs.relocation import config_here
+from training.system.atomic import write_text
+
+_ROW_HEIGHT = 26
+_WIDEST_COLUMN = 240
+
+
+class SamplesPanel(Card):
+    """Follows ``selection``; of data without images there is only the table."""
+
+    def __init__(self, context: AppContext, selection: Selection) -> None:
+        super().__init__("Samples")
+        self._context = context
+        self._selection = selection
+        self.table = SampleTable(selection, self)
+        self.images = SampleImages(context.engine, self)
+        self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._caption: Callable[[int], str] = str
+        self._is_fitted = False  # the columns of the table, to what they hold
+        self._place = ""  # where the files of the samples lie
+        self.order = ComboBox()
+        self.order.setAccessibleName("Order of the samples")
+        self.order.activated.connect(lambda: self.table.set_order(self.order.currentData()))
+        self.form = Segmented([("images", "Images"), ("table", "Table")])
+        self.form.setAccessibleName("How the samples are shown")
+        self.form.current_changed.connect(self._show_form)
+        self.grid = ImageTable(self.find_thumbnail, "Images of the samples", tile=96)
+        self.grid.opened.connect(self.enlarge)
+        self.rows = self._make_rows()
+        self._stack = QStackedLayout()
+        self._stack.addWidget(self.grid)
+        self._stack.addWidget(self.rows)
+        self._nothing = label("No sample fits everything that is selected.", "help", wrap=True)
+        self._nothing.hide()
+        self._problem = label("", "help", wrap=True)
+        self._problem.hide()
+        self.menu = SaveMenu(
+            context,
+            self,
+            lambda: name_file(selection.evaluation, "samples"),
+            tabulate=self.table.tabulate,
+            more=(("Copy list of files", self.copy_list), ("Save list of files …", self.save_list)),
+        )
+        self.add_action(self.order, self.form, icon_button("more", "Copy or save: Samples", clicked=self.menu.open))
+        self.add(self._problem, self._nothing, (self._stack, 1))
+        self.images.arrived.connect(self._on_images)
+        selection.evaluation_changed.connect(self._take_evaluation)
+        self.table.modelReset.connect(self._on_listed)
+
+    def find_thumbnail(self, place: int) -> Thumbnail:
+        """What is to be seen of the sample at ``place`` of the list; without its image while that is on its way."""
+        row = int(self.table.rows[place])
+        number = int(self._numbers[row])
+        name = self.table.columns[0].describe(row)
+        image = self.images.find(number) if self.shows_images else None
+        missing = self.images.why_missing(number) if image is None and self.shows_images else ""
+        words = "\n".join(filter(None, (f"{name}, {self.table.describe_row(row)}", missing)))
+        return Thumbnail(image or QImage(), self._caption(row), words, None, name, place)
+
+    def find_enlarged(self, place: int) -> Thumbnail:
+        """The same with its file, which is looked for on the disk."""
+        thumbnail = self.find_thumbnail(place)
+        return replace(thumbnail, file=find_file(thumbnail.name, self._place))
+
+    @property
+    def shows_images(self) -> bool:
+        """Whether the samples are images."""
+        evaluation = self._selection.evaluation
+        return evaluation is not None and evaluation.record.layout == "image"
+
+    @Slot(int)
+    def enlarge(self, place: int) -> None:
+        """Show the sample at ``place`` large; the arrow keys go on from there."""
+        dialog = SampleDialog(self.table, self.images, self.find_enlarged, place, self)
+        dialog.finished.connect(lambda: self._on_closed(dialog.at))
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()
+
+    def copy_list(self) -> None:
+        """Put what the samples are called on the clipboard, a line for each."""
+        QGuiApplication.clipboard().setText("\n".join(self._list_names()))
+        count = f"{len(self.table.rows):,}"
+        self._context.notifier.notify(f"{count} names are on the clipboard.", "success", subject="samples copied")
+
+    def save_list(self) -> None:
+        """Ask where to, and write what the samples are called, a line for each; files with their folders."""
+        name = f"{name_file(self._selection.evaluation, 'files')}.txt"
+        path = ask_for_place(self, "Save the list of samples", "Text", name, "txt")
+        if path is None:
+            return
+        names, place = self._list_names(), self._place
+
+        def save() -> None:
+            write_text(path, "".join(f"{find_file(name, place) or name}\n" for name in names))
+
+        save_file(self._context, save, path, "The list was not saved")
+
+    # ------------------------------------------------------------------------------------------- inside
+
+    def _make_rows(self) -> QTableView:
+        rows = QTableView()
+        rows.setModel(self.table)
+        dress_table(rows, "Table of the samples", _ROW_HEIGHT)
+        rows.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        rows.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        rows.verticalHeader().hide()
+        rows.horizontalHeader().setResizeContentsPrecision(40)
+        rows.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        rows.doubleClicked.connect(self._open_row)
+        rows.activated.connect(self._open_row)
+        return rows
+
+    def _list_names(self) -> list[str]:
+        evaluation = self._selection.evaluation
+        return [str(evaluation.names[row]) for row in self.table.rows.tolist()] if evaluation is not None else []
+
+    def _open_row(self, index: QModelIndex) -> None:
+        if self.shows_images and index.isValid():
+            self.enlarge(index.row())
+
+    def _on_closed(self, place: int) -> None:
+        if place < len(self.table.rows):
+            self.grid.choose(place)
+            self.rows.selectRow(place)
+
+    @Slot()
+    def _take_evaluation(self) -> None:
+        evaluation = self._selection.evaluation
+        self.images.show_evaluation(evaluation)
+        if evaluation is None:
+            return
+        self._numbers = evaluation.column("index")
+        self._caption = describe_answers(evaluation)
+        self._place = _find_data(evaluation)
+        orders = orders_of(evaluation)
+        if [self.order.itemData(at) for at in range(self.order.count())] != [order.key for order in orders]:
+            with QSignalBlocker(self.order):
+                self.order.clear()
+                for order in orders:
+                    self.order.addItem(order.title, order.key)
+                    self.order.setItemData(self.order.count() - 1, order.tip, Qt.ItemDataRole.ToolTipRole)
+        self.order.setCurrentIndex(max(self.order.findData(self.table.order), 0))
+        self.form.setVisible(self.shows_images)
+        self._is_fitted = False
+        self._show_form()
+
+    def _fit_columns(self) -> None:
+        self.rows.resizeColumnsToContents()
+        header = self.rows.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        for column in range(self.table.columnCount()):
+            self.rows.setColumnWidth(column, min(self.rows.columnWidth(column) + 12, _WIDEST_COLUMN))
+
+    @Slot()
+    def _show_form(self) -> None:
+        as_images = self.shows_images and self.form.current() == "images"
+        self._stack.setCurrentWidget(self.grid if as_images else self.rows)
+        self._on_listed()
+
+    @Slot()
+    def _on_listed(self) -> None:
+        if not self._is_fitted and len(self.table.rows):
+            self._is_fitted = True
+            self._fit_columns()
+        self._nothing.setVisible(not len(self.table.rows))
+        if self._stack.currentWidget() is self.grid:
+            self.grid.set_count(len(self.table.rows))
+        elif len(self.table.rows):
+            self.rows.scrollToTop()
+
+    @Slot()
+    def _on_images(self) -> None:
+        self._problem.setText(self.images.problem and f"The images cannot be shown. {self.images.problem}")
+        self._problem.setVisible(bool(self.images.problem))
+        self.grid.viewport().update()
+
+
+def _find_data(evaluation: Evaluation) -> str:
+    """Where the files of the samples lie; "" where that cannot be told."""
+    if not evaluation.record.part:
+        return evaluation.record.on
+    try:
+        config = config_here(RunFolder(evaluation.folder.parent.parent))
+    except TrainingError:
+        return ""
+    return str(getattr(config.dataset, "path", None) or "")

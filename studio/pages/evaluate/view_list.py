@@ -1,0 +1,9 @@
+"""The views of the Evaluate page, in the order in which they stand on it."""
+
+from __future__ import annotations
+
+from studio.pages.evaluate.view import View
+from studio.pages.evaluate.views.confusion_view import ConfusionView
+from studio.pages.evaluate.views.loss_view import LossView
+
+VIEWS: tuple[type[View], ...] = (ConfusionView, LossView)

@@ -1,0 +1,1 @@
+"""What the Evaluate page shows of an evaluation, a file for each view."""

@@ -1,0 +1,1 @@
+"""Samples as they look: the engine's pixels as images, and one of them large."""

@@ -1,0 +1,138 @@
+"""Any number of small images in rows: only those in sight are ever made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTableView, QWidget
+
+from studio.widgets import Thumbnail
+from studio.widgets.thumbnails import ThumbnailDelegate
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+_NO_PARENT = QModelIndex()
+_GAP = 8
+
+
+class _ImageModel(QAbstractTableModel):
+    """``count`` places in rows of ``across``."""
+
+    def __init__(self, find: Callable[[int], Thumbnail], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.count = 0
+        self.across = 1
+        self._find = find
+
+    def lay_out(self, count: int, across: int) -> None:
+        self.beginResetModel()
+        self.count, self.across = count, across
+        self.endResetModel()
+
+    def place_of(self, index: AnyIndex) -> int | None:
+        place = index.row() * self.across + index.column()
+        return place if index.isValid() and place < self.count else None
+
+    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else -(-self.count // self.across)
+
+    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else self.across
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        return super().flags(index) if self.place_of(index) is not None else Qt.ItemFlag.NoItemFlags
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        place = self.place_of(index)
+        if place is None or role not in (
+            Qt.ItemDataRole.DisplayRole,
+            Qt.ItemDataRole.ToolTipRole,
+            Qt.ItemDataRole.UserRole,
+        ):
+            return None
+        thumbnail = self._find(place)
+        return thumbnail if role == Qt.ItemDataRole.UserRole else thumbnail.tooltip or thumbnail.caption
+
+
+class _Tiles(ThumbnailDelegate):
+    """Nothing is painted where the last row ends early."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        if index.data(Qt.ItemDataRole.UserRole) is not None:
+            super().paint(painter, option, index)
+
+
+class ImageTable(QTableView):
+    """``find`` gives the image at a place. A table whose rows are lines of images: Qt asks a table only for what is in sight, and a
+    list for everything.
+
+    Signals: `opened(int)` when the image at a place is clicked, or Enter pressed on it.
+    """
+
+    opened = Signal(int)
+
+    def __init__(self, find: Callable[[int], Thumbnail], name: str, *, tile: int = 84) -> None:
+        super().__init__()
+        self._model = _ImageModel(find, self)
+        self.setModel(self._model)
+        self._tiles = _Tiles(tile, self)
+        self.setItemDelegate(self._tiles)
+        self.setAccessibleName(name)
+        self.setProperty("flat", True)
+        self.setShowGrid(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMouseTracking(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        for header in (self.horizontalHeader(), self.verticalHeader()):
+            header.hide()
+            header.setMinimumSectionSize(8)
+            header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.clicked.connect(self._open)
+
+    def set_count(self, count: int) -> None:
+        """Show as many images, from the first."""
+        self._lay_out(count)
+        self.scrollToTop()
+
+    def choose(self, place: int) -> None:
+        """Make the image at ``place`` the current one, in sight."""
+        index = self._model.index(*divmod(place, self._model.across))
+        self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+        self.scrollTo(index)
+
+    def find_place(self) -> int | None:
+        """The current image."""
+        return self._model.place_of(self.currentIndex())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self._open(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if self._across() != self._model.across:
+            place = self.find_place()
+            self._lay_out(self._model.count)
+            if place is not None:
+                self.choose(place)
+
+    def _across(self) -> int:
+        return max(1, self.viewport().width() // (self._tiles.tile + _GAP))
+
+    def _lay_out(self, count: int) -> None:
+        cell = self._tiles.cell(self.fontMetrics())
+        self.horizontalHeader().setDefaultSectionSize(self._tiles.tile + _GAP)
+        self.verticalHeader().setDefaultSectionSize(cell.height() + _GAP)
+        self._model.lay_out(count, self._across())
+
+    def _open(self, index: QModelIndex) -> None:
+        place = self._model.place_of(index)
+        if place is not None:
+            self.opened.emit(place)

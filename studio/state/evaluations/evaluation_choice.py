@@ -1,0 +1,129 @@
+"""Which evaluation is looked at: of a run, at a step, on a part of the data."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Signal
+
+from studio.services.background import Background
+from training.predictions import Evaluation, list_evaluations
+from training.predictions.record import PARTS
+from training.runs.folder import RunFolder
+from training.runs.records.manifest import BEST, CheckpointInfo, list_checkpoints
+
+logger = logging.getLogger(__name__)
+
+FIRST_PART = "validation"
+
+
+class EvaluationChoice(QObject):
+    """What a person chose, and what there is to choose from. The folder is read in the background.
+
+    Signals:
+        changed(): another choice, or the folder was read again.
+    """
+
+    changed = Signal()
+
+    def __init__(self, background: Background, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._background = background
+        self.folder: RunFolder | None = None
+        self.checkpoints: Sequence[CheckpointInfo] = ()
+        self.evaluations: Sequence[Evaluation] = ()
+        self.step: int | None = None
+        self.on = FIRST_PART
+        self.loaded = False  # whether the folder was read since it was chosen
+        self._is_settled = False  # the person chose the step; until then it follows what there is
+
+    def choose_run(self, folder: RunFolder | None, step: int | None = None) -> None:
+        """Look at another run; ``step`` as ``choose_step``, or what there is of it."""
+        if folder != self.folder:
+            self.folder, self.loaded = folder, False
+            self.checkpoints, self.evaluations = (), ()
+            self.on = FIRST_PART
+            self.step, self._is_settled = None, False
+        if step is not None:
+            self.step, self._is_settled = step, True
+        self.changed.emit()
+        self.refresh()
+
+    def choose_step(self, step: int) -> None:
+        """Look at the weights of another step."""
+        if step != self.step:
+            self.step, self._is_settled = step, True
+            self.changed.emit()
+
+    def choose_data(self, on: str) -> None:
+        """Look at another part, or at other data that was evaluated."""
+        if on != self.on:
+            self.on = on
+            self.changed.emit()
+
+    def refresh(self) -> None:
+        """Read the folder again."""
+        folder = self.folder
+        if folder is not None:
+            self._background.submit(
+                lambda: (list_checkpoints(folder), list_evaluations(folder)),
+                lambda found: self._on_read(folder, *found),
+                lambda error: self._on_failed(folder, error),
+            )
+
+    @property
+    def steps(self) -> list[int]:
+        """Those that were evaluated, or can be; the newest first."""
+        return sorted({each.step for each in self.checkpoints} | {each.record.step for each in self.evaluations})[::-1]
+
+    @property
+    def data(self) -> list[str]:
+        """The parts, and the paths of other data that was evaluated."""
+        others = sorted({each.record.on for each in self.evaluations} - set(PARTS))
+        return [*PARTS, *others]
+
+    @property
+    def evaluation(self) -> Evaluation | None:
+        """What is there of the choice."""
+        return next((each for each in self.kept if each.record.step == self.step), None)
+
+    @property
+    def kept(self) -> list[Evaluation]:
+        """The evaluations on the chosen data, the oldest step first: those of an epoch slider."""
+        return [each for each in reversed(self.evaluations) if each.record.on == self.on]
+
+    @property
+    def checkpoint(self) -> CheckpointInfo | None:
+        """That of the chosen step; None where it was deleted since, or is kept of its validation only."""
+        return next((each for each in self.checkpoints if each.step == self.step), None)
+
+    def labels_of(self, step: int) -> tuple[str, ...]:
+        """How its checkpoint is labeled ("best", "last")."""
+        return next((tuple(each.labels) for each in self.checkpoints if each.step == step), ())
+
+    def _on_read(
+        self, folder: RunFolder, checkpoints: Sequence[CheckpointInfo], evaluations: Sequence[Evaluation]
+    ) -> None:
+        if folder != self.folder:
+            return
+        self.loaded = True
+        self.checkpoints = checkpoints
+        known = {each.folder: each for each in self.evaluations}
+        # The same object for what did not change: what was opened of it stays open.
+        self.evaluations = [
+            before if (before := known.get(each.folder)) is not None and before.record == each.record else each
+            for each in evaluations
+        ]
+        if not self._is_settled or self.step not in self.steps:
+            self.step = self._find_first()
+        self.changed.emit()
+
+    def _on_failed(self, folder: RunFolder, error: Exception) -> None:
+        logger.warning("The evaluations of %s could not be listed: %s", folder.id, error)
+        self._on_read(folder, (), ())
+
+    def _find_first(self) -> int | None:
+        """The best checkpoint; else the last one, else the newest evaluation."""
+        best = next((each.step for each in self.checkpoints if BEST in each.labels), None)
+        return best if best is not None else next(iter(self.steps), None)

@@ -1,0 +1,189 @@
+"""The Evaluate page: choose samples anywhere, and everything follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from studio.pages.evaluate.page import EvaluatePage
+from studio.pages.evaluate.views.confusion_view import ConfusionView
+from studio.pages.evaluate.views.loss_view import LossView
+from studio.state.context import AppContext
+from tests.evaluations import make_classes, make_evaluation, write_evaluation
+from tests.studio.window_driver import open_window
+from training.config import RunConfig
+from training.predictions import Baseline, Measured
+from training.runs.folder import RunFolder, create_run
+
+NAMES = tuple(f"class {number}" for number in range(3))
+MakeConfig = Callable[..., RunConfig]
+
+
+@pytest.fixture
+def run(workspace: Path, config: MakeConfig) -> RunFolder:
+    """A run of whose checkpoint at step 100 there is an evaluation."""
+    made = create_run(workspace, config("first"))
+    make_evaluation(made.path, samples=400, on="validation")
+    return made
+
+
+def open_page(qtbot: QtBot, context: AppContext) -> EvaluatePage:
+    page = open_window(qtbot, context, "evaluate").page("evaluate")
+    assert isinstance(page, EvaluatePage)
+    qtbot.waitUntil(lambda: page.selection.evaluation is not None)
+    return page
+
+
+def confusion(page: EvaluatePage) -> ConfusionView:
+    view = page.views["confusion"]
+    assert isinstance(view, ConfusionView)
+    return view
+
+
+def click_cell(qtbot: QtBot, view: ConfusionView, row: int, column: int) -> None:
+    view.grab()  # laid out
+    square, cell = view.matrix._square(), view.matrix._cell()
+    place = QPointF(square.left() + (column + 0.5) * cell, square.top() + (row + 0.5) * cell).toPoint()
+    qtbot.mouseClick(view.matrix, Qt.MouseButton.LeftButton, pos=place)
+
+
+def test_a_cell_shows_its_samples_and_a_chip_takes_it_away(qtbot: QtBot, context: AppContext, run: RunFolder) -> None:
+    page = open_page(qtbot, context)
+    evaluation, view, losses = page.selection.evaluation, confusion(page), page.views["loss"]
+    assert evaluation is not None
+    assert isinstance(losses, LossView)
+    target, prediction = evaluation.column("target"), evaluation.column("prediction")
+    assert page.samples.table.rowCount() == 400
+    click_cell(qtbot, view, 0, 2)
+    wanted = np.flatnonzero((target == 0) & (prediction == 2))
+    assert sorted(page.samples.table.rows.tolist()) == wanted.tolist()
+    loss = evaluation.column("loss")[page.samples.table.rows]
+    assert (np.diff(loss) <= 0).all()  # the worst first
+    assert page.bar.count.text() == f"{len(wanted)} of 400 samples"
+    assert int(view.counts.sum()) == 400  # a view does not narrow itself
+    assert sum(losses.chart._part or ()) == len(wanted)
+    chip = page.bar.chips()[0]
+    assert "“class 0” predicted as “class 2”" in chip.accessibleName()
+    # A range of losses narrows it, and the matrix counts what has such a loss.
+    losses.chart.chosen.emit((37, 39))
+    assert set(page.samples.table.rows.tolist()) < set(wanted.tolist())
+    assert int(view.counts.sum()) < 400
+    assert int(view.counts[0, 2]) == len(page.samples.table.rows)
+    qtbot.mouseClick(page.bar.chips()[0], Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.bar.chips()[0], Qt.MouseButton.LeftButton)
+    assert page.samples.table.rowCount() == 400
+    assert not page.bar.chips()
+
+
+def test_the_matrix_is_used_by_keyboard_and_by_dragging(qtbot: QtBot, context: AppContext, run: RunFolder) -> None:
+    page = open_page(qtbot, context)
+    view, rows = confusion(page), page.samples.table
+    evaluation = page.selection.evaluation
+    assert evaluation is not None
+    target, prediction = evaluation.column("target"), evaluation.column("prediction")
+    view.matrix.setFocus()
+    qtbot.keyClick(view.matrix, Qt.Key.Key_Down)
+    qtbot.keyClick(view.matrix, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)  # the row
+    assert rows.rowCount() == int((target == 1).sum())
+    qtbot.keyClick(view.matrix, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)  # the column
+    assert rows.rowCount() == int((prediction == 0).sum())
+    qtbot.keyClick(view.matrix, Qt.Key.Key_Escape)
+    assert rows.rowCount() == 400
+    square, cell = view.matrix._square(), view.matrix._cell()
+
+    def center(row: int, column: int) -> QPoint:
+        return QPointF(square.left() + (column + 0.5) * cell, square.top() + (row + 0.5) * cell).toPoint()
+
+    qtbot.mousePress(view.matrix, Qt.MouseButton.LeftButton, pos=center(0, 1))
+    qtbot.mouseMove(view.matrix, center(1, 2))
+    qtbot.mouseRelease(view.matrix, Qt.MouseButton.LeftButton, pos=center(1, 2))
+    assert rows.rowCount() == int(((target <= 1) & (prediction >= 1)).sum())
+    beside = QPoint(4, center(2, 0).y())  # a name: its row
+    qtbot.mouseClick(view.matrix, Qt.MouseButton.LeftButton, pos=beside)
+    assert rows.rowCount() == int((target == 2).sum())
+
+
+def test_the_slider_walks_through_the_steps_and_the_selection_stays(
+    qtbot: QtBot, context: AppContext, run: RunFolder
+) -> None:
+    later = make_classes(400, 3, seed=0, skill=4.0)
+    write_evaluation(run.path, later, NAMES, on="validation", step=200, epoch=2)
+    page = open_page(qtbot, context)
+    assert page.choice.step == 200
+    click_cell(qtbot, confusion(page), 0, 2)
+    before = set(page.samples.table.rows.tolist())
+    page.header.slider.setValue(0)
+    evaluation = page.selection.evaluation
+    assert evaluation is not None
+    assert evaluation.record.step == 100
+    wanted = (evaluation.column("target") == 0) & (evaluation.column("prediction") == 2)
+    assert set(page.samples.table.rows.tolist()) == set(np.flatnonzero(wanted).tolist()) != before
+    assert page.header.step.currentData() == 100
+
+
+def test_a_model_that_does_not_beat_its_baseline_is_told_so(
+    qtbot: QtBot, context: AppContext, workspace: Path, config: MakeConfig
+) -> None:
+    run = create_run(workspace, config())
+    baseline = Baseline(name="majority class", value=0.9)
+    metrics = {"accuracy": Measured(value=0.91, low=0.88, high=0.93, baseline=baseline)}
+    make_evaluation(run.path, metrics=metrics)
+    page = open_page(qtbot, context)
+    number = page.metrics.numbers["accuracy"]
+    assert number.value() == "91.00%"
+    assert number._delta.text() == "88.00% to 93.00%\nno better than majority class: 90.00%"
+
+
+def test_samples_are_saved_as_a_table_and_as_a_list_of_files(
+    qtbot: QtBot,
+    context: AppContext,
+    workspace: Path,
+    config: MakeConfig,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = create_run(workspace, config())
+    names = [f"a/{number}.png" for number in range(40)]
+    write_evaluation(run.path, make_classes(40, 3), NAMES, names)
+    page = open_page(qtbot, context)
+    click_cell(qtbot, confusion(page), 1, 1)
+    rows = page.samples.table.rows
+    for suffix, save in (("txt", page.samples.save_list), ("csv", page.samples.menu.save_table)):
+        monkeypatch.setattr(
+            QFileDialog, "getSaveFileName", lambda *_, suffix=suffix: (str(tmp_path / f"s.{suffix}"), "")
+        )
+        save()
+        qtbot.waitUntil((tmp_path / f"s.{suffix}").exists)
+    assert (tmp_path / "s.txt").read_text().splitlines() == [names[row] for row in rows]
+    table = (tmp_path / "s.csv").read_text().splitlines()
+    assert table[0] == "Sample,True,Predicted,Probability,Loss"
+    assert len(table) == len(rows) + 1
+    evaluation = page.selection.evaluation
+    assert evaluation is not None
+    assert float(table[1].split(",")[-1]) == float(evaluation.column("loss")[rows[0]])
+    for suffix, head in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+        monkeypatch.setattr(
+            QFileDialog, "getSaveFileName", lambda *_, suffix=suffix: (str(tmp_path / f"c.{suffix}"), "")
+        )
+        confusion(page).menu.save_image(suffix)
+        qtbot.waitUntil((tmp_path / f"c.{suffix}").exists)
+        assert (tmp_path / f"c.{suffix}").read_bytes().startswith(head)
+
+
+def test_what_is_not_there_is_said(qtbot: QtBot, context: AppContext, run: RunFolder) -> None:
+    page = open_page(qtbot, context)
+    page.choice.choose_data("test")
+    assert page.state.isVisible()
+    assert page.state.empty.accessibleName().startswith("Not evaluated yet")
+    assert page.selection.evaluation is None
+    page.choice.choose_data("validation")
+    (page.choice.kept[0].folder / "target.npy").write_bytes(b"x")
+    page.choice.choose_data("test")
+    page.choice.choose_data("validation")
+    assert "target.npy" in page.state.empty.accessibleName()
