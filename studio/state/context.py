@@ -72,8 +72,7 @@ class AppContext(QObject):
     page_requested, help_requested = Signal(str), Signal(str)
     find_requested, file_opened = Signal(), Signal()
     start_problem_changed = Signal(str)
-    branch_changed = Signal(object)
-    consent_needed = Signal(object, object)
+    branch_changed, consent_needed = Signal(object), Signal(object, object)
 
     def __init__(
         self, workspace: Path, settings: SettingsStore, engine: EngineHost, parent: QObject | None = None
