@@ -42,12 +42,12 @@ class FlowLayout(QLayout):
         self._place(room, move=True)
 
     def sizeHint(self) -> QSize:
-        sizes = [item.sizeHint() for item in self._shown()]
+        sizes = [item.sizeHint() for item in self._list_visible()]
         width = sum(size.width() for size in sizes) + self.spacing() * max(len(sizes) - 1, 0)
         return QSize(width, max((size.height() for size in sizes), default=0))
 
     def minimumSize(self) -> QSize:
-        sizes = [item.minimumSize() for item in self._shown()]
+        sizes = [item.minimumSize() for item in self._list_visible()]
         return QSize(max((s.width() for s in sizes), default=0), max((s.height() for s in sizes), default=0))
 
     def _shown(self) -> list[QLayoutItem]:
@@ -55,7 +55,7 @@ class FlowLayout(QLayout):
 
     def _place(self, room: QRect, *, move: bool) -> int:
         """Lay the items out in ``room``; returns the height they take."""
-        items, gap, top = self._shown(), self.spacing(), room.top()
+        items, gap, top = self._list_visible(), self.spacing(), room.top()
         across = min(max(1, (room.width() + gap) // (self._cell + gap)), max(len(items), 1))
         lines: list[list[tuple[QLayoutItem, int, int]]] = [[]]  # each with its place from the left, and its width
         left = 0
