@@ -50,7 +50,7 @@ class FlowLayout(QLayout):
         sizes = [item.minimumSize() for item in self._list_visible()]
         return QSize(max((s.width() for s in sizes), default=0), max((s.height() for s in sizes), default=0))
 
-    def _shown(self) -> list[QLayoutItem]:
+    def _list_visible(self) -> list[QLayoutItem]:
         return [item for item in self._items if not item.isEmpty()]
 
     def _place(self, room: QRect, *, move: bool) -> int:

@@ -53,7 +53,7 @@ class View(Card):
         else:
             self.selection.choose(Criterion(self.key, words, find, place))
 
-    def find_place(self) -> object:
+    def find_chosen(self) -> object:
         """The place of what was chosen here; None where nothing is."""
         criterion = self.selection.criteria.get(self.key)
         return criterion.place if criterion is not None else None

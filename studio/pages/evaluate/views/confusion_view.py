@@ -80,7 +80,7 @@ class ConfusionView(View):
         mask = self.selection.mask_of_others(self.key)
         self.counts = count_confusions(self._target, self._prediction, len(self._names), mask)
         self.matrix.set_counts(self._names, self.counts)
-        place = self.find_place()
+        place = self.find_chosen()
         self.matrix.mark(place if isinstance(place, Box) else None)
         self.mistakes.show_mistakes(self._names, find_mistakes(self.counts, MOST))
         self._size()

@@ -56,7 +56,7 @@ class LossView(View):
         else:
             bins = self._bins[mask]
             self.chart.set_part(np.bincount(bins[bins >= 0], minlength=_BINS).tolist())
-        self.chart.mark(self._find_bars(self.find_place()))
+        self.chart.mark(self._find_bars(self.find_chosen()))
 
     def _find_bars(self, chosen: object) -> Bars | None:
         """The bars of what was chosen, perhaps in another epoch, which has other bars."""
