@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import torch
@@ -19,11 +19,14 @@ from training.exclude_list import digest_entries, read_exclude_list
 _AT_ONCE = 512
 
 
-def sample_digests(source: Source, indices: Tensor) -> list[str]:
+Read = Callable[[Tensor], Tensor]
+
+
+def sample_digests(source: Source, indices: Tensor, read: Read | None = None) -> list[str]:
     """What an exclude list calls the samples ``indices`` (int64): 16 bytes as 32 hexadecimal digits, of the content and the target
     of each. A sample whose label is corrected is another one; so is not one whose file is renamed or moved, or that is scaled to
-    another size."""
-    return list(_iterate_digests(source, indices))
+    another size. ``read`` gives samples in place of the source, which may have them in memory no more."""
+    return list(_iterate_digests(source, indices, read or source.read))
 
 
 def leave_out(
@@ -46,7 +49,9 @@ def leave_out(
         return splits
     report_progress("looking for excluded samples", None)
     every = torch.arange(len(source.targets) if listed else 0)
-    found = {number: digest for number, digest in enumerate(_iterate_digests(source, every)) if digest in listed}
+    found = {
+        number: digest for number, digest in enumerate(_iterate_digests(source, every, source.read)) if digest in listed
+    }
     source.excluded = tuple(found)
     left = drop_samples(splits, source.excluded)
     for part, numbers in left.items():
@@ -73,19 +78,19 @@ def find_list(dataset: DatasetSection, copy: Path | None = None) -> Path | None:
     return copy if copy is not None and copy.is_file() else Path(dataset.exclude)
 
 
-def _iterate_digests(source: Source, indices: Tensor) -> Iterator[str]:
+def _iterate_digests(source: Source, indices: Tensor, read: Read) -> Iterator[str]:
     whole = source.tell_whole(indices)
-    pieces = [whole] if whole is not None else (_contents(source, some) for some in indices.split(_AT_ONCE))
+    pieces = [whole] if whole is not None else (_contents(source, some, read) for some in indices.split(_AT_ONCE))
     for piece in pieces:
         for content in piece:
             yield hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
-def _contents(source: Source, indices: Tensor) -> list[bytes]:
+def _contents(source: Source, indices: Tensor, read: Read) -> list[bytes]:
     if isinstance(source, Images) and source.digests is not None:
         contents = [digest.tobytes() for digest in source.digests[indices]]
     else:
-        contents = [row.tobytes() for row in source.read(indices).contiguous().numpy()]
+        contents = [row.tobytes() for row in read(indices).contiguous().numpy()]
     return [
         content + _describe_target(source, number) for content, number in zip(contents, indices.tolist(), strict=True)
     ]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from training.config.sections.data.dataset_section import PartsSection
+from training.data.exclude import sample_digests
 from training.data.prepared import Preparing
 from training.data.source import Source, throttle
 from training.engine.prediction_log import PROPERTIES, PredictionLog, explain_full_disk, run_pass
@@ -139,10 +141,12 @@ class _Task:
         )
 
     def _describe_samples(self, writer: EvaluationWriter, session: Session) -> None:
-        """What a person calls them, and the rows of a table."""
+        """What a person and an exclude list call them, and the rows of a table."""
         source, order = session.data.source, session.data.evaluation_order(self.part)
         if type(source).name is not Source.name:
             writer.write_names([source.name(number) for number in order.tolist()])
+        if isinstance(session.config.dataset, PartsSection) and not source.varies:
+            writer.write_digests(sample_digests(source, order, session.data.raw))
         write_rows(writer, source, session.config.dataset, order)
 
 

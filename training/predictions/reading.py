@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from training.errors import InputError
-from training.predictions.record import FOLDER_NAME, FORMAT, NAMES, RECORD, ROWS, EvaluationRecord
+from training.predictions.record import DIGESTS, FOLDER_NAME, FORMAT, NAMES, RECORD, ROWS, EvaluationRecord
 from training.runs.folder import RunFolder, read_json
 from training.runs.records.manifest import digest, seal
 from training.system.untrusted import MEGABYTE, escape_unprintable, parse_json, read_bytes
@@ -64,6 +64,21 @@ class Evaluation:
         if not isinstance(given, list) or len(given) != self.record.samples or not all(map(_is_text, given)):
             raise InputError(f"{path}: does not name each sample; {AGAIN}")
         return given
+
+    @cached_property
+    def digests(self) -> Sequence[str] | None:
+        """What an exclude list (``training.exclude_list``) calls each sample; None of data that has no such list, and of an evaluation
+        of an earlier version."""
+        path = self.folder / DIGESTS
+        if DIGESTS not in self.record.files:
+            return None
+        try:
+            found = read_bytes(path, _MOST_NAMES).decode("ascii").split()
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path}: cannot be read ({error}); {AGAIN}") from error
+        if len(found) != self.record.samples:
+            raise InputError(f"{path}: has not a digest for each sample; {AGAIN}")
+        return found
 
     @cached_property
     def rows(self) -> polars.DataFrame | None:

@@ -16,6 +16,7 @@ from training.runs.records.forms import Count, FileFacts
 FORMAT: Final = 1
 RECORD: Final = "evaluation.json"
 NAMES: Final = "names.json"
+DIGESTS: Final = "digests.txt"
 ROWS: Final = "rows.parquet"
 MOST_SCORES: Final = 20
 """Classes whose scores are kept for each sample: all where there are no more, else those of the largest scores."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from training.errors import InputError, TrainingError, format_bytes
 from training.predictions.reading import Evaluation, column_file, read_record
-from training.predictions.record import NAMES, RECORD, EvaluationRecord, Measured
+from training.predictions.record import DIGESTS, NAMES, RECORD, EvaluationRecord, Measured
 from training.runs.records.forms import FileFacts
 from training.runs.records.manifest import digest, seal
 from training.system.atomic import sync_folder, write_bytes, write_text
@@ -78,6 +78,10 @@ class EvaluationWriter:
     def write_names(self, names: Sequence[str]) -> None:
         """What a person calls each sample."""
         write_text(self.folder / NAMES, json.dumps(list(names)) + "\n")
+
+    def write_digests(self, digests: Sequence[str]) -> None:
+        """What an exclude list calls each sample."""
+        write_text(self.folder / DIGESTS, "\n".join(digests) + "\n")
 
     def write_file(self, name: str, content: bytes) -> None:
         """A file beside the columns, such as a table's rows."""

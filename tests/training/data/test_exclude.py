@@ -20,6 +20,7 @@ from training.data import prepare
 from training.data.exclude import sample_digests
 from training.errors import InputError
 from training.exclude_list import add_to_list, read_exclude_list, remove_from_list
+from training.predictions.reading import list_evaluations
 from training.runs.workspace import run_folders
 
 CPU = torch.device("cpu")
@@ -145,6 +146,14 @@ def test_a_run_keeps_its_list_and_goes_on_with_it(tmp_path: Path) -> None:
     assert main(["run", str(tmp_path / "c.toml"), "--set", "loop.max_steps=5", *workspace]) == 0
     (whole,) = run_folders(tmp_path)
     first = load_file(whole.splits_file)
+    assert main(["evaluate", whole.id, *workspace]) == 0
+    (evaluation,) = list_evaluations(whole)
+    numbers, found = evaluation.column("index").tolist(), evaluation.digests
+    assert found is not None
+    assert [found[numbers.index(number)] for number in numbers if number < 20] == [
+        digests[n] for n in numbers if n < 20
+    ]
+    assert not {*digests[:10]} & {*found}
     add_to_list(file, dict.fromkeys(digests[10:], ""))
     assert main(["resume", whole.id, "--set", "loop.max_steps=6", *workspace]) == 0
     branch = next(run for run in run_folders(tmp_path) if run.id != whole.id)
