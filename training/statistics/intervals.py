@@ -30,9 +30,8 @@ NORMAL = NormalDist()
 
 
 class Interval(NamedTuple):
-    """A number and the limits between which the truth lies with 95 % confidence; all NaN where there is no such number.
-
-    The number lies between its limits, with one exception: see ``training.statistics.metrics.calibration_error``."""
+    """A number and the limits, low <= value <= high, between which the truth lies with 95 % confidence; all NaN where there is no
+    such number."""
 
     value: float
     low: float

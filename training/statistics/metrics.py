@@ -179,7 +179,7 @@ def r2(predictions: NDArray[np.floating], targets: NDArray[np.floating], macro: 
     """1 - squared errors / squared distances from the mean of the targets, of (n,) or (n, values): the mean over values."""
 
     def score(errors: Floats, squares: Floats, sums: Floats, count: Floats) -> Floats:
-        spread = squares - np.square(sums) / count
+        spread = squares - divide(np.square(sums), count)
         return 1.0 - divide(errors, np.where(spread > 1e-12 * squares, spread, 0.0))
 
     return of_errors(predictions, targets, np.square, score, macro)
@@ -187,12 +187,14 @@ def r2(predictions: NDArray[np.floating], targets: NDArray[np.floating], macro: 
 
 def rmse(predictions: NDArray[np.floating], targets: NDArray[np.floating], macro: bool = True) -> Metric:
     """The root of the mean squared error, of (n,) or (n, values): the mean over values."""
-    return of_errors(predictions, targets, np.square, lambda errors, _, __, count: np.sqrt(errors / count), macro)
+    return of_errors(
+        predictions, targets, np.square, lambda errors, _, __, count: np.sqrt(divide(errors, count)), macro
+    )
 
 
 def mae(predictions: NDArray[np.floating], targets: NDArray[np.floating], macro: bool = True) -> Metric:
     """The mean absolute error, of (n,) or (n, values): the mean over values."""
-    return of_errors(predictions, targets, np.abs, lambda errors, _, __, count: errors / count, macro)
+    return of_errors(predictions, targets, np.abs, lambda errors, _, __, count: divide(errors, count), macro)
 
 
 def of_errors(
@@ -232,35 +234,44 @@ def calibration_error(
     samples; confidences and what came true, (n,). Bins as in ``training.statistics.calibration``.
 
     With few samples chance alone makes accuracies differ from confidences, so the number is too large: of a perfectly
-    calibrated model it is not 0. The interval is that of the error which endless samples in these bins would show,
-    and **can lie below the number**. Its limits invert a bootstrap test: they are the shares of the gaps found at which
-    a number as large, or as small, as this one would come up in 2.5 % of the data sets."""
+    calibrated model it is not 0. The interval is that of the error which endless samples in these bins would show, so
+    it reaches farther down than up, and to 0 where the model may be calibrated: see ``limit_gaps``."""
     confidences, correct = np.asarray(confidences, np.float64), np.asarray(correct, np.float64)
     place = (bin_by_mass if equal_mass else bin_by_width)(confidences, bins)
     terms = np.zeros((len(place), bins + 1))
     terms[np.arange(len(place)), place] = correct - confidences
     terms[:, bins] = 1.0
-    return Metric(len(place), gather_sums(terms), lambda sums: np.abs(sums[:, :-1]).sum(1) / sums[:, -1], limit_gaps)
+    return Metric(
+        len(place), gather_sums(terms), lambda sums: divide(np.abs(sums[:, :-1]).sum(1), sums[:, -1]), limit_gaps
+    )
 
 
 def limit_gaps(sums: Floats, draws: Floats, level: float) -> tuple[float, float]:
-    """Limits of the sum of absolute gaps, from the gaps and the count (bins + 1,) and those of the resamples (b, bins + 1)."""
-    gaps, chance = sums[:-1] / sums[-1], draws[:, :-1] / draws[:, -1:]
-    chance = chance - gaps
+    """Limits of the sum of absolute gaps, from the gaps and the count (bins + 1,) and those of the resamples (b, bins + 1).
+
+    They invert a bootstrap test: the sums of true gaps at which a sum at least, or at most, as large as this one would come
+    up in 2.5 % of the data sets; the number itself at least. The true gaps are taken to lie to each other as those
+    found do, and, as far as these are chance, as its deviations do."""
+    gaps = sums[:-1] / sums[-1]
+    chance = draws[:, :-1] / draws[:, -1:] - gaps
     value = float(np.abs(gaps).sum())
+    deviations = chance.std(0)
+    noise = min(1.0, float(np.square(deviations).sum()) / max(float(np.square(gaps).sum()), 1e-30))
+    even = deviations / max(float(deviations.sum()), 1e-30) * value
+    likely = np.copysign((1.0 - noise) * np.abs(gaps) + noise * even, gaps)
 
     def find(tail: float) -> float:
-        """The share of the gaps, at least 0, of which the value is this quantile."""
+        """By how much the likely gaps are multiplied, at least by 0, where the value is this quantile."""
         low, high = 0.0, 3.0
-        for _ in range(30):
+        for _ in range(20):
             middle = (low + high) / 2.0
-            if np.quantile(np.abs(middle * gaps + chance).sum(1), tail) < value:
+            if np.quantile(np.abs(middle * likely + chance).sum(1), tail) < value:
                 low = middle
             else:
                 high = middle
         return (low + high) / 2.0
 
-    return find(0.5 + level / 2.0) * value, find(0.5 - level / 2.0) * value
+    return min(1.0, find(0.5 + level / 2.0)) * value, max(1.0, find(0.5 - level / 2.0)) * value
 
 
 # ------------------------------------------------------------------------------------------------------ their making
@@ -296,7 +307,8 @@ def add_up(place: NDArray[np.intp], weights: NDArray[np.floating], size: int) ->
 
 def divide(above: Floats, below: Floats | NDArray[np.integer]) -> Floats:
     """NaN where there is nothing to divide by."""
-    return np.divide(above, below, out=np.full(np.shape(above), math.nan), where=np.asarray(below) > 0)
+    below = np.broadcast_to(below, np.shape(above))
+    return np.divide(above, below, out=np.full(np.shape(above), math.nan), where=below > 0)
 
 
 def mean_known(values: Floats) -> Floats:

@@ -163,3 +163,26 @@ def test_wilson_is_the_interval_of_the_textbook() -> None:
 def test_a_number_that_nothing_moves_has_no_width() -> None:
     assert bootstrap(metrics.mean(np.ones(30))) == (1.0, 1.0, 1.0)
     assert all(map(math.isnan, bootstrap(metrics.auroc(np.arange(4.0), np.ones(4, bool)))))
+
+
+def test_one_sample_or_one_group_has_numbers_and_no_error() -> None:
+    one = np.ones((1, 1))
+    found = bootstrap_together(
+        {
+            "f1": metrics.class_scores(np.zeros(1, int), np.zeros(1, int), 2),
+            "iou": metrics.count_scores(one.astype(int), one.astype(int), one.astype(int)),
+            "auroc": metrics.auroc(one, one > 0),
+            "average precision": metrics.average_precision(one, one > 0),
+            "r2": metrics.r2(one, one),
+            "rmse": metrics.rmse(one, one),
+            "mae": metrics.mae(one, one),
+            "spearman": metrics.spearman(one, one),
+            "ece": metrics.calibration_error(one[0], one[0] > 0),
+            "perplexity": metrics.perplexity(one[0], np.ones(1, int)),
+        }
+    )
+    known = {"f1": 1.0, "iou": 1.0, "rmse": 0.0, "mae": 0.0, "ece": 0.0, "perplexity": math.e}
+    for name, (interval,) in found.items():
+        assert interval == pytest.approx([known.get(name, math.nan)] * 3, nan_ok=True), name
+    together = bootstrap(metrics.rmse(VALUES, ESTIMATES), np.zeros(N, int))
+    assert together.low == pytest.approx(together.high)
