@@ -1,0 +1,78 @@
+"""Suspicious labels, trivial baselines and ranked lists."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+
+from training.core import scores as core
+from training.statistics import ranking
+from training.statistics.baselines import bigram_loss, count_bigrams, predict_majority, predict_mean, predict_shares
+from training.statistics.confident import find_suspicious
+
+
+def test_flipped_labels_come_first_and_classes_of_unequal_ease_are_not_suspected() -> None:
+    random = np.random.Generator(np.random.PCG64(11))
+    truth = random.choice(4, 4000, p=[0.4, 0.3, 0.2, 0.1])
+    logits = random.normal(size=(4000, 4)) + np.array([6.0, 5.0, 5.0, 4.0])[truth, None] * (
+        truth[:, None] == np.arange(4)
+    )
+    probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    flipped = random.choice(4000, 80, replace=False)
+    labels = truth.copy()
+    labels[flipped] = (labels[flipped] + random.integers(1, 4, 80)) % 4
+    labels[7] = -100
+
+    found = find_suspicious(probabilities, labels)
+
+    first = found.samples[:80]
+    assert np.isin(first, flipped).mean() > 0.85
+    assert np.isin(flipped, found.samples).mean() > 0.9
+    assert len(found.samples) < 160
+    assert (found.suggested[:40] == truth[first[:40]]).all()
+    assert (np.diff(found.margins) <= 0).all()
+    assert 7 not in found.samples
+    assert len(find_suspicious(probabilities[:0], labels[:0]).samples) == 0
+    assert len(find_suspicious(np.eye(4)[truth], truth).samples) == 0
+
+
+def test_baselines_are_made_of_training_counts() -> None:
+    assert predict_majority(np.array([3, 9, 9]), 2).tolist() == [1, 1]
+    assert predict_shares(np.array([1, 3]), 2).tolist() == [[0.25, 0.75]] * 2
+    assert predict_mean(np.array([[1.0, 5.0], [3.0, 5.0]]), 3).tolist() == [[2.0, 5.0]] * 3
+
+
+def test_a_bigram_is_a_distribution_that_knows_pairs_it_never_saw() -> None:
+    tokens = np.array([0, 1, 0, 1, 0, 2, 0, 1])
+    bigram = count_bigrams(tokens, 5)
+    every = np.arange(5)
+    chances = np.exp(-bigram_loss(bigram, np.repeat(every, 5), np.tile(every, 5))).reshape(5, 5)
+
+    np.testing.assert_allclose(chances.sum(1), 1.0)
+    assert chances[0].argmax() == 1  # three times of four
+    assert math.isclose(chances[0, 1], (3 + 2 * 4 / 13) / (4 + 2))  # by hand: two kinds follow 0; 1 is 3 + 1 of 8 + 5
+    assert (chances[4] == chances[3]).all()  # after what never was, what is common
+    losses = bigram_loss(bigram, np.array([[0, 0]]), np.array([[1, -100]]))
+    assert losses.shape == (1, 2)
+    assert math.isnan(losses[0, 1])
+
+
+def test_ranked_lists_score_as_the_engine_scores_them() -> None:
+    random = np.random.Generator(np.random.PCG64(2))
+    scores, targets = random.normal(size=(60, 7)).round(1), random.integers(-1, 4, (60, 7)).astype(float)
+    targets[random.random((60, 7)) < 0.3] = np.nan
+    targets[0], targets[1] = 2.0, np.nan  # nothing to order
+    both = torch.tensor(scores), torch.tensor(targets)
+
+    def agree(ours: np.ndarray, theirs: tuple[torch.Tensor, torch.Tensor]) -> None:
+        np.testing.assert_allclose(
+            [np.nansum(ours), (~np.isnan(ours)).sum()], [each.item() for each in theirs], atol=1e-4
+        )
+
+    agree(ranking.discounted_gains(scores, targets, 3), core.sum_discounted_gains(*both, top=3))
+    agree(ranking.reciprocal_ranks(scores, targets), core.sum_reciprocal_ranks(*both))
+    in_order, pairs = ranking.ordered_pairs(scores, targets)
+    expected = [each.item() for each in core.count_ordered_pairs(*both)]
+    np.testing.assert_allclose([in_order.sum(), pairs.sum()], expected)

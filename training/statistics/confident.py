@@ -1,0 +1,65 @@
+"""Suspicious labels by confident learning (Northcutt, Jiang and Chuang, "Confident Learning", JAIR 2021).
+
+Probabilities must be held out: of a model that did not train on the samples in question."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.statistics.intervals import Floats
+
+
+class Suspicion(NamedTuple):
+    """Samples whose label is probably wrong, int64 (m,), the most suspicious first; the class that each is likelier of, int64 (m,);
+    and the margin by which it is, from 0 to 1, float64 (m,)."""
+
+    samples: NDArray[np.int64]
+    suggested: NDArray[np.int64]
+    margins: Floats
+
+
+def find_suspicious(probabilities: NDArray[np.floating], labels: NDArray[np.integer]) -> Suspicion:
+    """Of probabilities (n, classes) and the labels given (n,), negative ones of no matter: pruned by noise rate.
+
+    For each pair of a given and another class it is counted how many samples are confidently of the other (``count_joint``),
+    and as many with the largest p(other) - p(given) are suspicious, but for those whose given class is the likeliest."""
+    known = np.flatnonzero(np.asarray(labels) >= 0)
+    label, chances = np.asarray(labels, np.int64)[known], np.asarray(probabilities, np.float64)[known]
+    rows, classes = np.arange(len(known)), chances.shape[1]
+    suspected = np.zeros(len(known), bool)
+    joint = count_joint(chances, label)
+    for given in range(classes):
+        members = np.flatnonzero(label == given)
+        for other in np.flatnonzero(joint[given]):
+            if other != given:
+                margins = chances[members, other] - chances[members, given]
+                suspected[members[np.argsort(-margins, kind="stable")[: joint[given, other]]]] = True
+    likeliest = chances.argmax(1)
+    margins = chances[rows, likeliest] - chances[rows, label]
+    found = np.flatnonzero(suspected & (likeliest != label))
+    found = found[np.argsort(-margins[found], kind="stable")]
+    return Suspicion(known[found], likeliest[found], margins[found])
+
+
+def count_joint(probabilities: Floats, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """int64 (classes, classes): estimated samples of each given class (rows) that truly are of each class (columns).
+
+    A sample is confidently of a class whose probability reaches the mean that it has among the samples given that class, and
+    of the likeliest where it is of several. Rows are scaled to the samples there are, and keep at least one on the
+    diagonal, so that no class is lost."""
+    classes = probabilities.shape[1]
+    support = np.bincount(labels, minlength=classes)
+    own = np.bincount(labels, probabilities[np.arange(len(labels)), labels], minlength=classes)
+    thresholds = np.where(support > 0, own / np.maximum(support, 1), np.inf)
+    confident = probabilities >= thresholds - 1e-6
+    several = confident.sum(1) > 1
+    guesses = np.where(several, np.where(confident, probabilities, -1.0).argmax(1), confident.argmax(1))
+    counted = confident.any(1)
+    joint = np.bincount(labels[counted] * classes + guesses[counted], minlength=classes * classes)
+    joint = joint.reshape(classes, classes)
+    np.fill_diagonal(joint, np.maximum(joint.diagonal(), 1))
+    scaled = joint / joint.sum(1, keepdims=True) * support[:, None]
+    return np.rint(scaled).astype(np.int64)
