@@ -33,6 +33,7 @@ from training.protocol.messages import (
     Finished,
     InspectDataset,
     MeasureRunTime,
+    ModelRequest,
     Progress,
     Quit,
     ReadSamples,
@@ -50,6 +51,7 @@ from training.protocol.messages import (
 from training.system.process import calm_threads
 
 if TYPE_CHECKING:
+    from training.answering.desk import Desk
     from training.data.browse import Browser
     from training.data.prepared import PreparedData
     from training.engine.runs.run import Hooks
@@ -67,6 +69,7 @@ class Server:
         self._keeps_data = keeps_data
         self._kept: PreparedData | None = None
         self._browser: Browser | None = None
+        self._desk: Desk | None = None
         self.control: Control | None = None
         self.ended = False
         self._end_reason = ""
@@ -141,6 +144,8 @@ class Server:
                 return _send_back(_export(request))
             case EvaluateRequest():
                 return _send_back(self._evaluate(request))
+            case ModelRequest():
+                return _send_back(self._find_desk().answer(request))
             case UnknownRequest(fault=fault) if fault:
                 raise InputError(
                     f"The engine cannot read the request {request.action!r} ({fault}); update both halves."
@@ -154,6 +159,12 @@ class Server:
             self._browser = Browser(self._keeps_data)
         return self._browser
 
+    def _find_desk(self) -> Desk:
+        from training.answering.desk import Desk
+
+        self._desk = self._desk or Desk()
+        return self._desk
+
     def _train(self, request: TrainRequest) -> Finished:
         """``reusable`` says that this process is fit for the next run: all went well, and it holds no GPU memory."""
         import torch
@@ -164,6 +175,7 @@ class Server:
 
         if self._browser is not None:
             self._browser.forget()
+        self._desk = None  # the run has need of its memory
         if isinstance(request, ResumeRequest):
             hooks = self._make_hooks(request)
             record = resume_run(str(request.target), request.target.parent, request.overrides, hooks)

@@ -25,6 +25,7 @@ from training.protocol.messages import (
     Finished,
     InspectDataset,
     MeasureRunTime,
+    ModelQuestion,
     Progress,
     ReadSamples,
     Ready,
@@ -194,7 +195,7 @@ class EngineHost(QObject):
 
     def ask(
         self,
-        request: Inquiry | ReadSamples | ExportRequest,
+        request: Inquiry | ReadSamples | ExportRequest | ModelQuestion,
         answer_type: type[AnswerT],
         handle_result: Callable[[AnswerT], object],
         handle_failure: HandleFailure,

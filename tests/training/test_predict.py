@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from pathlib import Path
@@ -18,6 +19,9 @@ from training.config import parse_config
 from training.engine.runs.run import start_run
 from training.export import export_checkpoint
 from training.export.bundle import ExportBundle, load_bundle
+from training.protocol.messages import AskFiles, AskRow, ContinueText, DescribeModel, Done, DrawPlane, Reply, Request
+from training.protocol.model_answers import Continuation, ModelAnswers, ModelDescription, PlaneAnswer
+from training.serve import Server
 
 KINDS = (
     "classification",
@@ -226,3 +230,51 @@ def test_a_graph_answers_as_its_checkpoint(
         told.append(predict(capsys, model, *(["-"] if kind == "language_model" else given(folder, kind))))
     first, second = told
     assert _scores(second[0]) == pytest.approx(_scores(first[0]), abs=1e-5)
+
+
+def asked(request: Request) -> dict[str, Any]:
+    """What the window's engine answers."""
+    replies: list[Reply] = []
+    Server(replies.append).answer(request)
+    (reply,) = replies
+    assert isinstance(reply, Done), reply
+    return reply.result
+
+
+def test_the_engine_answers_the_window_as_the_command_line(folder: Path, capsys: Captured) -> None:
+    points, text = trained(folder, "classification"), trained(folder, "language_model")
+    (told, _) = predict(capsys, points, *given(folder, "classification"))
+    (answer,) = ModelAnswers.model_validate(asked(AskRow(model=points, row={"x": "1", "y": "2"}))).answers
+    chances = [chance["probability"] for chance in told["chances"]]
+    assert [chance.probability for chance in answer.chances] == pytest.approx(chances, abs=1e-6)
+
+    plane = PlaneAnswer.model_validate(asked(DrawPlane(model=points, x=(0.99, 1.01), y=(1.99, 2.01))))
+    middle = 50 * 100 + 50
+    names = ModelDescription.model_validate(asked(DescribeModel(model=points))).classes
+    assert names[base64.b64decode(plane.classes_base64)[middle]] == answer.prediction[0]
+    assert base64.b64decode(plane.certainty_base64)[middle] / 255 == pytest.approx(
+        answer.chances[0].probability, abs=0.01
+    )
+
+    made = Continuation()
+    for _ in range(3):
+        asked_for = ContinueText(model=text, prompt="the", tokens=made.tokens, count=4, seed=3)
+        piece = Continuation.model_validate(asked(asked_for))
+        made = Continuation(text=piece.text, tokens=(*made.tokens, *piece.tokens))
+    assert main(["generate", str(text), "--prompt", "the", "--tokens", "12", "--seed", "3", "--json"]) == 0
+    assert json_line(capsys)["text"] == f"the{made.text}"
+
+
+def test_a_folder_is_answered_page_by_page(folder: Path) -> None:
+    checkpoint = trained(folder, "segmentation")
+    images = folder / "segmentation" / "data" / "images"
+    page = ModelAnswers.model_validate(asked(AskFiles(model=checkpoint, files=(images,), offset=2, most=3)))
+    assert [Path(answer.name).name for answer in page.answers] == sorted(path.name for path in images.iterdir())[2:5]
+    assert page.left_out == len(list(images.iterdir())) - 5
+    first = page.answers[0]
+    assert first.image is not None
+    assert first.mask is not None
+    assert (
+        len(base64.b64decode(first.image.pixels_base64))
+        == first.image.width * first.image.height * first.image.channels
+    )

@@ -49,19 +49,28 @@ class Sampling:
 def continue_text(model: UsableModel, prompt: str, sampling: Sampling, call: str = "--prompt") -> Iterator[str]:
     """Piece by piece what ``model`` adds to ``prompt``, whole characters each; ``call`` is what the prompt is called. Raises InputError
     at once for a model of no text, and for a prompt it cannot read."""
+    return join_pieces(model.vocabulary, continue_tokens(model, read_prompt(model, prompt, call), sampling))
+
+
+def read_prompt(model: UsableModel, prompt: str, call: str) -> list[int]:
+    """Its tokens. Raises InputError as ``continue_text`` says."""
     if model.kind != "tokens":
         raise InputError(
             f"{model.path} is no language model (its task is {model.record.task}); choose another checkpoint."
         )
     try:
-        tokens = encode_text(model, prompt).tolist()
+        return encode_text(model, prompt).tolist()
     except InputError as error:
         raise InputError(f"{call}: {error.message}.") from error
+
+
+def continue_tokens(model: UsableModel, tokens: list[int], sampling: Sampling, first: int = 0) -> Iterator[int]:
+    """The tokens that follow ``tokens``, of which the last ``first`` were drawn before."""
 
     def ask(seen: Tensor) -> Tensor:
         return torch.from_numpy(model.token_logits(seen[0].tolist())).unsqueeze(0)
 
-    drawn = generate(
+    return generate(
         ask,
         tokens,
         sampling.tokens,
@@ -70,8 +79,8 @@ def continue_text(model: UsableModel, prompt: str, sampling: Sampling, call: str
         top_k=sampling.top_k,
         top_p=sampling.top_p,
         seed=sampling.seed,
+        first=first,
     )
-    return join_pieces(model.vocabulary, drawn)
 
 
 def join_pieces(vocabulary: Vocabulary, tokens: Iterator[int]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -45,7 +45,7 @@ def read_samples(model: UsableModel, given: Iterable[str]) -> Iterator[Sample]:
     """One after another of the files and folders that are ``given``, "-" being text on standard input."""
     layout = model.record.input.layout
     if layout == "image":
-        return read_images(model, map(Path, given))
+        return read_images(model, list_images(map(Path, given)))
     if layout == "tokens":
         return (_read_text_file(model, each) for each in given)
     return (sample for each in given for sample in read_table_file(model, Path(each)))
@@ -54,8 +54,8 @@ def read_samples(model: UsableModel, given: Iterable[str]) -> Iterator[Sample]:
 # ------------------------------------------------------------------------------------------------------------ images
 
 
-def read_images(model: UsableModel, given: Iterable[Path]) -> Iterator[Sample]:
-    """The images ``given``, and all in a folder. Raises InputError for a model of other channels than files have."""
+def read_images(model: UsableModel, images: Iterable[ImageFile]) -> Iterator[Sample]:
+    """``images`` as the model sees them. Raises InputError for a model of other channels than files have."""
     channels, height, width = model.record.input.shape
     if channels not in (1, 3):
         raise InputError(
@@ -63,29 +63,42 @@ def read_images(model: UsableModel, given: Iterable[Path]) -> Iterator[Sample]:
         )
     mask = MaskForm(()) if model.kind == "mask" else None
     form = Form(height, width, channels, fit=True, mask=mask)
+    return (_read_image(image, form) for image in images)
+
+
+class ImageFile(NamedTuple):
+    """An image to be read, and what it is called; ``refused`` says why not."""
+
+    path: Path
+    name: str
+    refused: str = ""
+
+
+def list_images(given: Iterable[Path]) -> Iterator[ImageFile]:
+    """The images ``given``, and all in a folder; what lies there and is none comes last, with the reason."""
     for path in given:
         if path.is_dir():
-            yield from _read_folder(path, form)
+            yield from _list_folder(path.absolute())
         else:
-            yield _read_image(path, show_path(str(path)), form)
+            yield ImageFile(path, show_path(str(path)))
 
 
-def _read_folder(folder: Path, form: Form) -> Iterator[Sample]:
-    folder = folder.absolute()
+def _list_folder(folder: Path) -> Iterator[ImageFile]:
     listing = Listing(folder.parent)
     list_tree(listing, "", folder.name)
     for path in listing.paths:
-        yield _read_image(listing.root / path, show_path(path), form)
+        yield ImageFile(listing.root / path, show_path(path))
     for skipped in listing.skipped:
         if skipped.reason != _HIDDEN:
-            yield Sample(skipped.path, refused=skipped.reason)
+            yield ImageFile(folder, skipped.path, skipped.reason)
     if not listing.paths and not listing.skipped:
-        yield Sample(show_path(str(folder)), refused="holds no images")
+        yield ImageFile(folder, show_path(str(folder)), "holds no images")
 
 
-def _read_image(path: Path, name: str, form: Form) -> Sample:
+def _read_image(image: ImageFile, form: Form) -> Sample:
+    path, name, why = image
     try:
-        why = why_no_image(path.name, path.stat())
+        why = why or why_no_image(path.name, path.stat())
     except FileNotFoundError:
         why = "there is no such file"
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name

@@ -21,17 +21,18 @@ def generate(
     top_k: int | None = None,
     top_p: float | None = None,
     seed: int = 0,
+    first: int = 0,
     device: torch.device | str = "cpu",
 ) -> Iterator[int]:
     """``count`` tokens that go on with ``prompt`` (at least one token), of which the model sees the last ``context``.
 
     ``model`` answers (1, T, V) logits to (1, T) int64 tokens on ``device`` and is in evaluation mode. Logits are divided by
     ``temperature``; 0 takes the likeliest token each time. Only the ``top_k`` likeliest are drawn from, and of these the fewest
-    that together have the probability ``top_p`` (nucleus sampling: Holtzman et al. 2019). Token number n is a function of
-    ``seed``, n and what came before.
+    that together have the probability ``top_p`` (nucleus sampling: Holtzman et al. 2019). Token number n, from ``first`` on, is a
+    function of ``seed``, n and what came before.
     """
     tokens = list(prompt)
-    draws = counter_rng.uniform(seed, "generate", 0, torch.arange(count)).double()
+    draws = counter_rng.uniform(seed, "generate", 0, torch.arange(first, first + count)).double()
     for number in range(count):
         seen = torch.tensor([tokens[-context:]], dtype=torch.int64, device=device)
         logits: Tensor = model(seen)[0, -1].double().cpu()

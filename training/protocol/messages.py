@@ -122,6 +122,57 @@ class EvaluateRequest(Message):
     again: bool = False
 
 
+class ModelRequest(Message):
+    """A question to the trained model in ``model``: a checkpoint's folder, or that of an export."""
+
+    model: Path
+
+
+class DescribeModel(ModelRequest):
+    """Answered by a ``model_answers.ModelDescription``."""
+
+    action: Literal["describe_model"] = "describe_model"
+
+
+class AskFiles(ModelRequest):
+    """Answered by ``model_answers.ModelAnswers``: of up to ``most`` samples in ``files`` from ``offset`` on, images with their
+    pixels."""
+
+    action: Literal["ask_files"] = "ask_files"
+    files: tuple[Path, ...]
+    offset: int = 0
+    most: int = 24
+
+
+class AskRow(ModelRequest):
+    """Answered by ``model_answers.ModelAnswers``: of a row that gives each column's value by its name, "" where it is not known."""
+
+    action: Literal["ask_row"] = "ask_row"
+    row: dict[str, str]
+
+
+class ContinueText(ModelRequest):
+    """Answered by a ``model_answers.Continuation``: the next ``count`` tokens of ``prompt`` followed by ``tokens``, those that came
+    before; so a text is made piece by piece, and stopped by asking no more."""
+
+    action: Literal["continue_text"] = "continue_text"
+    prompt: str
+    tokens: tuple[int, ...] = ()
+    count: int = 16
+    temperature: float = 0.8
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 0
+
+
+class DrawPlane(ModelRequest):
+    """Answered by a ``model_answers.PlaneAnswer``: of a model of two numbers, over this part of the plane."""
+
+    action: Literal["draw_plane"] = "draw_plane"
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+
 class DetachRequest(Message):
     """The run goes on without the window; answered by an empty ``Done``."""
 
@@ -148,6 +199,7 @@ class UnknownRequest(Message):
     fault: str = ""
 
 
+ModelQuestion = DescribeModel | AskFiles | AskRow | ContinueText | DrawPlane
 TrainRequest = RunRequest | ResumeRequest | BranchRequest
 KnownRequest = (
     TrainRequest
@@ -159,6 +211,7 @@ KnownRequest = (
     | MeasureRunTime
     | ExportRequest
     | EvaluateRequest
+    | ModelQuestion
     | DetachRequest
     | IfWindowDies
     | Quit

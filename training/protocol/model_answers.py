@@ -79,6 +79,21 @@ class ModelAnswers(Answer):
     left_out: int = 0
 
 
+class Continuation(Answer):
+    """``text`` is what the new ``tokens`` add."""
+
+    text: str = ""
+    tokens: tuple[int, ...] = ()
+
+
+class PlaneAnswer(Answer):
+    """For each place of ``runs.boundary.frames.GRID`` rows upward and columns to the right, uint8 row by row: its class, and that
+    one's probability, 255 being 1."""
+
+    classes_base64: str = ""
+    certainty_base64: str = ""
+
+
 class InputColumn(Answer):
     """A column of the rows that a table's model takes: of a category the texts it knows, of a number where most of the training
     rows lie, None where that is not known."""

@@ -79,9 +79,12 @@ class Plane(BaseModel):
 
     def centers(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The grid's places along x and along y: the middles of equal intervals."""
-        along = (np.arange(GRID) + 0.5) / GRID
-        (left, right), (bottom, top) = self.x, self.y
-        return left + along * (right - left), bottom + along * (top - bottom)
+        return grid_centers(*self.x), grid_centers(*self.y)
+
+
+def grid_centers(low: float, high: float) -> NDArray[np.float64]:
+    """The middles of ``GRID`` equal intervals."""
+    return low + (np.arange(GRID) + 0.5) / GRID * (high - low)
 
 
 @dataclass(frozen=True)
