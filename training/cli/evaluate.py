@@ -13,9 +13,10 @@ from training.console import Console
 from training.errors import format_bytes, pluralize
 from training.events import PhaseChanged
 from training.predictions import Evaluation, Measured
+from training.predictions.record import PARTS
 from training.runs.cli_consent import trust_resume
 from training.runs.folder import RunFolder
-from training.runs.workspace import find_checkpoint
+from training.runs.workspace import find_checkpoint, parse_path
 from training.streams import print_json, say
 
 
@@ -25,6 +26,8 @@ def evaluate(arguments: argparse.Namespace) -> int:
     if instead:
         say(instead)
     on: str = arguments.on
+    if on not in PARTS:
+        on = str(parse_path(on).absolute())
     if arguments.trust:
         trust_resume(RunFolder(checkpoint.absolute().parent.parent), ())
     from training.evaluation import evaluate_checkpoint

@@ -17,7 +17,9 @@ from training.engine.prediction_log import PROPERTIES, PredictionLog, explain_fu
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.session import Session
 from training.errors import InputError, format_bytes, pluralize
+from training.evaluation.given import open_given
 from training.evaluation.opening import (
+    GIVEN,
     Measurable,
     ReportProgress,
     is_part,
@@ -47,10 +49,13 @@ def evaluate_checkpoint(
     The run itself is not changed. Raises InputError, before anything runs, where checkpoint and data do not fit.
     """
     measurable = verify_checkpoint(checkpoint)
-    if not is_part(on):
-        raise InputError(f"--on {on}: the run's data has no such part; choose validation, test or train.")
-    folder = evaluation_folder(measurable.run, measurable.manifest.step, on)
-    return _Task(measurable, on, on, folder).carry_out(report_progress, again, kept)
+    step = measurable.manifest.step
+    if is_part(on):
+        folder = evaluation_folder(measurable.run, step, on)
+        return _Task(measurable, on, on, folder).carry_out(report_progress, again, kept)
+    given = open_given(measurable, Path(on), report_progress)
+    folder = evaluation_folder(measurable.run, step, given.fingerprint[:8])
+    return _Task(measurable, GIVEN, str(given.path), folder, given.notes).carry_out(report_progress, again, given)
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,7 @@ class _Task:
     part: str
     on: str
     folder: Path
+    notes: tuple[str, ...] = ()
 
     def carry_out(self, report_progress: ReportProgress, again: bool, kept: Preparing | None) -> Evaluation:
         with _claim(self.folder):
@@ -111,7 +117,7 @@ class _Task:
         with explain_full_disk(self.folder):
             self._describe_samples(writer, session)
             report_progress("computing intervals", None)
-            summary = summarize(writer.record, self.folder, session, self.part, found)
+            summary = summarize(writer.record, self.folder, session, self.part, found, self.notes)
             return writer.finish(summary.metrics, summary.per_class, summary.notes)
 
     def _announce(self, session: Session) -> EvaluationRecord:
@@ -145,9 +151,10 @@ class _Task:
         source, order = session.data.source, session.data.evaluation_order(self.part)
         if type(source).name is not Source.name:
             writer.write_names([source.name(number) for number in order.tolist()])
-        if isinstance(session.config.dataset, PartsSection) and not source.varies:
+        own_part = self.part != GIVEN
+        if own_part and isinstance(session.config.dataset, PartsSection) and not source.varies:
             writer.write_digests(sample_digests(source, order, session.data.raw))
-        write_rows(writer, source, session.config.dataset, order)
+        write_rows(writer, source, session.config.dataset, order, None if own_part else Path(self.on))
 
 
 @contextmanager

@@ -1,0 +1,139 @@
+"""A table given to a network that was trained on another: its columns by name, read as ``predict`` reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import torch
+from torch import Tensor
+
+from training.answering.model import open_model
+from training.answering.samples import read_table_file
+from training.config.sections.data.dataset_section import DatasetSection
+from training.config.sections.data.tables import TableDataset
+from training.data.source import Source
+from training.data.tables.columns import find_roles
+from training.data.tables.table_file import read_table
+from training.errors import InputError, pluralize
+from training.facts import DataFacts, Layout
+from training.runs.records.manifest import digest
+from training.system.untrusted import escape_unprintable
+
+_NAMED = 5
+
+
+@dataclass(kw_only=True, eq=False)
+class GivenRows(Source):
+    """The rows whose targets are known: number ``rows[n]`` of the file."""
+
+    layout: Layout = "vector"
+    values: Tensor
+    rows: Tensor
+
+    def read(self, indices: Tensor) -> Tensor:
+        """float32 (n, columns), NaN where a number is missing."""
+        return self.values[indices]
+
+    def name(self, index: int) -> str:
+        return f"row {int(self.rows[index]) + 1:,}"
+
+
+def open_rows(
+    checkpoint: Path, dataset: DatasetSection, facts: DataFacts, path: Path
+) -> tuple[GivenRows, tuple[str, ...]]:
+    """Its samples, and what there is to say. Raises InputError for a column or a class that differs, by name."""
+    shown = escape_unprintable(str(path), 300)
+    if not isinstance(dataset, TableDataset):
+        raise InputError(f"--on {shown}: is a table, but the run was not trained on one.", "Nothing was evaluated.")
+    frame = read_table(path, dataset.missing_marks, dataset.separator)
+    names = _find_targets(dataset, facts, frame, shown)
+    known = frame.select(pl.all_horizontal(pl.col(name).is_not_null() for name in names)).to_series()
+    rows = torch.from_numpy(known.arg_true().to_numpy().astype(np.int64))
+    if not len(rows):
+        raise InputError(f"--on {shown}: no row has a value in column '{names[0]}'.", "Nothing was evaluated.")
+    samples = list(read_table_file(open_model(checkpoint), path))
+    wanted = [samples[row] for row in rows.tolist()]
+    refused = next((f"{each.name} {each.refused}" for each in wanted if each.values is None), "")
+    if refused:
+        raise InputError(f"--on {shown}: {refused}.", "Nothing was evaluated.")
+    values = torch.from_numpy(np.stack([each.values for each in wanted if each.values is not None]).astype(np.float32))
+    targets = _read_targets(frame.filter(known), names, facts, shown)
+    unseen = Counter(note for each in wanted for note in each.notes)
+    notes = [f"{note} ({pluralize(count, 'row')})." for note, count in unseen.most_common(_NAMED)]
+    if len(rows) < frame.height:
+        notes.append(f"{pluralize(frame.height - len(rows), 'row')} without a target left out.")
+    return (
+        GivenRows(
+            target=facts.target,
+            classes=facts.names,
+            target_classes=facts.target_classes,
+            shape=tuple(facts.shape),
+            columns=facts.columns,
+            categories=facts.categories,
+            codes=facts.codes,
+            targets=targets,
+            values=values,
+            rows=rows,
+            parts={"train": torch.arange(len(rows))},
+            fingerprint=digest(path),
+        ),
+        tuple(notes),
+    )
+
+
+def _find_targets(dataset: TableDataset, facts: DataFacts, frame: pl.DataFrame, shown: str) -> tuple[str, ...]:
+    """The columns that the run predicts. Where its settings do not name them, the run's own file tells."""
+    names = facts.names if facts.target != "class" else tuple(dataset.targets)
+    if not names:
+        own = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, 1000)
+        names = find_roles(own, dataset).targets
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        has = ", ".join(escape_unprintable(name, 40) for name in frame.columns[:_NAMED])
+        raise InputError(
+            f"--on {shown}: has no column '{escape_unprintable(missing[0], 60)}', which the network predicts; it has {has}.",
+            "Nothing was evaluated.",
+        )
+    return names
+
+
+def _read_targets(frame: pl.DataFrame, names: tuple[str, ...], facts: DataFacts, shown: str) -> Tensor:
+    if facts.target == "class":
+        return _number(frame.get_column(names[0]), facts.names, shown)
+    columns = []
+    for name, classes in zip(names, facts.target_classes or ((),) * len(names), strict=True):
+        column = frame.get_column(name)
+        if classes:
+            columns.append(_number(column, classes, shown).float())
+            continue
+        numbers = column.cast(pl.Float64, strict=False)
+        if numbers.null_count():
+            odd = column.filter(numbers.is_null())[0]
+            raise InputError(
+                f"--on {shown}: column '{escape_unprintable(name, 60)}' holds '{escape_unprintable(str(odd), 40)}', which is no number.",
+                "Nothing was evaluated.",
+            )
+        columns.append(torch.from_numpy(numbers.to_numpy().astype(np.float32)))
+    return torch.stack(columns, 1)
+
+
+def _number(column: pl.Series, classes: tuple[str, ...], shown: str) -> Tensor:
+    """int64: the place of each value among ``classes``, compared as texts, as the run's own are."""
+    from training.data.tables.columns import dense_codes
+
+    codes, texts = dense_codes(column)
+    foreign = [text for text in texts if text not in frozenset(classes)]
+    if foreign:
+        has = ", ".join(escape_unprintable(name, 60) for name in classes[:_NAMED])
+        said = ", ".join(f"'{escape_unprintable(name, 60)}'" for name in foreign[:_NAMED])
+        raise InputError(
+            f"--on {shown}: column '{escape_unprintable(column.name, 60)}' has the class {said}, which the network does not know: it "
+            f"knows {has}.",
+            "Nothing was evaluated.",
+        )
+    places = torch.tensor([classes.index(text) for text in texts], dtype=torch.int64)
+    return places[codes.long() - 1]
