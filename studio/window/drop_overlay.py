@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QRect, QRectF, Qt, QTimer
@@ -24,7 +24,9 @@ _TO_REACH = 100  # milliseconds in which a drag goes over from the window to wha
 class DropOverlay(QWidget):
     """Covers ``host`` while a file is dragged over it and takes the drop; ``take`` is told the kind and the place of data."""
 
-    def __init__(self, host: QWidget, context: AppContext, take: Callable[[str, Path], object]) -> None:
+    def __init__(
+        self, host: QWidget, context: AppContext, take: Callable[[str, Path, Mapping[str, str]], object]
+    ) -> None:
         super().__init__(host)
         self._host = host
         self._context = context

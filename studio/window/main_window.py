@@ -5,6 +5,7 @@ Two steps: made and painted with next to nothing imported, then furnished with w
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, QRectF, QTimer, Signal, Slot
@@ -155,12 +156,12 @@ class MainWindow(QMainWindow):
         self.show_page(key)
         return self._pages[key]
 
-    def _take_dropped(self, kind: str, place: Path) -> None:
+    def _take_dropped(self, kind: str, place: Path, settings: Mapping[str, str]) -> None:
         from studio.pages.setup.page import SetupPage
 
         page = self.page("setup")
         assert isinstance(page, SetupPage)
-        page.other_data.take(kind, place)
+        page.other_data.take(kind, place, settings)
 
     # --------------------------------------------------------------------------------------------- events
 

@@ -15,6 +15,7 @@ from training.core import counter_rng
 from training.data.augment import Augmenter
 from training.data.exclude import leave_out
 from training.data.images.cache_room import cache_wish
+from training.data.images.images import Images
 from training.data.placement import refuse_too_much_made
 from training.data.source import Opening, Source
 from training.data.sources import open_source
@@ -166,6 +167,7 @@ class _Images:
             detail=", ".join(f"{name} {value:.6g}" for name, value in values),
             varied_detail=mixture,
             name=source.name(index),
+            mask_name=source.mask_name(index) if isinstance(source, Images) else "",
         )
 
     def _as_trained_on(self, indices: Tensor, original: Tensor) -> tuple[Tensor, str]:

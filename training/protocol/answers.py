@@ -68,6 +68,7 @@ class Sample(Answer):
     detail: str = ""
     varied_detail: str = ""
     name: str = ""
+    mask_name: str = ""
 
 
 class ClassChoice(Answer):

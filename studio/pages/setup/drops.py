@@ -4,36 +4,37 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from studio.state.context import AppContext
 from studio.state.formats import kind_title
 from training.catalog import DATASETS
-from training.config.sections.data.images import IMAGE_FOLDERS, MASK_FOLDERS
+from training.config.rules.mask_layout import ROLES, find_layout, layout_settings
 from training.errors import InputError
 from training.system.untrusted import escape_unprintable
 
 IMAGE_SUFFIXES = frozenset([".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"])
 _IDX_MARKS = ("idx1-ubyte", "idx3-ubyte")
-_PARTS = frozenset({"train", "training", "val", "valid", "validation", "test"})
 _FILES = {".csv": "table", ".tsv": "table", ".parquet": "table", ".npz": "npz", ".txt": "text"}
 _MOST = 2000
 _HEAD = 1 << 16
 _LONGEST = 60  # letters of a file's name
+_LONGEST_DETAIL = 200
 
 
 @dataclass(frozen=True)
 class Dropped:
     """What would become of a file or folder that is let go: ``title`` in a few words, ``detail`` below them. ``dataset`` is the
-    kind of its data and what the setting ``path`` is to be."""
+    kind of its data and what the setting ``path`` is to be, ``settings`` what other settings of it are to be."""
 
     title: str
     detail: str = ""
     usable: bool = True
     dataset: tuple[str, Path] | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
 
 
 def recognize(path: Path) -> Dropped:
@@ -51,7 +52,16 @@ def recognize(path: Path) -> Dropped:
         )
     kind, place = found
     whole = f"{escape_unprintable(place.name, _LONGEST)}/" if place != path or path.is_dir() else name
-    return Dropped(f"Use {whole} as the dataset", kind_title("dataset", kind), dataset=found)
+    detail, settings = kind_title("dataset", kind), dict[str, str]()
+    if kind == "segmentation":
+        layout = find_layout(place)
+        settings = layout_settings(layout)
+        detail += "".join(
+            f"; {each.part}: {each.images}{f' with {each.masks}' if each.masks else ''}" for each in layout
+        )
+    return Dropped(
+        f"Use {whole} as the dataset", escape_unprintable(detail, _LONGEST_DETAIL), dataset=found, settings=settings
+    )
 
 
 def unreadable(path: Path, error: Exception) -> Dropped:
@@ -60,8 +70,8 @@ def unreadable(path: Path, error: Exception) -> Dropped:
     return Dropped(f"{escape_unprintable(str(path), _LONGEST)} cannot be read ({why}).", usable=False)
 
 
-def open_dropped(context: AppContext, path: Path, take: Callable[[str, Path], object]) -> None:
-    """A TOML file becomes the draft; of a folder or file of data ``take`` is told the kind and the place; the page with the
+def open_dropped(context: AppContext, path: Path, take: Callable[[str, Path, Mapping[str, str]], object]) -> None:
+    """A TOML file becomes the draft; of a folder or file of data ``take`` is told the kind, the place and other settings; the page with the
     forms is shown. Says so when it is neither."""
     if _is_configuration(path):
         if context.open_config(str(path)):
@@ -71,7 +81,7 @@ def open_dropped(context: AppContext, path: Path, take: Callable[[str, Path], ob
     def handle_result(found: Dropped) -> None:
         if found.dataset is not None:
             context.show_page("setup")
-            take(*found.dataset)
+            take(*found.dataset, found.settings)
             return
         context.notifier.notify(str(InputError(found.title, found.detail)), "warning")
 
@@ -111,19 +121,13 @@ def dataset_kind(folder: Path) -> str | None:
     files, folders = _content(folder)
     if any(mark in file.name for file in files for mark in _IDX_MARKS):
         return "idx"
-    inner = [sub for sub in folders if sub.name.lower() in _PARTS]
-    if any(_has_pair(each) for each in (folders, *(_content(part)[1] for part in inner))):
+    if find_layout(folder, guess=False):
         return "segmentation"
+    inner = [sub for sub in folders if sub.name.lower() in ROLES]
     classes = folders if not inner else [sub for part in inner for sub in _content(part)[1]]
     if any(_has_images(sub) for sub in classes[:50]):
         return "image_folder"
     return "text" if files and all(file.suffix.lower() == ".txt" for file in files) else None
-
-
-def _has_pair(folders: list[Path]) -> bool:
-    """Whether a folder of images and one of masks are among them."""
-    names = {folder.name.lower() for folder in folders}
-    return bool(names & IMAGE_FOLDERS and names & MASK_FOLDERS)
 
 
 def _names_images(table: Path) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -76,8 +76,8 @@ class OtherData(QObject):
         question.changed.connect(self._on_preview)
         self._on_replaced()
 
-    def take(self, kind: str, place: Path) -> None:
-        """Settings was dropped."""
+    def take(self, kind: str, place: Path, settings: Mapping[str, str]) -> None:
+        """Data was dropped: what lies at ``place``, with other ``settings`` that were found to suit it."""
         draft, before = self._draft, self._draft.settings()
         if draft.kind("dataset") != kind:
             draft.set_kind("dataset", kind)
@@ -88,6 +88,7 @@ class OtherData(QObject):
             draft.finish_edit()
             draft.set("dataset.path", str(place.absolute()))
             data = draft.settings()
+        data["dataset"].update(settings)
         name = new_name(before, with_name(data, str(before[RUN]["name"])), str(data[RUN]["name"]))
         self._write(with_name(data, name))
 

@@ -77,7 +77,7 @@ def thumbnails(samples: Sequence[Sample], *, varied: bool, place: str = "") -> l
             read_image(sample, varied=varied),
             _caption(sample),
             f"{(varied and sample.varied_detail) or sample.detail or sample.label}, {sample.name or sample.index}, "
-            f"{sample.width} × {sample.height} pixels",
+            f"{f'mask {sample.mask_name}, ' if sample.mask_name else ''}{sample.width} × {sample.height} pixels",
             find_file(sample.name, place),
             PurePosixPath(sample.name).name,
             sample.place,

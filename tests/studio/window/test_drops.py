@@ -122,3 +122,20 @@ def test_the_overlay_goes_with_the_drag_and_other_things_are_let_through(
     assert overlay(window).isVisible()
     QApplication.sendEvent(overlay(window), QDragLeaveEvent())
     qtbot.waitUntil(lambda: overlay(window).isHidden())
+
+
+def test_a_folder_of_images_and_masks_is_used_as_it_is_laid_out(
+    qtbot: QtBot, context: AppContext, tmp_path: Path
+) -> None:
+    for part in ("train", "val"):
+        for folder, name in ((part, "1.jpg"), (f"{part}annot", "1.png")):
+            (tmp_path / "CamVid" / folder).mkdir(parents=True)
+            (tmp_path / "CamVid" / folder / name).touch()
+    window = open_window(qtbot, context, "runs")
+    shown, data = overlay(window), carry(tmp_path / "CamVid")
+    drag(window, data)
+    qtbot.waitUntil(lambda: "train: train with trainannot; validation: val with valannot" in shown.accessibleName())
+    let_go(shown, data)
+    qtbot.waitUntil(lambda: context.draft.kind("dataset") == "segmentation")
+    names = ("train_images", "train_masks", "validation_images", "validation_masks", "test_images")
+    assert [context.draft.value(f"dataset.{name}") for name in names] == ["train", "trainannot", "val", "valannot", ""]

@@ -188,6 +188,10 @@ class Images(Source):
     def name(self, index: int) -> str:
         return show_path(self._files.paths[index])
 
+    def mask_name(self, index: int) -> str:
+        """The file of the image's mask; "" where it has none."""
+        return "" if self._files.masks is None else show_path(self._files.masks[index])
+
     def read_all(self) -> Tensor:
         whole = super().read_all() if self._store is None else self._store
         self._store = None

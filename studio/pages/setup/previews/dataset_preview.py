@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QListWidgetItem, QWidget
 
 from studio.charts.histogram import Histogram
 from studio.pages.setup.previews.engine_query import EngineQuery
+from studio.pages.setup.samples.pairs_card import PairsCard, file_list
 from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.pages.setup.samples.samples_card import SamplesCard
 from studio.pages.setup.samples.text_card import TextCard
@@ -45,10 +45,11 @@ class DatasetPreview(QWidget):
         self._left_out = Card("Skipped files", "warning", collapsible=True)
         self._left_out_count = StatusPill("", "warning")
         self._left_out.add_action(self._left_out_count)
-        self.left_out_list = _word_list()
+        self.left_out_list = file_list("Skipped files and why")
         self._left_out.add(self.left_out_list)
         vbox(
             SamplesCard(pages, settings),
+            PairsCard(pages),
             TextCard(pages),
             self._left_out,
             self._classes,
@@ -124,16 +125,6 @@ class DatasetPreview(QWidget):
             self.left_out_list.addItem(f"and {total - len(skipped):,} more")
         height = self.left_out_list.sizeHintForRow(0) if total else 0
         self.left_out_list.setFixedHeight(min(max(len(skipped), 1), 4) * max(height, 20) + 8)
-
-
-def _word_list() -> QListWidget:
-    words = QListWidget()
-    words.setProperty("flat", True)
-    words.setAccessibleName("Skipped files and why")
-    words.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    words.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-    words.setVerticalScrollMode(QListWidget.ScrollMode.ScrollPerPixel)
-    return words
 
 
 def size_sentence(report: DatasetReport) -> str:
