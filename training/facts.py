@@ -25,6 +25,34 @@ IGNORED_PIXEL = 255
 """The same in a mask that still lies beside its image, as uint8."""
 
 
+DatePart = Literal["year", "month", "weekday", "hour"]
+Part = DatePart | Literal["hash"]
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """How a feature is computed from a ``column`` of the file: a part of its date or time, which is written in the ``form`` (as
+    ``strptime`` has it, "" for ISO 8601) and lies from ``low`` to ``high`` (ISO 8601, "" of times of day) in the training rows; or the
+    CRC-32 of its text in one of ``buckets``. ``core.readers.cell_reading`` computes both."""
+
+    column: str
+    part: Part
+    form: str = ""
+    low: str = ""
+    high: str = ""
+    buckets: int = 0
+
+
+@dataclass(frozen=True)
+class TableForm:
+    """``derived``: for each feature how it is computed, None for a column as it stands. Numbers that stand there as texts are written
+    with ``thousands`` and ``decimal``."""
+
+    derived: tuple[Derivation | None, ...]
+    thousands: str = ""
+    decimal: str = "."
+
+
 @dataclass(frozen=True)
 class DataFacts:
     """What a model and an objective are built from; kept in each checkpoint's manifest.
@@ -59,11 +87,17 @@ class DataFacts:
     """The rules of byte pairs in their order, each "left right"; with ``names`` all that encoding a text needs."""
     target_classes: tuple[tuple[str, ...], ...] = ()
     """Of "tasks": the classes of each name, none of one that is a value."""
+    table: TableForm | None = None
+    """What else reading a row takes; None where each feature is a column as it stands, and numbers are written as usual."""
 
     @property
     def dense(self) -> bool:
         """Whether every pixel or token is predicted instead of the sample as a whole."""
         return self.target in ("mask", "tokens")
+
+    def derivation(self, place: int) -> Derivation | None:
+        """How the feature at ``place`` is computed; None for a column as it stands."""
+        return self.table.derived[place] if self.table is not None and self.table.derived else None
 
     def record(self) -> dict[str, JsonValue]:
         """As JSON can hold it."""

@@ -7,6 +7,9 @@ from typing import Any
 
 _RENAMED = {"schedule.warmup_steps": "schedule.warmup"}
 """Dotted settings, then and now."""
+_OF_TABLES = {"targets", "features", "ignored", "categorical", "missing_marks", "separator"}
+"""Where all of these stand, a program wrote them, as it does for runs: one that knew of no columns to be left out, where it says
+nothing of them."""
 
 
 def current_name(path: str) -> str:
@@ -22,4 +25,7 @@ def migrate(data: Mapping[str, Any]) -> dict[str, Any]:
         values = result.get(section)
         if isinstance(values, Mapping) and before in values and after not in values:
             result[section] = {after if name == before else name: value for name, value in values.items()}
+    dataset = result.get("dataset")
+    if isinstance(dataset, Mapping) and dataset.get("kind") in ("table", "ranking") and dataset.keys() >= _OF_TABLES:
+        result["dataset"] = {"uninformative": "keep", "thousands": "none", **dataset}
     return result

@@ -19,7 +19,7 @@ from training.data.batching.workers import Reader
 from training.data.images.cache_room import CacheWish
 from training.data.moments import Moments
 from training.data_report import Skipped
-from training.facts import Layout, Target
+from training.facts import Layout, TableForm, Target
 
 Reading = Literal["memory", "cache", "files"]
 Batch = Tensor | tuple[Tensor, Tensor]
@@ -52,6 +52,8 @@ class Source:
     """Whether NaN, which stands for a missing number, is known to be among the inputs."""
     target_classes: tuple[tuple[str, ...], ...] = ()
     """As in ``DataFacts``, of "tasks"."""
+    table: TableForm | None = None
+    """As in ``DataFacts``."""
     vocabulary: str = ""
     merges: tuple[str, ...] = ()
     """As ``DataFacts.vocabulary`` and ``merges``, of text."""

@@ -18,6 +18,8 @@ from training.export.bundle import ExportBundle
 from training.export.model_json import (
     FACTS,
     FORMAT,
+    Cells,
+    DerivedFrom,
     ExportedFile,
     Feature,
     Input,
@@ -33,7 +35,7 @@ from training.export.model_json import (
     WeightsFacts,
 )
 from training.export.place import TOKENIZER
-from training.facts import Layout, Target, place_tasks
+from training.facts import Layout, TableForm, Target, place_tasks
 from training.objectives import Objective
 from training.runs.records.manifest import digest
 
@@ -159,7 +161,12 @@ def _describe_input(bundle: ExportBundle, done_by: Literal["caller", "model"]) -
     )
     make = partial(make, normalisation=normalization)
     if not is_image:
-        return make(dtype="float32", features=_describe_features(bundle))
+        make = partial(make, dtype="float32", features=_describe_features(bundle))
+        marks = getattr(bundle.config.dataset, "missing_marks", None)
+        if marks is None:
+            return make()
+        form = facts.table or TableForm(())
+        return make(cells=Cells(missing=marks, thousands=form.thousands, decimal=form.decimal))
     channels, height, width = facts.shape
     rule = (
         "turn upright (EXIF), scale with antialiased bilinear filtering until the shorter side fits, cut the longer side "
@@ -180,7 +187,13 @@ def _describe_features(bundle: ExportBundle) -> tuple[Feature, ...]:
         column = name.removesuffix(" missing")
         marks = column if marking and column != name and column in facts.columns[:place] else None
         coded = bool(facts.categories) and facts.categories[place] > 0
-        listed.append(Feature(name=name, categories=facts.codes[place] if coded else None, marks=marks))
+        part = facts.derivation(place)
+        if part is not None and part.part == "hash":
+            coded = False
+        derived = DerivedFrom(**asdict(part)) if part is not None and marks is None else None
+        listed.append(
+            Feature(name=name, categories=facts.codes[place] if coded else None, marks=marks, derived=derived)
+        )
     return tuple(listed)
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from training.facts import Layout, Target
+from training.facts import Layout, Part, Target
 
 FACTS = "model.json"
 Format = Literal["trainwright-model"]
@@ -37,12 +37,32 @@ class ExportedFile(NamedFile):
     sha256: str
 
 
+class DerivedFrom(_Record):
+    """``facts.Derivation``: how a feature is computed that is no column of the table."""
+
+    column: str
+    part: Part
+    form: str
+    low: str
+    high: str
+    buckets: int
+
+
 class Feature(_Record):
-    """Of a category the texts that its codes 1, 2, ... stand for; of a mark the column whose gaps it marks."""
+    """Of a category the texts that its codes 1, 2, ... stand for; of a mark the feature whose gaps it marks."""
 
     name: str
     categories: tuple[str, ...] | None
     marks: str | None
+    derived: DerivedFrom | None
+
+
+class Cells(_Record):
+    """How cells that are texts are written: what stands for a missing value beside an empty one, and numbers."""
+
+    missing: tuple[str, ...]
+    thousands: str
+    decimal: str
 
 
 class Resizing(_Record):
@@ -77,6 +97,7 @@ class Input(_Record):
     color_order: str = ""
     resizing: Resizing | None = None
     features: tuple[Feature, ...] = ()
+    cells: Cells | None = None
     normalisation: InputNormalization | None  # so spelled in the files of all versions
     tokenizer: str = ""
 

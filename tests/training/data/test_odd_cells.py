@@ -43,7 +43,7 @@ AMOUNTS = [f"{i}.5" for i in range(40)]
 LEVELS = [str(9 + i % 3) for i in range(40)]  # 9, 10, 11: as texts in another order
 
 
-@pytest.mark.parametrize("cell", ["abc", "2020-01-01", "true", "1,5"])
+@pytest.mark.parametrize("cell", ["abc", "2020-01-01", "true", "1,5,0"])
 @pytest.mark.parametrize("row", [3, HELD])
 @pytest.mark.parametrize("column", [AMOUNTS, LEVELS])
 def test_a_cell_that_is_no_number_is_named_and_may_be_a_gap(
@@ -117,11 +117,17 @@ def test_decimal_commas_are_numbers_there_too(make_config: MakeConfig, tmp_path:
         prepare(make_config(**sections(tmp_path / "t.csv")), CPU)
 
 
-def test_numbers_with_commas_in_quotes_are_text_as_before(make_config: MakeConfig, tmp_path: Path) -> None:
-    data = prepared(make_config, tmp_path, [('"1,5"', '"2,5"')[i % 2] for i in range(40)])
+def test_numbers_with_commas_in_quotes_are_numbers_unless_the_settings_say_otherwise(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    column = [('"1,5"', '"2,5"')[i % 2] for i in range(40)]
+    data = prepared(make_config, tmp_path, column)
+    assert data.source.read_all()[:2].tolist() == [[1.5], [2.5]]
+    assert "numbers are read with decimal commas, 1,5 as 1.5; dataset.decimal says otherwise" in data.report.notes
+    data = prepared(make_config, tmp_path, column, thousands="none")
     assert data.facts.codes == (("1,5", "2,5"),)
     with pytest.raises(InputError, match="column 'x' holds text, which is no number to predict"):
-        prepared(make_config, tmp_path, ['"1,5"'] * 40, targets="x", task="values")
+        prepared(make_config, tmp_path, ['"1,5"'] * 40, targets="x", task="values", thousands="none")
     lines = [f"{i},5; {i},5 ;{i % 2}" for i in range(40)]  # with spaces, which polars takes for text
     (tmp_path / "s.csv").write_text("a;b;y\n" + "\n".join(lines))
     config = make_config(dataset={"kind": "table", "path": str(tmp_path / "s.csv")}, model={"kind": "tabular"})

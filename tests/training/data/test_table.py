@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from training.data.source import Opening
 from training.data.sources import open_source
 from training.data.sources.table import Table, open_table
 from training.errors import ConfigError, InputError
+from training.facts import Derivation
 
 CPU = torch.device("cpu")
 NAN = float("nan")
@@ -43,7 +46,7 @@ def prepared(make_config: MakeConfig, folder: Path, content: str, **sections: An
 
 
 def test_roles_default_to_the_last_column_from_all_others(tmp_path: Path) -> None:
-    table = opened(tmp_path, rows())
+    table = opened(tmp_path, rows(), keep_columns="a")
     assert table.columns == ("a", "b")
     assert table.target == "class"
     assert table.classes == ("blue", "green", "red")
@@ -112,14 +115,76 @@ def test_what_looks_a_little_like_a_date_is_a_category(tmp_path: Path) -> None:
     assert table.categories == (3, 3, 3)
 
 
-def test_columns_that_tell_nothing_are_named(tmp_path: Path) -> None:
-    table = opened(
-        tmp_path, "a,id,same,who,y\n" + "".join(f"{i % 7},{i + 5},7,name {i},{'xy'[i % 2]}\n" for i in range(12))
-    )
-    assert "column 'id' numbers the rows; dataset.ignored leaves it out" in table.notes
-    assert "column 'same' holds the same in every row and tells nothing" in table.notes
-    assert "column 'who' has another text in every row and tells nothing of new rows" in table.notes
+def test_columns_that_tell_nothing_are_left_out_and_may_be_kept(tmp_path: Path) -> None:
+    lines = (f"{i % 7},{i + 5},7,name {i},,{i + 1900},{'xy'[i % 2]}\n" for i in range(12))
+    content = "a,id,same,who,gap,year,y\n" + "".join(lines)
+    table = opened(tmp_path, content)
+    assert table.columns == ("a", "year")  # years may well be one after the other
+    for name, why in {
+        "id": "numbers the rows",
+        "same": "holds the same in every row",
+        "who": "has another text in every row",
+        "gap": "is empty",
+    }.items():
+        assert f"column '{name}' is left out: it {why}; dataset.keep_columns keeps it" in table.notes
+    assert "column 'year' numbers the rows; dataset.ignored leaves it out" in table.notes
     assert not any("column 'a'" in note for note in table.notes)
+    assert opened(tmp_path, content, keep_columns="who, id").columns == ("a", "id", "who", "year")
+    assert opened(tmp_path, content, features="id, same").columns == ("id", "same")
+    assert opened(tmp_path, content, uninformative="keep").columns == ("a", "id", "same", "who", "year")
+    named = opened(tmp_path, content, categorical="id")  # a person says that it is one
+    assert (named.columns, named.categories) == (("a", "id", "year"), (0, 13, 0))
+
+
+def test_texts_of_many_values_are_left_out_or_hashed(tmp_path: Path) -> None:
+    content = "a,who,y\n" + "".join(f"{i * 3 % 7},name {i * 7 % 250},{i % 2}\n" for i in range(300))
+    assert opened(tmp_path, content).columns == ("a",)
+    table = opened(tmp_path, content, high_cardinality="hash", hash_buckets=16).fit(torch.arange(200))
+    assert (table.columns, table.categories, table.codes) == (("a", "who"), (0, 17), ((), ()))
+    assert "column 'who' becomes one of 16 codes, by the hash of its text" in table.notes
+    hashed = [zlib.crc32(f"name {i * 7 % 250}".encode()) % 16 + 1 for i in range(300)]
+    assert table.read_all()[:, 1].tolist() == hashed
+
+
+def test_dates_and_times_become_what_of_them_varies(tmp_path: Path) -> None:
+    start = datetime(2023, 11, 20, 8, 30)
+    moments = [start + timedelta(days=9 * i, hours=i) for i in range(40)]
+    lines = [
+        f'{m:%d.%m.%Y},{m:%m/%d/%Y %I:%M %p},{m:%H:%M},{m.isoformat()}Z,"{m:%B %d, %Y}",{i % 3}'
+        for i, m in enumerate(moments)
+    ]
+    lines[3] = ",,-,n/a,soon,0"
+    table = opened(tmp_path, "\n".join(["dots,us,clock,iso,words,y", *lines]), missing_indicator=True)
+    day, hour = ("year", "month", "weekday"), ("hour",)
+    parts = {"dots": day, "us": day + hour, "clock": hour, "iso": day + hour, "words": day}
+    assert table.columns == tuple(f"{name}.{part}" for name, some in parts.items() for part in some)
+    values = table.read_all()
+    numbers = {"year": "year", "month": "month", "hour": "hour"}
+    for place, name in enumerate(table.columns):
+        part = name.partition(".")[2]
+        known = [float(m.isoweekday() if part == "weekday" else getattr(m, numbers[part])) for m in moments]
+        assert values[:3, place].tolist() + values[4:, place].tolist() == known[:3] + known[4:], name
+        assert values[3, place].isnan(), name
+    assert "column 'dots' becomes year, month and weekday" in table.notes
+    assert "1 cell of column 'words' says no date and is taken for missing, the first is 'soon' in row 4" in table.notes
+    fitted = table.fit(torch.arange(10, 14))  # March and April 2024
+    assert fitted.columns[:3] == ("dots.month", "dots.weekday", "us.month")
+    assert fitted.table is not None
+    assert fitted.table.derived[0] == Derivation(
+        "dots", "month", "%d.%m.%Y", "2024-02-18T00:00:00", "2024-03-16T00:00:00"
+    )
+
+
+def test_dates_that_may_be_read_both_ways_are_told(tmp_path: Path) -> None:
+    content = "a,when,y\n" + "".join(f"{i % 5},{i % 9 + 1:02}/{i % 8 + 2:02}/2024,{i % 2}\n" for i in range(12))
+    table = opened(tmp_path, content)
+    assert (
+        "dates of column 'when' may be read both ways; '01/02/2024' is taken for January 2; dataset.day_first = true takes them the "
+        "other way" in table.notes
+    )
+    months = table.columns.index("when.month")
+    assert table.read_all()[:3, months].tolist() == [1.0, 2.0, 3.0]
+    assert opened(tmp_path, content, day_first=True).read_all()[:3, months].tolist() == [2.0, 3.0, 4.0]
 
 
 def test_numbers_that_float32_cannot_tell_apart_are_named(tmp_path: Path) -> None:
@@ -135,13 +200,8 @@ SENTENCES = [
     ({"features": "a, zzz"}, rows(), "dataset.features: the table has no column 'zzz'; its columns are a, b, kind"),
     ({"group_column": "who"}, rows(), "dataset.group_column: the table has no column 'who'"),
     ({}, "kind\nx\ny\n", "dataset.features: no column is left to predict from"),
-    ({}, "a,when,y\n1,2020-01-02,x\n2,2020-01-03,y\n", r"column 'when' holds dates or times: split it into numbers .*leave it out"),
-    ({}, "a,when,y\n1,31.12.2020,x\n2,1.1.2021 10:30,y\n", "column 'when' holds dates"),
-    ({}, "a,when,y\n1,01/05/24,x\n2,12/31/24,y\n", "column 'when' holds dates or times"),
-    ({}, "a,when,y\n1,\"Jan 5, 2024\",x\n2,\"December 31, 2024\",y\n", "column 'when' holds dates or times"),
-    ({}, "a,when,y\n1,5 May 2024 10:30,x\n2,05-Jun-24,y\n", "column 'when' holds dates or times"),
-    ({}, "a,when,y\n1,10:30,x\n2,9:15 pm,y\n", "column 'when' holds dates or times"),
-    ({}, "a,gap,y\n1,,x\n2,,y\n", "column 'gap' is empty"),
+    ({"features": "a, when"}, "a,when,y\n1,99.99.2020,x\n2,88.88.2021,y\n", "column 'when' holds dates or times in no form"),
+    ({"features": "a, gap"}, "a,gap,y\n1,,x\n2,,y\n", "column 'gap' is empty"),
     ({}, "a,far,y\n1,1.5,x\n2,inf,y\n", "column 'far' holds an infinite number in row 2"),
     ({}, "a,far,y\n1,1.5,x\n2,1e39,y\n", r"column 'far' holds the number 1e\+39, which is too large, in row 2"),
     ({"targets": "y"}, "a,y\n1,1.5\n2,\n3,-1e39\n", r"'y' holds the number -1e\+39, which is too large, in row 3; mend"),
@@ -152,8 +212,8 @@ SENTENCES = [
     ({"task": "labels", "targets": "b"}, rows(), "column 'b' holds more than 0 and 1, so it is no label"),
     ({"task": "class", "targets": "a, b"}, rows(), "a class is one column; name one, or set dataset.task to labels"),
     ({"targets": "y"}, "a,y\n1,2020-01-02\n2,2020-01-03\n", "column 'y' holds dates or times; choose another column to predict"),
-    ({}, "a,n,y\n" + "".join(f"1,name {i},{i % 2}\n" for i in range(300)), "column 'n' has another text in most rows"),
-    ({}, "a,y\n" + "".join(f"1,name {i}\n" for i in range(300)), "'y' has another text in most rows; choose a column of"),
+    ({}, "n,y\n" + "".join(f"name {i},{i % 2}\n" for i in range(300)), "no column is left .*: column 'n' has another text in every"),
+    ({"targets": "y"}, "a,y\n" + "".join(f"1,name {i}\n" for i in range(300)), "'y' has another text in most rows; choose a"),
     ({"split_column": "s"}, "a,s,y\n1,train,x\n2,holdout,y\n", "column 's' says 'holdout'; write train, validation or test"),
     ({"split_column": "s"}, "a,s,y\n1,test,x\n2,test,y\n", "column 's' gives no row to train on"),
 ]  # fmt: skip
@@ -169,10 +229,10 @@ def test_what_cannot_be_is_said_in_a_sentence(
 
 
 def test_what_cannot_be_a_feature_is_left_out_by_the_proposed_setting(tmp_path: Path) -> None:
-    content = "a,when,gap,y\n1,2020-01-02,,x\n2,2020-01-03,,y\n"
+    content = "a,far,gap,y\n1,inf,,x\n2,2,,y\n"
     with pytest.raises(InputError) as refused:
         opened(tmp_path, content)
-    assert refused.value.fix == {"dataset.ignored": ["when", "gap"]}
+    assert refused.value.fix == {"dataset.ignored": ["far"]}
     assert opened(tmp_path, content, ignored=refused.value.fix["dataset.ignored"]).columns == ("a",)
 
 
@@ -201,7 +261,10 @@ def test_gaps_become_the_mean_of_the_training_rows_and_may_be_marked(make_config
     lines = [f"{'' if i % 5 == 0 else i * 3.0},{i},{i % 2},{'train' if i < 30 else 'validation'}" for i in range(40)]
     content = "gappy,whole,y,part\n" + "\n".join(lines)
     data = prepared(
-        make_config, tmp_path, content, dataset={"split_column": "part", "missing_indicator": True, "targets": "y"}
+        make_config,
+        tmp_path,
+        content,
+        dataset={"split_column": "part", "missing_indicator": True, "targets": "y", "keep_columns": "whole"},
     )
     assert data.facts.columns == ("gappy", "whole", "gappy missing")
     known = np.array([i * 3.0 for i in range(30) if i % 5], dtype=np.float64)

@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from training.data.tables.table_file import UNNAMED, read_table, sort_of
+from training.config.sections.data.tables import TableDataset
+from training.data.tables.table_file import UNNAMED, read_section, read_table, sort_of
 from training.errors import InputError
 
 
@@ -90,9 +91,13 @@ def test_row_numbers_without_a_name_are_known_as_such(tmp_path: Path) -> None:
         ("a,b,a\n1,2,3\n", "has two columns 'a'; rename one"),
         ("a,b,\n1,2,3\n", "column 3 .* has no name; write one"),
         ("1,2\n3,4\n", "holds numbers only; put a row of column names above it"),
-        ("größe,b\n1,2\n".encode("latin-1"), "is no text in UTF-8; save it as CSV in UTF-8"),
-        ("a,b\n1,2\n".encode("utf-16"), "is no text in UTF-8; save it as CSV in UTF-8"),
-        (b"a,b\n" + b"1,2\n" * 400_000 + b"\xe4,2\n", "is no text in UTF-8; save it as CSV in UTF-8"),
+        (
+            "größe,b\nä,2\nö,3\n".encode() + b"\xe4,2\n",
+            "is text in UTF-8 but for a damaged letter in line 4; mend it, or",
+        ),
+        ("größe,b\n1,2\n".encode("utf-16")[:-1], r"is no text in utf-16 \(byte 24\); choose another dataset.encoding"),
+        (b"a,b\n\0\0\1\2\n", "is no text: it holds zero bytes; save it as CSV"),
+        (b"\x89a,b\n\1\2\n", "is no text: it holds control characters; save it as CSV"),
         ("  \na,b\n1,2\n", "line 2 .* has 2 values, but the header names 1 columns; mend that line"),
         (b"a,b,y\r1,2,x\r3,4,y\r", "ends its lines with carriage returns alone; save it"),
         (b"a\rb,c\n1,2\n", "the first row of .* cannot be told apart into names"),
@@ -106,6 +111,44 @@ def test_what_is_no_table_is_refused_in_a_sentence(tmp_path: Path, content: str 
     with pytest.raises(InputError, match=f"dataset.path: .*{sentence}") as refused:
         read(tmp_path, content)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "found"),
+    [("utf-8-sig", "utf-8"), *((name, name) for name in ("utf-16", "utf-16-le", "utf-16-be", "cp1252", "latin-1"))],
+)
+def test_the_encoding_is_found(tmp_path: Path, encoding: str, found: str) -> None:
+    odd = "\x81" if encoding == "latin-1" else "€" if encoding == "cp1252" else "ä"  # none in cp1252, none in Latin-1
+    path = tmp_path / "t.csv"
+    path.write_bytes(("größe;b\n" + "1;x\n" * 400_000 + f"2;{odd}\n").encode(encoding))
+    frame, written = read_section(TableDataset(path=str(path)))
+    assert written is not None
+    assert written.encoding == found
+    assert frame.columns == ["größe", "b"]
+    assert frame.row(-1) == (2, odd)
+    assert len(written.describe()) == (found != "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator", "numbers", "told"),
+    [
+        (["1.234,5", "2,5", "1.234"], ";", [1234.5, 2.5, 1234.0], "1.234,5"),
+        (["1 234,5", "2,5", "-"], ";", [1234.5, 2.5, None], "1 234,5"),
+        (["1\u202f234", "2,5", "?"], "tab", [1234.0, 2.5, None], "1\u202f234,5"),
+        (['"1,234"', '"12,345,678.5"', "7"], ",", [1234.0, 12345678.5, 7.0], "1,234.5"),
+        (["1'234.5", "2.5", "n/a"], ",", [1234.5, 2.5, None], "1'234.5"),
+        (['"0,25"', '"12,5"', "7"], ",", [0.25, 12.5, 7.0], "decimal commas"),
+    ],
+)
+def test_the_way_numbers_are_written_is_found(
+    tmp_path: Path, cells: list[str], separator: str, numbers: list[float | None], told: str
+) -> None:
+    mark = {"tab": "\t"}.get(separator, separator)
+    (tmp_path / "t.csv").write_text("\n".join(["a" + mark + "b", *(f"{cell}{mark}x" for cell in cells)]))
+    frame, written = read_section(TableDataset(path=str(tmp_path / "t.csv")))
+    assert frame["a"].to_list() == numbers
+    assert written is not None
+    assert told in written.describe()[0]
 
 
 def test_a_table_larger_than_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

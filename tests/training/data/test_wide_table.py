@@ -39,5 +39,5 @@ def test_columns_are_looked_at_without_a_query_each(
     assert asked["collect"] < 50
     assert not asked["drop_in_place"]  # each would move all others
     said = capsys.readouterr().err
-    assert said.count("holds the same in every row and tells nothing") == 11
-    assert "And so of 33 more columns: each holds the same in every row and tells nothing" in said
+    assert said.count("is left out: it holds the same in every row; dataset.keep_columns keeps it") == 11
+    assert "And so of 33 more columns: each is left out: it holds the same in every row" in said

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
 import torch
 from torch import Tensor
+
+from training.core.readers.cell_reading import hash_text
 
 
 def clean_cells(frame: pl.DataFrame, marks: Sequence[str]) -> pl.DataFrame:
@@ -17,21 +20,23 @@ def clean_cells(frame: pl.DataFrame, marks: Sequence[str]) -> pl.DataFrame:
     return frame.with_columns(pl.when(~texts.is_in(["", *marks])).then(texts), pl.col(pl.Float64).fill_nan(None))
 
 
-def plain_columns(frame: pl.DataFrame, marks: Sequence[str]) -> pl.DataFrame:
+def plain_columns(frame: pl.DataFrame, marks: Sequence[str], thousands: str = "", decimal: str = ".") -> pl.DataFrame:
     """``frame`` itself, each column as ``plain_column`` makes it; ``marks`` stand for what is missing."""
     for place in range(frame.width):  # one by one: what is replaced is let go of
-        frame.replace_column(place, plain_column(frame.to_series(place), marks))
+        frame.replace_column(place, plain_column(frame.to_series(place), marks, thousands, decimal))
     return frame
 
 
-def plain_column(column: pl.Series, marks: Sequence[str]) -> pl.Series:
+def plain_column(column: pl.Series, marks: Sequence[str], thousands: str = "", decimal: str = ".") -> pl.Series:
     """A column as Int64, Float64, Boolean, String or a date, its cells as ``clean_cells`` makes them; numbers where all texts
-    are such."""
+    are such, as Python writes them or else as 1.234,5 of ``thousands`` "." and ``decimal`` ","."""
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.String)
     if column.dtype == pl.String:
         column = clean_cells(column.to_frame(), marks).to_series()
-        numbers = column.cast(pl.Float64, strict=False)
+        numbers = read_numbers(column, thousands, decimal)
+        if numbers.null_count() > column.null_count():
+            numbers = column.cast(pl.Float64, strict=False)
         if numbers.null_count() > column.null_count() or column.null_count() == len(column):
             return column
         whole = numbers.cast(pl.Int64, strict=False)
@@ -46,6 +51,30 @@ def plain_column(column: pl.Series, marks: Sequence[str]) -> pl.Series:
     column = column.cast(pl.Float64)
     missing = math.isnan(float(column.sum()))  # to look at each takes time
     return clean_cells(column.to_frame(), marks).to_series() if missing else column
+
+
+def read_numbers(texts: pl.Series, thousands: str, decimal: str) -> pl.Series:
+    """Float64 of texts such as 1.234,5 of ``thousands`` "." and ``decimal`` ","; null where it is no number."""
+    if thousands:
+        mark, point = re.escape(thousands), re.escape(decimal)
+        grouped = texts.str.contains(rf"^[+-]?[0-9]{{1,3}}({mark}[0-9]{{3}})+({point}[0-9]*)?$")
+        plain = texts.str.replace_all(thousands, "", literal=True)
+        texts = plain.set(~grouped & texts.str.contains(thousands, literal=True), None)
+    if decimal != ".":
+        texts = texts.set(texts.str.contains(".", literal=True), None).str.replace(decimal, ".", literal=True)
+    return texts.cast(pl.Float64, strict=False)
+
+
+def hash_texts(frame: pl.DataFrame, buckets: Mapping[str, int]) -> pl.DataFrame:
+    """``frame`` with codes in the columns ``buckets``, of 1 to so many: those of ``hash_text``, 0 where a text is missing."""
+    for name, count in buckets.items():
+        texts = frame[name].cast(pl.String)
+        known = texts.drop_nulls().unique().to_list()
+        codes = texts.replace_strict(
+            known, [hash_text(text, count) for text in known], default=0, return_dtype=pl.Int64
+        )
+        frame = frame.with_columns(codes.alias(name))
+    return frame
 
 
 def encode_rows(frame: pl.DataFrame, features: Mapping[str, Sequence[str] | None]) -> Tensor:

@@ -13,7 +13,7 @@ from training.config.sections.data.tables import RankingDataset
 from training.data.source import Opening
 from training.data.sources.table import Table, load, without_gaps
 from training.data.tables.columns import dense_codes, find_roles, read_parts, require_numbers
-from training.data.tables.features import encode
+from training.data.tables.features import derive, encode
 from training.errors import InputError, pluralize
 from training.facts import Layout, Target
 from training.system.untrusted import escape_unprintable
@@ -54,7 +54,7 @@ class Queries(Table):
 
 
 def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
-    frame, fingerprint, notes = load(dataset, opening)
+    frame, written, fingerprint, notes = load(dataset, opening)
     roles = find_roles(frame, dataset)
     if len(roles.targets) > 1:
         raise InputError("dataset.targets: items are ranked by one column; name one.")
@@ -80,10 +80,11 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
     parts = {"train": torch.arange(len(kept))}
     if dataset.split_column:
         parts = _parts_of_queries(read_parts(frame.get_column(dataset.split_column)), places, dataset.split_column)
-    columns = dict(zip(frame.columns, frame.get_columns(), strict=True))
+    columns = derive(frame, roles)
     del frame
     return Queries(
-        features=encode(columns, roles.features, roles.categorical, dataset, rows),
+        features=encode(columns, roles.categorical, dataset, rows),
+        written=written,
         classes=roles.targets,
         targets=torch.where(places == _NONE, float("nan"), ranks[places]),
         rows=places,

@@ -25,13 +25,14 @@ from training.data.tables.columns import (
     require_numbers,
     target_kind,
 )
-from training.data.tables.features import Features, encode
-from training.data.tables.table_file import read_table
+from training.data.tables.features import Features, derive, encode
+from training.data.tables.table_file import read_section
+from training.data.tables.table_text import Written
 from training.data.tables.targets import require_trained_classes
 from training.data.tables.tasks import read_tasks, require_trained_tasks
 from training.data.tables.time_column import order_rows
 from training.errors import InputError, pluralize
-from training.facts import Layout, Target
+from training.facts import Layout, TableForm, Target
 from training.system.untrusted import escape_unprintable
 
 LOOKED_AT = 200_000
@@ -45,6 +46,7 @@ class Table(Source):
 
     layout: Layout = "vector"
     features: Features
+    written: Written | None = None
     rows: Tensor
 
     def __post_init__(self) -> None:
@@ -54,6 +56,9 @@ class Table(Source):
         self.features = features
         self.columns, self.categories, self.codes = features.columns, features.categories, features.codes
         self.shape = (*self.rows.shape[1:], len(self.columns))
+        written = self.written or Written("")
+        if features.table_derived or (written.thousands, written.decimal) != ("", "."):
+            self.table = TableForm(features.table_derived, written.thousands, written.decimal)
 
     def fit(self, train: Tensor) -> Self:
         if self.target == "class":
@@ -84,7 +89,7 @@ class Table(Source):
 
 
 def open_table(dataset: TableDataset, opening: Opening) -> Table:
-    frame, fingerprint, notes = load(dataset, opening)
+    frame, written, fingerprint, notes = load(dataset, opening)
     roles = find_roles(frame, dataset)
     several = dataset.task == "tasks"
     target: Target = "tasks" if several else target_kind(frame, roles.targets, dataset.task)
@@ -100,10 +105,11 @@ def open_table(dataset: TableDataset, opening: Opening) -> Table:
         more.append(choice.note)
     groups = group_numbers(frame.get_column(dataset.group_column)) if dataset.group_column else None
     moments = order_rows(frame.get_column(dataset.time_column), rows) if dataset.time_column else None
-    columns = dict(zip(frame.columns, frame.get_columns(), strict=True))
+    columns = derive(frame, roles)
     del frame
     return Table(
-        features=encode(columns, roles.features, roles.categorical, dataset, rows),
+        features=encode(columns, roles.categorical, dataset, rows),
+        written=written,
         target=target,
         classes=names,
         target_classes=classes,
@@ -118,17 +124,18 @@ def open_table(dataset: TableDataset, opening: Opening) -> Table:
     )
 
 
-def load(dataset: TableSection, opening: Opening) -> tuple[pl.DataFrame, str, list[str]]:
-    """The file's table, the fingerprint of its content, and what there is to say."""
+def load(dataset: TableSection, opening: Opening) -> tuple[pl.DataFrame, Written | None, str, list[str]]:
+    """The file's table, how it is written (None: Parquet), the fingerprint of its content, and what there is to say."""
     path = Path(dataset.path)
     opening.report_progress(f"reading {path.name}", None)
     rows = None if opening.check else LOOKED_AT
-    frame = read_table(path, dataset.missing_marks, dataset.separator, rows)
-    looked = [f"only the first {LOOKED_AT:,} rows are looked at here"] if frame.height == rows else []
+    frame, written = read_section(dataset, rows)
+    notes = written.describe() if written is not None else []
+    notes += [f"only the first {LOOKED_AT:,} rows are looked at here"] * (frame.height == rows)
     if not opening.check:
-        return frame, "", looked
+        return frame, written, "", notes
     with path.open("rb") as file:
-        return frame, hashlib.file_digest(file, "sha256").hexdigest(), looked
+        return frame, written, hashlib.file_digest(file, "sha256").hexdigest(), notes
 
 
 def without_gaps(frame: pl.DataFrame, targets: tuple[str, ...]) -> tuple[pl.DataFrame, Tensor, list[str]]:

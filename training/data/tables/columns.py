@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -16,6 +15,8 @@ from torch import Tensor
 from training.config.rules.mask_layout import ROLES
 from training.config.sections.data.tables import RankingDataset, TableDataset, TableSection
 from training.core.readers.table_reading import encode_rows, rank_column, rows_by_part
+from training.data.tables.dates import DateColumn
+from training.data.tables.left_out import choose_columns, mostly_different
 from training.data.tables.odd_cells import (
     MOST_WHOLE_CLASSES,
     are_amounts,
@@ -29,28 +30,31 @@ from training.data.tables.table_file import UNNAMED, Sort, require_columns, sort
 from training.errors import InputError
 from training.system.untrusted import escape_unprintable
 
-_MANY_TEXTS = 100
 _MOST_NAMED = 10
-_FEW_ROWS = 10
-"""Of fewer rows nothing is said: there it is chance."""
 PARTS = {**ROLES, "dev": "validation"}
 """What a column calls the parts, lower case."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """``features`` in the order in which the model gets them; ``categorical`` are those of them that are codes."""
+    """``features``, columns of the file, in the order in which the model gets them; ``categorical`` are those of them that are codes,
+    ``dates`` those that become parts of their moments, ``hashed`` texts that become one of ``buckets`` codes. ``left_out`` says why of
+    columns that are no features by themselves."""
 
     targets: tuple[str, ...]
     features: tuple[str, ...]
     categorical: tuple[str, ...]
     notes: tuple[str, ...]
+    dates: tuple[DateColumn, ...] = ()
+    hashed: tuple[str, ...] = ()
+    buckets: int = 0
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
     """What ``dataset`` says, its gaps filled. Raises InputError, in one sentence, for columns that cannot play their role."""
     names = frame.columns
-    for setting in ("targets", "features", "ignored", "categorical"):
+    for setting in ("targets", "features", "ignored", "categorical", "keep_columns"):
         require_columns(setting, getattr(dataset, setting), names)
     others = {"split_column": dataset.split_column}
     if isinstance(dataset, TableDataset):
@@ -64,45 +68,96 @@ def find_roles(frame: pl.DataFrame, dataset: TableSection) -> Roles:
     free = [name for name in names if name not in taken]
     if not dataset.targets and not free:
         raise InputError("dataset.targets: no column is left to predict; ignore fewer columns.")
-    targets = dataset.targets or (free[-1],)
-    notes = [] if dataset.targets else [predicts_last(targets[0])]
-    features = dataset.features or tuple(name for name in free if name not in targets and name != UNNAMED)
+    targets = dataset.targets or (_likely_target(frame, free),)
+    notes = [] if dataset.targets else [predicts_last(targets[0], last=targets[0] == free[-1])]
+    wanted = dataset.features or tuple(name for name in free if name not in targets and name != UNNAMED)
     if not dataset.features and UNNAMED in free and UNNAMED not in targets:
         notes.append("the first column has no name and is ignored")
+    sorts = {name: sort_of(frame.get_column(name)) for name in wanted}
+    texts = [frame.get_column(name) for name in wanted if sorts[name] == "string" and name not in dataset.categorical]
+    _refuse_mistakes(texts, dataset)
+    choice = choose_columns(frame, sorts, dataset)
+    features = tuple(name for name in wanted if name not in choice.left_out)
     if not features:
-        raise InputError(
-            "dataset.features: no column is left to predict from; choose another target, or ignore fewer columns."
-        )
-    sorts = {name: sort_of(frame.get_column(name)) for name in features}
-    notes += _judge_mixed(frame, sorts, dataset)
-    _require_usable(frame, sorts, dataset)
-    coded = tuple(name for name in features if name in dataset.categorical or sorts[name] in ("string", "date", "bool"))
-    notes += _note_little_use(frame, features, sorts)
+        raise _explain_nothing_left(choice.left_out)
+    sorts = {name: sorts[name] for name in features}
+    plain = {name: sort for name, sort in sorts.items() if name not in choice.dates and name not in choice.hashed}
+    notes += _note_mixed([column for column in texts if column.name in plain], dataset)
+    _require_usable(frame, plain, dataset)
+    coded = tuple(name for name, sort in plain.items() if name in dataset.categorical or sort in ("string", "bool"))
+    notes += [note for found in choice.dates.values() for note in found.notes]
+    notes += _notes_of(
+        {f"is left out: it {why}; dataset.keep_columns keeps it": names for why, names in _by_reason(choice.left_out)}
+        | {f"{why}; dataset.ignored leaves it out": names for why, names in _by_reason(choice.doubtful)}
+        | {f"becomes one of {dataset.hash_buckets} codes, by the hash of its text": choice.hashed}
+    )
     coarse = [name for name in (*targets, *features) if _is_coarse(frame.get_column(name))]
     notes += _notes_of(
         {"differs only in its last digits, which float32 rounds; subtract what all have in common": coarse}
     )
-    return Roles(targets, features, coded, tuple(notes))
+    return Roles(
+        targets=targets,
+        features=features,
+        categorical=coded,
+        notes=tuple(notes),
+        dates=tuple(choice.dates.values()),
+        hashed=tuple(choice.hashed),
+        buckets=dataset.hash_buckets,
+        left_out=choice.left_out,
+    )
 
 
-def predicts_last(target: str) -> str:
-    """What to say where nobody chose the target."""
-    return f"predicts the last column, '{escape_unprintable(target, 60)}'; dataset.targets chooses another"
+def _likely_target(frame: pl.DataFrame, free: list[str]) -> str:
+    """The last column that can be predicted; else the last."""
+    for name in reversed(free):
+        column = frame.get_column(name)
+        sort = sort_of(column)
+        if sort in ("float", "int", "bool") or (sort == "string" and not mostly_different(column)):
+            return name
+    return free[-1]
 
 
-def _judge_mixed(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableSection) -> list[str]:
-    """What to say of columns of numbers and other text that are categories; raises InputError where they are mistakes."""
-    columns = [
-        frame.get_column(name) for name, sort in sorts.items() if sort == "string" and name not in dataset.categorical
-    ]
-    if not columns:
-        return []
+def _explain_nothing_left(left_out: Mapping[str, str]) -> InputError:
+    if not left_out:
+        return InputError(
+            "dataset.features: no column is left to predict from; choose another target, or ignore fewer columns."
+        )
+    said = "; ".join(f"column '{escape_unprintable(name, 60)}' {why}" for name, why in list(left_out.items())[:3])
+    return InputError(
+        f"dataset.features: no column is left to predict from: {said}.",
+        "Choose another target, or name columns that are to be kept in dataset.keep_columns.",
+    )
+
+
+def _by_reason(columns: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
+    """Each reason with its columns."""
+    for why in dict.fromkeys(columns.values()):
+        yield why, [name for name, reason in columns.items() if reason == why]
+
+
+def predicts_last(target: str, last: bool = True) -> str:
+    """What to say where nobody chose the target; ``last``: it is the table's last column, and not only the last that can be one."""
+    shown = f"the last column, '{escape_unprintable(target, 60)}'"
+    if not last:
+        shown = f"'{escape_unprintable(target, 60)}', the last column that can be predicted"
+    return f"predicts {shown}; dataset.targets chooses another"
+
+
+def _refuse_mistakes(texts: Sequence[pl.Series], dataset: TableSection) -> None:
+    """Raise InputError for columns of numbers and other text that are mistakes."""
+    if not texts:
+        return
     commas = has_decimal_commas(dataset)
-    mistaken = [column for column in columns if is_mistaken(column, commas, mostly_different(column))]
+    mistaken = [column for column in texts if is_mistaken(column, commas, mostly_different(column))]
     if mistaken:
         raise explain_mixed(mistaken, dataset, commas)
+
+
+def _note_mixed(texts: Sequence[pl.Series], dataset: TableSection) -> list[str]:
+    """What to say of columns of numbers and other text that are categories."""
     notes = []
-    for column in columns:
+    commas = bool(texts) and has_decimal_commas(dataset)
+    for column in texts:
         if is_mixed(column, commas):
             row, text = first_odd(column, commas)
             notes.append(
@@ -123,11 +178,7 @@ def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableS
         elif name in dataset.categorical and sort == "float":
             faults[name] = "holds fractions, which are no categories"
         elif sort == "date" and name not in dataset.categorical:
-            faults[name] = (
-                "holds dates or times: split it into numbers (year, month, weekday, hour) first, or leave it out"
-            )
-        elif sort == "string" and name not in dataset.categorical and mostly_different(column):
-            faults[name] = "has another text in most rows"
+            faults[name] = "holds dates or times in no form that can be read, or always the same"
         elif sort == "float" and (row := _first_infinite(column)) is not None:
             faults[name] = f"holds {_size(column, row)} in row {row + 1:,}"
     if faults:
@@ -140,23 +191,6 @@ def _require_usable(frame: pl.DataFrame, sorts: dict[str, Sort], dataset: TableS
         )
 
 
-def _note_little_use(frame: pl.DataFrame, features: tuple[str, ...], sorts: dict[str, Sort]) -> list[str]:
-    """Columns that tell nothing of one row that they do not tell of all, or name or number each row."""
-    if frame.height < _FEW_ROWS:
-        return []
-    said: dict[str, list[str]] = defaultdict(list)
-    for name in features:
-        column = frame.get_column(name)
-        whole = not column.null_count()
-        if whole and sorts[name] == "int" and _numbers_rows(column):
-            said["numbers the rows; dataset.ignored leaves it out"].append(name)
-        elif whole and column.min() == column.max():
-            said["holds the same in every row and tells nothing"].append(name)
-        elif whole and sorts[name] == "string" and int(column.n_unique()) == frame.height:
-            said["has another text in every row and tells nothing of new rows"].append(name)
-    return _notes_of(said)
-
-
 def _notes_of(said: Mapping[str, list[str]]) -> list[str]:
     """What is said of columns, a note for each of the first that it is said of."""
     notes = []
@@ -165,11 +199,6 @@ def _notes_of(said: Mapping[str, list[str]]) -> list[str]:
         if len(names) > _MOST_NAMED:
             notes.append(f"and so of {len(names) - _MOST_NAMED:,} more columns: each {words}")
     return notes
-
-
-def _numbers_rows(column: pl.Series) -> bool:
-    """The ends tell of nearly all columns that do not."""
-    return int(column[-1]) - int(column[0]) == len(column) - 1 and bool((column.diff().drop_nulls() == 1).all())
 
 
 def _is_coarse(column: pl.Series) -> bool:
@@ -197,12 +226,6 @@ def _size(column: pl.Series, row: int) -> str:
 def number_rows(frame: pl.DataFrame, names: Sequence[str]) -> Tensor:
     """float32 (rows, names) of columns of numbers."""
     return encode_rows(frame.select(names).cast(pl.Float64), dict.fromkeys(names))
-
-
-def mostly_different(column: pl.Series) -> bool:
-    """Whether a text is rather a name than a category."""
-    present = len(column) - column.null_count()
-    return present > _MANY_TEXTS and int(column.n_unique()) > max(_MANY_TEXTS, present // 2)
 
 
 def dense_codes(column: pl.Series) -> tuple[Tensor, tuple[str, ...]]:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import NamedTuple, TypeVar
 
 import polars as pl
 import torch
 from torch import Tensor
 
 from training.config.sections.data.tables import TableSection
-from training.core.readers.table_reading import append_gaps, encode_rows
-from training.data.tables.columns import dense_codes
+from training.core.readers.moment_reading import add_moment_parts, date_moments
+from training.core.readers.table_reading import append_gaps, encode_rows, hash_texts
+from training.data.tables.columns import Roles, dense_codes
 from training.data.tables.odd_cells import are_numbers, has_decimal_commas, refusal
+from training.errors import InputError
+from training.facts import Derivation
+
+_T = TypeVar("_T")
+_NEVER = -(1 << 63)
+_EPOCH = datetime(1970, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -20,57 +29,87 @@ class Features:
     """Numbers as they are, NaN where one is missing; categories as codes, 0 where one is missing or was not trained on.
 
     ``values`` is float32 (rows, columns) with the codes of the whole file, ``texts`` says what each column's codes 1, 2, ...
-    stand for (none: numbers). ``fit`` finds the codes that training rows have: ``maps`` leads from the file's to those.
-    ``marked`` are the columns whose gaps have a column of their own. ``rows``, int64 (rows,), are the numbers in the file.
+    stand for (none: numbers), ``derived`` how one is computed that is no column of the file. ``fit`` finds the codes that training
+    rows have: ``maps`` leads from the file's to those; ``dropped`` are the parts of dates that are the same in all of them.
+    ``marked`` are the columns whose gaps have a column of their own. ``rows``, int64 (rows,), are the numbers in the file, and
+    ``moments``, int64 (rows,) by column, microseconds since 1970.
     """
 
     values: Tensor
     names: tuple[str, ...]
     texts: tuple[tuple[str, ...], ...]
+    derived: tuple[Derivation | None, ...]
     dataset: TableSection
     rows: Tensor
+    moments: Mapping[str, Tensor]
     decimal_comma: bool = False
     maps: tuple[Tensor, ...] = ()
     marked: tuple[int, ...] = ()
+    dropped: frozenset[int] = frozenset()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (*self.names, *(f"{self.names[column]} missing" for column in self.marked))
+        return (*self._kept(self.names), *(f"{self.names[column]} missing" for column in self.marked))
 
     @property
     def codes(self) -> tuple[tuple[str, ...], ...]:
         """For each of ``columns``: what its codes stand for."""
-        known = self.texts
-        if self.maps:
-            known = tuple(
-                tuple(text for code, text in sorted(zip(to[1:].tolist(), texts, strict=True)) if code)
-                for texts, to in zip(self.texts, self.maps, strict=True)
-            )
-        return (*known, *(() for _ in self.marked))
+        return (*self._kept(self._known), *(() for _ in self.marked))
+
+    @property
+    def _known(self) -> tuple[tuple[str, ...], ...]:
+        if not self.maps:
+            return self.texts
+        return tuple(
+            tuple(text for code, text in sorted(zip(to[1:].tolist(), texts, strict=True)) if code)
+            for texts, to in zip(self.texts, self.maps, strict=True)
+        )
 
     @property
     def categories(self) -> tuple[int, ...]:
         """As ``DataFacts.categories``."""
-        known = tuple(len(codes) + 1 if texts else 0 for codes, texts in zip(self.codes, self.texts, strict=False))
-        return (*known, *(0 for _ in self.marked)) if any(known) else ()
+        known = [
+            each.buckets + 1 if each is not None and each.part == "hash" else len(codes) + 1 if texts else 0
+            for codes, texts, each in zip(self._known, self.texts, self.derived, strict=True)
+        ]
+        return (*self._kept(known), *(0 for _ in self.marked)) if any(known) else ()
+
+    @property
+    def table_derived(self) -> tuple[Derivation | None, ...]:
+        """For each of ``columns`` how it is computed; none where all are columns of the file."""
+        if not any(self.derived):
+            return ()
+        return (*self._kept(self.derived), *(self.derived[column] for column in self.marked))
+
+    def _kept(self, columns: Sequence[_T]) -> tuple[_T, ...]:
+        return tuple(each for place, each in enumerate(columns) if place not in self.dropped)
 
     def fit(self, rows: Tensor) -> Features:
         """With the codes and the gaps of ``rows`` (int64) alone. Raises InputError for a column that holds numbers in these, and
         other text elsewhere: it would be no category but for rows that are held out."""
-        maps, marked = [], []
+        maps, marked, dropped = [], [], set()
+        derived = list(self.derived)
         for column, texts in enumerate(self.texts):
             values = self.values[rows, column]
+            part = self.derived[column]
             if texts:
                 present = torch.unique(values.long())
                 present = self._in_order(column, present[present > 0])
                 trained = [texts[code - 1] for code in present.tolist()]
                 in_file = pl.DataFrame({"text": [None, *texts]}, {"text": pl.String})
                 maps.append(encode_rows(in_file, {"text": trained})[:, 0])
-            else:
-                maps.append(torch.zeros(1))
-                if self.dataset.missing_indicator and bool(values.isnan().any()):
-                    marked.append(column)
-        return replace(self, maps=tuple(maps), marked=tuple(marked))
+                continue
+            maps.append(torch.zeros(1))
+            if part is not None and part.part != "hash":
+                if len(torch.unique(values[~values.isnan()])) < 2:
+                    dropped.add(column)
+                    continue
+                derived[column] = _with_range(part, self.moments[part.column][rows])
+            if self.dataset.missing_indicator and bool(values.isnan().any()):
+                marked.append(column)
+        if len(dropped) == len(self.names):
+            raise InputError("dataset.features: all dates are the same in the training rows; choose other columns.")
+        return replace(self, maps=tuple(maps), marked=tuple(marked), dropped=frozenset(dropped), derived=tuple(derived))
 
     def _in_order(self, column: int, present: Tensor) -> Tensor:
         """The codes ``present`` of the training rows in their order: by number, if the column were one of numbers without what
@@ -94,7 +133,7 @@ class Features:
 
     def in_file(self, rows: Tensor) -> Tensor:
         """As ``read``, with the codes of the whole file: categories that no training row has are told apart."""
-        return self.values[rows]
+        return self._without_dropped(self.values[rows])
 
     def read(self, rows: Tensor) -> Tensor:
         """float32 (n, columns) of the int64 (n,) ``rows``."""
@@ -102,21 +141,47 @@ class Features:
         for column, texts in enumerate(self.texts):
             if texts and self.maps:
                 values[:, column] = self.maps[column][values[:, column].long()]
-        if not self.marked:
+        return self._without_dropped(append_gaps(values, self.marked) if self.marked else values)
+
+    def _without_dropped(self, values: Tensor) -> Tensor:
+        if not self.dropped:
             return values
-        return append_gaps(values, self.marked)
+        return values[:, [place for place in range(values.shape[1]) if place not in self.dropped]]
 
 
-def encode(
-    columns: dict[str, pl.Series], names: Sequence[str], categorical: Sequence[str], dataset: TableSection, rows: Tensor
-) -> Features:
-    """The columns ``names`` of ``columns``, which has them no more afterwards: a large table is not held twice. A dict, because
-    to take one out of a DataFrame moves all the others."""
+class Columns(NamedTuple):
+    """The features ``derived``, with how each is computed, among the columns ``series``; and ``moments`` as of ``Features``. A dict,
+    because to take a column out of a DataFrame moves all the others."""
+
+    series: dict[str, pl.Series]
+    derived: dict[str, Derivation | None]
+    moments: dict[str, Tensor]
+
+
+def derive(frame: pl.DataFrame, roles: Roles) -> Columns:
+    """The features that ``roles`` finds in ``frame``, the parts of dates and the hashes of texts among them."""
+    dates = {each.name: each for each in roles.dates}
+    frame = add_moment_parts(frame, {name: (each.form, each.parts) for name, each in dates.items()})
+    frame = hash_texts(frame, dict.fromkeys(roles.hashed, roles.buckets))
+    moments = {name: _count_time(frame.get_column(name), each.form) for name, each in dates.items()}
+    derived: dict[str, Derivation | None] = {}
+    for name in roles.features:
+        if name in dates:
+            for part in dates[name].parts:
+                derived[f"{name}.{part}"] = Derivation(name, part, dates[name].form)
+        else:
+            derived[name] = Derivation(name, "hash", buckets=roles.buckets) if name in roles.hashed else None
+    return Columns(dict(zip(frame.columns, frame.get_columns(), strict=True)), derived, moments)
+
+
+def encode(columns: Columns, categorical: Sequence[str], dataset: TableSection, rows: Tensor) -> Features:
+    """``columns``, which has them no more afterwards: a large table is not held twice. ``rows`` are their numbers in the file."""
+    names = tuple(columns.derived)
     values = torch.empty(len(rows), len(names))
     texts: list[tuple[str, ...]] = []
     coded = frozenset(categorical)
     for place, name in enumerate(names):
-        column = columns.pop(name)
+        column = columns.series.pop(name)
         if name in coded:
             codes, known = dense_codes(column)
             values[:, place] = codes
@@ -125,8 +190,29 @@ def encode(
             values[:, place] = encode_rows(column.to_frame(), {name: None})[:, 0]
             texts.append(())
     return Features(
-        values, tuple(names), tuple(texts), dataset, rows, bool(categorical) and has_decimal_commas(dataset)
+        values,
+        names,
+        tuple(texts),
+        tuple(columns.derived.values()),
+        dataset,
+        rows,
+        columns.moments,
+        bool(coded) and has_decimal_commas(dataset),
     )
+
+
+def _count_time(column: pl.Series, form: str) -> Tensor:
+    """int64 (rows,) microseconds since 1970, the least number of all where nothing is known."""
+    return torch.from_numpy(date_moments(column, form).cast(pl.Int64).fill_null(_NEVER).to_numpy().copy())
+
+
+def _with_range(part: Derivation, moments: Tensor) -> Derivation:
+    """``part`` with the first and the last of ``moments``."""
+    known = moments[moments != _NEVER]
+    if part.form and "%d" not in part.form:
+        return part
+    low, high = (_EPOCH + timedelta(microseconds=int(end)) for end in (known.min(), known.max()))
+    return replace(part, low=low.isoformat(), high=high.isoformat())
 
 
 def _is_whole(text: str) -> bool:

@@ -4,7 +4,6 @@ categories of all the others."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import polars as pl
 from pydantic import JsonValue
@@ -28,7 +27,8 @@ def are_numbers(texts: pl.Series, decimal_comma: bool) -> pl.Series:
 
 
 def has_decimal_commas(dataset: TableSection) -> bool:
-    return (how_written(Path(dataset.path), dataset.separator) or ("", False))[1]
+    written = how_written(dataset)
+    return written is not None and written.commas
 
 
 def is_mistaken(column: pl.Series, decimal_comma: bool, names_rows: bool = False) -> bool:
@@ -76,7 +76,7 @@ def refusal(
     name, shown = escape_unprintable(names[0], 60), escape_unprintable(text, 60)
     ways = ["correct the cell"]
     fix: dict[str, JsonValue] = {}
-    if how_written(Path(dataset.path), dataset.separator) is not None:  # Parquet has gaps of its own
+    if how_written(dataset) is not None:  # Parquet has gaps of its own
         ways.append(f"list '{shown}' in dataset.missing_marks")
         if len(odd) <= _MOST_MARKS and all(len(each) <= 1000 for each in odd):
             fix = {"dataset.missing_marks": list(dict.fromkeys([*dataset.missing_marks, *odd]))}

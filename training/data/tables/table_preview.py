@@ -12,7 +12,7 @@ from training.data.sample_page import find_start
 from training.data.sources.image_table import find_image_roles
 from training.data.sources.table import LOOKED_AT
 from training.data.tables.columns import find_roles
-from training.data.tables.table_file import UNNAMED, read_table, sort_of
+from training.data.tables.table_file import UNNAMED, read_section, read_table, sort_of
 from training.errors import InputError
 from training.protocol.answers import ROWS, Column, SamplePage, TablePreview
 from training.system.untrusted import escape_unprintable
@@ -26,7 +26,7 @@ def preview_table(dataset: TableSection | ImageTableDataset) -> TablePreview:
     not yet right; raises InputError for what is no table."""
     if isinstance(dataset, ImageTableDataset):
         return _preview_image_table(dataset)
-    frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, LOOKED_AT)
+    frame = read_section(dataset, LOOKED_AT)[0]
     return _make_preview(frame, _roles(frame, dataset))
 
 
@@ -37,7 +37,7 @@ def show_rows(table: TablePreview) -> SamplePage:
 
 def read_rows(dataset: TableSection, offset: int) -> SamplePage:
     """A page of the rows that ``preview_table`` shows the first of, in the file's order; past the end the last one."""
-    frame = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, LOOKED_AT)
+    frame = read_section(dataset, LOOKED_AT)[0]
     start = find_start(offset, frame.height, ROWS)
     rows = _write_rows(frame.select(_find_shown(frame, _roles(frame, dataset))).slice(start, ROWS))
     return SamplePage(offset=start, total=frame.height, more=frame.height == LOOKED_AT, rows=rows)

@@ -31,6 +31,7 @@ def source_facts(source: Source) -> DataFacts:
         categories=source.categories,
         codes=source.codes,
         target_classes=source.target_classes,
+        table=source.table,
         vocabulary=source.vocabulary,
         merges=source.merges,
     )

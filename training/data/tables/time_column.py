@@ -5,13 +5,13 @@ from __future__ import annotations
 import polars as pl
 from torch import Tensor
 
-from training.core.readers.moment_reading import DAYS, find_form, parse_moments, rank_moments, read_moments
+from training.core.readers.moment_reading import find_form, rank_moments, read_moments
 from training.data.moments import Moments
+from training.data.tables.dates import find_two_ways, read_other_way
 from training.data.tables.table_file import sort_of
 from training.errors import InputError
 from training.system.untrusted import escape_unprintable
 
-_SWAPPED = {"%m/%d/%Y": "%d/%m/%Y", "%m-%d-%Y": "%d-%m-%Y"}
 _ISO = "2024-05-31 or 2024-05-31 08:15"
 
 
@@ -39,14 +39,10 @@ def order_rows(column: pl.Series, rows: Tensor) -> Moments:
 def _refuse_two_ways(column: pl.Series, moments: pl.Series, rows: Tensor) -> None:
     """Raise InputError where month and day could be exchanged in every row: the order would be a guess."""
     form = find_form(column)
-    day = next((day for day in DAYS if form.startswith(day)), "")
-    if day not in _SWAPPED:
+    place = find_two_ways(column, form, moments)
+    other = read_other_way(column, form)
+    if place is None or other is None:
         return
-    other = parse_moments(column, form.replace(day, _SWAPPED[day]))
-    different = other != moments
-    if other.null_count() or not different.any():
-        return
-    place = int(different.arg_true()[0])
     raise InputError(
         f"dataset.time_column: '{escape_unprintable(str(column[place]), 60)}' in row {int(rows[place]) + 1:,} may be "
         f"{moments[place]:%B} {moments[place].day} or {other[place]:%B} {other[place].day}, and so in every row; write dates as {_ISO}."

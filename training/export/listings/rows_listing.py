@@ -18,10 +18,12 @@ from training.data.source import Opening
 from training.data.sources.table import load
 from training.data.sources.text import token_kind
 from training.data.tables.columns import PARTS, find_roles
-from training.data.tables.table_file import find_schema, how_written
+from training.data.tables.table_file import find_schema
+from training.data.tables.table_text import Written
 from training.export.bundle import ExportBundle
 from training.export.listings.prepared_tensors import explain_need, open_again
 from training.export.listings.task_listing import TRUTH
+from training.facts import DataFacts
 from training.tutorial.literals import Setting, code, setting
 
 if TYPE_CHECKING:
@@ -86,22 +88,13 @@ def _reading(place: str, path: str, encoding: str) -> str:
 def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Reading:
     known = bundle.facts
     with explain_need():
-        frame, _, _ = load(dataset, Opening(check=False))
+        frame, written, _, _ = load(dataset, Opening(check=False))
         roles = find_roles(frame, dataset)
-        written = how_written(Path(dataset.path), dataset.separator)
-        found = find_schema(Path(dataset.path), dataset.missing_marks, written)
+        found = find_schema(dataset, written)
         words = _part_words(frame, dataset.split_column)
-    features = {
-        name: list(known.codes[place]) if known.categories and known.categories[place] else None
-        for place, name in enumerate(roles.features)
-    }
-    marked = [roles.features.index(name.removesuffix(" missing")) for name in known.columns[len(features) :]]
-    between, decimal_comma = written or ("", False)
-    options = ", decimal_comma=True" * decimal_comma
-    of_csv = f"pl.read_csv(path, separator=SEPARATOR, null_values=MISSING, infer_schema_length=None{options})"
-    spaced = ".rename(str.strip)" if written and any(name != name.strip() for name in found) else ""
-    # Where polars finds the very types that the engine makes of the columns, only cells are left to clean.
-    clean = "clean_cells" if found.dtypes() == frame.dtypes else "plain_columns"
+    features, moments, buckets = _list_features(known, dataset)
+    marked = [list(features).index(name.removesuffix(" missing")) for name in known.columns[len(features) :]]
+    clean = _write_cleaning(frame, found, written)
     rows = "append_gaps(encode_rows(frame, FEATURES), MARKED)" if marked else "encode_rows(frame, FEATURES)"
     truth = "encode_rows(frame[TARGETS].cast(pl.Float64), dict.fromkeys(TARGETS))"
     if known.target == "tasks":
@@ -117,12 +110,19 @@ def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Reading:
             "What from: each column, with the texts of a category in the order of their numbers.", "FEATURES", features
         ),
     ]
-    if marked:
-        settings.append(Setting("Whether these of them are missing is one more column each.", "MARKED", marked))
+    optional = {
+        "MOMENTS": (
+            "Dates and times: how they are written (as strptime has it, nothing for ISO 8601) and what they become.",
+            moments,
+        ),
+        "BUCKETS": ("Texts that become one of so many codes, by their CRC-32.", buckets),
+        "MARKED": ("Whether these of them are missing is one more column each.", marked),
+    }
+    settings += [Setting(about, name, value) for name, (about, value) in optional.items() if value]
     if written:
         settings += [
             Setting("", "MISSING", list(dataset.missing_marks)),
-            Setting("", "SEPARATOR", code(between)),
+            Setting("", "SEPARATOR", code(written.separator)),
         ]
     if known.target == "class":
         settings.append(Setting("", "CLASSES", list(known.names)))
@@ -131,8 +131,10 @@ def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Reading:
         settings.append(Setting("The classes of each target, none of a number.", "TASKS", tasks))
     return Reading(
         lines=[
-            f"frame = {of_csv if written else 'pl.read_parquet(path)'}{spaced}",
-            f"frame = {clean}(frame, {'MISSING' if written else '()'}).drop_nulls(TARGETS)",
+            f"frame = {_write_reading(found, written)}",
+            f"frame = {clean}.drop_nulls(TARGETS)",
+            *["frame = add_moment_parts(frame, MOMENTS)"] * bool(moments),
+            *["frame = hash_texts(frame, BUCKETS)"] * bool(buckets),
             *["frame = frame.filter(frame[TARGETS[0]].cast(pl.String).is_in(CLASSES))"] * bool(dataset.classes),
             f"samples = {rows}",
             f"{TRUTH[known.target]} = {truth}",
@@ -144,6 +146,47 @@ def describe_table(bundle: ExportBundle, dataset: TableDataset) -> Reading:
         unreadable=", pl.exceptions.PolarsError",
         packages=["polars"],
     )
+
+
+def _list_features(
+    known: DataFacts, dataset: TableDataset
+) -> tuple[dict[str, list[str] | None], dict[str, tuple[str, list[str]]], dict[str, int]]:
+    """The features that mark no gaps, each with the texts of a category; how columns of dates are written, and what becomes of them;
+    the buckets of hashed texts."""
+    features: dict[str, list[str] | None] = {}
+    moments: dict[str, tuple[str, list[str]]] = {}
+    buckets: dict[str, int] = {}
+    for place, name in enumerate(known.columns):
+        if dataset.missing_indicator and name.removesuffix(" missing") in features:
+            break
+        coded = bool(known.categories) and known.categories[place] > 0
+        features[name] = list(known.codes[place]) if coded else None
+        part = known.derivation(place)
+        if part is not None and part.part == "hash":
+            buckets[part.column], features[name] = part.buckets, None
+        elif part is not None:
+            moments.setdefault(part.column, (part.form, []))[1].append(part.part)
+    return features, moments, buckets
+
+
+def _write_reading(found: pl.Schema, written: Written | None) -> str:
+    """What reads the file, whose columns polars itself finds to be ``found``."""
+    if written is None:
+        return "pl.read_parquet(path)"
+    options = ", decimal_comma=True" * written.commas
+    options += f", encoding={code(written.encoding)}" * (written.encoding != "utf-8")
+    spaced = ".rename(str.strip)" if any(name != name.strip() for name in found) else ""
+    return f"pl.read_csv(path, separator=SEPARATOR, null_values=MISSING, infer_schema_length=None{options}){spaced}"
+
+
+def _write_cleaning(frame: pl.DataFrame, found: pl.Schema, written: Written | None) -> str:
+    """What makes ``frame`` of it: where polars finds the very types that the engine makes of the columns, only cells are left to
+    clean."""
+    marks = "MISSING" if written else "()"
+    if found.dtypes() == frame.dtypes:
+        return f"clean_cells(frame, {marks})"
+    style = (written.thousands, written.decimal) if written is not None and written.as_texts else ("", ".")
+    return f"plain_columns(frame, {marks}{'' if style == ('', '.') else f', {code(style[0])}, {code(style[1])}'})"
 
 
 def _part_words(frame: pl.DataFrame, column: str | None) -> dict[str, list[str]]:

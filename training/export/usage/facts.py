@@ -3,10 +3,24 @@
 from typing import TypedDict
 
 
+class Derived(TypedDict):
+    column: str
+    part: str  # year, month, weekday, hour of a moment in the form; or the hash of a text, in one of the buckets
+    form: str
+    buckets: int
+
+
 class Feature(TypedDict):
     name: str
     categories: list[str] | None  # the texts that the codes 1, 2, ... stand for
-    marks: str | None  # the column whose gaps it marks
+    marks: str | None  # the feature whose gaps it marks
+    derived: Derived | None  # how it is computed that is no column of the table
+
+
+class Cells(TypedDict):
+    missing: list[str]  # texts that stand for nothing
+    thousands: str
+    decimal: str
 
 
 class Normalization(TypedDict):
@@ -21,6 +35,7 @@ class Input(TypedDict):
     shape: list[int]
     normalisation: Normalization | None
     features: list[Feature]  # of tables
+    cells: Cells  # of tables
 
 
 class TaskOutput(TypedDict):

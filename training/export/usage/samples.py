@@ -1,6 +1,7 @@
 """Read samples as the training data was read, and a model's scores: needs NumPy, and Pillow for images."""
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,16 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageOps
 
-from training.export.usage.facts import Feature, ModelFacts, TaskOutput
+from training.core.readers.cell_reading import (
+    find_category,
+    hash_text,
+    is_missing,
+    moment_part,
+    parse_moment,
+    parse_number,
+    write_text,
+)
+from training.export.usage.facts import Cells, Feature, ModelFacts, TaskOutput
 
 
 def load_facts() -> ModelFacts:
@@ -31,39 +41,51 @@ def read_image(facts: ModelFacts, path: str) -> Any:
     return pixels.reshape(height, width, channels).transpose(2, 0, 1)[np.newaxis]
 
 
-def read_rows(facts: ModelFacts, rows: Iterable[Mapping[str, str | float | None]]) -> Any:
-    """float32 (n, features) of rows that give each column's value by its name, None where it is not known. A number that is
-    not known becomes NaN, a category that training did not see 0: the model takes both. A feature that marks gaps follows by
-    itself. Raises KeyError for a row without one of the columns, ValueError for text where a number belongs."""
-    features = facts["input"]["features"]
-    return np.array([[read_cell(feature, row) for feature in features] for row in rows], np.float32)
+def read_rows(facts: ModelFacts, rows: Iterable[Mapping[str, Any]]) -> Any:
+    """float32 (n, features) of rows that give each column of the table by its name, as a number or a date or as the text that stands
+    in a file; None where it is not known. A number or a date that is not known becomes NaN, a category that training did not see 0:
+    the model takes both. Parts of dates, hashes of texts and what marks gaps follow by themselves. Raises KeyError for a row without
+    one of the columns, ValueError for text where a number belongs."""
+    features, cells = facts["input"]["features"], facts["input"].get("cells", PLAIN_CELLS)
+    return np.array([read_row(features, cells, row) for row in rows], np.float32)
 
 
-def read_cell(feature: Feature, row: Mapping[str, str | float | None]) -> float:
-    """One feature of a row, as ``read_rows`` says."""
-    name = feature["marks"] or feature["name"]
+PLAIN_CELLS: Cells = {"missing": [], "thousands": "", "decimal": "."}
+
+
+def read_row(features: list[Feature], cells: Cells, row: Mapping[str, Any]) -> list[float]:
+    """The features of a row, as ``read_rows`` says."""
+    values: dict[str, float] = {}
+    for feature in features:
+        marked = feature["marks"]
+        values[feature["name"]] = (
+            read_cell(feature, cells, row) if marked is None else float(math.isnan(values[marked]))
+        )
+    return list(values.values())
+
+
+def read_cell(feature: Feature, cells: Cells, row: Mapping[str, Any]) -> float:
+    """A feature of a row that marks no gaps."""
+    derived = feature.get("derived")
+    name = derived["column"] if derived else feature["name"]
     if name not in row:
         raise KeyError(f"a row has no {name!r}; give None where it is not known")
-    given = row[name]
-    missing = given is None or given == "" or given != given
-    if feature["marks"] is not None:
-        return float(missing)
-    if feature["categories"] is None:
-        try:
-            return float("nan" if given is None or missing else given)
-        except (TypeError, ValueError):
-            raise ValueError(f"{name!r} is {given!r}, which is no number; give None where it is not known") from None
-    text = category_text(given)
-    return float(1 + feature["categories"].index(text) if text in feature["categories"] else 0)
+    given = None if is_missing(row[name], cells["missing"]) else row[name]
+    if derived and derived["part"] == "hash":
+        return 0.0 if given is None else float(hash_text(write_text(given), derived["buckets"]))
+    if derived:
+        return math.nan if given is None else moment_part(parse_moment(given, derived["form"]), derived["part"])
+    if feature["categories"] is not None:
+        return 0.0 if given is None else float(find_category(given, feature["categories"]))
+    return math.nan if given is None else read_number(name, given, cells)
 
 
-def category_text(given: Any) -> str:
-    """As the training data's texts: stripped; true and false in small letters; a whole number without its point."""
-    if isinstance(given, bool | np.bool_):
-        given = str(given).lower()
-    elif isinstance(given, float | np.floating) and float(given).is_integer():
-        given = int(given)
-    return str(given).strip()
+def read_number(name: str, given: Any, cells: Cells) -> float:
+    """The number that ``given`` is or says."""
+    number = parse_number(given, cells["thousands"], cells["decimal"])
+    if number is None:
+        raise ValueError(f"{name!r} is {given!r}, which is no number; give None where it is not known")
+    return number
 
 
 def answers(facts: ModelFacts, scores: Any) -> list[Any]:

@@ -10,10 +10,11 @@ from pydantic import Field
 from training.config.fields import Columns, File, Names, Section, advanced, setting
 from training.config.sections.data.classes import Classes
 from training.config.sections.data.dataset_section import PartsSection
+from training.config.sections.data.text import Encoding
 from training.errors import Problem
 from training.system.untrusted import escape_unprintable
 
-MISSING_MARKS = ("NA", "N/A", "NaN", "nan", "null", "NULL", "?")
+MISSING_MARKS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "NULL", "?", "-")
 
 Column = Annotated[str, Field(min_length=1, max_length=1000)]
 
@@ -100,7 +101,7 @@ class TableSection(Section):
     ignored: Columns = setting(
         (),
         "Ignored columns",
-        "Columns that the model must not see: row numbers, names, dates, what is known only afterwards.",
+        "Columns that the model must not see, such as what is known only afterwards.",
         also="leave out drop",
         placeholder="none",
     )
@@ -112,6 +113,41 @@ class TableSection(Section):
         placeholder="columns of text",
     )
     split_column: SplitColumn = None
+    uninformative: Literal["leave_out", "keep"] = advanced(
+        "leave_out",
+        "Uninformative columns",
+        "Columns that number the rows, have another text in each of them or are all the same tell nothing of new rows. Where "
+        "dataset.features names columns, those are taken as they are.",
+        also="identifiers constant id",
+    )
+    high_cardinality: Literal["leave_out", "hash"] = advanced(
+        "leave_out",
+        "High-cardinality text",
+        "Text columns of more than 100 values, with another one in most rows. Hash: each text becomes one of a few codes by its "
+        "CRC-32 (the hashing trick), so that texts never seen before have one, too.",
+        also="many categories",
+    )
+    hash_buckets: int = advanced(
+        64,
+        "Hash buckets",
+        "Codes that the texts of a hashed column share (FeatureHasher: n_features).",
+        ge=2,
+        le=100_000,
+    )
+    keep_columns: Columns = advanced(
+        (),
+        "Kept columns",
+        "Columns that would be left out by themselves, because they name each row or tell nothing, and are to be features "
+        "all the same.",
+        also="overrule identifiers",
+        placeholder="none",
+    )
+    day_first: bool = advanced(
+        False,
+        "Day first",
+        "Whether 03/04/2024 is April 3 (read_csv: dayfirst), in columns where every date may be read both ways.",
+        also="dates format",
+    )
     missing_indicator: bool = advanced(
         False,
         "Missing-value indicators",
@@ -130,6 +166,24 @@ class TableSection(Section):
     )
     separator: Literal["auto", ",", ";", "tab", "|"] = advanced(
         "auto", "Separator", "What stands between two values of a CSV file (read_csv: sep).", also="delimiter"
+    )
+    encoding: Literal["auto", Encoding] = advanced(
+        "auto",
+        "Encoding",
+        "Character encoding of a CSV file. Auto: UTF-8, UTF-16 with or without a byte order mark, else Windows-1252 (cp1252).",
+        also="latin utf charset",
+    )
+    decimal: Literal["auto", ".", ","] = advanced(
+        "auto",
+        "Decimal separator",
+        "Whether numbers are written 1.5 or 1,5 in a CSV file (read_csv: decimal). Auto looks at the cells.",
+        also="comma point",
+    )
+    thousands: Literal["auto", "none", ",", ".", "space", "'"] = advanced(
+        "auto",
+        "Thousands separator",
+        "What groups the digits of 1,234,567 in a CSV file (read_csv: thousands). Auto looks at the cells.",
+        also="grouping",
     )
 
 
