@@ -9,11 +9,16 @@ from typing import BinaryIO
 import numpy as np
 
 from training.config import RunConfig
+from training.config.sections.data.tables import TableSection
 from training.data.source import Source
 from training.data.sources import open_source
+from training.data.sources.table import LOOKED_AT
+from training.data.tables.columns import find_roles
+from training.data.tables.table_file import read_section
 from training.errors import InputError
 from training.export.script import as_writer, keep_earlier, refuse_to_overwrite, write_files
 from training.protocol.answers import ExportResult
+from training.system.untrusted import escape_unprintable
 from training.tutorial.script import write_short_script
 
 FORMATS = ("tutorial", "accelerate")
@@ -26,6 +31,8 @@ def export_short_script(config: RunConfig, to: str, out: Path) -> ExportResult:
     InputError, naming the setting, for what the short script cannot say."""
     out = out.expanduser().absolute()
     refuse_to_overwrite(out)
+    if isinstance(config.dataset, TableSection):
+        config = _look_at_table(config, config.dataset)
     script = write_short_script(config, out.name, to == "accelerate")
     files: dict[Path, Callable[[BinaryIO], object]] = {}
     if script.network is not None:
@@ -50,6 +57,27 @@ def export_short_script(config: RunConfig, to: str, out: Path) -> ExportResult:
         + (f"; it needs {beside} beside it." if beside else ".")
         + f" It trains the same way, with other random numbers.{earlier}",
     )
+
+
+def _look_at_table(config: RunConfig, dataset: TableSection) -> RunConfig:
+    """``config`` with how its table is written. Raises InputError for columns that the short script does not read."""
+    frame, written = read_section(dataset, LOOKED_AT)
+    dates = [escape_unprintable(each.name, 60) for each in find_roles(frame, dataset).dates]
+    if dates:
+        raise InputError(
+            f"dataset.features: column '{dates[0]}' holds dates or times, which the short script does not read; leave it out "
+            "(dataset.ignored), or export --to script."
+        )
+    if written is not None and written.as_texts:
+        raise InputError(
+            f"dataset.path: the short script reads no numbers such as 1{written.thousands or '0'}234{written.decimal}5; export --to "
+            "script instead."
+        )
+    if written is None:
+        return config
+    known = {"encoding": written.encoding, "separator": "tab" if written.separator == "\t" else written.separator}
+    known |= {"decimal": ","} if written.commas else {}
+    return config.model_copy(update={"dataset": dataset.model_copy(update=known)})
 
 
 def _write_drawn(source: Source, stream: BinaryIO) -> None:

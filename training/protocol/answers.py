@@ -109,13 +109,15 @@ class TokenShare(Answer):
 
 class Column(Answer):
     """A column of a table: what it holds in a word or two, how many values are missing and how many differ (None of what
-    cannot be compared), and what it is for as the settings stand ("" where that cannot be told)."""
+    cannot be compared), and what it is for as the settings stand ("" where that cannot be told). ``about`` is what becomes of a date,
+    or why the column is left out."""
 
     name: str
     holds: str
     missing: int
     distinct: int | None
     role: str
+    about: str = ""
 
 
 class TablePreview(Answer):
@@ -128,7 +130,9 @@ class TablePreview(Answer):
 
     def without_roles(self) -> TablePreview:
         """The table while nobody knows what its columns are for."""
-        return self.model_copy(update={"columns": tuple(each.model_copy(update={"role": ""}) for each in self.columns)})
+        return self.model_copy(
+            update={"columns": tuple(each.model_copy(update={"role": "", "about": ""}) for each in self.columns)}
+        )
 
 
 class Preview(Answer):

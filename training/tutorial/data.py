@@ -56,6 +56,7 @@ class DataText:
     size: str = "images.shape[-2:]"
     known: str = ""
     words: str = "classes"
+    judged: bool = False
     format: str = "csv"
     folder: str = "DATA"
     file: str = "name"
@@ -298,17 +299,28 @@ def _table(config: RunConfig, dataset: TableDataset | RankingDataset) -> DataTex
         raise InputError(
             "dataset.split_column: the short script draws the rows to hold back; empty it, or export --to script."
         )
+    if dataset.high_cardinality == "hash":
+        raise InputError(
+            "dataset.high_cardinality: the short script hashes no texts; set it to leave_out, or export --to script."
+        )
+    if dataset.thousands not in ("auto", "none"):
+        raise InputError("dataset.thousands: the short script reads no grouped digits; export --to script instead.")
     parquet = dataset.path.endswith(".parquet")
     separator = _SEPARATORS.get(dataset.separator, "," if dataset.separator == "auto" else dataset.separator)
     cut = "" if separator == "," else f", separator={code(separator)}"
+    cut += "" if dataset.encoding in ("auto", "utf-8") else f", encoding={code(dataset.encoding)}"
+    cut += ", decimal_comma=True" if dataset.decimal == "," else ""
     reading = f"{cut}, null_values={code(['', *dataset.missing_marks])}, infer_schema_length=None".replace("'", '"')
     query = code(dataset.query_column) if isinstance(dataset, RankingDataset) else ""
     out = ["*targets"] + [query] * bool(query) + [code(name) for name in dataset.ignored]
+    judged = not dataset.features and dataset.uninformative == "leave_out"
+    kept = f"name in {code(list(dataset.keep_columns))} or " if dataset.keep_columns else ""
+    told = f" and ({kept}tells(frame[name]))" if kept else " and tells(frame[name])"
     features = (
-        code(list(dataset.features)).replace("'", '"')
+        code(list(dataset.features))
         if dataset.features
-        else f"[name for name in frame.columns if name not in ({', '.join(out)},)]"
-    )
+        else f"[name for name in frame.columns if name not in ({', '.join(out)},){told if judged else ''}]"
+    ).replace("'", '"')
     tasks = {"regression": "values", "multi_label": "labels", "multi_task": "tasks"}
     task = tasks.get(config.objective.kind, "class")
     counts = {"class": "len(classes)", "tasks": "sum(width for width, _ in heads)"}
@@ -322,6 +334,8 @@ def _table(config: RunConfig, dataset: TableDataset | RankingDataset) -> DataTex
         task=task,
         standardized=getattr(config.objective, "standardise", False),
         count=counts.get(task, "len(targets)"),
+        judged=judged,
+        left_out=("dates and times (the run makes year, month, weekday and hour of them)",),
         target_names=code(list(dataset.targets)).replace("'", '"') if dataset.targets else "frame.columns[-1:]",
         feature_names=features,
         categorical=f" or name in {code(list(dataset.categorical))}".replace("'", '"') if dataset.categorical else "",

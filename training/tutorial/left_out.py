@@ -34,6 +34,10 @@ _SAID = {
         *("class_list", "ignore_index", "context", "stride", "vocabulary", "validation_path", "encoding", "separator"),
         *(
             "missing_marks",
+            "uninformative",
+            "keep_columns",
+            "decimal",
+            "hash_buckets",
             "samples",
             "turns",
             "noise",

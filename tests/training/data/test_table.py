@@ -14,14 +14,16 @@ import pytest
 import torch
 
 from tests.training.data.conftest import MakeConfig
-from training.config import RunConfig
+from training.config import RunConfig, parse_config
 from training.config.sections.data.tables import TableDataset
 from training.data import Data, prepare
 from training.data.source import Opening
 from training.data.sources import open_source
 from training.data.sources.table import Table, open_table
+from training.data.tables.remarks import Remark, list_remarks
+from training.data.tables.targets import source_facts
 from training.errors import ConfigError, InputError
-from training.facts import Derivation
+from training.facts import DataFacts, Derivation
 
 CPU = torch.device("cpu")
 NAN = float("nan")
@@ -116,7 +118,7 @@ def test_what_looks_a_little_like_a_date_is_a_category(tmp_path: Path) -> None:
 
 
 def test_columns_that_tell_nothing_are_left_out_and_may_be_kept(tmp_path: Path) -> None:
-    lines = (f"{i % 7},{i + 5},7,name {i},,{i + 1900},{'xy'[i % 2]}\n" for i in range(12))
+    lines = (f"{i % 7},{i + 1},7,name {i},,{i + 1900},{'xy'[i % 2]}\n" for i in range(12))
     content = "a,id,same,who,gap,year,y\n" + "".join(lines)
     table = opened(tmp_path, content)
     assert table.columns == ("a", "year")  # years may well be one after the other
@@ -173,6 +175,59 @@ def test_dates_and_times_become_what_of_them_varies(tmp_path: Path) -> None:
     assert fitted.table.derived[0] == Derivation(
         "dots", "month", "%d.%m.%Y", "2024-02-18T00:00:00", "2024-03-16T00:00:00"
     )
+
+
+def test_what_new_rows_hold_that_no_training_row_did_is_told_by_row(tmp_path: Path) -> None:
+    lines = [f"{i % 28 + 1:02}.0{i % 9 + 1}.2024,{('red', 'blue')[i % 2]},{i % 5}.5,{i % 2}" for i in range(40)]
+    table = opened(tmp_path, "\n".join(["when,color,size,y", *lines])).fit(torch.arange(40))
+    good = {"when": "03.04.2024", "color": "red", "size": "2.5"}
+    rows = [
+        good | {"when": "03.04.2031", "color": "violet"},
+        good | {"size": "big", "when": "soon"},
+        good | {"size": "?", "color": "", "when": "2024-05-01"},  # ISO 8601 is no other date
+        {"color": "red", "size": "1"},
+    ]
+    assert list_remarks(rows, source_facts(table), ["?"]) == [
+        Remark(3, "when", "has no 'when'", refused=True),
+        Remark(
+            0,
+            "when",
+            "'03.04.2031' in column 'when' lies after the training rows, which are from 2024-01-01 to 2024-09-27",
+            refused=False,
+        ),
+        Remark(
+            1, "when", "'soon' in column 'when' is no date as in the training rows and counts as missing", refused=False
+        ),
+        Remark(0, "color", "'violet' in column 'color' is in no training row and counts as unknown", refused=False),
+        Remark(1, "size", "'big' in column 'size' is no number; write one, or leave it empty", refused=True),
+    ]
+    (gone,) = list_remarks([{"color": "red", "size": 1.0}], source_facts(table), ())
+    assert (gone.row, gone.column, gone.refused) == (None, "when", True)
+    assert DataFacts.from_record(source_facts(table).record()) == source_facts(table)
+
+
+def test_runs_of_earlier_versions_keep_their_columns(tmp_path: Path) -> None:
+    """A configuration that a program wrote in full, which knew of no columns to be left out."""
+    content = "id,same,price,y\n" + "".join(f'{i},7,"1,{i + 100}",{i % 2}\n' for i in range(12))
+    (tmp_path / "t.csv").write_text(content)
+    dataset = TableDataset(path=str(tmp_path / "t.csv"), targets=("y",))
+    before: dict[str, Any] = dataset.model_dump(mode="json", exclude_none=True)
+    for name in (
+        "uninformative",
+        "high_cardinality",
+        "hash_buckets",
+        "keep_columns",
+        "day_first",
+        "thousands",
+        "decimal",
+    ):
+        before.pop(name)
+    for data, columns in ((before, ("id", "same", "price")), ({"kind": "table", "path": dataset.path}, ("price",))):
+        read = parse_config({"dataset": data, "model": {"kind": "tabular"}}).dataset
+        assert isinstance(read, TableDataset)
+        table = open_table(read, Opening())
+        assert table.columns == columns
+        assert bool(any(table.categories)) == (columns[0] == "id")  # "1,100" was a text
 
 
 def test_dates_that_may_be_read_both_ways_are_told(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from tests.training.export.conftest import Train
 from tests.training.export.table_shapes import SHAPES, write_shape
 from tests.training.export.test_script import assert_same_run, export, train_by_script
 from training.config import parse_config
+from training.config.sections.data.tables import TableDataset
 from training.data.tables.remarks import list_remarks
 from training.export import export_checkpoint
 from training.export.bundle import load_bundle
@@ -58,5 +59,6 @@ def test_a_row_is_answered_alike_everywhere(name: str, train: Train, tmp_path: P
     read = run_path(str(script))["read_data"](path)[0]
     np.testing.assert_array_equal(samples, read.numpy())
     assert len(answers[0]) == len(rows)
+    assert isinstance(bundle.config.dataset, TableDataset)
     remarks = list_remarks(rows, bundle.facts, bundle.config.dataset.missing_marks)
     assert {remark.text.rpartition("' ")[2] for remark in remarks} <= {"is in no training row and counts as unknown"}

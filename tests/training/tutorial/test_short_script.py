@@ -25,6 +25,7 @@ from training.config import RunConfig
 from training.config.run import alternatives
 from training.config.sections.pretrained import TorchvisionModel
 from training.core.losses import dice_loss, pixel_binary_cross_entropy, sigmoid_probabilities
+from training.data.sources import open_source
 from training.engine.runs.run import start_run
 from training.errors import InputError
 from training.presets import load_preset, preset_names
@@ -160,6 +161,27 @@ def test_refuses_by_name_what_it_cannot_say() -> None:
     weights = config.model_copy(update={"model": _torchvision_with_weights()})
     with pytest.raises(InputError, match=r"^model\.weights"):
         write_short_script(weights, "script.py")
+
+
+def test_has_the_columns_of_the_run_and_refuses_dates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f"{i};7;Ä {i};{'äöü'[i % 3]};{i * 3 % 11},5;2024-05-{i % 28 + 1:02};{i % 2}" for i in range(40)]
+    table = tmp_path / "t.csv"
+    table.write_bytes("\n".join(["id;same;who;maß;size;day;y", *lines]).encode("cp1252"))
+    sections = ("dataset.kind=table", f"dataset.path={table}", 'dataset.keep_columns=["same"]', "model.kind=tabular")
+    config = tiny(*sections, "loop.epochs=1", "precision.device=cpu")
+    with pytest.raises(
+        InputError, match=r"^dataset\.features: column 'day' holds dates or times, which the short script"
+    ):
+        write(config, tmp_path)
+    config = tiny(*sections, "loop.epochs=1", "precision.device=cpu", 'dataset.ignored=["day"]')
+    script = write(config, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(script)])
+    names = runpy.run_path(str(script))
+    assert tuple(names["features"]) == open_source(config.dataset).columns == ("same", "maß", "size")
+    assert names["numbers"][:, -1].tolist() == [i * 3 % 11 + 0.5 for i in range(40)]
+    with pytest.raises(InputError, match=r"^dataset\.high_cardinality: the short script hashes no texts"):
+        write_short_script(tiny(*sections, "dataset.high_cardinality=hash"), "script.py")
 
 
 def test_refuses_the_task_that_it_has_no_template_for() -> None:

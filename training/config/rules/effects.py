@@ -24,7 +24,7 @@ _NAMES: Mapping[str, Mapping[Effect, str]] = {
         "data": "kind name exclude train_images train_masks validation_images validation_masks test_images test_masks class_names samples data_seed turns noise factor classes spread items image_size color inputs targets task "
         "label_separator numeric_targets file_column file_ending ignore_index unknown features ignored categorical missing_indicator "
         "trusted arguments random_samples missing_marks separator query_column max_items split_column group_column "
-        "time_column validation validation_fraction "
+        "uninformative keep_columns high_cardinality hash_buckets day_first decimal thousands time_column validation validation_fraction "
         "test_fraction split_seed context vocabulary vocabulary_size stride encoding emnist_split partition annotation_level",
     },
     "model": {

@@ -18,7 +18,7 @@ _SHAPING = frozenset(
     for name in (
         "kind", "path", "name", "image_size", "color", "inputs", "targets", "task", "numeric_targets", "label_separator", "class_list", "class_names", "train_images", "train_masks",
         "ignore_index", "unknown", "classes", "features", "ignored", "categorical", "missing_indicator", "missing_marks",
-        "separator", "query_column", "max_items", "split_column", "group_column", "time_column", "context", "vocabulary",
+        "separator", "decimal", "thousands", "day_first", "uninformative", "keep_columns", "high_cardinality", "hash_buckets", "query_column", "max_items", "split_column", "group_column", "time_column", "context", "vocabulary",
         "vocabulary_size", "encoding", "emnist_split", "partition", "annotation_level",
     )
 )  # fmt: skip

@@ -77,9 +77,9 @@ class Table(Source):
 
     def tell_whole(self, indices: Tensor) -> list[bytes]:
         """The cells of each row by their columns, all that the file has: other columns may be looked at in another run."""
-        frame, _, _ = load(self.features.dataset, Opening())
+        frame = read_section(self.features.dataset)[0]
         numbers = (cs.numeric() | cs.boolean()).cast(pl.Float64)  # 3 is 3.0 where a column gets other cells
-        cells = frame.with_columns(numbers, (~(cs.numeric() | cs.boolean())).cast(pl.String))
+        cells = frame.with_columns(numbers, (~(cs.numeric() | cs.boolean() | cs.nested())).cast(pl.String))
         told = cells.select(pl.struct(pl.all()).struct.json_encode()).to_series()
         rows = self.rows[indices] if self.rows.ndim > 1 else self.rows[indices][:, None]
         return ["".join(told[row] for row in each if row >= 0).encode() for each in rows.tolist()]

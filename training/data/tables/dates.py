@@ -33,6 +33,8 @@ def read_date_column(column: pl.Series, day_first: bool, taken: Sequence[str] = 
     """How to read a column of dates or times; None where fewer than 95 % of its cells say one. No part is called like one of the
     columns ``taken``."""
     form = find_form(column, clocks=True, day_first=day_first) if column.dtype == pl.String else ""
+    if column.dtype == pl.Time:
+        form = "%H:%M:%S"
     moments = date_moments(column, form)
     present = len(column) - column.null_count()
     if moments.count() < LEAST_READ * present or not present:

@@ -49,12 +49,12 @@ class Features:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return (*self._kept(self.names), *(f"{self.names[column]} missing" for column in self.marked))
+        return (*self._select(self.names), *(f"{self.names[column]} missing" for column in self.marked))
 
     @property
     def codes(self) -> tuple[tuple[str, ...], ...]:
         """For each of ``columns``: what its codes stand for."""
-        return (*self._kept(self._known), *(() for _ in self.marked))
+        return (*self._select(self._known), *(() for _ in self.marked))
 
     @property
     def _known(self) -> tuple[tuple[str, ...], ...]:
@@ -72,16 +72,16 @@ class Features:
             each.buckets + 1 if each is not None and each.part == "hash" else len(codes) + 1 if texts else 0
             for codes, texts, each in zip(self._known, self.texts, self.derived, strict=True)
         ]
-        return (*self._kept(known), *(0 for _ in self.marked)) if any(known) else ()
+        return (*self._select(known), *(0 for _ in self.marked)) if any(known) else ()
 
     @property
     def table_derived(self) -> tuple[Derivation | None, ...]:
         """For each of ``columns`` how it is computed; none where all are columns of the file."""
         if not any(self.derived):
             return ()
-        return (*self._kept(self.derived), *(self.derived[column] for column in self.marked))
+        return (*self._select(self.derived), *(self.derived[column] for column in self.marked))
 
-    def _kept(self, columns: Sequence[_T]) -> tuple[_T, ...]:
+    def _select(self, columns: Sequence[_T]) -> tuple[_T, ...]:
         return tuple(each for place, each in enumerate(columns) if place not in self.dropped)
 
     def fit(self, rows: Tensor) -> Features:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,8 +14,6 @@ from training.data.tables.table_file import Sort, looks_like_dates
 _MANY_TEXTS = 100
 _FEW_ROWS = 10
 """Of fewer rows nothing is said: there it is chance."""
-_NUMBERS = re.compile(r"(^|[\W_])(id|ids|index|idx|row|rows|nr|no|number|#)$|[a-z]Id$|ID$", re.IGNORECASE)
-"""How columns of row numbers are called."""
 
 
 @dataclass
@@ -72,7 +69,7 @@ def _judge(choice: Choice, column: pl.Series, sort: Sort, dataset: TableSection)
     sure = dataset.uninformative == "leave_out"
     if sort == "int" and _numbers_rows(column):
         why = "numbers the rows"
-        sure = sure and (column[0] in (0, 1) or _NUMBERS.search(column.name) is not None)
+        sure = sure and column[0] in (0, 1)  # else years, or a part of a longer table
     elif sort != "other" and column.min() == column.max():
         why = "holds the same in every row"
     elif sort == "string" and _differs(column):

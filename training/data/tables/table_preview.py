@@ -27,7 +27,8 @@ def preview_table(dataset: TableSection | ImageTableDataset) -> TablePreview:
     if isinstance(dataset, ImageTableDataset):
         return _preview_image_table(dataset)
     frame = read_section(dataset, LOOKED_AT)[0]
-    return _make_preview(frame, _roles(frame, dataset))
+    roles, about = _roles(frame, dataset)
+    return _make_preview(frame, roles, about)
 
 
 def show_rows(table: TablePreview) -> SamplePage:
@@ -39,7 +40,7 @@ def read_rows(dataset: TableSection, offset: int) -> SamplePage:
     """A page of the rows that ``preview_table`` shows the first of, in the file's order; past the end the last one."""
     frame = read_section(dataset, LOOKED_AT)[0]
     start = find_start(offset, frame.height, ROWS)
-    rows = _write_rows(frame.select(_find_shown(frame, _roles(frame, dataset))).slice(start, ROWS))
+    rows = _write_rows(frame.select(_find_shown(frame, _roles(frame, dataset)[0])).slice(start, ROWS))
     return SamplePage(offset=start, total=frame.height, more=frame.height == LOOKED_AT, rows=rows)
 
 
@@ -53,13 +54,13 @@ def _preview_image_table(dataset: ImageTableDataset) -> TablePreview:
     except InputError:  # said where the dataset is opened
         roles |= {name: "target" for name in dataset.targets if name in roles}
     roles |= {name: role for setting, role in _SPLITTING.items() if (name := getattr(dataset, setting, None))}
-    return _make_preview(frame, roles)
+    return _make_preview(frame, roles, {})
 
 
-def _make_preview(frame: pl.DataFrame, roles: dict[str, str]) -> TablePreview:
+def _make_preview(frame: pl.DataFrame, roles: dict[str, str], about: dict[str, str]) -> TablePreview:
     shown = _find_shown(frame, roles)
     return TablePreview(
-        columns=tuple(_describe(frame.get_column(name), roles.get(name, "")) for name in shown),
+        columns=tuple(_describe(frame.get_column(name), roles.get(name, ""), about.get(name, "")) for name in shown),
         column_count=frame.width,
         row_count=frame.height,
         rows=_write_rows(frame.select(shown).head(ROWS)),
@@ -75,14 +76,14 @@ def _write_rows(frame: pl.DataFrame) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(map(_cell, row)) for row in frame.rows())
 
 
-def _describe(column: pl.Series, role: str) -> Column:
+def _describe(column: pl.Series, role: str, about: str) -> Column:
     holds = sort_of(column)
     distinct = None if holds == "other" else int(column.drop_nulls().n_unique())
-    return Column(name=column.name, holds=holds, missing=column.null_count(), distinct=distinct, role=role)
+    return Column(name=column.name, holds=holds, missing=column.null_count(), distinct=distinct, role=role, about=about)
 
 
-def _roles(frame: pl.DataFrame, dataset: TableSection) -> dict[str, str]:
-    """What each column is for, as far as it can be told."""
+def _roles(frame: pl.DataFrame, dataset: TableSection) -> tuple[dict[str, str], dict[str, str]]:
+    """What each column is for, as far as it can be told, and what there is to say of that."""
     known = dict.fromkeys((*dataset.ignored, UNNAMED), "ignored")
     known |= {name: role for setting, role in _SPLITTING.items() if (name := getattr(dataset, setting, None))}
     if isinstance(dataset, RankingDataset):
@@ -90,9 +91,13 @@ def _roles(frame: pl.DataFrame, dataset: TableSection) -> dict[str, str]:
     try:
         found = find_roles(frame, dataset)
     except InputError:
-        return known | dict.fromkeys(dataset.targets, "target")
+        return known | dict.fromkeys(dataset.targets, "target"), {}
     known |= dict.fromkeys(found.features, "feature") | dict.fromkeys(found.categorical, "categorical")
-    return dict.fromkeys(frame.columns, "ignored") | known | dict.fromkeys(found.targets, "target")
+    known |= {each.name: "date" for each in found.dates} | dict.fromkeys(found.hashed, "hashed")
+    known |= dict.fromkeys(found.left_out, "left out")
+    about = {each.name: ", ".join(each.parts) for each in found.dates} | dict(found.left_out)
+    about |= dict.fromkeys(found.hashed, f"{found.buckets} codes")
+    return dict.fromkeys(frame.columns, "ignored") | known | dict.fromkeys(found.targets, "target"), about
 
 
 def _cell(value: object) -> str:

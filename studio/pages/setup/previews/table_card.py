@@ -86,12 +86,13 @@ class ColumnTable(QAbstractTableModel):
 def _describe(column: Column) -> tuple[str, str, str, str]:
     """What stands in the rows ``_ABOUT``."""
     distinct = "" if column.distinct is None else f"{column.distinct:,} unique"
-    return column.role, column.holds, distinct, f"{column.missing:,}" if column.missing else "none"
+    role = f"{column.role}: {column.about}" if column.about else column.role
+    return role, column.holds, distinct, f"{column.missing:,}" if column.missing else "none"
 
 
 def _ink(role: str, about: bool) -> str:
     palette = theme().palette
-    if role in ("target", "ignored"):
+    if role in ("target", "ignored", "left out"):
         return palette.accent_text if role == "target" else palette.faint
     return palette.muted if about else palette.text
 
