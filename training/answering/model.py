@@ -31,7 +31,7 @@ from training.export.model_json import FACTS, ExportedFile, Feature, ModelJson
 from training.export.place import TOKENIZER
 from training.export.usage import program, weights
 from training.export.usage.facts import ModelFacts
-from training.facts import DataFacts
+from training.facts import DataFacts, Derivation, TableForm
 from training.models import make_model
 from training.runs.folder import read_json
 from training.runs.records.manifest import MANIFEST, WEIGHTS, digest
@@ -234,7 +234,7 @@ def _read_data(record: ModelJson, folder: Path) -> DataFacts:
     output, features = record.output, record.input.features
     kind, merges = _read_tokenizer(folder) if record.input.tokenizer else ("", ())
     texts = tuple(feature.categories or () for feature in features)
-    coded = tuple(0 if feature.categories is None else len(feature.categories) + 1 for feature in features)
+    coded = tuple(_count_codes(feature) for feature in features)
     named = tuple(feature.name for feature in features)
     return DataFacts(
         layout=record.input.layout,
@@ -247,7 +247,24 @@ def _read_data(record: ModelJson, folder: Path) -> DataFacts:
         vocabulary=kind,
         merges=merges,
         target_classes=tuple(task.classes for task in output.tasks),
+        table=_read_form(record),
     )
+
+
+def _count_codes(feature: Feature) -> int:
+    if feature.derived is not None and feature.derived.part == "hash":
+        return feature.derived.buckets + 1
+    return 0 if feature.categories is None else len(feature.categories) + 1
+
+
+def _read_form(record: ModelJson) -> TableForm | None:
+    """As ``DataFacts.table``."""
+    cells, features = record.input.cells, record.input.features
+    derived = tuple(
+        None if feature.derived is None else Derivation(**feature.derived.model_dump()) for feature in features
+    )
+    style = ("", ".") if cells is None else (cells.thousands, cells.decimal)
+    return TableForm(derived if any(derived) else (), *style) if any(derived) or style != ("", ".") else None
 
 
 def _read_tokenizer(folder: Path) -> tuple[str, tuple[str, ...]]:

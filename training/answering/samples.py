@@ -17,9 +17,10 @@ from training.config.sections.data.tables import MISSING_MARKS, RankingDataset, 
 from training.data.images.decode import Form, outcome
 from training.data.images.folder import Listing, list_tree, show_path, why_no_image
 from training.data.images.masks import MaskForm
-from training.data.tables.table_file import read_table
+from training.data.tables.remarks import list_remarks
+from training.data.tables.table_file import read_new_table, read_table
 from training.errors import InputError
-from training.export.usage.samples import category_text, read_rows
+from training.export.usage.samples import read_rows
 from training.system.untrusted import UnfitFile, escape_unprintable, read_bytes
 
 _MOST_TEXT = 64 << 20
@@ -117,11 +118,11 @@ def _read_image(image: ImageFile, form: Form) -> Sample:
 def read_table_file(model: UsableModel, path: Path) -> Iterator[Sample]:
     """Each row of a CSV or Parquet file, or each of its queries."""
     section = model.config.dataset
-    marks, separator = (
-        (section.missing_marks, section.separator) if isinstance(section, TableSection) else (MISSING_MARKS, "auto")
-    )
     try:
-        frame = read_table(path, marks, separator)
+        if isinstance(section, TableSection):
+            frame = read_new_table(path, section, model.data.table)
+        else:
+            frame = read_table(path, MISSING_MARKS, "auto")
     except InputError as error:
         why = error.message.removeprefix("dataset.path: ").removeprefix(f"{escape_unprintable(str(path), 300)} ")
         yield Sample(show_path(str(path)), refused=why.rstrip("."))
@@ -150,21 +151,9 @@ def read_row(model: UsableModel, row: Row, name: str) -> Sample:
         features = model.record.input.features
         gap = escape_unprintable(features[int(np.isnan(values).argmax())].name, 60)
         return Sample(name, refused=f"has nothing in '{gap}', and this model takes no missing values")
-    return Sample(name, values, notes=_note_unseen(model, row))
-
-
-def _note_unseen(model: UsableModel, row: Row) -> tuple[str, ...]:
-    """The texts of categories that training did not see: the model takes them as unknown."""
-    notes = []
-    for feature in model.record.input.features:
-        given = row.get(feature.name)
-        if feature.categories is None or given is None or given == "" or given != given:
-            continue
-        text = category_text(given)
-        if text not in feature.categories:
-            said = escape_unprintable(text, 60)
-            notes.append(f"'{said}' in {feature.name} was not in the training data and counts as unknown")
-    return tuple(notes)
+    marks = model.record.input.cells.missing if model.record.input.cells is not None else ()
+    notes = tuple(remark.text for remark in list_remarks([row], model.data, marks))
+    return Sample(name, values, notes=notes)
 
 
 def _read_queries(model: UsableModel, frame: pl.DataFrame, path: Path) -> Iterator[Sample]:
@@ -189,7 +178,7 @@ def read_query(model: UsableModel, rows: Sequence[tuple[int, Row]], name: str) -
     if len(read) > most:
         notes = (f"only its first {most} rows are ranked, as in training", *notes)
     kept = read[:most]
-    coded = [feature.categories is not None for feature in model.record.input.features]
+    coded = np.array(model.data.categories or (0,) * model.record.input.shape[1]) > 0
     nothing = np.where(coded, np.float32(0.0), np.float32("nan"))
     places = [sample.values for sample in kept if sample.values is not None] + [nothing] * (most - len(kept))
     values = np.stack(places).astype(np.float32)

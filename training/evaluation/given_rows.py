@@ -17,7 +17,7 @@ from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.tables import TableDataset
 from training.data.source import Source
 from training.data.tables.columns import find_roles
-from training.data.tables.table_file import read_table
+from training.data.tables.table_file import read_new_table, read_section
 from training.errors import InputError, pluralize
 from training.facts import DataFacts, Layout
 from training.runs.records.manifest import digest
@@ -49,7 +49,7 @@ def open_rows(
     shown = escape_unprintable(str(path), 300)
     if not isinstance(dataset, TableDataset):
         raise InputError(f"--on {shown}: is a table, but the run was not trained on one.", "Nothing was evaluated.")
-    frame = read_table(path, dataset.missing_marks, dataset.separator)
+    frame = read_new_table(path, dataset, facts.table)
     names = _find_targets(dataset, facts, frame, shown)
     known = frame.select(pl.all_horizontal(pl.col(name).is_not_null() for name in names)).to_series()
     rows = torch.from_numpy(known.arg_true().to_numpy().astype(np.int64))
@@ -75,6 +75,7 @@ def open_rows(
             columns=facts.columns,
             categories=facts.categories,
             codes=facts.codes,
+            table=facts.table,
             targets=targets,
             values=values,
             rows=rows,
@@ -89,7 +90,7 @@ def _find_targets(dataset: TableDataset, facts: DataFacts, frame: pl.DataFrame, 
     """The columns that the run predicts. Where its settings do not name them, the run's own file tells."""
     names = facts.names if facts.target != "class" else tuple(dataset.targets)
     if not names:
-        own = read_table(Path(dataset.path), dataset.missing_marks, dataset.separator, 1000)
+        own = read_section(dataset, 1000)[0]
         names = find_roles(own, dataset).targets
     missing = [name for name in names if name not in frame.columns]
     if missing:

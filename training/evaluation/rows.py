@@ -22,11 +22,11 @@ def write_rows(
     if not isinstance(dataset, TableDataset):
         return
     from training.data.sources.table import Table  # with polars, which others need not wait for
-    from training.data.tables.table_file import read_table
+    from training.data.tables.table_file import read_new_table
     from training.evaluation.given_rows import GivenRows
 
     assert isinstance(source, Table | GivenRows)
-    frame = read_table(path or Path(dataset.path), dataset.missing_marks, dataset.separator)
+    frame = read_new_table(path or Path(dataset.path), dataset, source.table)
     stream = io.BytesIO()
     frame[source.rows[order].numpy()].write_parquet(stream)
     writer.write_file(ROWS, stream.getvalue())

@@ -190,10 +190,10 @@ def _describe_features(bundle: ExportBundle) -> tuple[Feature, ...]:
         part = facts.derivation(place)
         if part is not None and part.part == "hash":
             coded = False
-        derived = DerivedFrom(**asdict(part)) if part is not None and marks is None else None
-        listed.append(
-            Feature(name=name, categories=facts.codes[place] if coded else None, marks=marks, derived=derived)
-        )
+        feature = Feature(name=name, categories=facts.codes[place] if coded else None, marks=marks)
+        if part is not None and marks is None:
+            feature = feature.model_copy(update={"derived": DerivedFrom(**asdict(part))})
+        listed.append(feature)
     return tuple(listed)
 
 

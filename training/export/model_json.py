@@ -54,7 +54,7 @@ class Feature(_Record):
     name: str
     categories: tuple[str, ...] | None
     marks: str | None
-    derived: DerivedFrom | None
+    derived: DerivedFrom | None = None
 
 
 class Cells(_Record):

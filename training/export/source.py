@@ -31,7 +31,7 @@ from functools import lru_cache, partial
 from numbers import Number
 from pathlib import Path
 from types import ModuleType
-from typing import Any, BinaryIO, Literal, NamedTuple, Self, TypedDict
+from typing import Any, BinaryIO, Literal, NamedTuple, NotRequired, Self, TypedDict
 from zipfile import BadZipFile
 
 import numpy as np, onnxruntime, polars as pl, timm, torch, torchvision

@@ -26,6 +26,7 @@ from training.data.tables.table_text import (
     unfit,
 )
 from training.errors import InputError, format_bytes
+from training.facts import TableForm
 from training.system.host_memory import host_memory
 from training.system.untrusted import escape_unprintable
 
@@ -59,6 +60,16 @@ def read_section(dataset: TableSection, rows: int | None = None) -> tuple[pl.Dat
     """``read_table`` as the settings say, and how the file is written; None of Parquet."""
     settings = (dataset.separator, dataset.encoding, dataset.decimal, dataset.thousands)
     return _read_file(Path(dataset.path), dataset.missing_marks, settings, rows)
+
+
+def read_new_table(path: Path, dataset: TableSection, form: TableForm | None) -> pl.DataFrame:
+    """The table in ``path`` for a model that was trained on ``dataset``: where its own cells do not tell how numbers are written, they
+    are as in the ``form`` of the training data."""
+    new = dataset.model_copy(update={"path": str(path)})
+    frame, written = read_section(new)
+    if written is None or written.commas or written.as_texts or form is None or form.decimal != ",":
+        return frame
+    return read_section(new.model_copy(update={"decimal": ","}))[0]
 
 
 def _read_file(

@@ -1,6 +1,6 @@
 """What ``model.py`` reads of ``model.json``: the records that ``training.export.model_json`` writes, where pydantic may be missing."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class Derived(TypedDict):
@@ -14,7 +14,7 @@ class Feature(TypedDict):
     name: str
     categories: list[str] | None  # the texts that the codes 1, 2, ... stand for
     marks: str | None  # the feature whose gaps it marks
-    derived: Derived | None  # how it is computed that is no column of the table
+    derived: NotRequired[Derived | None]  # how it is computed that is no column of the table
 
 
 class Cells(TypedDict):
@@ -35,7 +35,7 @@ class Input(TypedDict):
     shape: list[int]
     normalisation: Normalization | None
     features: list[Feature]  # of tables
-    cells: Cells  # of tables
+    cells: NotRequired[Cells | None]  # of tables
 
 
 class TaskOutput(TypedDict):

@@ -46,7 +46,7 @@ def read_rows(facts: ModelFacts, rows: Iterable[Mapping[str, Any]]) -> Any:
     in a file; None where it is not known. A number or a date that is not known becomes NaN, a category that training did not see 0:
     the model takes both. Parts of dates, hashes of texts and what marks gaps follow by themselves. Raises KeyError for a row without
     one of the columns, ValueError for text where a number belongs."""
-    features, cells = facts["input"]["features"], facts["input"].get("cells", PLAIN_CELLS)
+    features, cells = facts["input"]["features"], facts["input"].get("cells") or PLAIN_CELLS
     return np.array([read_row(features, cells, row) for row in rows], np.float32)
 
 
