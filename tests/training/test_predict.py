@@ -190,7 +190,7 @@ def test_a_text_that_training_did_not_see_is_told(capsys: Captured, tmp_path: Pa
     (checkpoint,) = (tmp_path / "runs").glob("*/checkpoints/step-00000004")
     answers = predict(capsys, checkpoint, str(rows))
     assert "notes" not in answers[0]
-    assert answers[1]["notes"] == ["'green' in column 'color' is in no training row and counts as unknown"]
+    assert answers[1]["notes"] == ["'green' in color was not in the training data and counts as unknown"]
 
 
 def test_an_export_that_was_changed_or_runs_code_is_refused(folder: Path, capsys: Captured, tmp_path: Path) -> None:

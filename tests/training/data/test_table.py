@@ -192,14 +192,12 @@ def test_what_new_rows_hold_that_no_training_row_did_is_told_by_row(tmp_path: Pa
         Remark(
             0,
             "when",
-            "'03.04.2031' in column 'when' lies after the training rows, which are from 2024-01-01 to 2024-09-27",
+            "'03.04.2031' in when lies after the training rows, which are from 2024-01-01 to 2024-09-27",
             refused=False,
         ),
-        Remark(
-            1, "when", "'soon' in column 'when' is no date as in the training rows and counts as missing", refused=False
-        ),
-        Remark(0, "color", "'violet' in column 'color' is in no training row and counts as unknown", refused=False),
-        Remark(1, "size", "'big' in column 'size' is no number; write one, or leave it empty", refused=True),
+        Remark(1, "when", "'soon' in when is no date as in the training rows and counts as missing", refused=False),
+        Remark(0, "color", "'violet' in color was not in the training data and counts as unknown", refused=False),
+        Remark(1, "size", "'big' in size is no number; write one, or leave it empty", refused=True),
     ]
     (gone,) = list_remarks([{"color": "red", "size": 1.0}], source_facts(table), ())
     assert (gone.row, gone.column, gone.refused) == (None, "when", True)

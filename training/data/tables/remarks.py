@@ -52,12 +52,12 @@ def _judge_column(
         value = row.get(column)
         if is_missing(value, marks) or (derived is not None and derived.part == "hash"):
             continue
-        cell = f"'{_show(value)}' in column '{_show(column)}'"
+        cell = f"'{_show(value)}' in {_show(column)}"
         if derived is not None:
             why = _judge_moment(value, derived)
         elif coded:
             unseen = not find_category(value, facts.codes[place])
-            why = "is in no training row and counts as unknown" if unseen else ""
+            why = "was not in the training data and counts as unknown" if unseen else ""
         else:
             form = facts.table
             known = parse_number(value, form.thousands if form else "", form.decimal if form else ".")
