@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -19,21 +19,31 @@ MOST_WINDOWS = 100
 """Steps' worth of training samples that statistics are measured on."""
 
 
-def evaluate(session: Session, part: str, prefix: str, out_of_memory: OutOfMemory) -> tuple[dict[str, float], Tables]:
+def evaluate(
+    session: Session,
+    part: str,
+    prefix: str,
+    out_of_memory: OutOfMemory,
+    measure_part: Callable[[MetricSet], tuple[float, float]] | None = None,
+) -> tuple[dict[str, float], Tables]:
     """The loss and the metrics over ``part`` ("validation", "test"), named ``prefix/loss``, ``prefix/accuracy``..., and what
     is more than a number.
 
     In eval mode and inference mode, with the averaged weights where the run keeps them. Touches no random state, so a
-    run validated more often is the same run. ``shortage`` decides what happens when memory runs out.
+    run validated more often is the same run. ``out_of_memory`` decides what happens when memory runs out. ``measure_part`` makes the
+    pass in place of ``core.evaluation``, to the same numbers.
     """
     objective = session.objective
 
     def measure() -> tuple[dict[str, float], Tables]:
         metrics = MetricSet(objective.metrics, objective.tables)
-        batches = ((batch.inputs, batch.targets) for batch in session.data.evaluation_batches(part))
-        loss, score = evaluation.evaluate(
-            session.answer, batches, objective.loss, metrics.metric, autocast=session.numerics.autocast
-        )
+        if measure_part is not None:
+            loss, score = measure_part(metrics)
+        else:
+            batches = ((batch.inputs, batch.targets) for batch in session.data.evaluation_batches(part))
+            loss, score = evaluation.evaluate(
+                session.answer, batches, objective.loss, metrics.metric, autocast=session.numerics.autocast
+            )
         return {f"{prefix}{name}": value for name, value in metrics.results(loss, score).items()}, metrics.tables
 
     with measure_quietly(session, part):

@@ -149,13 +149,17 @@ def run_pass(
         return log.summarize()
 
 
+class Unwritable(TrainingError):
+    """The place of an evaluation takes no more."""
+
+
 @contextmanager
 def explain_full_disk(folder: Path) -> Iterator[None]:
-    """Around the writing of an evaluation: an OSError inside is raised as a TrainingError that names the folder."""
+    """Around the writing of an evaluation: an OSError inside is raised as an Unwritable that names the folder."""
     try:
         yield
     except OSError as error:
-        raise TrainingError(
+        raise Unwritable(
             f"{folder} cannot be written ({error.strerror or error}).",
             "Free some space or make the folder writable, and evaluate again: it goes on where it was.",
         ) from error

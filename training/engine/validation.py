@@ -10,6 +10,8 @@ from training.config.rules.metrics import metric
 from training.control import Control
 from training.engine.boundary import DecisionBoundary
 from training.engine.evaluate import evaluate
+from training.engine.kept_predictions import KeptPredictions
+from training.engine.prediction_log import Unwritable
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
@@ -32,6 +34,7 @@ class Validation:
         self._step_logger = step_logger
         self._out_of_memory = out_of_memory
         self._boundary = DecisionBoundary(session, writer.folder, out_of_memory)
+        self._kept = KeptPredictions(session, writer)
 
     def after_step(self, control: Control) -> bool:
         """Validate where this step calls for it, tell the epoch's end, and finish the run with its last step. Returns whether
@@ -55,6 +58,7 @@ class Validation:
     def forget_later(self) -> None:
         """The run went back to an earlier step."""
         self._boundary.forget_later()
+        self._kept.forget_later()
 
     def validate_on_request(self) -> dict[str, float]:
         """A validation that was asked for in between: shown, but it decides nothing, or the run would differ by it."""
@@ -106,11 +110,23 @@ class Validation:
     def _measure(self) -> tuple[dict[str, float], Tables]:
         self._step_logger.flush()
         before = self._writer.set_phase("validating")
-        measured = evaluate(self._session, "validation", "val/", self._out_of_memory)
+        measured = self._measure_and_keep()
         self._boundary.look()
         self._writer.set_phase(before)
         self._step_logger.restart_clock()
         return measured
+
+    def _measure_and_keep(self) -> tuple[dict[str, float], Tables]:
+        kept = self._kept
+        if kept.wanted:
+            try:
+                found = evaluate(self._session, "validation", "val/", self._out_of_memory, kept.measure)
+            except Unwritable as error:
+                kept.give_up(error)
+            else:
+                kept.finish({name.removeprefix("val/"): value for name, value in found[0].items()})
+                return found
+        return evaluate(self._session, "validation", "val/", self._out_of_memory)
 
     def test(self, best: Path | None) -> None:
         """Measure the weights of the checkpoint ``best``, else those of now, once on the test part, where the data has one."""

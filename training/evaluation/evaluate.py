@@ -9,11 +9,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from training.config.sections.data.dataset_section import PartsSection
-from training.data.exclude import sample_digests
 from training.data.prepared import Preparing
-from training.data.source import Source, throttle
-from training.engine.prediction_log import PROPERTIES, PredictionLog, explain_full_disk, run_pass
+from training.data.source import throttle
+from training.engine.kept_predictions import announce_evaluation, name_samples
+from training.engine.prediction_log import PredictionLog, explain_full_disk, run_pass
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.session import Session
 from training.errors import InputError, format_bytes, pluralize
@@ -32,7 +31,7 @@ from training.evaluation.rows import write_rows
 from training.evaluation.summary import summarize
 from training.predictions import Evaluation, read
 from training.predictions.reading import find_damage
-from training.predictions.record import ColumnForm, EvaluationRecord, evaluation_folder
+from training.predictions.record import EvaluationRecord, evaluation_folder
 from training.predictions.writing import EvaluationWriter, drop, find_unfinished
 
 
@@ -121,39 +120,19 @@ class _Task:
             return writer.finish(summary.metrics, summary.per_class, summary.notes)
 
     def _announce(self, session: Session) -> EvaluationRecord:
-        measurable, data, columns = self.measurable, session.data, make_columns(session)
-        properties = PROPERTIES if data.facts.layout == "image" else ()
-        forms = dict(columns.forms)
-        if properties:
-            forms["properties"] = ColumnForm(dtype="float32", shape=(len(properties),))
-        return EvaluationRecord(
-            run=measurable.run.id,
-            checkpoint=measurable.checkpoint.name,
-            step=measurable.manifest.step,
-            epoch=measurable.manifest.epoch,
-            manifest_sha256=measurable.manifest_sha256,
-            on=self.on,
-            fingerprint=data.source.fingerprint,
-            layout=data.facts.layout,
-            target=data.facts.target,
-            task=session.config.objective.kind,
-            names=data.facts.names,
-            target_classes=data.facts.target_classes,
-            samples=len(data.splits[self.part]),
-            columns=forms,
-            properties=properties,
-            seed=session.config.seed,
-            threshold=columns.threshold,
-        )
+        known, columns = self.measurable, make_columns(session)
+        name, sha256 = known.checkpoint.name, known.manifest_sha256
+        return announce_evaluation(session, columns, self.part, known.run.id, self.on, name, sha256)
 
     def _describe_samples(self, writer: EvaluationWriter, session: Session) -> None:
         """What a person and an exclude list call them, and the rows of a table."""
-        source, order = session.data.source, session.data.evaluation_order(self.part)
-        if type(source).name is not Source.name:
-            writer.write_names([source.name(number) for number in order.tolist()])
+        names, digests = name_samples(session, self.part)
+        if names is not None:
+            writer.write_names(names)
         own_part = self.part != GIVEN
-        if own_part and isinstance(session.config.dataset, PartsSection) and not source.varies:
-            writer.write_digests(sample_digests(source, order, session.data.raw))
+        if own_part and digests is not None:
+            writer.write_digests(digests)
+        source, order = session.data.source, session.data.evaluation_order(self.part)
         write_rows(writer, source, session.config.dataset, order, None if own_part else Path(self.on))
 
 

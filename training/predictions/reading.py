@@ -177,11 +177,16 @@ def list_evaluations(run: RunFolder) -> list[Evaluation]:
 _PLACES = {"validation": 0, "test": 1, "train": 2}
 
 
-def _find(run: RunFolder) -> Iterable[Evaluation]:
+def list_folders(run: RunFolder) -> list[tuple[int, Path]]:
+    """All that lies in the place of an evaluation, finished or not, each with its step."""
     try:
-        folders = [path for path in run.evaluations.iterdir() if FOLDER_NAME.fullmatch(path.name)]
+        found = ((FOLDER_NAME.fullmatch(path.name), path) for path in run.evaluations.iterdir())
+        return [(int(match[1]), path) for match, path in found if match]
     except (FileNotFoundError, NotADirectoryError):
-        return
-    for folder in folders:
+        return []
+
+
+def _find(run: RunFolder) -> Iterable[Evaluation]:
+    for _step, folder in list_folders(run):
         with suppress(InputError):  # unfinished, damaged or of another version
             yield read(folder)

@@ -63,6 +63,11 @@ class Measured(_Form):
     linear: Baseline | None = None
     """Of a logistic or linear regression on a table's columns."""
 
+    @classmethod
+    def of(cls, value: float) -> Self:
+        """Without an interval."""
+        return cls(value=value if math.isfinite(value) else None)
+
 
 class EvaluationRecord(_Form):
     """``step`` is where the weights stood; ``checkpoint`` their folder's name and ``manifest_sha256`` the digest of its manifest, both

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from training.errors import InputError, TrainingError, format_bytes
+from training.errors import InputError, format_bytes
 from training.predictions.reading import Evaluation, column_file, read_record
 from training.predictions.record import DIGESTS, NAMES, RECORD, EvaluationRecord, Measured
 from training.runs.records.forms import FileFacts
@@ -28,17 +29,15 @@ class EvaluationWriter:
     process wrote. Not for two processes at once."""
 
     def __init__(self, folder: Path, record: EvaluationRecord) -> None:
-        """Raises TrainingError where the disk has no room, OSError where it cannot be written."""
+        """Raises OSError where it cannot be written, or the disk has no room for it."""
         self.folder = folder
         self.record = record
         self._written = record.done
         self._files: dict[str, tuple[BinaryIO, int]] = {}
         free = shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
         if record.done == 0 and free < record.bytes:
-            raise TrainingError(
-                f"{folder}: the evaluation takes {format_bytes(record.bytes)}, but only {format_bytes(free)} are free.",
-                "Free some space, or evaluate a smaller part.",
-            )
+            needed = f"the evaluation takes {format_bytes(record.bytes)}, but only {format_bytes(free)} are free"
+            raise OSError(errno.ENOSPC, needed)
         folder.mkdir(parents=True, exist_ok=True)
         try:
             for name, form in record.columns.items():

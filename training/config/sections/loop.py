@@ -74,6 +74,14 @@ class Loop(Section):
         also="decision regions animation GIF",
         affects_result=False,
     )
+    keep_predictions: bool = advanced(
+        False,
+        "Keep predictions",
+        "Keep what the network answers to each validation sample, at each validation: the Evaluate page then walks through the epochs. "
+        "How much that takes is said at the first; masks and long texts take the most.",
+        also="per-sample predictions every epoch",
+        affects_result=False,
+    )
     ema_decay: ShareBelowOne | None = advanced(
         None,
         "EMA decay",

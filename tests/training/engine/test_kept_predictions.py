@@ -1,0 +1,86 @@
+"""Validations that keep what was answered to each sample: the same run, to the bit, with an evaluation for each of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.training.small_files import files_no_larger_than
+from tests.training.tiny import tiny
+from training.cli import main
+from training.engine.runs.hooks import Hooks
+from training.engine.runs.run import resume_run, start_run
+from training.predictions import Evaluation, list_evaluations, read
+from training.predictions.writing import EvaluationWriter
+from training.runs.folder import RunFolder
+from training.runs.records.history import read_history
+from training.runs.records.manifest import list_checkpoints, read_manifest
+
+OFTEN = ("loop.validate_every_steps=4", "checkpoints.keep_last=9")
+
+
+def run(workspace: Path, *overrides: str) -> RunFolder:
+    return RunFolder(Path(start_run(tiny(*OFTEN, *overrides), workspace).folder))
+
+
+def weights(folder: RunFolder) -> dict[int, str]:
+    return {info.step: read_manifest(info.path).files["model.safetensors"].sha256 for info in list_checkpoints(folder)}
+
+
+def columns_of(evaluation: Evaluation) -> dict[str, bytes]:
+    return {name: (evaluation.folder / f"{name}.npy").read_bytes() for name in evaluation.record.columns}
+
+
+def test_each_validation_is_kept_and_the_run_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kept = run(tmp_path, "loop.keep_predictions=true", "loop.ema_decay=0.9")
+    averaged = run(tmp_path, "loop.ema_decay=0.9")
+    assert weights(kept) == weights(averaged)
+    validations = read_history(kept.events_file).validations
+    assert [found.metrics for found in validations] == [
+        found.metrics for found in read_history(averaged.events_file).validations
+    ]
+    found = {evaluation.record.step: evaluation for evaluation in list_evaluations(kept)}
+    assert sorted(found) == [4, 8, 12, 16, 20, 24]
+    for validated in validations:
+        record = found[validated.step].record
+        assert {f"val/{name}": measured.value for name, measured in record.metrics.items()} == validated.metrics
+        assert record.checkpoint == ""
+    before = columns_of(found[24])
+    assert main(["evaluate", str(kept.checkpoints / "step-00000024")]) == 0
+    after = read(found[24].folder)
+    assert after.record.checkpoint == "step-00000024"
+    assert columns_of(after) == before
+    assert not list_evaluations(averaged)
+    told = [finding for finding in read_history(kept.events_file).findings if "keeps its predictions" in finding.title]
+    assert len(told) == 1
+
+
+def test_what_a_run_goes_back_from_is_void_and_comes_again(tmp_path: Path) -> None:
+    folder = run(tmp_path, "loop.keep_predictions=true")
+    before = {found.record.step: columns_of(found) for found in list_evaluations(folder)}
+    seen: list[list[int]] = []
+
+    def look(*_args: object) -> None:
+        seen.append(sorted(found.record.step for found in list_evaluations(folder)))
+
+    resume_run(str(folder.checkpoints / "step-00000012"), tmp_path, hooks=Hooks(flushed=look))
+    assert seen[0] in ([4, 8, 12], [4, 8, 12, 16])
+    assert {found.record.step: columns_of(found) for found in list_evaluations(folder)} == before
+
+
+def test_a_disk_that_is_full_ends_the_keeping_and_not_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = EvaluationWriter.append
+
+    def append(*arguments: object) -> None:
+        with files_no_larger_than(64):
+            real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(EvaluationWriter, "append", append)
+    folder = run(tmp_path, "loop.keep_predictions=true")
+    assert folder.status().status == "completed"
+    assert np.isfinite(folder.status().metrics["val/loss"])
+    found = [finding for finding in read_history(folder.events_file).findings if "cannot be written" in finding.title]
+    assert len(found) == 1
+    assert not list_evaluations(folder)
