@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 
 from pydantic import JsonValue
 
@@ -25,6 +26,16 @@ def evaluate(arguments: argparse.Namespace) -> int:
     checkpoint, instead = find_checkpoint(arguments.checkpoint, workspace_of(arguments))
     if instead:
         say(instead)
+    found = evaluate_given(arguments, checkpoint, arguments.again)
+    for line in describe(found):
+        say(line)
+    if arguments.json:
+        print_json(record_of(found))
+    return 0
+
+
+def evaluate_given(arguments: argparse.Namespace, checkpoint: Path, again: bool = False) -> Evaluation:
+    """The evaluation of ``checkpoint`` on what --on says, with its progress told."""
     on: str = arguments.on
     if on not in PARTS:
         on = str(parse_path(on).absolute())
@@ -38,14 +49,9 @@ def evaluate(arguments: argparse.Namespace) -> int:
         console.event(PhaseChanged(phase=text, fraction=fraction))
 
     try:
-        found = evaluate_checkpoint(checkpoint, on, report, again=arguments.again)
+        return evaluate_checkpoint(checkpoint, on, report, again)
     finally:
         console.clear()
-    for line in describe(found):
-        say(line)
-    if arguments.json:
-        print_json(record_of(found))
-    return 0
 
 
 def record_of(found: Evaluation) -> dict[str, JsonValue]:
@@ -84,15 +90,19 @@ def describe(found: Evaluation) -> Iterator[str]:
 
 
 def _describe_metric(name: str, measured: Measured) -> str:
-    title = metric(name).title if is_known(name) else name.replace("_", " ")
-    task = f"{name.rpartition('/')[0]}: " if "/" in name else ""
-    line = f"  {task}{title} {show(name, measured.value)}"
+    line = f"  {title_of(name)} {show(name, measured.value)}"
     if measured.low is not None or measured.high is not None:
         line += f" ({show(name, measured.low)} to {show(name, measured.high)})"
     for simple in (measured.baseline, measured.linear):
         if simple is not None:
             line += f"; {simple.name} {show(name, simple.value)}"
     return line
+
+
+def title_of(name: str) -> str:
+    """What a person calls the metric."""
+    title = metric(name).title if is_known(name) else name.replace("_", " ").capitalize()
+    return f"{name.rpartition('/')[0]}: {title}" if "/" in name else title
 
 
 def show(name: str, value: float | None) -> str:

@@ -93,6 +93,11 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--on", default="validation", metavar="PART|PATH", help=where)
     option("--again", action="store_true", help="compute it once more, though it was computed before")
 
+    told = "tell which of several runs or checkpoints is better, by what they answer to the same samples"
+    option = add("compare", "cli.compare:compare", told, "--trust", *_RECORDS)
+    option("runs", nargs="+", metavar="RUN|CHECKPOINT_DIR", help="two or more; the others are compared with the first")
+    option("--on", default="validation", metavar="PART|PATH", help=where)
+
     told = "draw the decision boundary of a run over points in the plane, validation by validation"
     option = add("boundary", "cli.boundary:draw_boundary", told, *_RECORDS)
     option("run", metavar="RUN", help="a run's id, name or folder")

@@ -30,6 +30,8 @@ def announce_evaluation(
     forms = dict(columns.forms)
     if properties:
         forms["properties"] = ColumnForm(dtype="float32", shape=(len(properties),))
+    if data.source.groups is not None:
+        forms["group"] = ColumnForm(dtype="int64")
     return EvaluationRecord(
         step=session.progress.step,
         epoch=session.progress.epoch,

@@ -50,7 +50,10 @@ class PredictionLog:
         self._columns = columns
         self._metrics = metrics
         self._writer = writer
-        self._order = session.data.evaluation_order(part).numpy()
+        order, groups = session.data.evaluation_order(part), session.data.source.groups
+        self._known = {"index": order.numpy()} | (
+            {"group": groups[order].numpy()} if "group" in writer.record.columns and groups is not None else {}
+        )
         self.parts: list[tuple[Any, ...]] = []
         self._saved_parts = 0
         self._waiting: list[dict[str, Tensor]] = []
@@ -79,7 +82,7 @@ class PredictionLog:
             return
         block = {name: _fetch([each[name] for each in self._waiting], form) for name, form in self._forms()}
         start, rows = self._writer.written, len(block["loss"])
-        block["index"] = self._order[start : start + rows]
+        block |= {name: values[start : start + rows] for name, values in self._known.items()}
         self._waiting, self._bytes = [], 0
         with explain_full_disk(self._writer.folder):
             self._writer.append(block)
@@ -102,7 +105,7 @@ class PredictionLog:
         return evaluation.bring_together(self.parts, self._session.objective.loss, self._metrics.metric)
 
     def _forms(self) -> Iterator[tuple[str, ColumnForm]]:
-        return ((name, form) for name, form in self._writer.record.columns.items() if name != "index")
+        return ((name, form) for name, form in self._writer.record.columns.items() if name not in self._known)
 
     def _restore(self) -> None:
         done, device = self._writer.record.done, self._session.device

@@ -17,7 +17,7 @@ from training.core.scores import count_ordered_pairs, sum_discounted_gains, sum_
 from training.facts import IGNORED
 from training.predictions.record import EvaluationRecord
 from training.statistics import metrics as of
-from training.statistics.intervals import Metric
+from training.statistics.intervals import Interval, Metric, wilson
 
 Columns = Mapping[str, NDArray[Any]]
 _MOST_COMPARED = 20_000
@@ -26,16 +26,29 @@ _ROWS = 1 << 14
 _TOP = 5
 
 
-@dataclass(frozen=True)
-class Rate:
-    """How many of ``count`` samples came out right."""
+Flags = NDArray[np.bool_]
 
-    successes: int
-    count: int
+
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """The share of the samples that are ``right`` among those that are ``counted``, bool (n,) both."""
+
+    right: Flags
+    counted: Flags
 
     @property
     def value(self) -> float:
-        return self.successes / self.count if self.count else math.nan
+        return self.metric.value
+
+    @property
+    def metric(self) -> Metric:
+        """As a function of how often each sample counts."""
+        return of.ratio(self.right, self.counted)
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's."""
+        return wilson(int(self.right.sum()), int(self.counted.sum()))
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class Scores:
     interval, the others the bootstrap's."""
 
     whole: dict[str, Rate | Metric] = field(default_factory=dict)
-    each: dict[str, list[Rate] | Metric] = field(default_factory=dict)
+    each: dict[str, list[Interval] | Metric] = field(default_factory=dict)
 
 
 def measure_columns(record: EvaluationRecord, columns: Columns, top: int) -> Scores:
@@ -68,10 +81,11 @@ def _measure_classes(record: EvaluationRecord, columns: Columns) -> Scores:
     counted = np.flatnonzero(columns["target"] >= 0)
     target, prediction = columns["target"][counted], columns["prediction"][counted]
     classes, right = len(record.names), prediction == target
+    every = np.ones(len(target), bool)
     support, guesses, hits = (np.bincount(each, minlength=classes) for each in (target, prediction, target[right]))
-    whole: dict[str, Rate | Metric] = {"accuracy": Rate(int(right.sum()), len(target))}
+    whole: dict[str, Rate | Metric] = {"accuracy": Rate(right, every)}
     scores, log_sum = columns["scores"][counted], columns["log_sum"][counted]
-    each: dict[str, list[Rate] | Metric] = {
+    each: dict[str, list[Interval] | Metric] = {
         "precision": _rates(hits, guesses),
         "recall": _rates(hits, support),
         "f1": of.class_scores(target, prediction, classes, macro=False),
@@ -81,8 +95,8 @@ def _measure_classes(record: EvaluationRecord, columns: Columns) -> Scores:
         positive = target == 1
         whole |= {
             "f1": of.count_scores(positive[:, None], (prediction == 1)[:, None], (positive & right)[:, None], of.f1),
-            "precision": Rate(int(hits[1]), int(guesses[1])),
-            "recall": Rate(int(hits[1]), int(support[1])),
+            "precision": Rate(positive & right, prediction == 1),
+            "recall": Rate(positive & right, positive),
             "auroc": of.auroc(second[:, None], positive[:, None]),
             "average_precision": of.average_precision(second[:, None], positive[:, None]),
             "calibration_error": of.calibration_error(second, positive),
@@ -92,7 +106,7 @@ def _measure_classes(record: EvaluationRecord, columns: Columns) -> Scores:
     whole["calibration_error"] = of.calibration_error(np.exp(np.minimum(scores.max(1) - log_sum, 0.0)), right)
     if classes > _TOP:
         above = (scores > columns["target_score"][counted][:, None]).sum(1)
-        whole["top5_accuracy"] = Rate(int((above < _TOP).sum()), len(target))
+        whole["top5_accuracy"] = Rate(above < _TOP, every)
     if scores.shape[1] == classes:
         chances, truth = np.exp(scores - log_sum[:, None]), target[:, None] == np.arange(classes)
         for name, metric in (("auroc", of.auroc), ("average_precision", of.average_precision)):
@@ -112,7 +126,7 @@ def _measure_labels(columns: Columns, threshold: float) -> Scores:
         {
             "f1": of.count_scores(*counts, score=of.f1),
             "f1_micro": of.count_scores(of_all, told_of_all, right_of_all, of.f1),
-            "subset_accuracy": Rate(int((truth == told).all(1).sum()), len(truth)),
+            "subset_accuracy": Rate((truth == told).all(1), np.ones(len(truth), bool)),
             "auroc": of.auroc(scores, truth),
             "mean_average_precision": of.average_precision(scores, truth),
         },
@@ -143,7 +157,7 @@ def _measure_tasks(record: EvaluationRecord, columns: Columns) -> Scores:
             whole |= {f"{name}/{metric.__name__}": metric(answer, truth) for metric in (of.r2, of.rmse, of.mae)}
             continue
         target, prediction = truth.astype(np.int64), answer.astype(np.int64)
-        whole[f"{name}/accuracy"] = Rate(int((target == prediction).sum()), len(target))
+        whole[f"{name}/accuracy"] = Rate(target == prediction, np.ones(len(target), bool))
         if len(classes) > 2:
             whole[f"{name}/f1"] = of.class_scores(target, prediction, len(classes))
         else:
@@ -210,13 +224,13 @@ def _measure_embeddings(columns: Columns, top: int) -> Scores:
     if len(columns["target"]) > _MOST_COMPARED:
         return Scores()
     (nearer,) = count_nearer(*(torch.from_numpy(np.array(columns[name])) for name in ("embedding", "target")))
-    known = nearer[nearer >= 0]
+    places_before, known = nearer.numpy(), nearer.numpy() >= 0
     whole: dict[str, Rate | Metric] = {
-        name: Rate(int((known < places).sum()), len(known))
+        name: Rate(known & (places_before < places), known)
         for name, places in (("recall_at_1", 1), ("recall_at_k", top))
     }
     return Scores(whole)
 
 
-def _rates(successes: NDArray[np.integer], counts: NDArray[np.integer]) -> list[Rate]:
-    return [Rate(*both) for both in zip(successes.tolist(), counts.tolist(), strict=True)]
+def _rates(successes: NDArray[np.integer], counts: NDArray[np.integer]) -> list[Interval]:
+    return [wilson(*both) for both in zip(successes.tolist(), counts.tolist(), strict=True)]

@@ -18,7 +18,7 @@ from training.evaluation.linear import answer_linearly
 from training.evaluation.scores import Columns, Rate, Scores, measure_columns
 from training.predictions.reading import Evaluation
 from training.predictions.record import Baseline, EvaluationRecord, Measured
-from training.statistics.intervals import Interval, Metric, bootstrap_together, wilson
+from training.statistics.intervals import Interval, Metric, bootstrap_together
 from training.statistics.metrics import mean
 
 _TOLERANCE = 1e-3
@@ -35,7 +35,7 @@ class Summary(NamedTuple):
     notes: tuple[str, ...]
 
 
-class _Columns(dict[str, "NDArray[np.generic]"]):
+class MappedColumns(dict[str, "NDArray[np.generic]"]):
     """Those of a record, mapped when they are asked for."""
 
     def __init__(self, evaluation: Evaluation) -> None:
@@ -59,12 +59,10 @@ def summarize(
     pieces: Sequence[str] = (),
 ) -> Summary:
     """``found`` are the run's own metrics of the pass; its columns lie in ``folder``."""
-    columns: Columns = _Columns(Evaluation(folder, record))
+    columns: Columns = MappedColumns(Evaluation(folder, record))
     top = int(getattr(session.config.objective, "top", 1))
     scores = measure_columns(record, columns, top)
-    order = session.data.evaluation_order(part)
-    groups = session.data.source.groups
-    intervals = _find_intervals(scores, columns, None if groups is None else groups[order].numpy(), record)
+    intervals = _find_intervals(scores, columns, columns["group"] if "group" in record.columns else None, record)
     trivial = answer_trivially(record, session.data.facts, columns)
     baseline = _measure_baseline(trivial, record, top)
     simple = answer_linearly(session, part, columns)
@@ -105,14 +103,14 @@ def _find_intervals(
     drawn: dict[str, Metric] = {}
     for name, score in scores.whole.items():
         if isinstance(score, Rate):
-            found[name] = [wilson(score.successes, score.count)]
+            found[name] = [score.interval]
         else:
             drawn[name] = score
     for name, several in scores.each.items():
         if isinstance(several, Metric):
             drawn[_EACH + name] = several
         else:
-            found[_EACH + name] = [wilson(each.successes, each.count) for each in several]
+            found[_EACH + name] = several
     losses = np.asarray(columns["loss"])
     if np.isfinite(losses).any():
         drawn["loss"] = mean(losses)

@@ -1,0 +1,64 @@
+"""Two runs on the same samples: the difference with its interval, and what cannot be compared."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.evaluations import make_classes, write_evaluation
+from tests.training.evaluation.tasks import make_config
+from training.cli import main
+from training.engine.runs.run import start_run
+from training.evaluation.compare import compare_evaluations
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """One that learned, one that did not, and one of other data."""
+    workspace = tmp_path_factory.mktemp("runs")
+    made = [
+        make_config("binary", workspace, loop={"epochs": 30}, optimizer={"kind": "adamw", "lr": 0.01}),
+        make_config("binary", workspace, loop={"epochs": 1}, optimizer={"kind": "adamw", "lr": 1e-6}),
+        make_config("binary", workspace, dataset={"samples": 400}),
+    ]
+    return [str(start_run(config, workspace).folder) for config in made]
+
+
+def test_runs_are_compared_on_the_same_samples(runs: list[str], capsys: Captured) -> None:
+    assert main(["compare", *runs[:2], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [run["checkpoint"] != "" for run in told["runs"]] == [True, True]
+    by_metric = {each["metric"]: each for each in told["comparisons"]}
+    accuracy = by_metric["accuracy"]
+    assert accuracy["samples"] == 60
+    assert accuracy["differs"]
+    assert accuracy["difference"] == pytest.approx(accuracy["values"][1] - accuracy["values"][0])
+    assert accuracy["low"] <= accuracy["difference"] <= accuracy["high"] < 0.0
+    assert accuracy["chance"] < 0.05
+    assert accuracy["sentence"].startswith(f"{Path(runs[0]).name} is better by ")
+    assert "points" in accuracy["sentence"]
+    assert by_metric["loss"]["differs"]
+    assert main(["compare", runs[0], runs[0], "--json"]) == 0
+    same = json.loads(capsys.readouterr().out)["comparisons"]
+    assert {each["sentence"] for each in same} == {"no difference that these 60 samples can show"}
+
+
+def test_other_data_and_a_single_run_are_refused(runs: list[str], capsys: Captured) -> None:
+    assert main(["compare", runs[0], runs[2]]) == 2
+    assert "were evaluated on other data" in capsys.readouterr().err
+    assert main(["compare", runs[0]]) == 2
+    assert "needs two runs or checkpoints at least" in capsys.readouterr().err
+
+
+def test_of_parts_that_differ_the_common_samples_are_compared(tmp_path: Path) -> None:
+    columns = make_classes(300, 3)
+    names = ("a", "b", "c")
+    first = write_evaluation(tmp_path / "a", {name: values[:200] for name, values in columns.items()}, names)
+    second = write_evaluation(tmp_path / "b", {name: values[100:] for name, values in columns.items()}, names)
+    found = compare_evaluations(first, second)
+    assert found.samples == 100
+    assert found.notes == ("Compared on the 100 samples that both have; the parts differ.",)
