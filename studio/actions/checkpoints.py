@@ -20,6 +20,12 @@ _SCRIPT_CHECKED = "Compared with the run: same initial weights, sample order, le
 _SHORT_SCRIPT = "It trains the same way, with other random numbers."
 
 
+def evaluate_checkpoint(context: AppContext, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
+    """Show what the model of ``checkpoint`` answers to each sample, on the Evaluate page."""
+    context.evaluation.choose_run(folder, checkpoint.step)
+    context.show_page("evaluate")
+
+
 def export_checkpoint(
     context: AppContext,
     parent: QWidget,

@@ -10,7 +10,18 @@ from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from studio.engine.link import EngineLink
 from studio.engine.messages import EngineDeath, EngineState
-from training.protocol.messages import DetachRequest, Done, Finished, IfWindowDies, Ready, Refusal, Reply, Request
+from training.protocol.messages import (
+    DetachRequest,
+    Done,
+    EvaluateRequest,
+    Finished,
+    IfWindowDies,
+    Interrupt,
+    Ready,
+    Refusal,
+    Reply,
+    Request,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -104,6 +115,15 @@ class EngineClient(QObject):
         """Queue a request, whose listener hears each of its replies. ``first`` overtakes what is still waiting."""
         self._waiting.insert(0 if first else len(self._waiting), ticket)
         self._send_next()
+
+    def interrupt(self, ticket: Ticket | None = None) -> None:
+        """Let the engine stop working on ``ticket``, or on an evaluation whose place a run is to take; without effect where it does
+        not. What it worked on is answered by a refusal."""
+        current = self._current
+        if current is None or self._thread.link.in_process:
+            return
+        if current is ticket or (ticket is None and isinstance(current.request, EvaluateRequest)):
+            self._thread.link.send(Interrupt(target=self._current_id))
 
     def tell_if_window_dies(self, keep_training: bool) -> None:
         """What the engine does with a run when this process vanishes; one inside this process vanishes with it."""

@@ -21,6 +21,7 @@ from training.protocol.messages import (
     BrowseSamples,
     CheckRequest,
     Done,
+    EvaluateRequest,
     ExportRequest,
     Finished,
     InspectDataset,
@@ -167,7 +168,9 @@ class EngineHost(QObject):
             self.run_refused.emit(Refusal(message="A run is being trained already.", advice="Stop it first."))
             return
         self._run = Ticket(request, self._on_run_reply)
-        self._pool.live_main().submit(self._run, first=True)
+        main = self._pool.live_main()
+        main.submit(self._run, first=True)
+        main.interrupt()  # an evaluation goes on where it was, a run would wait for it
 
     def _on_run_reply(self, reply: Reply | EngineDeath) -> None:
         if isinstance(reply, Started):
@@ -195,7 +198,7 @@ class EngineHost(QObject):
 
     def ask(
         self,
-        request: Inquiry | ReadSamples | ExportRequest | ModelQuestion,
+        request: Inquiry | ReadSamples | ExportRequest | EvaluateRequest | ModelQuestion,
         answer_type: type[AnswerT],
         handle_result: Callable[[AnswerT], object],
         handle_failure: HandleFailure,
@@ -234,6 +237,11 @@ class EngineHost(QObject):
         else:
             client.submit(ticket)
         return ticket
+
+    def interrupt(self, ticket: Ticket) -> None:
+        """Nobody waits for the answer any more, and an engine that works on it may stop. One inside this process goes on to its end."""
+        ticket.cancel()
+        self._pool.interrupt(ticket)
 
 
 def refuse_for(death: EngineDeath) -> Refusal:

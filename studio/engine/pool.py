@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from studio.engine.client import EngineClient
+from studio.engine.client import EngineClient, Ticket
 from studio.engine.link import EngineChoice, EngineLink
 from studio.engine.messages import EngineDeath, EngineState
 
@@ -94,6 +94,11 @@ class EnginePool(QObject):
         self.keep_training = keep_training
         for client in self._clients:
             client.tell_if_window_dies(keep_training)
+
+    def interrupt(self, ticket: Ticket) -> None:
+        """Whichever engine works on ``ticket`` may stop."""
+        for client in self._clients:
+            client.interrupt(ticket)
 
     def shutdown(self) -> None:
         """End every engine; ``emptied`` follows."""

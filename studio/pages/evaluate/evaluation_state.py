@@ -1,32 +1,45 @@
-"""What stands in the place of an evaluation that is not there: why, and the way to it."""
+"""What stands in the place of an evaluation that is not there: why, the way to it, and how far it is."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from studio.pages.evaluate.header import PART_TITLES
+from studio.pages.evaluate.header import describe_data
 from studio.state.context import AppContext
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
-from studio.widgets import EmptyState, vbox
+from studio.state.evaluations.evaluation_job import EvaluationJob
+from studio.widgets import STRETCH, EmptyState, ProgressLine, button, hbox, in_widget, vbox
 
 _ICON = "evaluate"
+_WIDTH = 440
 _NO_RUN = ("No runs yet", "Train a model first: every checkpoint of a run can be evaluated here, sample by sample.")
 _READING = ("Reading the run …", "Its checkpoints and its evaluations are being listed.")
 _NO_CHECKPOINT = ("Nothing to evaluate yet", "This run has no checkpoint. One is saved at its first validation.")
 
 
 class EvaluationState(QWidget):
-    """Follows ``choice``."""
+    """Follows ``choice`` and ``job``. Signals: `evaluate_asked()`."""
 
-    def __init__(self, context: AppContext, choice: EvaluationChoice) -> None:
+    evaluate_asked = Signal()
+
+    def __init__(self, context: AppContext, choice: EvaluationChoice, job: EvaluationJob) -> None:
         super().__init__()
         self._context = context
         self._choice = choice
+        self._job = job
         self._problem = ""  # why the evaluation that is there cannot be read
         self.empty = EmptyState(_ICON, *_READING)
-        vbox((self.empty, 1), parent=self)
+        self.empty.action_triggered.connect(self.evaluate_asked)
+        self.progress = ProgressLine()
+        self.progress.setFixedWidth(_WIDTH)
+        self.cancel = button("Cancel", "stop", clicked=job.cancel)
+        self._working = in_widget(
+            vbox(hbox(STRETCH, self.progress, STRETCH), hbox(STRETCH, self.cancel, STRETCH), STRETCH)
+        )
+        vbox((self.empty, 3), (self._working, 2), parent=self)
         choice.changed.connect(self._follow)
+        job.changed.connect(self._show)
         context.library.refreshed.connect(self._follow)
         self._follow()
 
@@ -40,18 +53,39 @@ class EvaluationState(QWidget):
         self._problem = ""
         self._show()
 
+    @property
+    def _is_computing(self) -> bool:
+        """Whether what was chosen is being computed."""
+        job, checkpoint = self._job, self._choice.checkpoint
+        return job.is_busy and checkpoint is not None and (job.checkpoint, job.on) == (checkpoint.path, self._choice.on)
+
+    @Slot()
     def _show(self) -> None:
         self.empty.set_content(*self._describe())
+        self.empty.button.setEnabled(not self._job.is_busy)
+        self._working.setVisible(self._is_computing)
+        words = self._job.words
+        self.progress.set_progress(self._job.fraction, words[:1].upper() + words[1:] if words else "Starting …")
 
-    def _describe(self) -> tuple[str, str, str]:
-        choice, library = self._choice, self._context.library
+    def _describe(self) -> tuple[str, ...]:
+        choice, library, job = self._choice, self._context.library, self._job
         if self._problem:
-            return "warning", "This evaluation cannot be read", self._problem
+            return "warning", "This evaluation cannot be read", self._problem, "Evaluate again", "evaluate"
         if choice.folder is None:
             return (_ICON, *(_NO_RUN if library.loaded and not library.runs else _READING))
         if not choice.loaded:
             return (_ICON, *_READING)
         if choice.step is None:
             return (_ICON, *_NO_CHECKPOINT)
-        data = PART_TITLES.get(choice.on, choice.on)
-        return _ICON, "Not evaluated yet", f"Step {choice.step:,} on: {data[0].lower()}{data[1:]}."
+        what = f"step {choice.step:,} on the {describe_data(choice.on)}"
+        if self._is_computing:
+            return _ICON, "Evaluating …", f"What the model of {what} answers to each sample."
+        checkpoint = choice.checkpoint
+        if checkpoint is None:
+            return _ICON, "Not evaluated", f"The checkpoint of step {choice.step:,} is not there any more."
+        if job.problem and (job.checkpoint, job.on) == (checkpoint.path, choice.on):
+            return "warning", "The evaluation was not made", job.problem, "Try again", "evaluate"
+        sentence = f"Ask the model of {what}, sample by sample. The run itself stays as it is."
+        if job.is_busy:
+            sentence += " Another evaluation is being made; this one can be made after it."
+        return _ICON, "Not evaluated yet", sentence, "Evaluate", "evaluate"

@@ -10,11 +10,18 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from studio.state.context import AppContext
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
 from studio.theme import SPACING
-from studio.widgets import STRETCH, ComboBox, Slider, button, hbox, in_widget, label, vbox
+from studio.widgets import STRETCH, ComboBox, Slider, hbox, icon_button, in_widget, label, vbox
 from training.runs.folder import RunFolder
 
 PART_TITLES = {"validation": "Validation part", "test": "Test part", "train": "Training part"}
 _WIDEST = 320
+
+
+def describe_data(on: str) -> str:
+    """A part, or other data, in the middle of a sentence."""
+    title = PART_TITLES.get(on)
+    return title[0].lower() + title[1:] if title else f"data in {on}"
+
 
 
 class EvaluationHeader(QWidget):
@@ -29,7 +36,7 @@ class EvaluationHeader(QWidget):
         self.run = _box("Run")
         self.step = _box("Checkpoint")
         self.data = _box("Data")
-        self.evaluate = button("Evaluate", "evaluate", clicked=self.evaluate_asked)
+        self.again = icon_button("refresh", "Evaluate again", clicked=self.evaluate_asked)
         self.slider = Slider()
         self.slider.setAccessibleName("Step of the evaluation")
         self.slider_words = label("", "caption")
@@ -38,7 +45,7 @@ class EvaluationHeader(QWidget):
         self.data.activated.connect(lambda: choice.choose_data(self.data.currentData()))
         self.slider.valueChanged.connect(self._on_slid)
         self._epochs = in_widget(hbox(label("Steps evaluated", "caption"), (self.slider, 1), self.slider_words))
-        row = hbox(label("Evaluate", "title"), (self.run, 3), (self.step, 2), (self.data, 2), STRETCH, self.evaluate)
+        row = hbox(label("Evaluate", "title"), (self.run, 3), (self.step, 2), (self.data, 2), STRETCH, self.again)
         vbox(row, self._epochs, parent=self, spacing=SPACING.s)
         context.library.refreshed.connect(self._offer_runs)
         choice.changed.connect(self._follow)
@@ -77,6 +84,7 @@ class EvaluationHeader(QWidget):
                 self.data.addItem(PART_TITLES.get(on, PurePath(on).name), on)
             self.data.setCurrentIndex(self.data.findData(choice.on))
         self.step.setEnabled(bool(choice.steps))
+        self.again.setVisible(choice.evaluation is not None and choice.checkpoint is not None)
         self._show_epochs()
 
     def _show_epochs(self) -> None:

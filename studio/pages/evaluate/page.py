@@ -15,6 +15,7 @@ from studio.pages.evaluate.view import View
 from studio.pages.evaluate.view_columns import ViewColumns
 from studio.pages.evaluate.view_list import VIEWS
 from studio.state.context import AppContext
+from studio.state.evaluations.evaluation_job import EvaluationJob
 from studio.state.evaluations.selection import Selection
 from studio.theme import SPACING, theme
 from studio.widgets import in_widget, scroll_area, vbox
@@ -38,12 +39,16 @@ class EvaluatePage(QWidget):
         self.bar = SelectionBar(self.selection)
         self.metrics = MetricsRow(context)
         self.samples = SamplesPanel(context, self.selection)
-        self.state = EvaluationState(context, self.choice)
+        self.job = EvaluationJob(context.engine, self)
+        self.state = EvaluationState(context, self.choice, self.job)
         self.views: dict[str, View] = {}  # those that were ever shown
         self._shown: list[View] = []
         self._is_wide: bool | None = None
         self._lay_out()
         self.choice.changed.connect(self._follow)
+        self.job.finished.connect(self.choice.refresh)
+        self.state.evaluate_asked.connect(self.evaluate)
+        self.header.evaluate_asked.connect(self.evaluate)
         self.selection.changed.connect(self._update_views)
         context.library.refreshed.connect(self._choose_first)
         self._follow()
@@ -64,6 +69,15 @@ class EvaluatePage(QWidget):
         self._stack.addWidget(self._content)
         vbox(self.header, (holder, 1), parent=self, spacing=SPACING.m, margins=SPACING.l)
         self._place_samples()
+
+    @Slot()
+    def evaluate(self) -> None:
+        """Have what is chosen evaluated; again, where it was before."""
+        checkpoint, known = self.choice.checkpoint, self.choice.evaluation
+        if checkpoint is not None:
+            if known is not None:
+                self.choice.forget(known)  # its files are written once more
+            self.job.start(checkpoint.path, self.choice.on, again=known is not None)
 
     @Slot()
     def _choose_first(self) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from studio.pages.evaluate.view import View
+from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
 
-VIEWS: tuple[type[View], ...] = (ConfusionView, LossView)
+VIEWS: tuple[type[View], ...] = (ConfusionView, ClassesView, LossView)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QItemSelection, Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QListView, QStackedLayout, QWidget
 
-from studio.actions.checkpoints import export_checkpoint
+from studio.actions.checkpoints import evaluate_checkpoint, export_checkpoint
 from studio.actions.files import reveal
 from studio.engine.state import LIVE, RunAction, RunState, is_enabled
 from studio.panels.checkpoints.resume_button import ResumeButton
@@ -24,6 +25,7 @@ from training.runs.records.manifest import BEST, LAST, CheckpointInfo
 
 _EXPORT_BEST = "Write the best model to a file for use elsewhere"
 _BESIDE = 460  # pixels from which the buttons have room beside each other
+_EVALUATE = "Show what the selected checkpoint answers to each sample"
 _EXPORT_CHOSEN = "Write the selected checkpoint's model to a file for use elsewhere"
 
 
@@ -61,7 +63,8 @@ class CheckpointPanel(Card):
         )
         self.export = button("Export best", "export")
         self._reveal = icon_button("folder", "Show the checkpoint's folder")
-        self.add_action(self._reveal)
+        self.evaluate = icon_button("evaluate", _EVALUATE)
+        self.add_action(self.evaluate, self._reveal)
         self._buttons = vbox(self.branch, self.export)
         self.add((self._list, 1), self._buttons)
         self.set_aside = SetAsideLines(context, self.view)
@@ -70,6 +73,7 @@ class CheckpointPanel(Card):
         self.model.refreshed.connect(self._on_refreshed)
         self.export.clicked.connect(lambda: self._with_chosen(self._export_it))
         self.branch.clicked.connect(lambda: self._with_chosen(context.branch_from))
+        self.evaluate.clicked.connect(lambda: self._with_chosen(partial(evaluate_checkpoint, context)))
         self._reveal.clicked.connect(lambda: self._with_chosen(lambda _folder, info: reveal(info.path)))
         context.start_problem_changed.connect(self._update_buttons)
         self._update_buttons()
@@ -182,6 +186,7 @@ class CheckpointPanel(Card):
         self.export.setToolTip(tip)
         dress_button(self.export, "export", "primary" if state is RunState.COMPLETED else "secondary")
         self._reveal.setEnabled(there)
+        self.evaluate.setEnabled(there)
 
     def _find_last(self) -> CheckpointInfo:
         return self.model.find_labeled(LAST) or self.model.checkpoints[0]

@@ -62,6 +62,11 @@ class EvaluationChoice(QObject):
             self.on = on
             self.changed.emit()
 
+    def forget(self, evaluation: Evaluation) -> None:
+        """Look at this one no longer, until the folder is read again."""
+        self.evaluations = [each for each in self.evaluations if each is not evaluation]
+        self.changed.emit()
+
     def refresh(self) -> None:
         """Read the folder again."""
         folder = self.folder

@@ -1,0 +1,232 @@
+"""How well each class, label or value is told, with intervals; a row chooses the samples of its class."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSignalBlocker,
+    Qt,
+)
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from studio.pages.evaluate.view import View
+from studio.state.context import AppContext
+from studio.state.evaluations.per_class import Figure, PerClass, find_class, measure_classes
+from studio.state.evaluations.selection import Selection
+from studio.state.formats import format_metric, metric_title
+from studio.widgets import dress_table
+from training.predictions import Evaluation, EvaluationRecord
+from training.system.plain_table import Table
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+_NO_PARENT = QModelIndex()
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_ROW_HEIGHT = 26
+_MOST_ROWS = 14
+_SPARE = 12
+_WIDEST_NAME = 220
+_WITH_CLASSES = ("class", "labels", "mask")
+
+
+class ClassTable(QAbstractTableModel):
+    """A row for each name; a click on a head sorts by it, what is not known at the end."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.measured = PerClass((), (), {})
+        self.rows: list[int] = []  # which name stands where
+        self._sorted_by = -1, Qt.SortOrder.AscendingOrder
+
+    def replace(self, measured: PerClass) -> None:
+        """Show other figures, sorted as before; the same columns keep their widths."""
+        same = len(measured.names) == len(self.rows) and list(measured.figures) == list(self.measured.figures)
+        if same:
+            self.layoutAboutToBeChanged.emit()
+        else:
+            self.beginResetModel()
+        self.measured = measured
+        self.rows = self._arrange()
+        if same:
+            self.layoutChanged.emit()
+        else:
+            self.endResetModel()
+
+    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else 1 + bool(self.measured.support) + len(self.measured.figures)
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if index.column() else _LEFT
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            return self._describe(self.rows[index.row()], index.column())
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < self.columnCount():
+            return None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if section else _LEFT
+        return self._title(section) if role == Qt.ItemDataRole.DisplayRole else None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        self._sorted_by = column, order
+        self.layoutAboutToBeChanged.emit()
+        self.rows = self._arrange()
+        self.layoutChanged.emit()
+
+    def tabulate(self) -> Table:
+        """As it is sorted, each figure with its limits."""
+        measured, rows = self.measured, self.rows
+        table: dict[str, list[int | float | str | None]] = {"name": [measured.names[row] for row in rows]}
+        if measured.support:
+            table["support"] = [measured.support[row] for row in rows]
+        for name, figures in measured.figures.items():
+            table[name] = [figures[row].value for row in rows]
+            table[f"{name} low"] = [figures[row].low for row in rows]
+            table[f"{name} high"] = [figures[row].high for row in rows]
+        return table
+
+    # ------------------------------------------------------------------------------------------- inside
+
+    def _metric(self, column: int) -> str:
+        """The metric in ``column``; "" of the name and the support."""
+        at = column - 1 - bool(self.measured.support)
+        return list(self.measured.figures)[at] if at >= 0 else ""
+
+    def _title(self, column: int) -> str:
+        words = metric_title(self._metric(column)) or ("Support" if column else "Class")
+        return words[0].upper() + words[1:]
+
+    def _describe(self, row: int, column: int) -> str:
+        measured, name = self.measured, self._metric(column)
+        if name:
+            return describe_figure(name, measured.figures[name][row])
+        return f"{measured.support[row]:,}" if column else measured.names[row]
+
+    def _arrange(self) -> list[int]:
+        measured, (column, order) = self.measured, self._sorted_by
+        rows = list(range(len(measured.names)))
+        if not 0 <= column < self.columnCount():
+            return rows
+        falling = order == Qt.SortOrder.DescendingOrder
+        if not column:
+            return sorted(rows, key=lambda row: measured.names[row].lower(), reverse=falling)
+        name = self._metric(column)
+        values = [each.value for each in measured.figures[name]] if name else list(measured.support)
+        unknown = float("inf")
+        return sorted(rows, key=lambda row: unknown if (v := values[row]) is None else -v if falling else v)
+
+
+class ClassesView(View):
+    """Counts what the other views chose."""
+
+    key = "classes"
+    heading = "Classes"
+
+    def __init__(self, context: AppContext, selection: Selection) -> None:
+        super().__init__(context, selection)
+        self._evaluation: Evaluation | None = None
+        self.model = ClassTable(self)
+        self.table = _ClassRows(self)
+        self.table.setModel(self.model)
+        dress_table(self.table, "Metrics of each class", _ROW_HEIGHT)
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setResizeContentsPrecision(40)
+        self.model.modelReset.connect(self._fit_columns)
+        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # in the order of the data, until a head is clicked
+        self.table.setSortingEnabled(True)
+        self.table.clicked.connect(self._on_clicked)
+        self.add(self.table)
+        self.offer(None, self.model.tabulate)
+
+    @classmethod
+    def supports(cls, record: EvaluationRecord) -> bool:
+        return bool(record.per_class) or (record.target == "class" and "prediction" in record.columns)
+
+    def show_evaluation(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        has_classes = evaluation.record.target in _WITH_CLASSES
+        self.set_title("Classes" if has_classes else "Values to predict")
+        self.set_subtitle("95 % intervals. Click a row to see the samples of its class." if has_classes else "")
+
+    def follow(self) -> None:
+        if self._evaluation is None:
+            return
+        self.model.replace(measure_classes(self._evaluation, self.selection.mask_of_others(self.key)))
+        rows = min(max(self.model.rowCount(), 1), _MOST_ROWS)
+        frame = self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
+        self.table.setFixedHeight(rows * _ROW_HEIGHT + frame + 6)
+        self._mark(self.find_chosen())
+
+    def choose_row(self, row: int) -> None:
+        """Choose the samples of the class in ``row`` of the table."""
+        evaluation = self._evaluation
+        if evaluation is not None and evaluation.record.target in _WITH_CLASSES:
+            number = self.model.rows[row]
+            words = f"Class “{self.model.measured.names[number]}”"
+            self.choose(words, partial(find_class, number=number), number)
+
+    def _fit_columns(self) -> None:
+        """Once for these columns: to measure all texts again at each selection would take longer than everything else."""
+        self.table.resizeColumnsToContents()
+        for column in range(self.model.columnCount()):
+            width = self.table.columnWidth(column) + _SPARE
+            self.table.setColumnWidth(column, min(width, _WIDEST_NAME) if not column else width)
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        self.choose_row(index.row())
+
+    def _mark(self, number: object) -> None:
+        chosen = self.table.selectionModel()
+        with QSignalBlocker(chosen):
+            if isinstance(number, int) and number in self.model.rows:
+                index = self.model.index(self.model.rows.index(number), 0)
+                how = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+                chosen.select(index, how)
+            else:
+                chosen.clearSelection()
+        self.table.viewport().update()
+
+
+class _ClassRows(QTableView):
+    """Enter chooses the current row."""
+
+    def __init__(self, view: ClassesView) -> None:
+        super().__init__()
+        self._view = view
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.verticalHeader().hide()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        chooses = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
+        if chooses and self.currentIndex().isValid():
+            self._view.choose_row(self.currentIndex().row())
+        elif event.key() == Qt.Key.Key_Escape and self._view.find_chosen() is not None:
+            self._view.selection.remove(self._view.key)
+        else:
+            super().keyPressEvent(event)
+
+
+def describe_figure(name: str, figure: Figure) -> str:
+    """A figure with its limits, "–" where it is not known."""
+    if figure.value is None:
+        return "–"
+    words = format_metric(name, figure.value)
+    if figure.low is None or figure.high is None:
+        return words
+    return f"{words} ({format_metric(name, figure.low)} to {format_metric(name, figure.high)})"
