@@ -16,6 +16,7 @@ from training.protocol.messages import (
     DetachRequest,
     Done,
     IfWindowDies,
+    Interrupt,
     Quit,
     Reply,
     Request,
@@ -141,6 +142,8 @@ def _listen(server: Server, replies: Replies, requests: Requests) -> None:
                 replies.end()
             case IfWindowDies(keep_training=keep_training):
                 pass
+            case Interrupt(target=number):
+                server.interrupt(number)
             case Quit():
                 quit_said = True
                 break

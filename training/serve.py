@@ -73,6 +73,7 @@ class Server:
         self.control: Control | None = None
         self.ended = False
         self._end_reason = ""
+        self._interrupted = 0  # the last request of which that was asked
 
     def end(self, reason: str = "") -> None:
         """Stop and keep the run under way, and begin none any more; from any thread, or a signal handler."""
@@ -81,6 +82,10 @@ class Server:
         control = self.control
         if control is not None:
             control.request_stop(reason)
+
+    def interrupt(self, number: int) -> None:
+        """End the evaluation that request ``number`` asked for where it is, if it is under way; from any thread."""
+        self._interrupted = number
 
     def warm_up(self) -> None:
         """Load torch and the engine, so that Start begins at once; then say "ready"."""
@@ -209,7 +214,7 @@ class Server:
         from training.evaluation import evaluate_checkpoint
 
         def report(text: str, fraction: float | None) -> None:
-            if self.ended:
+            if self.ended or self._interrupted == request.id:
                 raise InputError("The evaluation was stopped.", "Ask for it again: it goes on where it was.")
             self._reply(Progress(id=request.id, text=text, fraction=fraction))
 

@@ -6,6 +6,7 @@ What it does beyond training is chosen by the run's name: "refused", "vanishes" 
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 import os
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.evaluations import make_evaluation
 from tests.reports import make_report
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data
@@ -205,6 +207,7 @@ class FakeEngine:
     def __init__(self) -> None:
         self.current: Run | None = None
         self.ended = False  # told to end, perhaps before there was a run to stop
+        self.interrupted = threading.Event()
 
     def answer(self, request: dict[str, Any]) -> None:
         action, number = str(request["action"]), int(request["id"])
@@ -214,6 +217,10 @@ class FakeEngine:
             reply(number, "progress", text="Writing", fraction=0.5)
             Path(request["out"]).write_bytes(b"weights")
             reply(number, "done", result={"path": request["out"], "files": [request["out"]], "max_difference": 0.0})
+        elif action == "evaluate":
+            self._evaluate(number, request)
+        elif action == "read_samples":
+            reply(number, "done", result={"samples": [make_sample(each) for each in request["numbers"]]})
         elif request.get("config", {}).get("name") == "slow":
             time.sleep(0.5)
             reply(number, "done", result={"notes": ["slow"]})
@@ -223,6 +230,18 @@ class FakeEngine:
             reply(number, "refused", message="There is nothing to look at.", advice="", problems=[])
         else:
             reply(number, "done", result={"notes": [request.get("config", {}).get("name", "")]})
+
+    def _evaluate(self, number: int, request: dict[str, Any]) -> None:
+        """The training part takes until somebody interrupts it."""
+        reply(number, "progress", text="evaluating, 30 of 60 samples", fraction=0.5)
+        if request["on"] == "train":
+            self.interrupted.wait()
+            reply(number, "refused", message="The evaluation was stopped.", advice="Ask for it again.")
+            return
+        checkpoint = Path(request["checkpoint"])
+        step = int(checkpoint.name.removeprefix("step-"))
+        made = make_evaluation(checkpoint.parent.parent, 60, on=request["on"], step=step, layout="image")
+        reply(number, "done", result={"folder": str(made.folder)})
 
     def _train(self, action: str, number: int, request: dict[str, Any]) -> None:
         first_step, checkpoint, beyond = 0, None, None
@@ -284,6 +303,13 @@ class FakeEngine:
         reply(number, "finished", result=record.dump(), reusable=config.name == "again")
 
 
+def make_sample(number: int) -> dict[str, Any]:
+    """A gray image of one pixel whose value is its number."""
+    pixel = base64.b64encode(bytes([number % 256])).decode()
+    shape = {"width": 1, "height": 1, "channels": 1}
+    return {"label": "", "index": number, **shape, "pixels_base64": pixel, "original_base64": pixel}
+
+
 def listen(engine: FakeEngine, requests: queue.Queue[dict[str, Any] | None]) -> None:
     detached = keep_training = False
     for line in sys.stdin.buffer:
@@ -293,6 +319,8 @@ def listen(engine: FakeEngine, requests: queue.Queue[dict[str, Any] | None]) -> 
             reply(request["id"], "done", result={})
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             OUT.close()
+        elif request["action"] == "interrupt":
+            engine.interrupted.set()
         elif request["action"] == "if_window_dies":
             keep_training = request["keep_training"]
         elif request["action"] == "quit":

@@ -19,11 +19,11 @@ from training.config.files import config_data
 from training.config.sections.data.tables import TableDataset
 from training.control import SYSTEM_ENDS, WINDOW_GONE, Command, send
 from training.predictions import read as read_evaluation
-from training.protocol.messages import Request, format_line, parse_request
+from training.protocol.messages import Done, EvaluateRequest, Refusal, Reply, Request, format_line, parse_request
 from training.runs.folder import RunFolder, owner_of
 from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
-from training.serve import serve
+from training.serve import Server, serve
 from training.system import process
 
 LONG = 200.0  # seconds: a busy machine may need as long to load torch
@@ -91,6 +91,15 @@ def test_resume_branch_and_export_work_on_what_a_run_left(tmp_path: Path) -> Non
     assert results[1]["step"] == 32
     assert (tmp_path / "model" / "model.safetensors").is_file()
     assert read_evaluation(Path(results[-1]["folder"])).record.samples == 60
+    # One that nobody waits for any more ends where it is.
+    said: list[Reply] = []
+    server = Server(said.append)
+    server.interrupt(5)
+    server.answer(EvaluateRequest(id=5, checkpoint=Path(best), on="train"))
+    assert isinstance(said[-1], Refusal)
+    assert said[-1].message == "The evaluation was stopped."
+    server.answer(EvaluateRequest(id=6, checkpoint=Path(best), on="train"))
+    assert isinstance(said[-1], Done)
 
 
 def test_a_relative_path_is_kept_whole_in_the_runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,6 +173,13 @@ class DrawPlane(ModelRequest):
     y: tuple[float, float]
 
 
+class Interrupt(Message):
+    """The answer to request ``target`` is not waited for: an evaluation under way ends where it is. Not answered itself."""
+
+    action: Literal["interrupt"] = "interrupt"
+    target: int
+
+
 class DetachRequest(Message):
     """The run goes on without the window; answered by an empty ``Done``."""
 
@@ -212,6 +219,7 @@ KnownRequest = (
     | ExportRequest
     | EvaluateRequest
     | ModelQuestion
+    | Interrupt
     | DetachRequest
     | IfWindowDies
     | Quit

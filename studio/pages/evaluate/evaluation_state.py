@@ -34,10 +34,8 @@ class EvaluationState(QWidget):
         self.progress = ProgressLine()
         self.progress.setFixedWidth(_WIDTH)
         self.cancel = button("Cancel", "stop", clicked=job.cancel)
-        self._working = in_widget(
-            vbox(hbox(STRETCH, self.progress, STRETCH), hbox(STRETCH, self.cancel, STRETCH), STRETCH)
-        )
-        vbox((self.empty, 3), (self._working, 2), parent=self)
+        self._working = in_widget(vbox(hbox(STRETCH, self.progress, STRETCH), hbox(STRETCH, self.cancel, STRETCH)))
+        vbox(STRETCH, self.empty, self._working, STRETCH, parent=self)
         choice.changed.connect(self._follow)
         job.changed.connect(self._show)
         context.library.refreshed.connect(self._follow)
@@ -77,15 +75,15 @@ class EvaluationState(QWidget):
             return (_ICON, *_READING)
         if choice.step is None:
             return (_ICON, *_NO_CHECKPOINT)
-        what = f"step {choice.step:,} on the {describe_data(choice.on)}"
+        data = describe_data(choice.on)
         if self._is_computing:
-            return _ICON, "Evaluating …", f"What the model of {what} answers to each sample."
+            return _ICON, "Evaluating …", f"Step {choice.step:,} on the {data}."
         checkpoint = choice.checkpoint
         if checkpoint is None:
             return _ICON, "Not evaluated", f"The checkpoint of step {choice.step:,} is not there any more."
         if job.problem and (job.checkpoint, job.on) == (checkpoint.path, choice.on):
             return "warning", "The evaluation was not made", job.problem, "Try again", "evaluate"
-        sentence = f"Ask the model of {what}, sample by sample. The run itself stays as it is."
+        sentence = f"The checkpoint of step {choice.step:,} was not measured on the {data} yet. The run stays as it is."
         if job.is_busy:
             sentence += " Another evaluation is being made; this one can be made after it."
         return _ICON, "Not evaluated yet", sentence, "Evaluate", "evaluate"

@@ -23,7 +23,6 @@ def describe_data(on: str) -> str:
     return title[0].lower() + title[1:] if title else f"data in {on}"
 
 
-
 class EvaluationHeader(QWidget):
     """Follows ``choice``. Signals: `evaluate_asked()`."""
 

@@ -8,7 +8,7 @@ from studio.state.formats import format_metric, metric_title
 from studio.theme import SPACING, Tone
 from studio.widgets import BigNumber, Card, FlowLayout, empty, icon_button, label
 from training.config.rules.metrics import is_known, metric
-from training.predictions import EvaluationRecord, Measured
+from training.predictions import Baseline, EvaluationRecord, Measured
 from training.system.plain_table import Table
 
 _CELL = 140
@@ -55,6 +55,7 @@ class MetricsRow(Card):
             "high": [each.high for each in metrics.values()],
             "baseline": [each.baseline.value if each.baseline else None for each in metrics.values()],
             "baseline name": [each.baseline.name if each.baseline else None for each in metrics.values()],
+            "linear": [each.linear.value if each.linear else None for each in metrics.values()],
         }
 
     def _name_file(self) -> str:
@@ -67,22 +68,22 @@ class MetricsRow(Card):
         if measured.low is not None and measured.high is not None:
             lines.append(f"{format_metric(name, measured.low)} to {format_metric(name, measured.high)}")
         tone: Tone = "neutral"
-        if measured.baseline is not None:
-            words = f"{measured.baseline.name}: {format_metric(name, measured.baseline.value)}"
-            if not is_better(name, measured):
+        for simple in filter(None, (measured.baseline, measured.linear)):
+            words = f"{simple.name}: {format_metric(name, simple.value)}"
+            if not is_better(name, measured, simple):
                 tone, words = "danger", f"no better than {words}"
             lines.append(words)
         number.set_delta("\n".join(lines), tone)
 
 
-def is_better(name: str, measured: Measured) -> bool:
+def is_better(name: str, measured: Measured, simple: Baseline) -> bool:
     """Whether all of the interval, or the value where there is none, is better than the baseline."""
-    if measured.baseline is None or measured.value is None:
+    if measured.value is None:
         return False
     maximize = not is_known(name) or metric(name).maximize
     worst = measured.low if maximize else measured.high
     worst = measured.value if worst is None else worst
-    return worst > measured.baseline.value if maximize else worst < measured.baseline.value
+    return worst > simple.value if maximize else worst < simple.value
 
 
 def _title(name: str) -> str:

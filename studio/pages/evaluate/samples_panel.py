@@ -32,6 +32,7 @@ from training.system.atomic import write_text
 
 _ROW_HEIGHT = 26
 _WIDEST_COLUMN = 240
+_TILE = 88
 
 
 class SamplesPanel(Card):
@@ -53,7 +54,7 @@ class SamplesPanel(Card):
         self.form = Segmented([("images", "Images"), ("table", "Table")])
         self.form.setAccessibleName("How the samples are shown")
         self.form.current_changed.connect(self._show_form)
-        self.grid = ImageTable(self.find_thumbnail, "Images of the samples", tile=96)
+        self.grid = ImageTable(self.find_thumbnail, "Images of the samples", tile=_TILE)
         self.grid.opened.connect(self.enlarge)
         self.rows = self._make_rows()
         self._stack = QStackedLayout()

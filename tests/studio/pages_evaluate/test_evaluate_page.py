@@ -11,12 +11,15 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
+from studio.engine.state import RunState
 from studio.pages.evaluate.page import EvaluatePage
+from studio.pages.evaluate.sample_dialog import SampleDialog
+from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
 from studio.state.context import AppContext
 from tests.evaluations import make_classes, make_evaluation, write_evaluation
-from tests.studio.window_driver import open_window
+from tests.studio.window_driver import open_window, train_page
 from training.config import RunConfig
 from training.predictions import Baseline, Measured
 from training.runs.folder import RunFolder, create_run
@@ -180,10 +183,75 @@ def test_what_is_not_there_is_said(qtbot: QtBot, context: AppContext, run: RunFo
     page = open_page(qtbot, context)
     page.choice.choose_data("test")
     assert page.state.isVisible()
-    assert page.state.empty.accessibleName().startswith("Not evaluated yet")
+    assert page.state.empty.accessibleName() == "Not evaluated. The checkpoint of step 100 is not there any more."
     assert page.selection.evaluation is None
     page.choice.choose_data("validation")
     (page.choice.kept[0].folder / "target.npy").write_bytes(b"x")
     page.choice.choose_data("test")
     page.choice.choose_data("validation")
     assert "target.npy" in page.state.empty.accessibleName()
+
+
+def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    window = open_window(qtbot, context)
+    context.start_run(config())
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
+    listed = train_page(window).checkpoints
+    qtbot.waitUntil(lambda: len(listed.model.checkpoints) == 2)
+    chosen = listed.model.checkpoints[1]
+    listed.choose(chosen.name)
+    qtbot.mouseClick(listed.evaluate, Qt.MouseButton.LeftButton)
+    page = window.page("evaluate")
+    assert isinstance(page, EvaluatePage)
+    qtbot.waitUntil(lambda: page.state.empty.button.isVisible())
+    assert f"step {chosen.step:,} was not measured on the validation part" in page.state.empty.accessibleName()
+    # What takes too long is canceled, and another one is made.
+    page.choice.choose_data("train")
+    qtbot.mouseClick(page.state.empty.button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: "30 of 60" in page.state.progress.accessibleName())
+    qtbot.mouseClick(page.state.cancel, Qt.MouseButton.LeftButton)
+    assert page.state.empty.accessibleName().startswith("Not evaluated yet")
+    page.choice.choose_data("validation")
+    qtbot.mouseClick(page.state.empty.button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: page.selection.evaluation is not None)
+    assert page.selection.evaluation.record.step == chosen.step
+    panel = page.samples
+    first = int(panel.table.rows[0])  # the number of the sample as well
+    qtbot.waitUntil(lambda: panel.images.find(first) is not None)
+    assert panel.find_thumbnail(0).image.pixelColor(0, 0).red() == first
+    panel.grid.setFocus()
+    panel.grid.choose(0)
+    qtbot.keyClick(panel.grid, Qt.Key.Key_Return)
+    dialog = panel.findChild(SampleDialog)
+    assert dialog is not None
+    qtbot.keyClick(dialog.view, Qt.Key.Key_Right)
+    assert dialog.place.text() == "2 of 60"
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert panel.grid.find_place() == 1
+
+
+def test_classes_are_counted_among_what_is_selected_and_sorted(
+    qtbot: QtBot, context: AppContext, run: RunFolder, tmp_path: Path
+) -> None:
+    page = open_page(qtbot, context)
+    view = page.views["classes"]
+    assert isinstance(view, ClassesView)
+    losses = page.views["loss"]
+    assert isinstance(losses, LossView)
+    losses.chart.chosen.emit((0, 30))
+    evaluation, rows = page.selection.evaluation, page.samples.table.rows
+    assert evaluation is not None
+    target, prediction = evaluation.column("target")[rows], evaluation.column("prediction")[rows]
+    assert list(view.model.measured.support) == np.bincount(target, minlength=3).tolist()
+    recall = view.model.measured.figures["recall"][1]
+    assert recall.value == (prediction[target == 1] == 1).mean()
+    assert recall.low is not None
+    assert recall.low < recall.value
+    view.model.sort(1, Qt.SortOrder.DescendingOrder)
+    assert view.model.rows == sorted(range(3), key=lambda row: -view.model.measured.support[row])
+    view.choose_row(0)
+    largest = view.model.rows[0]
+    assert set(evaluation.column("target")[page.samples.table.rows].tolist()) == {largest}
+    assert view.model.tabulate()["recall"][0] == view.model.measured.figures["recall"][largest].value

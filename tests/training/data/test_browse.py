@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from training.data.browse import Browser
 from training.data.sample_page import open_data, read_page
 from training.errors import InputError
 from training.protocol.answers import SamplePage
-from training.protocol.messages import BrowseSamples, InspectDataset
+from training.protocol.messages import BrowseSamples, InspectDataset, ReadSamples
+from training.runs.folder import create_run
 
 
 def all_pages(data: Any, part: str, classes: tuple[str, ...] = (), count: int = 7) -> list[SamplePage]:
@@ -43,6 +45,18 @@ def test_pages_go_through_a_part_or_a_class_once(make_config: MakeConfig) -> Non
     trained = read_page(data, "train").samples
     assert any(one.pixels_base64 != one.original_base64 for one in trained)
     assert read_page(data, "train", offset=10**6, count=24).offset == 48  # of 63: the last page
+
+
+def test_samples_are_read_by_their_numbers_as_they_are(make_config: MakeConfig, tmp_path: Path) -> None:
+    config = make_config(dataset={"kind": "shapes", "samples": 90, "validation_fraction": 0.3, "flip": True})
+    run = create_run(tmp_path, config)
+    asked = ReadSamples(run=run.path, on="validation", numbers=(7, 3, 90))
+    page = Browser(keeps=True).read_samples(asked)
+    assert [sample.index for sample in page.samples] == [7, 3]
+    assert [file.path for file in page.unreadable] == ["90"]
+    pixels = open_data(config).source.read(torch.tensor([7, 3]))
+    for sample, wanted in zip(page.samples, pixels, strict=True):
+        assert b64decode(sample.original_base64) == wanted.numpy().tobytes()
 
 
 def test_a_label_chooses_all_images_that_have_it(make_config: MakeConfig, tmp_path: Path) -> None:
