@@ -10,6 +10,8 @@ from training.config.sections.data.tables import TableSection
 from training.data.images.cache_room import cache_wish
 from training.data.inspect import inspect_dataset
 from training.data.sample_page import OpenedData, open_data, read_numbers, read_page
+from training.errors import InputError
+from training.predictions.record import PARTS
 from training.protocol.answers import PAGE, TEXTS, DatasetReport, SamplePage
 from training.protocol.messages import BrowseSamples, InspectDataset, ReadSamples
 from training.runs.folder import RunFolder
@@ -46,7 +48,9 @@ class Browser:
         return read_page(data, asked.part, asked.classes, asked.offset, count)
 
     def read_samples(self, asked: ReadSamples) -> SamplePage:
-        """As ``sample_page.read_numbers``."""
+        """As ``sample_page.read_numbers``. Raises InputError for data that is not the run's own."""
+        if asked.on not in PARTS:
+            raise InputError(f"{asked.on}: images of data that is not the run's own are not shown here.")
         return read_numbers(self._find(config_here(RunFolder(asked.run))), asked.numbers)
 
     def _find(self, config: RunConfig) -> OpenedData:
