@@ -216,7 +216,9 @@ def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
     page.choice.choose_data("validation")
     qtbot.mouseClick(page.state.empty.button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: page.selection.evaluation is not None)
-    assert page.selection.evaluation.record.step == chosen.step
+    evaluation = page.selection.evaluation
+    assert evaluation is not None
+    assert evaluation.record.step == chosen.step
     panel = page.samples
     first = int(panel.table.rows[0])  # the number of the sample as well
     qtbot.waitUntil(lambda: panel.images.find(first) is not None)
@@ -247,6 +249,7 @@ def test_classes_are_counted_among_what_is_selected_and_sorted(
     assert list(view.model.measured.support) == np.bincount(target, minlength=3).tolist()
     recall = view.model.measured.figures["recall"][1]
     assert recall.value == (prediction[target == 1] == 1).mean()
+    assert recall.value is not None
     assert recall.low is not None
     assert recall.low < recall.value
     view.model.sort(1, Qt.SortOrder.DescendingOrder)
