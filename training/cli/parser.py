@@ -148,6 +148,15 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     wrong = "instead show what eight lines of a training loop do in the wrong place, beside the right one"
     option("--wrong-order", action="store_true", help=wrong)
 
+    told = (
+        "put samples of a run on an exclude list, by the numbers that its evaluations give them (see dataset.exclude)"
+    )
+    option = add("exclude", "cli.exclude:exclude", told, *_RECORDS)
+    option("run", metavar="RUN", help="a run's id, name or folder")
+    option("samples", metavar="NUMBER", type=int, nargs="+", help="a sample's number in the data")
+    option("--list", required=True, type=Path, metavar="FILE", help="the list, which is made where there is none")
+    option("--remove", action="store_true", help="take them off the list instead")
+
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
     option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)
     best = "tell instead which epoch of all runs is the best by METRIC (val/accuracy), and where its checkpoint lies"

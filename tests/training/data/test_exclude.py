@@ -154,6 +154,12 @@ def test_a_run_keeps_its_list_and_goes_on_with_it(tmp_path: Path) -> None:
         digests[n] for n in numbers if n < 20
     ]
     assert not {*digests[:10]} & {*found}
+    listing = ["exclude", whole.id, f"{numbers[0]}", f"{numbers[1]}", "--list", str(tmp_path / "mine.txt"), *workspace]
+    assert main(listing) == 0
+    assert [*read_exclude_list(tmp_path / "mine.txt")] == [*found[:2]]
+    assert main([*listing, "--remove"]) == 0
+    assert read_exclude_list(tmp_path / "mine.txt") == {}
+    assert main(["exclude", whole.id, "100000", "--list", str(tmp_path / "mine.txt"), *workspace]) == 2
     add_to_list(file, dict.fromkeys(digests[10:], ""))
     assert main(["resume", whole.id, "--set", "loop.max_steps=6", *workspace]) == 0
     branch = next(run for run in run_folders(tmp_path) if run.id != whole.id)

@@ -1,0 +1,50 @@
+"""``python -m training exclude``: samples of a run put on an exclude list, or taken off it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from training.cli.options import workspace_of
+from training.errors import InputError, pluralize
+from training.exclude_list import add_to_list, read_exclude_list, remove_from_list
+from training.predictions.reading import list_evaluations
+from training.predictions.record import PARTS
+from training.runs.folder import RunFolder
+from training.runs.workspace import find_run
+from training.streams import print_json, say
+
+
+def exclude(arguments: argparse.Namespace) -> int:
+    """Change the list; returns the exit code."""
+    folder = find_run(arguments.run, workspace_of(arguments))
+    path: Path = arguments.list
+    entries = _find_entries(folder, arguments.samples)
+    if arguments.remove:
+        changed, word = remove_from_list(path, entries), "taken off"
+    else:
+        changed, word = add_to_list(path, entries), "put on"
+    listed = len(read_exclude_list(path))
+    say(f"{pluralize(changed, 'sample')} {word} {path}, which has {listed:,} now.")
+    if changed:
+        say(f"A run leaves them out with --set dataset.exclude={path}.")
+    if arguments.json:
+        print_json({"run": folder.id, "list": str(path), "changed": changed, "listed": listed, "samples": entries})
+    return 0
+
+
+def _find_entries(folder: RunFolder, numbers: list[int]) -> dict[str, str]:
+    """The digests and the names of samples that an evaluation of the run has. Raises InputError for a number that none has."""
+    found: dict[int, tuple[str, str]] = {}
+    for evaluation in list_evaluations(folder):
+        if (
+            evaluation.record.on in PARTS and (digests := evaluation.digests) is not None
+        ):  # others are numbered elsewhere
+            rows = {number: row for row, number in enumerate(evaluation.column("index").tolist())}
+            found |= {each: (digests[rows[each]], evaluation.names[rows[each]]) for each in numbers if each in rows}
+    if missing := [number for number in numbers if number not in found]:
+        raise InputError(
+            f"{missing[0]}: no evaluation of the run {folder.id} tells what this sample is.",
+            "Evaluate the part that it is in first (python -m training evaluate RUN --on train), of data that has an exclude list.",
+        )
+    return dict(found[number] for number in numbers)
