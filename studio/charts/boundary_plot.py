@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF, QSize
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QWidget
 
@@ -25,7 +25,12 @@ def theme_look() -> Look:
 
 
 class BoundaryPlot(QWidget):
-    """Training samples are small dots, those of validation larger ones with a ring."""
+    """Training samples are small dots, those of validation larger ones with a ring.
+
+    Signals: ``clicked(x, y)`` a place of the plane.
+    """
+
+    clicked = Signal(float, float)
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,6 +40,7 @@ class BoundaryPlot(QWidget):
         self.canvas = PlotCanvas()
         self.canvas.getViewBox().setMouseEnabled(x=False, y=False)
         self.canvas.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        self.canvas.scene().sigMouseClicked.connect(self._on_clicked)
         self.regions = pg.ImageItem(axisOrder="row-major")
         self.regions.setZValue(-10)
         self.canvas.addItem(self.regions)
@@ -70,6 +76,13 @@ class BoundaryPlot(QWidget):
         """Color the plane as ``frame`` says."""
         self._frame = frame
         self._draw_regions()
+
+    def _on_clicked(self, event: pg.GraphicsScene.mouseEvents.MouseClickEvent) -> None:
+        box = self.canvas.getViewBox()
+        inside = box.sceneBoundingRect().contains(event.scenePos())
+        if self._plane is not None and inside and event.button() == Qt.MouseButton.LeftButton:
+            place = box.mapSceneToView(event.scenePos())
+            self.clicked.emit(place.x(), place.y())
 
     def _draw_regions(self) -> None:
         plane, frame = self._plane, self._frame

@@ -18,6 +18,7 @@ from studio.services.notifier import Notifier
 from studio.services.settings import SettingsStore
 from studio.state.drafts.draft import Draft
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
+from studio.state.model_to_try import ModelToTry
 from studio.state.runs.live_run import LiveRun
 from studio.state.runs.run_library import RunLibrary
 from training.config import RunConfig, parse_config
@@ -88,10 +89,10 @@ class AppContext(QObject):
         self.library = RunLibrary(workspace, self.background, self)
         self.live = LiveRun(self)
         self.evaluation = EvaluationChoice(self.background, self)
+        self.model_to_try = ModelToTry(self)
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
-        self._start_problem = ""
-        self._held = ""
+        self._start_problem = self._held = ""
         self._to_resume: tuple[Path, tuple[str, ...]] | None = None  # as soon as the run has stopped
         engine.run_started.connect(self._on_run_started)
         engine.run_finished.connect(self._on_run_finished)

@@ -33,8 +33,9 @@ class Bar:
 class BarModel(QAbstractListModel):
     """The rows as a Qt list, and what all of them share: the largest value and the widths of the columns."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, full: float = 0.0) -> None:
         super().__init__(parent)
+        self._full = full
         self.bars: tuple[Bar, ...] = ()
         self.largest = 0.0
         self.label_width = 0
@@ -44,7 +45,7 @@ class BarModel(QAbstractListModel):
         """Show other rows."""
         self.beginResetModel()
         self.bars = tuple(bars)
-        self.largest = max((bar.value for bar in self.bars), default=0.0)
+        self.largest = self._full or max((bar.value for bar in self.bars), default=0.0)
         face, small = QFontMetrics(font("body")), QFontMetrics(font("caption"))
         # One more, because advances are rounded and a name that just fits would be cut.
         self.label_width = max((face.horizontalAdvance(bar.label) for bar in self.bars), default=0) + 1
@@ -107,12 +108,13 @@ class BarDelegate(QStyledItemDelegate):
 
 
 class BarList(QListView):
-    """As high as its rows, up to `max_rows`, then it scrolls; a thousand classes cost no more than ten."""
+    """As high as its rows, up to `max_rows`, then it scrolls; a thousand classes cost no more than ten. `full` is the value whose
+    bar fills its room; without it, the largest one does."""
 
-    def __init__(self, *, max_rows: int = 8) -> None:
+    def __init__(self, *, max_rows: int = 8, full: float = 0.0) -> None:
         super().__init__()
         self._max_rows = max_rows
-        self._model = BarModel(self)
+        self._model = BarModel(self, full)
         self.setModel(self._model)
         self.setItemDelegate(BarDelegate(self._model))
         self.setUniformItemSizes(True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import QEvent, QObject, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QMouseEvent, QPainter, QPaintEvent, QPen
@@ -21,13 +22,30 @@ _LONGEST = 60  # letters of a file's name
 _TO_REACH = 100  # milliseconds in which a drag goes over from the window to what covers it
 
 
+@runtime_checkable
+class FileTaker(Protocol):
+    """A page that takes files itself."""
+
+    def describe_files(self, paths: Sequence[Path]) -> tuple[str, str]:
+        """What would become of them: a title, and a smaller line."""
+
+    def take_files(self, paths: Sequence[Path]) -> None:
+        """They were let go."""
+
+
 class DropOverlay(QWidget):
-    """Covers ``host`` while a file is dragged over it and takes the drop; ``take`` is told the kind and the place of data."""
+    """Covers ``host`` while a file is dragged over it and takes the drop; ``take`` is told the kind and the place of data. The page
+    in front, which ``find_page`` tells, may take files itself."""
 
     def __init__(
-        self, host: QWidget, context: AppContext, take: Callable[[str, Path, Mapping[str, str]], object]
+        self,
+        host: QWidget,
+        context: AppContext,
+        take: Callable[[str, Path, Mapping[str, str]], object],
+        find_page: Callable[[], QWidget | None],
     ) -> None:
         super().__init__(host)
+        self._find_page = find_page
         self._host = host
         self._context = context
         self._take = take
@@ -130,17 +148,28 @@ class DropOverlay(QWidget):
         if kind == QEvent.Type.Drop:
             self._withdraw()
             # After the drop: a message must not keep the file manager waiting.
-            QTimer.singleShot(0, self, lambda: open_dropped(self._context, paths[0], self._take))
+            QTimer.singleShot(0, self, lambda: self._use(paths))
         elif isinstance(event, QDragEnterEvent) and self._over != paths[0]:
-            self._show(paths[0], len(paths) - 1)
+            self._show(paths)
         return True
 
-    def _show(self, path: Path, more: int) -> None:
-        self._over, self._more = path, more
-        self._tell(path, None)
+    def _use(self, paths: Sequence[Path]) -> None:
+        page = self._find_page()
+        if isinstance(page, FileTaker):
+            page.take_files(paths)
+        else:
+            open_dropped(self._context, paths[0], self._take)
+
+    def _show(self, paths: Sequence[Path]) -> None:
+        page, path = self._find_page(), paths[0]
+        taker = page if isinstance(page, FileTaker) else None
+        self._over, self._more = path, 0 if taker else len(paths) - 1
+        self._tell(path, Dropped(*taker.describe_files(paths)) if taker else None)
         self._cover()
         self.raise_()
         self.show()
+        if taker:
+            return
         self._context.background.submit(
             lambda: recognize(path),
             lambda use: self._tell(path, use),

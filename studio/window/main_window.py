@@ -124,7 +124,7 @@ class MainWindow(QMainWindow):
         from studio.window.drop_overlay import DropOverlay
 
         self._controller = controller = MainController(context, self, self.rail)
-        self._drops = DropOverlay(self, context, self._take_dropped)
+        self._drops = DropOverlay(self, context, self._take_dropped, self.stack.currentWidget)
         self._column.insertWidget(0, controller.notices)
         self.menu_button.setMenu(controller.actions.menu(self.menu_button))
         self.status.follow(context)

@@ -49,6 +49,14 @@ PAGES = (
         "evaluate",
     ),
     PageEntry(
-        "runs", "runs", "Runs", "All runs and their checkpoints (Ctrl+4)", "studio.pages.runs.page:RunsPage", "runs"
+        "tryit",
+        "eye",
+        "Try it",
+        "Ask a trained model about new images, rows and text (Ctrl+4)",
+        "studio.pages.tryit.page:TryItPage",
+        "try-it",
+    ),
+    PageEntry(
+        "runs", "runs", "Runs", "All runs and their checkpoints (Ctrl+5)", "studio.pages.runs.page:RunsPage", "runs"
     ),
 )

@@ -7,6 +7,7 @@ from training.answering.model import UsableModel
 from training.protocol.model_answers import InputColumn, ModelDescription
 
 _TAKES = {"image": "an image", "vector": "a row", "list": "the rows of a query", "tokens": "a text"}
+_PROMPTS = ("The ", "the ")
 _GIVES = {
     "class": "its class",
     "labels": "its labels",
@@ -37,10 +38,20 @@ def describe_model(model: UsableModel) -> ModelDescription:
         classes=record.classes if record.output.kind != "tokens" else (),
         threshold=record.output.threshold,
         columns=columns,
+        prompt=_find_prompt(model) if record.output.kind == "tokens" else "",
         error_words=usual_errors(model).words,
         is_export=model.is_export,
         plane=plane and all(column.categories is None for column in columns),
     )
+
+
+def _find_prompt(model: UsableModel) -> str:
+    """A beginning that the vocabulary holds."""
+    known = model.vocabulary
+    if known.kind != "characters":
+        return _PROMPTS[0]
+    letters = set(known.names[1:])
+    return next((prompt for prompt in _PROMPTS if letters.issuperset(prompt)), known.names[1])
 
 
 def _describe_columns(model: UsableModel) -> tuple[InputColumn, ...]:

@@ -107,7 +107,7 @@ class InputColumn(Answer):
 
 class ModelDescription(Answer):
     """What a model takes and answers. ``kind`` is what it predicts ("class", "labels", "values", "mask", "tokens", "ranks", "tasks",
-    "embedding"); ``error_words`` say what the errors of ``Value`` are; ``summary`` names it in a sentence."""
+    "embedding"); ``prompt`` is a text that a language model can go on with; ``plane``: its samples are points of the plane; ``error_words`` say what the errors of ``Value`` are; ``summary`` names it in a sentence."""
 
     path: str = ""
     title: str = ""
@@ -118,6 +118,7 @@ class ModelDescription(Answer):
     classes: tuple[str, ...] = ()
     threshold: float | None = None
     columns: tuple[InputColumn, ...] = ()
+    prompt: str = ""
     error_words: str = ""
     is_export: bool = False
     plane: bool = False

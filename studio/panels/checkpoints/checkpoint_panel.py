@@ -64,7 +64,8 @@ class CheckpointPanel(Card):
         self.export = button("Export best", "export")
         self._reveal = icon_button("folder", "Show the checkpoint's folder")
         self.evaluate = icon_button("evaluate", _EVALUATE)
-        self.add_action(self.evaluate, self._reveal)
+        self.try_it = icon_button("eye", "Try it: ask the selected checkpoint about new samples")
+        self.add_action(self.evaluate, self.try_it, self._reveal)
         self._buttons = vbox(self.branch, self.export)
         self.add((self._list, 1), self._buttons)
         self.set_aside = SetAsideLines(context, self.view)
@@ -74,6 +75,7 @@ class CheckpointPanel(Card):
         self.export.clicked.connect(lambda: self._with_chosen(self._export_it))
         self.branch.clicked.connect(lambda: self._with_chosen(context.branch_from))
         self.evaluate.clicked.connect(lambda: self._with_chosen(partial(evaluate_checkpoint, context)))
+        self.try_it.clicked.connect(lambda: self._with_chosen(self._try_it))
         self._reveal.clicked.connect(lambda: self._with_chosen(lambda _folder, info: reveal(info.path)))
         context.start_problem_changed.connect(self._update_buttons)
         self._update_buttons()
@@ -120,6 +122,10 @@ class CheckpointPanel(Card):
         """The selected checkpoint."""
         rows = self.view.selectionModel().selectedRows()
         return rows[0].data(CHECKPOINT_ROLE) if rows else None
+
+    def _try_it(self, _folder: RunFolder, info: CheckpointInfo) -> None:
+        self._context.model_to_try.choose(info.path)
+        self._context.show_page("tryit")
 
     def _export_it(self, folder: RunFolder, info: CheckpointInfo) -> None:
         export_checkpoint(self._context, self, folder, info, self.model if self._follows_best(info) else None)
@@ -185,6 +191,7 @@ class CheckpointPanel(Card):
         self.export.setText(text)
         self.export.setToolTip(tip)
         dress_button(self.export, "export", "primary" if state is RunState.COMPLETED else "secondary")
+        self.try_it.setEnabled(there)
         self._reveal.setEnabled(there)
         self.evaluate.setEnabled(there)
 

@@ -21,7 +21,7 @@ def context(qapp: QApplication) -> FakeContext:
 def page(qtbot: QtBot, context: FakeContext) -> SetupPage:
     made = SetupPage(cast("AppContext", context), preview_delay=0)
     qtbot.addWidget(made)
-    DropOverlay(made, cast("AppContext", context), made.other_data.take)  # the window's part
+    DropOverlay(made, cast("AppContext", context), made.other_data.take, lambda: None)  # the window's part
     made.resize(1100, 760)
     made.show()
     qtbot.waitUntil(lambda: bool(context.engine.inspections and context.engine.summaries))

@@ -1,0 +1,269 @@
+"""What the model says of samples: a box for each, with bars, a mask over the image, numbers with their usual error."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from studio.panels.samples.images import class_color
+from studio.theme import SPACING, Tone, theme
+from studio.widgets import (
+    STRETCH,
+    Bar,
+    BarList,
+    Card,
+    Slider,
+    button,
+    empty,
+    hbox,
+    in_widget,
+    label,
+    paint_image,
+    separator,
+    vbox,
+)
+from training.errors import pluralize
+from training.protocol.model_answers import Chance, ModelAnswer, ModelAnswers, ModelDescription
+from training.system.untrusted import escape_unprintable
+
+_IMAGE, _MASKED_IMAGE = 160, 320  # pixels of a side
+_MOST_ROWS = 8
+_OPACITY = 55
+_SHOWN_NUMBERS = 8
+
+
+class AnswerView(Card):
+    """Signals: ``more_wanted()`` the person wants the next samples."""
+
+    more_wanted = Signal()
+
+    def __init__(self) -> None:
+        super().__init__("Answer", "eye")
+        self._description: ModelDescription | None = None
+        self._answers: list[ModelAnswer] = []
+        self.images: list[MaskedImage] = []
+        self.bars: list[BarList] = []
+        self._holder = vbox(spacing=SPACING.m)
+        self.opacity = Slider()
+        self.opacity.setRange(0, 100)
+        self.opacity.setValue(_OPACITY)
+        self.opacity.setAccessibleName("Opacity of the mask")
+        self.opacity.valueChanged.connect(self._on_opacity)
+        self._opacity_row = in_widget(hbox(label("Mask", "caption"), (self.opacity, 1)))
+        self.threshold = Slider()
+        self.threshold.setRange(1, 99)
+        self.threshold.setAccessibleName("Threshold")
+        self.threshold.valueChanged.connect(self._on_threshold)
+        self._threshold_words = label("", "caption")
+        self._threshold_row = in_widget(hbox(self._threshold_words, (self.threshold, 1)))
+        self.more = button("Show more", "chevron-down", clicked=self.more_wanted)
+        self.state = label("", "help", wrap=True)
+        self.add(self.state, self._opacity_row, self._threshold_row, in_widget(self._holder), hbox(self.more, STRETCH))
+        self.clear("")
+
+    def set_model(self, description: ModelDescription | None) -> None:
+        """The answers to come are of another model."""
+        self._description = description
+        if description is not None and description.kind == "labels":
+            self.threshold.setValue(round(100 * (description.threshold or 0.5)))
+            self._threshold_words.setText(f"Threshold {self.threshold.value()} %")
+        self.clear("")
+
+    def clear(self, words: str) -> None:
+        """Show no answers, and ``words`` in their place."""
+        self._answers = []
+        self.images, self.bars = [], []
+        empty(self._holder)
+        self.more.hide()
+        self._opacity_row.hide()
+        self._threshold_row.hide()
+        self.say(words)
+
+    def say(self, words: str) -> None:
+        """A line above the answers; "" removes it."""
+        self.state.setText(words)
+        self.state.setVisible(bool(words))
+
+    def show_answers(self, answers: ModelAnswers, *, append: bool = False) -> None:
+        """Show them, after those that are shown or in their place."""
+        if not append:
+            self.clear("")
+        self.say("")
+        for answer in answers.answers:
+            if self._answers:
+                self._holder.addWidget(separator())
+            self._answers.append(answer)
+            self._holder.addWidget(self._show(answer))
+        self.more.setVisible(answers.left_out > 0)
+        self.more.setText(f"Show more ({answers.left_out:,} left)")
+        kind = self._description.kind if self._description is not None else ""
+        self._opacity_row.setVisible(kind == "mask" and bool(self.images))
+        self._threshold_row.setVisible(kind == "labels" and bool(self.bars))
+
+    def _show(self, answer: ModelAnswer) -> QWidget:
+        column = vbox(spacing=SPACING.s)
+        column.addWidget(label(escape_unprintable(answer.name, 200), "caption", wrap=True, selectable=True))
+        for words in ((f"Not answered: {answer.refused}.",) if answer.refused else ()) + tuple(
+            f"{note}." for note in answer.notes
+        ):
+            column.addWidget(label(words, "help", wrap=True, selectable=True))
+        if not answer.refused:
+            self._add_answer(column, answer)
+        column.addStretch(1)
+        row = hbox(spacing=SPACING.l)
+        if answer.image is not None:
+            row.addWidget(self._make_image(answer), 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(column, 1)
+        return in_widget(row)
+
+    def _add_answer(self, column: QVBoxLayout, answer: ModelAnswer) -> None:
+        if (
+            answer.prediction
+            and not answer.chances_of
+            and not (self._description and self._description.kind == "labels")
+        ):
+            column.addWidget(label(escape_unprintable(answer.prediction[0], 100), "number", selectable=True))
+        if answer.perplexity is not None:
+            column.addWidget(label(f"Perplexity of the text: {answer.perplexity:.4g}", "body", selectable=True))
+        if answer.chances:
+            column.addWidget(self._make_bars(answer.chances, f"Probabilities of {answer.name}"))
+        for name, chances in answer.chances_of:
+            column.addWidget(label(escape_unprintable(name, 100), "section"))
+            column.addWidget(self._make_bars(chances, f"Probabilities of {name}"))
+        for value in answer.values:
+            error = f" ± {value.error:.3g}" if value.error is not None else ""
+            column.addWidget(label(escape_unprintable(value.name, 100), "caption"))
+            column.addWidget(label(f"{value.value:.6g}{error}", "number", selectable=True))
+        if answer.values and self._description is not None:
+            words = self._description.error_words or "How far such values are from the truth was not measured."
+            column.addWidget(label(words, "help", wrap=True))
+        if answer.ranking:
+            worst = min(item.score for item in answer.ranking)
+            bars = [
+                Bar(f"{at}. {item.name}", item.score - worst, f"{item.score:.3g}")
+                for at, item in enumerate(answer.ranking, 1)
+            ]
+            column.addWidget(self._add_bars(bars, "Ranking, best first", 0.0))
+        if answer.mask is not None:
+            names = list(self._description.classes) if self._description is not None else []
+            column.addWidget(self._make_legend(answer.mask.shares, names))
+        if answer.embedding:
+            shown = ", ".join(f"{number:.4g}" for number in answer.embedding[:_SHOWN_NUMBERS])
+            more = ", …" * (len(answer.embedding) > _SHOWN_NUMBERS)
+            column.addWidget(
+                label(
+                    f"{pluralize(len(answer.embedding), 'number')}: {shown}{more}", "body", wrap=True, selectable=True
+                )
+            )
+            column.addWidget(
+                label(
+                    "An embedding says where the sample lies among others. The nearest samples are not looked up here.",
+                    "help",
+                    wrap=True,
+                )
+            )
+
+    def _make_bars(self, chances: Sequence[Chance], name: str) -> BarList:
+        return self._add_bars(self._bars_of(chances), name, 1.0)
+
+    def _bars_of(self, chances: Sequence[Chance]) -> list[Bar]:
+        """Labels below the threshold are pale."""
+        labels = self._description is not None and self._description.kind == "labels"
+        least = self.threshold.value() / 100 if labels else 0.0
+        tones: dict[bool, Tone] = {True: "accent", False: "neutral"}
+        return [
+            Bar(
+                escape_unprintable(each.name, 100),
+                each.probability,
+                f"{each.probability:.1%}",
+                tone=tones[each.probability >= least],
+            )
+            for each in chances
+        ]
+
+    def _make_legend(self, shares: Sequence[Chance], names: Sequence[str]) -> BarList:
+        bars = [
+            Bar(
+                escape_unprintable(each.name, 100),
+                each.probability,
+                f"{each.probability:.1%}",
+                color=class_color(names.index(each.name)),
+            )
+            for each in shares
+        ]
+        return self._add_bars(bars, "Classes of the mask by their share of the pixels", 1.0)
+
+    def _add_bars(self, bars: Sequence[Bar], name: str, full: float) -> BarList:
+        shown = BarList(max_rows=_MOST_ROWS, full=full)
+        shown.set_bars(bars)
+        shown.setAccessibleName(name)
+        self.bars.append(shown)
+        return shown
+
+    def _make_image(self, answer: ModelAnswer) -> QWidget:
+        image = MaskedImage(answer, self.opacity.value() / 100)
+        self.images.append(image)
+        return image
+
+    @Slot(int)
+    def _on_opacity(self, percent: int) -> None:
+        for image in self.images:
+            image.set_opacity(percent / 100)
+
+    @Slot(int)
+    def _on_threshold(self, percent: int) -> None:
+        self._threshold_words.setText(f"Threshold {percent} %")
+        for shown, answer in zip(self.bars, (each for each in self._answers if each.chances), strict=False):
+            shown.set_bars(self._bars_of(answer.chances))
+
+
+class MaskedImage(QWidget):
+    """An image as the model sees it; the classes that it finds lie over it in their colors."""
+
+    def __init__(self, answer: ModelAnswer, opacity: float) -> None:
+        super().__init__()
+        assert answer.image is not None, "of a model of images"
+        given = answer.image
+        kind = QImage.Format.Format_Grayscale8 if given.channels == 1 else QImage.Format.Format_RGB888
+        pixels = base64.b64decode(given.pixels_base64)
+        # A copy, because QImage only borrows the bytes it is given.
+        self._image = QImage(pixels, given.width, given.height, given.width * given.channels, kind).copy()
+        self._mask = _color_mask(answer)
+        self._opacity = opacity
+        side = _IMAGE if self._mask is None else _MASKED_IMAGE
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setFixedSize(QSize(side, side))
+        self.setAccessibleName(f"Image {answer.name}" + (" with its mask" if self._mask is not None else ""))
+        theme().changed.connect(self.update)
+
+    def set_opacity(self, opacity: float) -> None:
+        """How much of the mask is seen, from 0 to 1."""
+        self._opacity = opacity
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        frame = QRect(0, 0, self.width(), self.height())
+        painter.fillRect(frame, QColor(theme().palette.sunken))
+        paint_image(painter, self._image, frame)
+        if self._mask is not None:
+            painter.setOpacity(self._opacity)
+            paint_image(painter, self._mask, frame)
+
+
+def _color_mask(answer: ModelAnswer) -> QImage | None:
+    mask = answer.mask
+    if mask is None:
+        return None
+    classes = np.frombuffer(base64.b64decode(mask.classes_base64), np.uint8).reshape(mask.height, mask.width)
+    table = np.zeros((256, 3), np.uint8)
+    for number in np.unique(classes).tolist():
+        color = QColor(class_color(number))
+        table[number] = color.red(), color.green(), color.blue()
+    colored = np.ascontiguousarray(table[classes])
+    return QImage(colored.tobytes(), mask.width, mask.height, 3 * mask.width, QImage.Format.Format_RGB888).copy()

@@ -1,0 +1,82 @@
+"""The model that is asked, and the questions under way: what is no longer wanted is not answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from studio.engine.client import Ticket
+from studio.state.context import AppContext
+from training.protocol.answers import Answer
+from training.protocol.messages import DescribeModel, ModelQuestion, Refusal
+from training.protocol.model_answers import ModelDescription
+
+AnswerT = TypeVar("AnswerT", bound=Answer)
+
+
+class AskedModel(QObject):
+    """Follows ``context.model_to_try``. While it is loaded, ``description`` is None and ``refusal`` is ""; ``refusal`` says why it
+    cannot be asked.
+
+    Signals:
+        changed(): another model, or it was loaded or refused.
+    """
+
+    changed = Signal()
+
+    def __init__(self, context: AppContext, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._tickets: dict[str, Ticket] = {}
+        self.description: ModelDescription | None = None
+        self.refusal = ""
+        context.model_to_try.changed.connect(self.load)
+
+    @Slot()
+    def load(self) -> None:
+        """Have the engine load the model, and tell what it takes."""
+        path = self._context.model_to_try.path
+        for kind in list(self._tickets):
+            self.forget(kind)
+        self.description, self.refusal = None, ""
+        self.changed.emit()
+        if path is not None:
+            self._ask("describe", DescribeModel(model=path), ModelDescription, self._on_described, self._on_refused)
+
+    def ask(
+        self,
+        kind: str,
+        request: ModelQuestion,
+        answer_type: type[AnswerT],
+        handle_result: Callable[[AnswerT], object],
+        handle_failure: Callable[[str], object],
+    ) -> None:
+        """Only the newest question of a ``kind`` is answered."""
+        self._ask(kind, request, answer_type, handle_result, lambda refusal: handle_failure(str(refusal)))
+
+    def forget(self, kind: str) -> None:
+        """Nobody wants the answer to the question of that kind any more."""
+        ticket = self._tickets.pop(kind, None)
+        if ticket is not None:
+            ticket.cancel()
+
+    def _ask(
+        self,
+        kind: str,
+        request: ModelQuestion,
+        answer_type: type[AnswerT],
+        handle_result: Callable[[AnswerT], object],
+        handle_failure: Callable[[Refusal], object],
+    ) -> None:
+        self.forget(kind)
+        self._tickets[kind] = self._context.engine.ask(request, answer_type, handle_result, handle_failure)
+
+    def _on_described(self, description: ModelDescription) -> None:
+        self.description = description
+        self.changed.emit()
+
+    def _on_refused(self, refusal: Refusal) -> None:
+        self.refusal = str(refusal)
+        self.changed.emit()

@@ -1,0 +1,127 @@
+"""Which model is asked: a checkpoint of a run, or an export."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSignalBlocker, Slot
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from studio.state.context import AppContext
+from studio.state.runs.checkpoint_list import CheckpointListModel, epochs
+from studio.theme import SPACING
+from studio.widgets import ComboBox, button, hbox
+from training.runs.folder import RunFolder
+from training.runs.records.manifest import BEST, CheckpointInfo
+
+_MOST_RUNS = 200
+
+
+class ModelChooser(QWidget):
+    """Follows ``context.model_to_try``, which the choices change."""
+
+    def __init__(self, context: AppContext) -> None:
+        super().__init__()
+        self._context = context
+        self._checkpoints = CheckpointListModel(context.background, self)
+        self.runs = ComboBox()
+        self.runs.setAccessibleName("Run")
+        self.steps = ComboBox()
+        self.steps.setAccessibleName("Checkpoint")
+        self.open_export = button("Open export …", "folder", tooltip="Ask a model that was exported to a folder")
+        self.runs.setMinimumWidth(160)
+        self.steps.setMinimumWidth(160)
+        hbox((self.runs, 2), (self.steps, 2), self.open_export, parent=self, spacing=SPACING.s)
+        self.runs.currentIndexChanged.connect(self._on_run_chosen)
+        self.steps.currentIndexChanged.connect(self._on_step_chosen)
+        self.open_export.clicked.connect(self._on_open_export)
+        self._checkpoints.refreshed.connect(self._list_steps)
+        context.library.refreshed.connect(self._list_runs)
+        context.model_to_try.changed.connect(self._show_choice)
+        self._list_runs()
+
+    def choose_first(self) -> None:
+        """Where nothing was chosen: the run that was worked on last, its best checkpoint."""
+        latest = self._context.library.latest()
+        if self._context.model_to_try.path is None and self._checkpoints.folder is None and latest is not None:
+            self._follow_run(latest.folder)
+
+    def refresh(self) -> None:
+        """A run may have saved more by now."""
+        self._checkpoints.refresh()
+
+    def _run_of(self, path: Path | None) -> RunFolder | None:
+        """The run whose checkpoint is chosen; None of an export."""
+        return RunFolder(path.parent.parent) if path is not None and path.parent.name == "checkpoints" else None
+
+    @Slot()
+    def _list_runs(self) -> None:
+        library = self._context.library
+        listed = sorted(library.runs, key=lambda run: run.record.updated, reverse=True)[:_MOST_RUNS]
+        with QSignalBlocker(self.runs):
+            self.runs.clear()
+            for run in listed:
+                self.runs.addItem(library.title_of(run), run.folder)
+        self._show_choice()
+
+    @Slot()
+    def _show_choice(self) -> None:
+        path = self._context.model_to_try.path
+        folder = self._run_of(path) or (self._checkpoints.folder if path is None else None)
+        with QSignalBlocker(self.runs):
+            at = next((row for row in range(self.runs.count()) if self.runs.itemData(row) == folder), -1)
+            self.runs.setCurrentIndex(at)
+            self.runs.setPlaceholderText(
+                f"Export {path.name}" if path is not None and folder is None else "Choose a run"
+            )
+        if folder is not None:
+            self._follow_run(folder)
+        elif path is not None:
+            self._checkpoints.set_folder(None)
+            self._list_steps()
+
+    def _follow_run(self, folder: RunFolder) -> None:
+        if folder != self._checkpoints.folder:
+            self._checkpoints.set_folder(folder)
+        self._list_steps()
+
+    @Slot()
+    def _list_steps(self) -> None:
+        path = self._context.model_to_try.path
+        known = self._checkpoints.checkpoints
+        with QSignalBlocker(self.steps):
+            self.steps.clear()
+            for info in known:
+                self.steps.addItem(", ".join([f"Step {info.step:,}", *info.labels, *epochs(info)]), info.path)
+            at = next((row for row, info in enumerate(known) if info.path == path), -1)
+            self.steps.setCurrentIndex(at)
+        self.steps.setPlaceholderText(
+            "No checkpoint" if self._checkpoints.loaded and not known else "Choose a checkpoint"
+        )
+        folder = self._checkpoints.folder
+        chosen = self._run_of(path)
+        if known and folder is not None and chosen != folder and (path is None or chosen is not None):
+            self._context.model_to_try.choose(self._find_best(known).path)
+
+    @staticmethod
+    def _find_best(known: tuple[CheckpointInfo, ...]) -> CheckpointInfo:
+        return next((info for info in known if BEST in info.labels), known[0])
+
+    @Slot(int)
+    def _on_run_chosen(self, row: int) -> None:
+        folder = self.runs.itemData(row)
+        if folder is not None:
+            self._checkpoints.set_folder(folder)
+            self._context.model_to_try.choose(None)  # until its checkpoints are read
+
+    @Slot(int)
+    def _on_step_chosen(self, row: int) -> None:
+        path = self.steps.itemData(row)
+        if path is not None:
+            self._context.model_to_try.choose(path)
+
+    @Slot()
+    def _on_open_export(self) -> None:
+        chosen = QFileDialog.getExistingDirectory(self, "Open the folder of an export", str(Path.home()))
+        if chosen:
+            self._context.model_to_try.choose(Path(chosen))
