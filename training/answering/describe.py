@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Literal
+
 from training.answering.errors import usual_errors
 from training.answering.model import UsableModel
 from training.protocol.model_answers import InputColumn, ModelDescription
@@ -57,13 +60,30 @@ def _find_prompt(model: UsableModel) -> str:
 def _describe_columns(model: UsableModel) -> tuple[InputColumn, ...]:
     """Those that a row gives: a feature that marks gaps follows by itself."""
     stats = model.record.input.normalisation
-    columns = []
+    columns: dict[str, InputColumn] = {}
     for place, feature in enumerate(model.record.input.features):
-        if feature.marks is not None:
+        derived = feature.derived
+        if derived is not None:  # several features come of one date
+            first, last = (_write_moment(end, derived.form) for end in (derived.low, derived.high))
+            holds: Literal["date", "text"] = "text" if derived.part == "hash" else "date"
+            columns[derived.column] = InputColumn(name=derived.column, holds=holds, first=first, last=last)
+        elif feature.marks is not None:
             continue
-        if feature.categories is not None or stats is None:
-            columns.append(InputColumn(name=feature.name, categories=feature.categories))
-            continue
-        mean, std = stats.mean[place], stats.std[place]
-        columns.append(InputColumn(name=feature.name, low=mean - 2 * std, high=mean + 2 * std, middle=mean))
-    return tuple(columns)
+        elif feature.categories is not None or stats is None:
+            columns[feature.name] = InputColumn(
+                name=feature.name,
+                categories=feature.categories,
+                holds="number" if feature.categories is None else "category",
+            )
+        else:
+            mean, std = stats.mean[place], stats.std[place]
+            columns[feature.name] = InputColumn(name=feature.name, low=mean - 2 * std, high=mean + 2 * std, middle=mean)
+    return tuple(columns.values())
+
+
+def _write_moment(text: str, form: str) -> str:
+    """A moment in ISO 8601 as the training table writes it; "" of none."""
+    if not text:
+        return ""
+    moment = datetime.fromisoformat(text)
+    return moment.strftime(form) if form else moment.isoformat(" ").removesuffix(" 00:00:00")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from training.facts import Layout
 from training.protocol.answers import Answer
 
@@ -96,13 +98,17 @@ class PlaneAnswer(Answer):
 
 class InputColumn(Answer):
     """A column of the rows that a table's model takes: of a category the texts it knows, of a number where most of the training
-    rows lie, None where that is not known."""
+    rows lie, None where that is not known. ``holds`` says what else it is: of a date ``first`` and ``last`` are those of the training
+    rows, written as there ("" of times of day)."""
 
     name: str
     categories: tuple[str, ...] | None = None
     low: float | None = None
     high: float | None = None
     middle: float | None = None
+    holds: Literal["number", "category", "date", "text"] = "number"
+    first: str = ""
+    last: str = ""
 
 
 class ModelDescription(Answer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -10,36 +11,68 @@ import numpy as np
 import pytest
 import torch
 
+from tests.training.commands import Captured
 from tests.training.export.conftest import Train
 from tests.training.export.table_shapes import SHAPES, write_shape
 from tests.training.export.test_script import assert_same_run, export, train_by_script
-from training.config import parse_config
+from training.answering.describe import describe_model
+from training.answering.model import open_model
+from training.answering.samples import read_table_file
+from training.cli import main
+from training.config import RunConfig, parse_config
 from training.config.sections.data.tables import TableDataset
 from training.data.tables.remarks import list_remarks
 from training.export import export_checkpoint
 from training.export.bundle import load_bundle
 
-QUICK = ("german", "titanic")
+
+def configure(name: str, path: Path) -> RunConfig:
+    """Two steps on the table of that shape."""
+    shape = SHAPES[name]
+    task = {"mpg": "regression", "fare": "regression"}.get(shape.target, "classification")
+    return parse_config(
+        {
+            "name": "shape",
+            "dataset": {"kind": "table", "path": str(path), "targets": [shape.target], **shape.settings},
+            "model": {"kind": "tabular", "hidden": [8]},
+            "objective": {"kind": "multi_task" if shape.settings.get("task") == "tasks" else task},
+            "schedule": {"kind": "constant"},
+            "loop": {"max_steps": 2, "batch_size": 16},
+            "precision": {"device": "cpu"},
+        }
+    )
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in SHAPES]
-)
-def test_a_row_is_answered_alike_everywhere(name: str, train: Train, tmp_path: Path) -> None:
+def predict(model: Path, table: Path, capsys: Captured) -> list[Any]:
+    """What the command says of each row: of each class its name and probability, and each value."""
+    capsys.readouterr()
+    assert main(["predict", str(model), str(table), "--json"]) == 0
+    said = []
+    for answer in json.loads(capsys.readouterr().out)["answers"]:
+        chances = [each[1] for each in answer.get("chances_of", [])] + [answer.get("chances", [])]
+        likeliest = [max(some, key=lambda each: each["probability"]) for some in chances if some]
+        said += [part for each in likeliest for part in (each["name"], each["probability"])]
+        said += [each["value"] for each in answer.get("values", [])]
+    return said
+
+
+def flatten(answers: list[Any]) -> list[Any]:
+    """The same of the answers of ``model.py``."""
+    parts = [part for answer in answers for part in (answer.values() if isinstance(answer, dict) else [answer])]
+    return [each for part in parts for each in (part if isinstance(part, tuple) else (part,))]
+
+
+def split(said: list[Any]) -> tuple[list[str], list[float]]:
+    """Its names and its numbers."""
+    return [each for each in said if isinstance(each, str)], [each for each in said if not isinstance(each, str)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_row_is_answered_alike_everywhere(name: str, train: Train, tmp_path: Path, capsys: Captured) -> None:
     shape = SHAPES[name]
     path, rows = write_shape(name, tmp_path)
-    several = shape.settings.get("task") == "tasks"
-    regression = not several and shape.target in ("mpg", "fare")
-    data: dict[str, Any] = {
-        "name": "shape",
-        "dataset": {"kind": "table", "path": str(path), "targets": [shape.target], **shape.settings},
-        "model": {"kind": "tabular", "hidden": [8]},
-        "objective": {"kind": "multi_task" if several else "regression" if regression else "classification"},
-        "schedule": {"kind": "constant"},
-        "loop": {"max_steps": 2, "batch_size": 16},
-        "precision": {"device": "cpu"},
-    }
-    checkpoint = train(parse_config(data))
+    checkpoint = train(configure(name, path))
     bundle = load_bundle(checkpoint)
     marked = tuple(f"{each} missing" for each in shape.features if f"{each} missing" in bundle.facts.columns)
     assert bundle.facts.columns == shape.features + marked
@@ -47,18 +80,47 @@ def test_a_row_is_answered_alike_everywhere(name: str, train: Train, tmp_path: P
     train_by_script(script, tmp_path / "script")
     assert_same_run(checkpoint, tmp_path / "script")
 
-    answers = []
     for to in ("safetensors", "onnx"):
         export_checkpoint(checkpoint, to, tmp_path / to)
         code = run_path(str(tmp_path / to / "model.py"))
         model, facts = code["load_model"]()
         samples = code["read_rows"](facts, rows)
-        answers.append(code["predict"](model, facts, samples))
+        answers = code["predict"](model, facts, samples)
+        names, numbers = split(flatten(answers))
+        for asked in (checkpoint, tmp_path / to):
+            told = split(predict(asked, path, capsys))
+            assert told == (names, pytest.approx(numbers, rel=1e-4))
         found = torch.as_tensor(code["logits"](model, facts, samples))
         torch.testing.assert_close(found, bundle.logits(torch.from_numpy(samples)), rtol=1e-4, atol=1e-5)
     read = run_path(str(script))["read_data"](path)[0]
     np.testing.assert_array_equal(samples, read.numpy())
-    assert len(answers[0]) == len(rows)
+    assert len(answers) == len(rows)
     assert isinstance(bundle.config.dataset, TableDataset)
     remarks = list_remarks(rows, bundle.facts, bundle.config.dataset.missing_marks)
     assert all(remark.text.endswith("was not in the training data and counts as unknown") for remark in remarks)
+
+
+def test_new_rows_are_read_as_those_before_them_and_told_by_row(train: Train, tmp_path: Path, capsys: Captured) -> None:
+    path, _ = write_shape("german", tmp_path)
+    checkpoint = train(configure("german", path))
+    new = tmp_path / "new.csv"
+    new.write_text("Maß;Datum;Preis €;Größe\nærø;04.03.2023;1.234;\nellen;31.12.2031;90;1\n", encoding="utf-8")
+    first, second = read_table_file(open_model(checkpoint), new)
+    assert first.values is not None
+    assert second.values is not None
+    columns = load_bundle(checkpoint).facts.columns
+    read = dict(zip(columns, first.values.tolist(), strict=True))
+    assert read["Preis €"] == 1234.0  # no cell tells, so as in the training table
+    assert (read["Datum.year"], read["Datum.month"], read["Datum.weekday"]) == (2023.0, 3.0, 6.0)
+    assert first.notes == ()
+    late, unseen = second.notes
+    assert late.startswith("'31.12.2031' in Datum lies after the training rows, which are from 2023-03-0")
+    assert unseen == "'ellen' in Maß was not in the training data and counts as unknown"
+    capsys.readouterr()
+    assert main(["predict", str(checkpoint), str(new)]) == 0
+    assert f"new.csv row 2: {late}" in capsys.readouterr().err
+    new.write_text("Maß;Preis €;Größe\nærø;1.234;\n", encoding="utf-8")
+    assert main(["predict", str(checkpoint), str(new)]) == 2
+    assert "new.csv row 1: has no column 'Datum'." in capsys.readouterr().err
+    (dated,) = [each for each in describe_model(open_model(checkpoint)).columns if each.name == "Datum"]
+    assert (dated.holds, dated.first[6:], dated.last[3:]) == ("date", "2023", "01.2025")

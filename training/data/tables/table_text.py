@@ -54,7 +54,7 @@ class Written:
         if self.thousands:
             number = f"1{self.thousands}234{self.decimal}5"
             notes.append(
-                f"numbers are read as {number} is, 1234.5; dataset.thousands and dataset.decimal say otherwise"
+                f"numbers such as {number} are read as 1234.5; dataset.thousands and dataset.decimal say otherwise"
             )
         elif self.commas or self.decimal == ",":
             notes.append("numbers are read with decimal commas, 1,5 as 1.5; dataset.decimal says otherwise")
