@@ -31,6 +31,8 @@ def delete_run(context: AppContext, folder: RunFolder) -> bool:
             context.notifier.notify("This run is being trained. Stop it first.", "warning")
             return False
         context.live.detach()
+    if context.evaluation.folder == folder:
+        context.evaluation.choose_run(None)
 
     def tell(trashed: RunFolder) -> None:
         context.notifier.notify(

@@ -50,7 +50,7 @@ class EvaluatePage(QWidget):
         self.state.evaluate_asked.connect(self.evaluate)
         self.header.evaluate_asked.connect(self.evaluate)
         self.selection.changed.connect(self._update_views)
-        context.library.refreshed.connect(self._choose_first)
+        context.library.refreshed.connect(self._look_again)
         self._follow()
 
     def _lay_out(self) -> None:
@@ -80,10 +80,16 @@ class EvaluatePage(QWidget):
             self.job.start(checkpoint.path, self.choice.on, again=known is not None)
 
     @Slot()
-    def _choose_first(self) -> None:
-        """While nothing is chosen: the run that was worked on last."""
+    def _look_again(self) -> None:
+        """The list of runs was read: while none is chosen, or the one that was is gone, take the one that was worked on last."""
+        if not self.isVisible():
+            return
+        if self.choice.folder is not None and not self.choice.folder.path.is_dir():
+            self.choice.choose_run(None)
         latest = self._context.library.latest()
-        if self.choice.folder is None and latest is not None and self.isVisible():
+        if self.choice.folder is not None:
+            self.choice.refresh()
+        elif latest is not None:
             self.choice.choose_run(latest.folder)
 
     @Slot()
@@ -93,6 +99,7 @@ class EvaluatePage(QWidget):
             evaluation = self._show(evaluation)
         elif evaluation is None and self.selection.evaluation is not None:
             self.selection.show(None)
+            self._drop_views()
         self._stack.setCurrentWidget(self._content if evaluation is not None else self.state)
 
     def _show(self, evaluation: Evaluation) -> Evaluation | None:
@@ -104,12 +111,19 @@ class EvaluatePage(QWidget):
                 view.show_evaluation(evaluation)
             self.selection.show(evaluation)
         except InputError as error:
-            self._shown = []
             self.selection.show(None)
+            self._drop_views()
             self.state.set_problem(str(error))
             return None
         self._columns.set_cards(self._shown)
         return evaluation
+
+    def _drop_views(self) -> None:
+        """Let go of the files that they map: a folder whose files are open cannot be deleted everywhere."""
+        self._columns.set_cards(())
+        for view in self.views.values():
+            view.deleteLater()
+        self.views, self._shown = {}, []
 
     def _find_view(self, kind: type[View]) -> View:
         if kind.key not in self.views:
@@ -124,9 +138,8 @@ class EvaluatePage(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._context.library.refresh()
-        self._choose_first()
-        self.choice.refresh()
+        self._context.library.refresh()  # and when it is read, `_look_again`
+        self._look_again()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

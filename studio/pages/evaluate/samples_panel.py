@@ -43,7 +43,7 @@ class SamplesPanel(Card):
         self._context = context
         self._selection = selection
         self.table = SampleTable(selection, self)
-        self.images = SampleImages(context.engine, self)
+        self.images = SampleImages(context.engine, context.background, self)
         self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)
         self._caption: Callable[[int], str] = str
         self._is_fitted = False  # the columns of the table, to what they hold
@@ -157,7 +157,8 @@ class SamplesPanel(Card):
     def _take_evaluation(self) -> None:
         evaluation = self._selection.evaluation
         self.images.show_evaluation(evaluation)
-        if evaluation is None:
+        if evaluation is None:  # no file of it is held open: another one may be written in its place
+            self._numbers, self._caption = np.zeros(0, np.int64), str
             return
         self._numbers = evaluation.column("index")
         self._caption = describe_answers(evaluation)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
-from PySide6.QtGui import QImage
+import numpy as np
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QImage, QImageReader
 
 from studio.engine.host import EngineHost
-from studio.panels.samples.images import read_image
+from studio.panels.samples.images import find_file, read_image
+from studio.services.background import Background
 from training.predictions import Evaluation
 from training.protocol.answers import PAGE, SamplePage
-from training.protocol.messages import ReadSamples, Refusal
+from training.protocol.messages import ReadSamples
 
 _MOST_BYTES = 256 << 20
 """Of images that are kept: thousands of small ones, dozens of large ones."""
+_LARGEST = 1024
+"""Pixels of a side of what is read from a file."""
 _REST = 15
 """Milliseconds: all that a view asks for while it paints becomes one question."""
 
@@ -28,10 +32,11 @@ class SampleImages(QObject):
 
     arrived = Signal()
 
-    def __init__(self, engine: EngineHost, parent: QObject | None = None) -> None:
+    def __init__(self, engine: EngineHost, background: Background, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.problem = ""
         self._engine = engine
+        self._background = background
         self._evaluation: Evaluation | None = None
         self._images: OrderedDict[int, QImage] = OrderedDict()  # by the sample's number in the data
         self._unreadable: dict[int, str] = {}
@@ -70,34 +75,41 @@ class SampleImages(QObject):
             return
         numbers = list(self._wanted)[-PAGE:]  # the newest wishes: the others may have been scrolled past
         self._asking = True
-        request = ReadSamples(run=evaluation.folder.parent.parent, on=evaluation.record.on, numbers=tuple(numbers))
 
-        def take(page: SamplePage) -> None:
+        def take(images: Mapping[int, QImage], unreadable: Mapping[int, str]) -> None:
             self._asking = False
             if self._evaluation is not None and _data_of(self._evaluation) == _data_of(evaluation):
-                self._keep(numbers, page)
+                self._keep(numbers, images, unreadable)
             self._go_on()
 
-        def refuse(refusal: Refusal) -> None:
+        def refuse(problem: str) -> None:
             self._asking = False
             if self._evaluation is not None and _data_of(self._evaluation) == _data_of(evaluation):
-                self.problem, self._wanted = str(refusal), {}
+                self.problem, self._wanted = problem, {}
                 self.arrived.emit()
             self._go_on()
 
-        self._engine.ask(request, SamplePage, take, refuse)
+        def take_page(page: SamplePage) -> None:
+            unreadable = {int(file.path): file.reason for file in page.unreadable if file.path.isdigit()}
+            take({sample.index: read_image(sample, varied=False) for sample in page.samples}, unreadable)
 
-    def _keep(self, numbers: Iterable[int], page: SamplePage) -> None:
+        if evaluation.record.part:
+            request = ReadSamples(run=evaluation.folder.parent.parent, on=evaluation.record.on, numbers=tuple(numbers))
+            self._engine.ask(request, SamplePage, take_page, lambda refusal: refuse(str(refusal)))
+        else:
+            self._background.submit(
+                lambda: _read_files(evaluation, numbers),
+                lambda images: take(images, {}),
+                lambda error: refuse(str(error)),
+            )
+
+    def _keep(self, numbers: Iterable[int], images: Mapping[int, QImage], unreadable: Mapping[int, str]) -> None:
         for number in numbers:
             self._wanted.pop(number, None)
-            self._unreadable[number] = "This sample cannot be read."
-        for file in page.unreadable:
-            if file.path.isdigit():
-                self._unreadable[int(file.path)] = file.reason
-        for sample in page.samples:
-            image = read_image(sample, varied=False)
-            self._unreadable.pop(sample.index, None)
-            self._images[sample.index] = image
+            if number not in images:
+                self._unreadable[number] = unreadable.get(number, "This sample cannot be read.")
+        for number, image in images.items():
+            self._images[number] = image
             self._bytes += image.sizeInBytes()
         while self._bytes > _MOST_BYTES and len(self._images) > PAGE:
             self._bytes -= self._images.popitem(last=False)[1].sizeInBytes()
@@ -111,3 +123,21 @@ class SampleImages(QObject):
 def _data_of(evaluation: Evaluation) -> object:
     record = evaluation.record
     return evaluation.folder.parent, record.on, record.fingerprint
+
+
+def _read_files(evaluation: Evaluation, numbers: Sequence[int]) -> dict[int, QImage]:
+    """Those of data given as a path, which no run's configuration tells the engine how to open; in a thread of its own."""
+    index, found = evaluation.column("index"), {}
+    for number in numbers:
+        row = int(np.flatnonzero(index == number)[0])
+        file = find_file(str(evaluation.names[row]), evaluation.record.on)
+        if file is None:
+            continue
+        reader = QImageReader(str(file))
+        reader.setAutoTransform(True)
+        if reader.size().width() > _LARGEST or reader.size().height() > _LARGEST:
+            reader.setScaledSize(reader.size().scaled(_LARGEST, _LARGEST, Qt.AspectRatioMode.KeepAspectRatio))
+        image = reader.read()
+        if not image.isNull():
+            found[number] = image
+    return found

@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
+from studio.actions.runs import delete_run
 from studio.engine.state import RunState
 from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.evaluate.sample_dialog import SampleDialog
@@ -258,3 +260,33 @@ def test_classes_are_counted_among_what_is_selected_and_sorted(
     largest = view.model.rows[0]
     assert set(evaluation.column("target")[page.samples.table.rows].tolist()) == {largest}
     assert view.model.tabulate()["recall"][0] == view.model.measured.figures["recall"][largest].value
+
+
+def test_images_of_other_data_are_read_from_their_files_and_a_deleted_run_is_let_go_of(
+    qtbot: QtBot, context: AppContext, run: RunFolder, tmp_path: Path
+) -> None:
+    data = tmp_path / "photos"
+    data.mkdir()
+    names = [f"{number}.png" for number in range(40)]
+    for number, name in enumerate(names[:-1]):  # the last one is gone
+        image = QImage(2, 2, QImage.Format.Format_Grayscale8)
+        image.fill(number)
+        assert image.save(str(data / name))
+    write_evaluation(run.path, make_classes(40, 3), NAMES, names, on=str(data), layout="image")
+    page = open_page(qtbot, context)
+    assert [page.header.data.itemText(at) for at in range(page.header.data.count())][-1] == "photos"
+    page.choice.choose_data(str(data))
+    panel = page.samples
+    for number in (3, 39):
+        place = panel.table.find_place(number)
+        assert place is not None
+        panel.grid.choose(place)
+        page.grab()
+    qtbot.waitUntil(lambda: panel.images.find(3) is not None and bool(panel.images.why_missing(39)))
+    assert panel.images.find(3).pixelColor(0, 0).red() == 3
+    assert panel.find_enlarged(panel.table.find_place(3) or 0).file == data / "3.png"
+    delete_run(context, run)
+    qtbot.waitUntil(lambda: not run.path.exists())
+    assert page.choice.folder is None
+    assert not page.views
+    qtbot.waitUntil(lambda: page.state.empty.accessibleName().startswith("No runs yet"))
