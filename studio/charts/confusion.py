@@ -144,7 +144,7 @@ class ConfusionMatrix(CellTips):
             if not place.intersects(seen):
                 continue
             share = float(self._shares[row, column])
-            strong = share > 0.3
+            strong = share > 0.5
             painter.setPen(
                 QColor((palette.on_accent if row == column else palette.on_danger) if strong else palette.text)
             )

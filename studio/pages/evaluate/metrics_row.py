@@ -39,7 +39,7 @@ class MetricsRow(Card):
                 self._row.addWidget(number)
         levels = {f"{each.level:.0%}" for each in record.metrics.values() if each.low is not None}
         interval = f" · {', '.join(sorted(levels))} intervals" if levels else ""
-        self.set_subtitle(f"{record.samples:,} samples{interval}")
+        self.set_subtitle(f"Of all {record.samples:,} samples{interval}")
         for name, measured in record.metrics.items():
             self._show(self.numbers[name], name, measured)
         self._notes.setText("\n".join(record.notes))

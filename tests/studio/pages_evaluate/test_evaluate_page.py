@@ -269,9 +269,9 @@ def test_images_of_other_data_are_read_from_their_files_and_a_deleted_run_is_let
     data.mkdir()
     names = [f"{number}.png" for number in range(40)]
     for number, name in enumerate(names[:-1]):  # the last one is gone
-        image = QImage(2, 2, QImage.Format.Format_Grayscale8)
-        image.fill(number)
-        assert image.save(str(data / name))
+        made = QImage(2, 2, QImage.Format.Format_Grayscale8)
+        made.fill(number)
+        assert made.save(str(data / name))
     write_evaluation(run.path, make_classes(40, 3), NAMES, names, on=str(data), layout="image")
     page = open_page(qtbot, context)
     assert [page.header.data.itemText(at) for at in range(page.header.data.count())][-1] == "photos"
@@ -283,7 +283,9 @@ def test_images_of_other_data_are_read_from_their_files_and_a_deleted_run_is_let
         panel.grid.choose(place)
         page.grab()
     qtbot.waitUntil(lambda: panel.images.find(3) is not None and bool(panel.images.why_missing(39)))
-    assert panel.images.find(3).pixelColor(0, 0).red() == 3
+    image = panel.images.find(3)
+    assert image is not None
+    assert image.pixelColor(0, 0).red() == 3
     assert panel.find_enlarged(panel.table.find_place(3) or 0).file == data / "3.png"
     delete_run(context, run)
     qtbot.waitUntil(lambda: not run.path.exists())

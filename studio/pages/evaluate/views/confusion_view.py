@@ -93,6 +93,7 @@ class ConfusionView(View):
         """As large as the card is wide, up to a limit; then as the person zoomed it."""
         room = min(max(self.area.width() - 2 * self.area.frameWidth(), _LEAST), _MOST)
         self.matrix.fit(room - _EDGE, self._zoom)
+        self.matrix.resize(self.matrix.sizeHint())
         bar = self.area.horizontalScrollBar().sizeHint().height() if self._zoom > 1 else 0
         self.area.setFixedHeight(min(self.matrix.sizeHint().height(), room) + bar + 2)
         classes = max(len(self._names), 1)
@@ -128,7 +129,6 @@ class _Area(QScrollArea):
         super().__init__()
         self._zoom_by = zoom_by
         self.setWidget(matrix)
-        self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
         self.viewport().setAutoFillBackground(False)
         matrix.setAutoFillBackground(False)
