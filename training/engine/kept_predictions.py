@@ -93,7 +93,7 @@ class KeptPredictions:
         place = evaluation_folder(folder, record.step, _PART)
         with explain_full_disk(place):
             drop(place)
-            writer = EvaluationWriter(place, record)
+            writer = EvaluationWriter(place, record, durable=False)
         with writer:
             log = PredictionLog(session, _PART, columns, metrics, writer)
             found = run_pass(session, _PART, log)

@@ -124,16 +124,18 @@ class PredictionLog:
     def _measure_images(self, inputs: Tensor) -> Tensor:
         """(n, properties) of normalized images (n, C, H, W), on the scale from 0 to 1."""
         normalization = self._session.data.normalization
-        weights = torch.tensor(_LUMA if inputs.shape[1] >= 3 else (1.0,), device=inputs.device)
-        mean, std = (
-            torch.tensor(each[: len(weights)], device=inputs.device) for each in (normalization.mean, normalization.std)
-        )
-        gray = torch.einsum("nchw,c->nhw", inputs[:, : len(weights)].float(), std * weights) + (mean * weights).sum()
-        inner = gray[:, 1:-1, 1:-1]
-        edges = gray[:, :-2, 1:-1] + gray[:, 2:, 1:-1] + gray[:, 1:-1, :-2] + gray[:, 1:-1, 2:] - 4.0 * inner
-        sharpness = edges.abs().flatten(1).mean(1) if edges.numel() else gray.new_zeros(len(gray))
+        weights = _LUMA if inputs.shape[1] >= 3 else (1.0,)
+        center = sum(mean * weight for mean, weight in zip(normalization.mean, weights, strict=False))
+        gray = inputs[:, 0].float() * (normalization.std[0] * weights[0]) + center
+        for channel in range(1, len(weights)):
+            gray.add_(inputs[:, channel], alpha=normalization.std[channel] * weights[channel])
         flat = gray.flatten(1)
-        return torch.stack([flat.mean(1), flat.std(1, correction=0), sharpness], 1)
+        brightness = flat.mean(1)
+        # Not by std, which takes ten times as long on a CPU.
+        contrast = torch.linalg.vector_norm(flat - brightness[:, None], dim=1) / flat.shape[1] ** 0.5
+        across = (gray[:, :, 1:] - gray[:, :, :-1]).flatten(1).abs_().sum(1)
+        down = (gray[:, 1:] - gray[:, :-1]).flatten(1).abs_().sum(1)
+        return torch.stack([brightness, contrast, (across + down) / flat.shape[1]], 1)
 
 
 def run_pass(

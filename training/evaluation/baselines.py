@@ -8,11 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from training.engine.session import Session
+from training.evaluation.opening import GIVEN
 from training.evaluation.scores import Columns
 from training.facts import DataFacts
 from training.predictions.record import EvaluationRecord
+from training.statistics.baselines import bigram_loss, count_bigrams
 
 Arrays = dict[str, NDArray[Any]]
+_MOST_TOKENS = 1 << 25
+_WINDOWS = 4096
 
 
 def answer_trivially(record: EvaluationRecord, facts: DataFacts, columns: Columns) -> tuple[str, Arrays] | None:
@@ -97,3 +102,22 @@ def _answer_majority_pixel(facts: DataFacts, columns: Columns) -> tuple[str, Arr
 def _answer_any_order(facts: DataFacts, columns: Columns) -> tuple[str, Arrays] | None:
     """Items that all score alike share their places: what a random order gives on average."""
     return "any order", {"target": columns["target"], "scores": np.zeros_like(columns["target"])}
+
+
+def answer_by_bigrams(session: Session, part: str, columns: Columns) -> tuple[str, Arrays] | None:
+    """What the token before alone tells, counted in the training part. None for data that is no text, whose training part is not known,
+    or where counting takes more than evaluating."""
+    data = session.data
+    if data.facts.layout != "tokens" or part not in data.splits or part == GIVEN:
+        return None
+    train = data.splits["train"]
+    if len(train) * data.facts.shape[0] > _MOST_TOKENS:
+        return None
+    vocabulary = len(data.facts.names)
+    windows = [data.raw(some).long().numpy() for some in train.split(_WINDOWS)]
+    counted = count_bigrams(np.concatenate([window[:, :-1].reshape(-1) for window in windows]), vocabulary)
+    target = np.asarray(columns["target"])
+    order = data.evaluation_order(part)
+    before = np.concatenate([data.raw(some).long().numpy()[:, :-1] for some in order.split(_WINDOWS)])
+    losses = bigram_loss(counted, before, target).reshape(target.shape)
+    return "bigram", {"target": target, "prediction": np.full_like(target, -1), "token_loss": losses}

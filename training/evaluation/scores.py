@@ -13,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 
 from training.core.kept_scores import count_nearer
-from training.core.scores import count_ordered_pairs, sum_discounted_gains, sum_reciprocal_ranks
 from training.facts import IGNORED
 from training.predictions.record import EvaluationRecord
 from training.statistics import metrics as of
+from training.statistics import ranking
 from training.statistics.intervals import Interval, Metric, wilson
 
 Columns = Mapping[str, NDArray[Any]]
@@ -203,21 +203,14 @@ def _measure_tokens(columns: Columns) -> Scores:
 
 
 def _measure_ranks(columns: Columns, top: int) -> Scores:
-    """By core's own functions, query by query."""
-    scores, ranks = (torch.from_numpy(np.array(columns[name])) for name in ("scores", "target"))
-    functions: dict[str, Callable[..., tuple[torch.Tensor, torch.Tensor]]] = {
-        "ndcg": partial(sum_discounted_gains, top=top),
-        "mrr": sum_reciprocal_ranks,
-        "pair_accuracy": count_ordered_pairs,
-    }
-
-    def measure(score: torch.Tensor, rank: torch.Tensor) -> list[torch.Tensor]:
-        pair = score.nan_to_num()[None], rank[None]
-        return [torch.stack([part.double() for part in function(*pair)]) for function in functions.values()]
-
-    found: list[torch.Tensor] = torch.vmap(measure, chunk_size=4096)(scores, ranks)
-    terms = zip(functions, found, strict=True)
-    return Scores({name: of.ratio(part[:, 0].numpy(), part[:, 1].numpy()) for name, part in terms})
+    scores, ranks = np.asarray(columns["scores"]), np.asarray(columns["target"])
+    return Scores(
+        {
+            "ndcg": of.mean(ranking.discounted_gains(scores, ranks, top)),
+            "mrr": of.mean(ranking.reciprocal_ranks(scores, ranks)),
+            "pair_accuracy": of.ratio(*ranking.ordered_pairs(scores, ranks)),
+        }
+    )
 
 
 def _measure_embeddings(columns: Columns, top: int) -> Scores:

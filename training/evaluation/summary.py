@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from training.config.rules.metrics import is_known, metric
 from training.engine.session import Session
 from training.errors import pluralize
-from training.evaluation.baselines import answer_trivially
+from training.evaluation.baselines import answer_by_bigrams, answer_trivially
 from training.evaluation.linear import answer_linearly
 from training.evaluation.scores import Columns, Rate, Scores, measure_columns
 from training.predictions.reading import Evaluation
@@ -63,7 +63,7 @@ def summarize(
     top = int(getattr(session.config.objective, "top", 1))
     scores = measure_columns(record, columns, top)
     intervals = _find_intervals(scores, columns, columns["group"] if "group" in record.columns else None, record)
-    trivial = answer_trivially(record, session.data.facts, columns)
+    trivial = answer_trivially(record, session.data.facts, columns) or answer_by_bigrams(session, part, columns)
     baseline = _measure_baseline(trivial, record, top)
     simple = answer_linearly(session, part, columns)
     linear = _measure_baseline(simple, record, top)
@@ -132,12 +132,17 @@ def _agree(value: float, several: Sequence[Interval] | None) -> Interval:
     return Interval(value, min(interval.low, value), max(interval.high, value))
 
 
+_UNTOLD = {("bigram", "accuracy")}
+"""Which token is the likeliest is not asked of it."""
+
+
 def _measure_baseline(answered: tuple[str, Columns] | None, record: EvaluationRecord, top: int) -> dict[str, Baseline]:
     if answered is None:
         return {}
     name, columns = answered
     values = {metric: score.value for metric, score in measure_columns(record, columns, top).whole.items()}
-    return {metric: Baseline(name=name, value=value) for metric, value in values.items() if math.isfinite(value)}
+    told = {metric: value for metric, value in values.items() if math.isfinite(value) and (name, metric) not in _UNTOLD}
+    return {metric: Baseline(name=name, value=value) for metric, value in told.items()}
 
 
 def _compare(name: str, metrics: Mapping[str, Measured], samples: int) -> Iterable[str]:

@@ -19,7 +19,7 @@ from training.predictions.reading import Evaluation, column_file, read_record
 from training.predictions.record import DIGESTS, NAMES, RECORD, EvaluationRecord, Measured
 from training.runs.records.forms import FileFacts
 from training.runs.records.manifest import digest, seal
-from training.system.atomic import sync_folder, write_bytes, write_text
+from training.system.atomic import write_bytes, write_text
 
 Intervals = tuple[tuple[float | None, float | None, float | None], ...]
 
@@ -28,10 +28,11 @@ class EvaluationWriter:
     """Writes the evaluation that ``record`` announces into ``folder``; goes on behind ``record.done``, the samples that an earlier
     process wrote. Not for two processes at once."""
 
-    def __init__(self, folder: Path, record: EvaluationRecord) -> None:
-        """Raises OSError where it cannot be written, or the disk has no room for it."""
+    def __init__(self, folder: Path, record: EvaluationRecord, durable: bool = True) -> None:
+        """Without ``durable`` nothing waits for the disk: for what is written often and may get lost in a power cut. Raises OSError where it cannot be written, or the disk has no room for it."""
         self.folder = folder
         self.record = record
+        self._durable = durable
         self._written = record.done
         self._files: dict[str, tuple[BinaryIO, int]] = {}
         free = shutil.disk_usage(next(path for path in (folder, *folder.parents) if path.exists())).free
@@ -70,21 +71,22 @@ class EvaluationWriter:
         """Put what was written on the disk; from now on a new process goes on behind it."""
         for stream, _start in self._files.values():
             stream.flush()
-            os.fsync(stream.fileno())
+            if self._durable:
+                os.fsync(stream.fileno())
         self.record = self.record.model_copy(update={"done": self._written})
         self._write_record()
 
     def write_names(self, names: Sequence[str]) -> None:
         """What a person calls each sample."""
-        write_text(self.folder / NAMES, json.dumps(list(names)) + "\n")
+        write_text(self.folder / NAMES, json.dumps(list(names)) + "\n", self._durable)
 
     def write_digests(self, digests: Sequence[str]) -> None:
         """What an exclude list calls each sample."""
-        write_text(self.folder / DIGESTS, "\n".join(digests) + "\n")
+        write_text(self.folder / DIGESTS, "\n".join(digests) + "\n", self._durable)
 
     def write_file(self, name: str, content: bytes) -> None:
         """A file beside the columns, such as a table's rows."""
-        write_bytes(self.folder / name, content)
+        write_bytes(self.folder / name, content, self._durable)
 
     def finish(
         self,
@@ -123,12 +125,8 @@ class EvaluationWriter:
         self.close()
 
     def _write_record(self) -> None:
-        write_record(self.folder, self.record)
-
-
-def write_record(folder: Path, record: EvaluationRecord) -> None:
-    """Replace ``evaluation.json``."""
-    write_text(folder / RECORD, json.dumps(seal(json.loads(record.model_dump_json())), indent=1) + "\n")
+        content = seal(json.loads(self.record.model_dump_json()))
+        write_text(self.folder / RECORD, json.dumps(content, indent=1) + "\n", self._durable)
 
 
 def find_unfinished(folder: Path, announced: EvaluationRecord) -> EvaluationRecord:
@@ -152,7 +150,6 @@ def drop(folder: Path) -> None:
         return
     (folder / RECORD).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
-    sync_folder(folder.parent if folder.parent.is_dir() else folder.parent.parent)
 
 
 def _has_room(folder: Path, record: EvaluationRecord, name: str) -> bool:

@@ -68,6 +68,9 @@ def test_an_evaluation_has_the_run_s_own_numbers_with_intervals(
         assert found.column(name).shape == (found.record.samples, *form.shape)
     assert sorted(found.column("index").tolist()) == sorted(set(found.column("index").tolist()))
     assert len(found.names) == found.record.samples
+    if task == "tokens":
+        assert found.record.metrics["perplexity"].baseline is not None
+        assert 1.0 < found.record.metrics["perplexity"].baseline.value < len(found.record.names)
     if task == "table class":
         assert found.rows is not None
         assert [str(kind) for kind in found.rows["kind"]] == [
