@@ -1,8 +1,8 @@
 """A reader that looks at a run folder as fast as it can; a process of its own.
 
-    python -m tests.reliability.poll_checkpoints RUN_FOLDER
+    python -m tests.reliability.poll_checkpoints RUN_FOLDER ENOUGH
 
-Looks until its input ends, then prints as JSON how often it found a whole checkpoint, how often one had vanished, and what
+Looks until its input ends, and once more; makes the file ENOUGH when it has found ten whole checkpoints. Then prints as JSON how often it found a whole checkpoint, how often one had vanished, and what
 it found that must not be.
 """
 
@@ -74,8 +74,12 @@ def main() -> None:
     threading.Thread(target=wait, daemon=True).start()
     sys.stdout.write("looking\n")
     sys.stdout.flush()
-    while not ended.is_set():
+    looking = True
+    while looking:
+        looking = not ended.is_set()
         reader.look()
+        if reader.whole > 10:
+            Path(sys.argv[2]).touch()
     seen = {"whole": reader.whole, "vanished": reader.vanished, "faults": reader.faults[:20]}
     sys.stdout.write(json.dumps(seen) + "\n")
 

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the harness loo
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_samples_drawn_at_random_are_the_same_however_they_are_read_and_whether_killed_or_not(tmp_path: Path) -> None:
     config = small_run(
         written(tmp_path, POINTS, arguments={"count": 600}),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,7 +15,9 @@ import torch
 from tests.training.data.conftest import MakeConfig
 from tests.training.data.test_image_cache import FROM_CACHE, NEW, folder, opened, part, same, wish
 from training.config.sections.data.dataset import ImageFolderDataset
+from training.data.batching.processes import worker_context
 from training.data.batching.resident import Notice
+from training.data.images import decode_many, image_file
 from training.data.images.cache_room import CacheWish
 from training.data.images.decoded import DAMAGED
 from training.data.prepared import PreparedData
@@ -34,38 +35,36 @@ def turn_a_bit(path: Path, place: int) -> None:
         stream.write(bytes([byte ^ 1]))
 
 
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from training.config.sections.data.dataset import ImageFolderDataset
-from training.data.images import decode_many, image_file
-from training.data.images.cache_room import CacheWish
-from training.data.source import Opening
-from training.data.sources import image_folder, open_source
+def decode_and_die(folder: Path, home: Path, last: int, share: float) -> None:
+    """In a process of its own: killed after ``share`` of the ``last``-th write."""
+    decode_many._PIECE_BYTES = 5 * 768  # pieces of five images
+    write, written = image_file._write, []
 
-folder, home, last, share = sys.argv[1:]
-decode_many._PIECE_BYTES = 5 * 768  # pieces of five images
-write, written = image_file._write, []
+    def write_and_die(stream: Any, offset: int, data: bytes) -> None:
+        written.append(data)
+        if len(written) == last:
+            write(stream, offset, data[: int(len(data) * share)])
+            os.kill(os.getpid(), signal.SIGKILL)
+        write(stream, offset, data)
 
-def write_and_die(stream, offset, data):
-    written.append(data)
-    if len(written) == int(last):
-        write(stream, offset, data[: int(len(data) * float(share))])
-        os.kill(os.getpid(), signal.SIGKILL)
-    write(stream, offset, data)
+    image_file._write = write_and_die
+    open_source(ImageFolderDataset(path=str(folder)), Opening(cache=CacheWish("on", home, 10**9)))
 
-image_file._write = write_and_die
-open_source(ImageFolderDataset(path=folder), Opening(cache=CacheWish("on", Path(home), 10**9)))
-"""
+
+def kill_while_decoding(folder: Path, wish: CacheWish, last: int, share: float) -> None:
+    process = worker_context().Process(target=decode_and_die, args=(folder, wish.home, last, share))  # type: ignore[attr-defined]
+    process.start()
+    process.join(120)
+    assert process.exitcode == -signal.SIGKILL
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
 @pytest.mark.parametrize(
     ("last", "share", "kept", "keep"),
     [
-        pytest.param(1, 0.5, 0, True, id="half a piece of pixels, no record", marks=pytest.mark.slow),
-        pytest.param(1, 0.2, 0, True, id="one whole row, no record", marks=pytest.mark.slow),
-        pytest.param(1, 0.2, 0, False, id="one whole row, no record, streamed", marks=pytest.mark.slow),
+        pytest.param(1, 0.5, 0, True, id="half a piece of pixels, no record"),
+        pytest.param(1, 0.2, 0, True, id="one whole row, no record"),
+        pytest.param(1, 0.2, 0, False, id="one whole row, no record, streamed"),
         pytest.param(2, 0.5, 2, False, id="half the first records, streamed"),
         pytest.param(6, 0.5, 12, True, id="half the third records"),
     ],
@@ -73,9 +72,7 @@ open_source(ImageFolderDataset(path=folder), Opening(cache=CacheWish("on", Path(
 def test_what_a_kill_leaves_behind_is_gone_on_with(
     folder: Path, wish: CacheWish, last: int, share: float, kept: int, keep: bool
 ) -> None:
-    arguments = [str(folder), str(wish.home), str(last), str(share)]
-    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], timeout=120)
-    assert killed.returncode == -signal.SIGKILL
+    kill_while_decoding(folder, wish, last, share)
     preview = open_source(ImageFolderDataset(path=str(folder)), Opening(check=False, cache=wish))
     assert torch.equal(preview.read(torch.arange(36)), opened(folder, None).read(torch.arange(36)))
     resumed = opened(folder, wish, keep=keep)

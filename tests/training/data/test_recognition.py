@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +11,7 @@ import pytest
 from filelock import FileLock
 
 from tests.training.data.conftest import image
-from tests.training.data.test_harmed_cache import KILLED, turn_a_bit
+from tests.training.data.test_harmed_cache import kill_while_decoding, turn_a_bit
 from tests.training.data.test_image_cache import FROM_CACHE, NEW, folder, opened, part, same, settle, wish
 from training.data.batching.resident import Notice
 from training.data.images import image_cache as picture_cache
@@ -161,14 +159,12 @@ def test_a_cache_nobody_can_add_to_is_read_all_the_same(folder: Path, wish: Cach
             assert same(source, folder)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
 def test_a_kill_amid_the_records_of_known_files(folder: Path, wish: CacheWish) -> None:
     opened(folder, wish)
     touch(folder)
     settle()
-    killed = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(wish.home), "1", "0.5"], timeout=120)
-    assert killed.returncode == -signal.SIGKILL
+    kill_while_decoding(folder, wish, 1, 0.5)
     source = opened(folder, wish)
     assert source.supply == f"{FROM_CACHE}, 18 of them known by content"
     assert same(source, folder)

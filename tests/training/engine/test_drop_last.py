@@ -104,6 +104,8 @@ def test_what_is_read_ahead_counts_as_memory(tmp_path: Path, capsys: Captured) -
     for ahead in (1, 500):
         words = [
             "--set",
+            "dataset.samples=600",
+            "--set",
             "loader.mode=streamed",
             "--set",
             f"loader.prefetch_factor={ahead}",

@@ -32,8 +32,10 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Pat
     assert weights(other) != weights(first)
 
 
-@pytest.mark.parametrize("compute", ["fp32", "bf16", "fp16"])
-@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
+@pytest.mark.parametrize(
+    ("optimizer", "compute"),
+    [("adamw", "fp32"), ("adamw", "bf16"), ("adamw", "fp16"), ("adam", "bf16"), ("sgd", "fp16")],
+)
 def test_stop_and_resume_equal_an_unbroken_run(tmp_path: Path, optimizer: str, compute: str) -> None:
     data = write_idx(tmp_path / "data")
     config = tiny_images(data, f"optimizer.kind={optimizer}", f"precision.compute={compute}")
