@@ -13,7 +13,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # Tests run two at a time: arithmetic threads that spin at barriers would slow each other down several-fold.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 # Before anything takes it: a tiny run asks the disk seventy times, and none of these processes meets a power cut.
-os.fsync = lambda descriptor: None
+os.fsync = lambda fd: None
 
 
 ASKED_BY = {

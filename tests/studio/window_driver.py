@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from PySide6.QtCore import QCoreApplication, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -15,13 +18,27 @@ from studio.window.main_window import MainWindow
 
 def open_window(qtbot: QtBot, context: AppContext, page: str = "train") -> MainWindow:
     """A window that is shown, on ``page``."""
-    window = MainWindow(context.settings)
-    window.show_page(page)
-    with qtbot.waitActive(window):
-        window.show()
-        window.activateWindow()
-    window.furnish(context)
+    with undressed(QApplication.instance()):
+        window = MainWindow(context.settings)
+        window.show_page(page)
+        with qtbot.waitActive(window):
+            window.show()
+            window.activateWindow()
+        window.furnish(context)
     return window
+
+
+@contextmanager
+def undressed(app: QCoreApplication | None) -> Iterator[None]:
+    """What is built inside is dressed at the end: dressed again whenever it is put into something, it would take thrice as long."""
+    assert isinstance(app, QApplication)
+    sheet = app.styleSheet()
+    app.setStyleSheet("")
+    try:
+        yield
+    finally:
+        if not app.styleSheet():  # else it chose a theme of its own
+            app.setStyleSheet(sheet)
 
 
 def train_page(window: MainWindow) -> TrainPage:

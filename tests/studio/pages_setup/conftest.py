@@ -10,6 +10,7 @@ from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
 from studio.window.drop_overlay import DropOverlay
 from tests.studio.pages_setup.fakes import FakeContext
+from tests.studio.window_driver import undressed
 
 
 @pytest.fixture
@@ -18,10 +19,11 @@ def context(qapp: QApplication) -> FakeContext:
 
 
 @pytest.fixture
-def page(qtbot: QtBot, context: FakeContext) -> SetupPage:
-    made = SetupPage(cast("AppContext", context), preview_delay=0)
-    qtbot.addWidget(made)
-    DropOverlay(made, cast("AppContext", context), made.other_data.take, lambda: None)  # the window's part
+def page(qtbot: QtBot, qapp: QApplication, context: FakeContext) -> SetupPage:
+    with undressed(qapp):
+        made = SetupPage(cast("AppContext", context), preview_delay=0)
+        qtbot.addWidget(made)
+        DropOverlay(made, cast("AppContext", context), made.other_data.take, lambda: None)  # the window's part
     made.resize(1100, 760)
     made.show()
     qtbot.waitUntil(lambda: bool(context.engine.inspections and context.engine.summaries))

@@ -119,7 +119,10 @@ def test_labels_decide_which_checkpoints_stay_there(
     (labeled / "checkpoints" / "step-00000004" / "model.safetensors").write_bytes(b"what a kill left of another")
     assert main(["resume", folder.id]) == 0
     assert main(["copy", folder.id, "--to", str(far / "all")]) == 0
-    assert checkpoints_in(complete) == sorted({*first, *(path.name for path in folder.checkpoints.iterdir())})
+    now = {path.name for path in folder.checkpoints.iterdir()}
+    assert {*first, *now} <= set(
+        checkpoints_in(complete)
+    )  # there are more where one was copied before the run let it go
     set_copies("keep = 'labeled'")
     assert main(["copy", folder.id, "--to", str(far)]) == 0
     assert checkpoints_in(labeled) == ["step-00000024"]

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,9 @@ def turn_a_bit(path: Path, place: int) -> None:
 def decode_and_die(folder: Path, home: Path, last: int, share: float) -> None:
     """In a process of its own: killed after ``share`` of the ``last``-th write."""
     decode_many._PIECE_BYTES = 5 * 768  # pieces of five images
-    write, written = image_file._write, []
+    write, written = image_file._write, list[memoryview]()
 
-    def write_and_die(stream: Any, offset: int, data: bytes) -> None:
+    def write_and_die(stream: FileIO, offset: int, data: memoryview) -> None:
         written.append(data)
         if len(written) == last:
             write(stream, offset, data[: int(len(data) * share)])

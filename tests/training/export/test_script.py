@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from ruff.__main__ import find_ruff_bin
 from safetensors.torch import load_file
 
 from tests.training.export.comments import unknown_settings
@@ -27,6 +26,7 @@ from training.export.listings.listing import render_script
 from training.runs.records.manifest import read_manifest
 from training.runs.records.series import read_series
 
+RUFF = str(Path(sys.executable).with_name("ruff"))  # itself: one Python less for each script
 SHAPES = ("dataset.kind=shapes", "dataset.samples=120", "model.kind=small_cnn", "model.channels=[4, 4]")
 
 
@@ -91,7 +91,7 @@ def check_source(file: Path) -> None:
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not {name for name in imported if name.partition(".")[0] in ("training", "studio")}
-    ruff = [find_ruff_bin(), "check", "--isolated", "--no-cache", str(file)]
+    ruff = [RUFF, "check", "--isolated", "--no-cache", str(file)]
     done = subprocess.run(ruff, cwd=file.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
