@@ -231,32 +231,31 @@ def test_rows_of_another_kind_do_not_stay(qtbot: QtBot, draft: Draft) -> None:
     qtbot.waitUntil(lambda: sorted(row.path for row in form.findChildren(FieldRow) if row.isVisible()) == expected)
 
 
-@pytest.mark.parametrize(
-    ("everyday", "of_the_field", "path"),
-    [
-        ("mirror", "RandomHorizontalFlip", "dataset.flip"),
-        ("shift", "RandomCrop", "dataset.crop_padding"),
-        ("smallest crop", "RandomResizedCrop", "dataset.resized_crop_scale"),
-        ("outside", "padding mode", "dataset.padding_mode"),
-        ("linear units", "hidden units", "model.hidden"),
-        ("highest rate", "max_lr", "schedule.max_lr"),
-        ("rising share", "pct_start", "schedule.pct_start"),
-        ("compute in", "AMP", "precision.compute"),
-        ("recompute", "torch.utils.checkpoint", "precision.activation_checkpointing"),
-        ("clip norm", "clip_grad_norm_", "loop.clip_norm"),
-        ("smallest gain", "min_delta", "loop.early_stopping_min_delta"),
-        ("picture cache", "image cache", "loader.cache"),
-        ("best by", "monitor", "checkpoints.monitor"),
-        ("drawn shapes", "synthetic", "dataset.kind"),
-        ("on plateau", "ReduceLROnPlateau", "schedule.kind"),
-    ],
-)
-def test_a_setting_is_found_by_the_old_everyday_word_and_by_the_field_s(
-    qtbot: QtBot, draft: Draft, everyday: str, of_the_field: str, path: str
-) -> None:
+WORDS = [
+    ("mirror", "RandomHorizontalFlip", "dataset.flip"),
+    ("shift", "RandomCrop", "dataset.crop_padding"),
+    ("smallest crop", "RandomResizedCrop", "dataset.resized_crop_scale"),
+    ("outside", "padding mode", "dataset.padding_mode"),
+    ("linear units", "hidden units", "model.hidden"),
+    ("highest rate", "max_lr", "schedule.max_lr"),
+    ("rising share", "pct_start", "schedule.pct_start"),
+    ("compute in", "AMP", "precision.compute"),
+    ("recompute", "torch.utils.checkpoint", "precision.activation_checkpointing"),
+    ("clip norm", "clip_grad_norm_", "loop.clip_norm"),
+    ("smallest gain", "min_delta", "loop.early_stopping_min_delta"),
+    ("picture cache", "image cache", "loader.cache"),
+    ("best by", "monitor", "checkpoints.monitor"),
+    ("drawn shapes", "synthetic", "dataset.kind"),
+    ("on plateau", "ReduceLROnPlateau", "schedule.kind"),
+]
+"""An old everyday word, one of the field's, and the setting that both find."""
+
+
+def test_a_setting_is_found_by_the_old_everyday_word_and_by_the_field_s(qtbot: QtBot, draft: Draft) -> None:
     forms = [form_of(qtbot, draft, section) for section in SECTIONS]
-    assert path in find_settings(everyday, forms)
-    assert path in find_settings(of_the_field, forms)
+    for everyday, of_the_field, path in WORDS:
+        assert path in find_settings(everyday, forms), everyday
+        assert path in find_settings(of_the_field, forms), of_the_field
 
 
 @pytest.mark.parametrize("kind", kinds("optimizer"))
