@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy
 
@@ -120,6 +120,10 @@ class ConfusionMatrix(CellTips):
         side = self._cell() * len(self._names)
         return QRectF(margin, margin, side, side)
 
+    def _find_corner(self) -> QPoint:
+        """Of what is in sight: the names keep to its edges."""
+        return self.visibleRegion().boundingRect().topLeft()
+
     def _margin(self) -> float:
         if self._cell() < _NAMED_CELL:
             return 0.0
@@ -160,9 +164,9 @@ class ConfusionMatrix(CellTips):
         if self._cell() < _NAMED_CELL:
             return
         cell, room, metrics = self._cell(), int(square.left()) - _GAP, painter.fontMetrics()
-        corner = self.visibleRegion().boundingRect().topLeft()  # names keep to the edges of what is in sight
+        corner = self._find_corner()
         if corner.x() > 0 or corner.y() > 0:
-            ground = self.palette().color(self.backgroundRole())
+            ground = QColor(theme().palette.surface)
             painter.fillRect(QRectF(corner.x(), corner.y(), square.left(), self.height()), ground)
             painter.fillRect(QRectF(corner.x(), corner.y(), self.width(), square.top()), ground)
         for number, name in enumerate(self._names):

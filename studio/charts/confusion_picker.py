@@ -61,15 +61,18 @@ class ConfusionPicker(ConfusionMatrix):
 
     def place_at(self, position: QPointF) -> _Cell | None:
         """As ``cell_at``; beside a row its column is -1, above a column its row."""
-        square, cell = self._square(), self._cell()
-        inside = self.cell_at(position)
-        if inside is not None or not cell:
-            return inside
+        square, cell, corner = self._square(), self._cell(), self._find_corner()
+        if not cell:
+            return None
         row, column = int((position.y() - square.top()) // cell), int((position.x() - square.left()) // cell)
-        classes = len(self._names)
-        if column < 0 <= row < classes:
-            return row, -1
-        return (-1, column) if row < 0 <= column < classes else None
+        is_beside = position.x() < corner.x() + square.left()  # on the names, which may lie over cells
+        is_above = position.y() < corner.y() + square.top()
+        if not is_beside and not is_above:
+            return self.cell_at(position)
+        at, classes = (row if is_beside else column), len(self._names)
+        if (is_beside and is_above) or not 0 <= at < classes:
+            return None
+        return (at, -1) if is_beside else (-1, at)
 
     # ------------------------------------------------------------------------------------------- events
 
