@@ -100,6 +100,17 @@ class Validated(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TextSampled(Event):
+    """What a language model goes on with after ``prompt``, at the validation behind ``step``: ``text``, the prompt included."""
+
+    kind: ClassVar[str] = "text_sampled"
+    step: int
+    epoch: int
+    prompt: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class RateDropped(Event):
     """The plateau schedule took the learning rate from ``before`` down to ``after``, behind ``step``: ``metric`` had made no
     progress in ``validations`` of them."""

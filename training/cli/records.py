@@ -78,6 +78,7 @@ def show_run(arguments: argparse.Namespace) -> int:
         shown["profile"] = profile.model_dump() if profile else None
         shown["gpu_memory_mb"] = _gpu_memory_record(looks)
         shown["clipped"] = _clipped_record(*clipped) if clipped else None
+        shown["texts"] = [{"step": text.step, "epoch": text.epoch, "text": text.text} for text in history.texts]
         shown["set_aside"] = set_aside_records(folder)
         shown |= record_trackers(folder)
         shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
@@ -92,6 +93,7 @@ def show_run(arguments: argparse.Namespace) -> int:
         lines.append(_format_clipped_steps(*clipped))
     lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.metrics.items()]
     lines += [line for part, evaluation in kept.items() for line in _format_evaluation(part, evaluation).splitlines()]
+    lines += [f"text at step {text.step:,}: {text.text!r}" for text in history.texts[-1:]]
     lines += [_format_checkpoint(info) for info in checkpoints]
     lines += [*describe_trackers(folder), *describe_copy(folder)]
     lines += [format_set_aside(item) for item in list_set_aside(folder)]

@@ -29,6 +29,7 @@ from training.engine.device import (
 from training.engine.session import Session
 from training.engine.step import choose_clip
 from training.engine.teacher import make_teacher
+from training.engine.text_samples import read_prompt
 from training.engine.watches.layer_norms import LayerNorms, choose_interval
 from training.engine.watches.loss_parts import LossParts
 from training.engine.watches.watch import Watch
@@ -78,6 +79,7 @@ def assemble(
         own_loss = code.loss_code_file if code and isinstance(config.objective, OwnLoss) else None
         objective = make_objective(config.objective, data.facts, device, own_loss)
         _refuse_unmeasured(config, objective)
+        read_prompt(config, data.facts)  # refused before the run begins
         data.views, data.compares_samples = objective.views, objective.compares_samples
         own_network = code.code_file if code and isinstance(config.model, UserFile) else None
         model = make_model(config.model, data.facts, objective.outputs, config.seed, own_network, not loads)

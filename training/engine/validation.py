@@ -16,6 +16,7 @@ from training.engine.recovery.memory import OutOfMemory
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.step_logger import StepLogger
+from training.engine.text_samples import TextSamples
 from training.events import REACHED, STOPPED_EARLY, EpochEnded, RateDropped, Validated
 from training.objectives import Tables
 from training.runs.records.evaluation import Part, note_evaluation
@@ -35,6 +36,7 @@ class Validation:
         self._out_of_memory = out_of_memory
         self._boundary = DecisionBoundary(session, writer.folder, out_of_memory)
         self._kept = KeptPredictions(session, writer)
+        self._texts = TextSamples(session, writer, out_of_memory)
 
     def after_step(self, control: Control) -> bool:
         """Validate where this step calls for it, tell the epoch's end, and finish the run with its last step. Returns whether
@@ -112,6 +114,7 @@ class Validation:
         before = self._writer.set_phase("validating")
         measured = self._measure_and_keep()
         self._boundary.look()
+        self._texts.look()
         self._writer.set_phase(before)
         self._step_logger.restart_clock()
         return measured

@@ -27,6 +27,7 @@ from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.records.boundary_card import BoundaryCard
 from studio.panels.records.evaluation_card import EvaluationCard
+from studio.panels.records.texts_card import TextsCard
 from studio.panels.run_curves import RunCurves
 from studio.panels.run_words import UNLISTED
 from studio.panels.settings_dialog import show_settings
@@ -96,7 +97,7 @@ class TrainPage(QWidget):
         above = (self.header, self.outcome, self.findings, self.numbers, (TwoColumns(charts, self.checkpoints), 1))
         screen = in_widget(vbox(*above, self.profile, self.system, spacing=SPACING.m))
         parts, layers = self.records.parts, self.records.layers
-        self._content = FirstScreen(screen, parts, self.boundary, self.evaluation, layers)
+        self._content = FirstScreen(screen, TextsCard(self._context), parts, self.boundary, self.evaluation, layers)
         self._content.setAccessibleName("Training run")
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self.empty)

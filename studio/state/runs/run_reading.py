@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from studio.engine.monitor import events_file_id
-from training.events import AttemptStarted, CheckpointSaved, Event, Found, RateDropped, Rewound, Validated
+from training.events import AttemptStarted, CheckpointSaved, Event, Found, RateDropped, Rewound, TextSampled, Validated
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.series import STEP_ROW, Rows, SeriesReader
@@ -63,4 +63,4 @@ def _standing(events: list[Event]) -> list[Event]:
 
 
 def _is_void(event: Event, step: int) -> bool:
-    return isinstance(event, Validated | RateDropped | CheckpointSaved | Found) and event.step > step
+    return isinstance(event, Validated | RateDropped | CheckpointSaved | Found | TextSampled) and event.step > step

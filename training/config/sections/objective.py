@@ -291,6 +291,24 @@ class LanguageModel(ObjectiveSection):
     label_smoothing: LabelSmoothing = advanced(
         0.0, help="Share of each target spread over all tokens. Perplexity is measured without it."
     )
+    sample_tokens: int = advanced(
+        0,
+        "Sample text",
+        "Tokens of text that the model writes after each validation, shown on the Train page; 0: none. They change nothing of the run.",
+        unit="tokens",
+        also="generate samples",
+        ge=0,
+        le=10_000,
+        affects_result=False,
+    )
+    sample_prompt: str = advanced(
+        "",
+        "Sample prompt",
+        "What that text begins with. Empty: a line break, or the first token of the vocabulary.",
+        placeholder="a line break",
+        max_length=10_000,
+        affects_result=False,
+    )
 
 
 class OwnLoss(ObjectiveSection, OwnFile):

@@ -19,6 +19,7 @@ from training.events import (
     RateDropped,
     Rewound,
     StepSkipped,
+    TextSampled,
     Validated,
     decode,
     encode,
@@ -87,6 +88,7 @@ class History:
         self.findings: list[Found] = []
         self.skipped: list[StepSkipped] = []
         self.drops: list[RateDropped] = []
+        self.texts: list[TextSampled] = []
         self.data: DataPrepared | None = None
         self.phase: PhaseChanged | None = None
         self.final: Event | None = None
@@ -118,6 +120,7 @@ class History:
             self.findings = [item for item in self.findings if item.step <= event.step]
             self.skipped = [item for item in self.skipped if item.step <= event.step]
             self.drops = [item for item in self.drops if item.step <= event.step]
+            self.texts = [item for item in self.texts if item.step <= event.step]
         if isinstance(event, AttemptStarted):
             self.attempts.append(event)
             self.final = None
@@ -129,6 +132,8 @@ class History:
             self.skipped.append(event)
         elif isinstance(event, RateDropped):
             self.drops.append(event)
+        elif isinstance(event, TextSampled):
+            self.texts.append(event)
         elif isinstance(event, Found):
             self.findings.append(event)
         elif isinstance(event, DataPrepared):
