@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from training.config import RunConfig, parse_config
 from training.config.sections.data.tables import TableSection
+from training.data.given_section import choose_section
 from training.data.images.cache_room import cache_wish
 from training.data.inspect import inspect_dataset
 from training.data.sample_page import OpenedData, open_data, read_numbers, read_page
 from training.errors import InputError
+from training.facts import DataFacts
 from training.predictions.record import PARTS
 from training.protocol.answers import PAGE, TEXTS, DatasetReport, SamplePage
 from training.protocol.messages import BrowseSamples, InspectDataset, ReadSamples
 from training.runs.folder import RunFolder
+from training.runs.records.manifest import list_checkpoints, read_manifest
 from training.runs.relocation import config_here
 
 _PATIENCE = 120.0
@@ -48,10 +52,12 @@ class Browser:
         return read_page(data, asked.part, asked.classes, asked.offset, count)
 
     def read_samples(self, asked: ReadSamples) -> SamplePage:
-        """As ``sample_page.read_numbers``. Raises InputError for data that is not the run's own."""
+        """As ``sample_page.read_numbers``, of the run's data or of other data that was evaluated."""
+        run = RunFolder(asked.run)
+        config = config_here(run)
         if asked.on not in PARTS:
-            raise InputError(f"{asked.on}: images of data that is not the run's own are not shown here.")
-        return read_numbers(self._find(config_here(RunFolder(asked.run))), asked.numbers)
+            config = _with_given(config, run, Path(asked.on))
+        return read_numbers(self._find(config), asked.numbers)
 
     def _find(self, config: RunConfig) -> OpenedData:
         data = self._data
@@ -75,6 +81,18 @@ class Browser:
         if self._keeps:
             self._data, self._used = data, self._now()
         return data
+
+
+def _with_given(config: RunConfig, run: RunFolder, path: Path) -> RunConfig:
+    """That of a run whose checkpoint was evaluated on the data in ``path``."""
+    checkpoint = next(iter(list_checkpoints(run)), None)
+    if checkpoint is None:
+        raise InputError(f"The run {run.id} has no checkpoint any more that tells how {path} is to be read.")
+    try:
+        facts = DataFacts.from_record(read_manifest(checkpoint.path).data.dump())
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{checkpoint.path}: its manifest does not say enough about the data.") from error
+    return config.model_copy(update={"dataset": choose_section(config.dataset, facts, path)})
 
 
 def _read_config(asked: InspectDataset | BrowseSamples) -> RunConfig:

@@ -11,8 +11,10 @@ import pytest
 
 from tests.training.evaluation.tasks import make_config, write_data, write_images, write_masks, write_table, write_text
 from training.cli import main
+from training.data.browse import Browser
 from training.engine.runs.run import start_run
 from training.predictions import read
+from training.protocol.messages import ReadSamples
 from training.runs.folder import RunFolder
 
 Captured = pytest.CaptureFixture[str]
@@ -61,6 +63,16 @@ def test_the_run_s_own_files_give_the_same_answers(
     made = (found.folder / "evaluation.json").stat().st_mtime_ns
     assert main(["evaluate", str(run.path), "--on", str(data / place)]) == 0
     assert (found.folder / "evaluation.json").stat().st_mtime_ns == made
+
+
+def test_the_window_is_shown_the_images_of_given_data(runs: dict[str, RunFolder], tmp_path: Path) -> None:
+    write_images(tmp_path / "two", ("owl", "cat"), each=3)
+    asked = ReadSamples(run=runs["images"].path, on=str(tmp_path / "two"), numbers=(4, 0))
+    page = Browser(keeps=False).read_samples(asked)
+    assert [(sample.name, sample.label, sample.width) for sample in page.samples] == [
+        ("owl/001.png", "owl", 12),
+        ("cat/000.png", "cat", 12),
+    ]
 
 
 def test_fewer_classes_and_new_categories_are_taken(
