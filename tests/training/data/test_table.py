@@ -16,6 +16,8 @@ import torch
 from tests.training.data.conftest import MakeConfig
 from training.config import RunConfig, parse_config
 from training.config.sections.data.tables import TableDataset
+from training.core.readers.cell_reading import parse_moment
+from training.core.readers.moment_reading import CLOCKS, DAYS, date_moments
 from training.data import Data, prepare
 from training.data.source import Opening
 from training.data.sources import open_source
@@ -270,6 +272,17 @@ SENTENCES = [
     ({"split_column": "s"}, "a,s,y\n1,train,x\n2,holdout,y\n", "column 's' says 'holdout'; write train, validation or test"),
     ({"split_column": "s"}, "a,s,y\n1,test,x\n2,test,y\n", "column 's' gives no row to train on"),
 ]  # fmt: skip
+
+
+def test_a_date_is_read_alike_in_a_column_and_alone() -> None:
+    """By polars, and by Python as the exported models read it."""
+    moments = [datetime(2024, 1, 2, 3, 4), datetime(1999, 9, 30, 15, 40, 5), datetime(2024, 5, 31)]
+    for form in (day + clock for day in DAYS for clock in CLOCKS):
+        texts = pl.Series("when", [moment.strftime(form) for moment in moments])
+        read = date_moments(texts, form).to_list()
+        assert read == [parse_moment(text, form) for text in texts], form
+        assert [moment.date() for moment in read] == [moment.date() for moment in moments], form
+        assert parse_moment("soon", form) is None
 
 
 @pytest.mark.parametrize(("settings", "content", "sentence"), SENTENCES)

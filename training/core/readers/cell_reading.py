@@ -12,6 +12,11 @@ from typing import Literal
 MOMENT_PARTS: tuple[Literal["year", "month", "weekday", "hour"], ...] = ("year", "month", "weekday", "hour")
 """What becomes of a moment; weekdays count from Monday, 1, to Sunday, 7."""
 
+MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+
 
 def parse_iso(text: str | None) -> datetime | None:
     """The moment of 2024-05, 2024-05-31, 2024-05-31 08:15 or 2024-05-31T08:15:30.5+02:00 in UTC, which is meant where no offset
@@ -33,17 +38,27 @@ def parse_moment(value: object, form: str) -> datetime | None:
     if hasattr(value, "hour"):
         return datetime(1900, 1, 1, value.hour)
     text = str(value).strip()
-    for each in (form, form.replace("%B", "%b")) if form else ():
-        try:
-            return datetime.strptime(text, each)
-        except ValueError:
-            continue
+    if "%B" in form:  # in English, whatever the locale
+        numbered, form = re.sub("[A-Za-z]{3,}", number_month, text), form.replace("%B", "%m")
+    else:
+        numbered = text
+    try:
+        return datetime.strptime(numbered, form)
+    except ValueError:
+        pass
     if "%d" in form or not form:
         return parse_iso(text)
     try:
         return datetime.fromisoformat(f"1900-01-01 {text}")
     except ValueError:
         return None
+
+
+def number_month(name: re.Match[str]) -> str:
+    """The number of the month that is so called, or of which these are the first three letters; another word as it is."""
+    word = name[0].lower()
+    known = [number for number, month in enumerate(MONTHS, 1) if word in (month, month[:3])]
+    return str(known[0]) if known else word
 
 
 def moment_part(moment: datetime | None, part: str) -> float:
