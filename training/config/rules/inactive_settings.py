@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from training.config.run import RunConfig
 from training.config.sections.data.dataset_section import DatasetSection, PartsSection
 from training.config.sections.data.image_section import ImageSection
+from training.config.sections.data.tables import TableSection
 from training.config.sections.data.text import TextDataset
 from training.config.sections.data.toys import ToySection
 from training.config.sections.embedding import Embedding
@@ -49,6 +50,7 @@ def find_inactive(config: RunConfig, given: Collection[str] = ()) -> dict[str, I
         | _of_the_schedule(config)
         | _of_embeddings(config.objective)
         | _of_the_targets(config.dataset)
+        | _of_the_columns(config.dataset)
         | _of_the_loop(config)
     )
     if optimizer.freeze != "stages":
@@ -102,6 +104,20 @@ def _of_the_targets(dataset: DatasetSection) -> dict[str, Inactive]:
         found["dataset.numeric_targets"] = Inactive(f"No effect while dataset.task is {task}.")
     if isinstance(getattr(dataset, "classes", None), tuple) and "class" not in dataset.possible_targets:
         found["dataset.classes"] = Inactive("No effect: the samples are not of one class each.")
+    return found
+
+
+def _of_the_columns(dataset: DatasetSection) -> dict[str, Inactive]:
+    if not isinstance(dataset, TableSection):
+        return {}
+    found = {}
+    if dataset.high_cardinality != "hash":
+        found["dataset.hash_buckets"] = Inactive(
+            f"No effect while dataset.high_cardinality is {dataset.high_cardinality}."
+        )
+    if dataset.features:
+        for name in ("uninformative", "keep_columns"):
+            found[f"dataset.{name}"] = Inactive("No effect while dataset.features names the columns.")
     return found
 
 
