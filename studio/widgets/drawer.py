@@ -48,11 +48,6 @@ class BesideOrOver(QWidget):
         self._escape.activated.connect(lambda: self.set_open(False))
         self._show_side()
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the drawer is open, or would be if there were need of one."""
-        return self._open
-
     def set_open(self, on: bool) -> None:
         """Open the drawer, or close it; the keyboard does not stay in what is closed."""
         if on == self._open:

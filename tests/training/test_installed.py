@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+import training
+from training.engine.runs import environment
 from training.system.installed import Package, list_packages
 
 
@@ -65,3 +67,12 @@ def test_the_first_of_a_name_is_what_import_finds(tmp_path: Path) -> None:
 def test_the_program_s_own_environment_has_torch() -> None:
     [torch] = [package for package in list_packages() if package.name == "torch"]
     assert torch.version
+
+
+def test_the_folder_that_was_loaded_is_named_where_it_hides_an_editable_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = (Package("trainwright", "0", "editable", "file:///elsewhere"),)
+    monkeypatch.setattr(environment, "list_packages", lambda: elsewhere)
+    environment.installed_packages.cache_clear()
+    (package,) = environment.installed_packages()
+    environment.installed_packages.cache_clear()
+    assert (package.origin, package.url) == ("folder", Path(training.__file__).parents[1].as_uri())

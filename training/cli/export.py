@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from training.cli.options import load_given, workspace_of
 from training.errors import InputError
@@ -11,6 +14,7 @@ from training.runs.cli_consent import trust_resume, trust_run
 from training.runs.folder import RunFolder
 from training.runs.workspace import find_checkpoint
 from training.streams import print_json, say
+from training.system.untrusted import escape_unprintable
 
 
 def export(arguments: argparse.Namespace) -> int:
@@ -38,7 +42,8 @@ def export(arguments: argparse.Namespace) -> int:
             trust_run(folder)
     from training.export import export_checkpoint
 
-    result = export_checkpoint(checkpoint, arguments.to, arguments.out, arguments.large_data, say)
+    with _tell_folders(arguments.out):
+        result = export_checkpoint(checkpoint, arguments.to, arguments.out, arguments.large_data, say)
     return _tell(arguments, result)
 
 
@@ -48,7 +53,18 @@ def _export_config(arguments: argparse.Namespace) -> int:
     config = load_given(arguments)
     from training.export.short_script import export_short_script
 
-    return _tell(arguments, export_short_script(config, arguments.to, arguments.out))
+    with _tell_folders(arguments.out):
+        result = export_short_script(config, arguments.to, arguments.out)
+    return _tell(arguments, result)
+
+
+@contextmanager
+def _tell_folders(out: Path) -> Iterator[None]:
+    """Say which folder above ``out`` was made on the way: its name may have been mistyped."""
+    missing = [folder for folder in out.absolute().parents if not folder.exists()]
+    yield
+    if missing:
+        say(f"The folder {escape_unprintable(str(missing[-1]))} was not there and was made.")
 
 
 def _tell(arguments: argparse.Namespace, result: ExportResult) -> int:

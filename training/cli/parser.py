@@ -161,6 +161,12 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)
     best = "tell instead which epoch of all runs is the best by METRIC (val/accuracy), and where its checkpoint lies"
     option("--best", metavar="METRIC", help=best)
+    option(
+        "--dataset",
+        metavar="TEXT",
+        help="with --best: only runs on data of this kind (idx), or with this in their path",
+    )
+    option("--name", metavar="NAME", help="with --best: only runs of this name")
     option = add("show", "cli.records:show_run", "tell everything about one run", *_RECORDS)
     option("run", metavar="RUN")
     option("--csv", action="store_true", help="write the curves as a table to stdout instead: a row for each step")

@@ -24,7 +24,17 @@ from training.console import (
 from training.copies.account import describe_copy
 from training.environment import Environment
 from training.errors import InputError, format_bytes, pluralize
-from training.events import FINAL_EVENTS, AttemptStarted, DataPrepared, Event, Found, PhaseChanged, StepSkipped
+from training.events import (
+    FINAL_EVENTS,
+    AttemptStarted,
+    DataPrepared,
+    EpochEnded,
+    Event,
+    Found,
+    PhaseChanged,
+    StepSkipped,
+    Validated,
+)
 from training.runs.folder import RunFolder
 from training.runs.records.columns import ColumnsReader
 from training.runs.records.curves import save_curves, tabulate_curves
@@ -91,7 +101,7 @@ def show_run(arguments: argparse.Namespace) -> int:
         lines.append(f"GPU memory {memory}")
     if clipped is not None and clipped[1].made:
         lines.append(_format_clipped_steps(*clipped))
-    lines += [f"{name:<12} {format_value(name, value)}" for name, value in record.metrics.items()]
+    lines += _format_metrics(record, history)
     lines += [line for part, evaluation in kept.items() for line in _format_evaluation(part, evaluation).splitlines()]
     lines += [f"text at step {text.step:,}: {text.text!r}" for text in history.texts[-1:]]
     lines += [_format_checkpoint(info) for info in checkpoints]
@@ -159,6 +169,18 @@ def _format_origin(record: StatusRecord) -> list[str]:
     if parent is not None and parent.run:
         lines.append(f"branch of  {parent.run}, {Path(parent.checkpoint or 'from the start').name}")
     return lines
+
+
+def _format_metrics(record: StatusRecord, history: History) -> list[str]:
+    """The newest value of each metric, and the step that it was measured at."""
+    steps: dict[str, int] = {}
+    measured: list[EpochEnded | Validated] = [*history.epochs, *history.validations]
+    for item in sorted(measured, key=lambda item: item.step):
+        steps |= {name: item.step for name, value in item.metrics.items() if record.metrics.get(name) == value}
+    return [
+        f"{name:<12} {format_value(name, value)}" + (f" at step {steps[name]:,}" if name in steps else "")
+        for name, value in record.metrics.items()
+    ]
 
 
 def _format_attempt(events: Sequence[Event], environment: Environment) -> list[str]:

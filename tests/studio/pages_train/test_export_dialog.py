@@ -1,19 +1,91 @@
-"""What the export dialog knows of the engine's formats before it is filled in."""
+"""The export dialog: what it knows of the engine's formats before it is filled in, what it proposes, and what is told at the end."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.actions.export_dialog import ExportDialog
 from studio.engine.state import RunState
+from studio.services.notifier import Notification
 from studio.state.context import AppContext
-from tests.studio.pages_train.test_train_page import MakeConfig, answer_next_export, click
+from tests.studio.pages_train.test_train_page import MakeConfig, click
 from tests.studio.window_driver import open_window, train_page
 from training.catalog.onnx_packages import no_onnx
 from training.protocol.messages import Ready
+from training.runs.records.manifest import write_labels
+
+
+def answer_next_export(answer: Callable[[ExportDialog], object]) -> None:
+    def look() -> None:
+        dialog = QApplication.activeModalWidget()
+        if isinstance(dialog, ExportDialog):
+            answer(dialog)
+        else:
+            QTimer.singleShot(50, look)
+
+    QTimer.singleShot(50, look)
+
+
+def test_the_best_model_is_exported_and_the_proof_shown(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path
+) -> None:
+    window = open_window(qtbot, context)
+    page = train_page(window)
+    heard: list[Notification] = []
+    context.notifier.notified.connect(heard.append)
+    context.start_run(config())
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
+    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2)
+    folder = context.live.folder
+    assert folder is not None
+    proposed: list[Path] = []
+
+    def answer(dialog: ExportDialog) -> None:
+        proposed.append(dialog.out())
+        dialog.place.set_path(str(tmp_path))
+        dialog.formats.setCurrentText("ONNX")
+        write_labels(folder, {"best": "step-00000020"})  # another is the best while it is asked where
+        shutil.rmtree(folder.checkpoints / "step-00000040")
+        page.checkpoints.refresh()
+        qtbot.waitUntil(lambda: dialog.step == 20)  # and the dialog names that one
+        assert "Export lab at step 20" in [each.text() for each in dialog.findChildren(QLabel)]
+        dialog.export.click()
+
+    answer_next_export(answer)
+    click(qtbot, page.checkpoints.export)
+    qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard))
+    assert proposed == [folder.exports / "lab-step-40-safetensors"]
+    assert heard[-1].text.startswith(f"Step 20: {tmp_path / 'lab-step-20-onnx'}")
+    assert "Loaded again, it answers as the model does." in heard[-1].text
+    assert not heard[-1].details  # the one file is named already
+    assert [toast.title for toast in window.controller.toasts.toasts()] == ["Model exported"]  # "Exporting …" is past
+    assert (tmp_path / "lab-step-20-onnx").exists()
+    said = len(heard)
+
+    def turn_away(dialog: ExportDialog) -> None:
+        proposed.append(dialog.folder)
+        dialog.reject()
+
+    answer_next_export(turn_away)
+    click(qtbot, page.checkpoints.export)
+    assert proposed[1] == tmp_path  # the last one used
+    assert len(heard) == said
+
+    def want_script(dialog: ExportDialog) -> None:
+        dialog.formats.setCurrentText("Python script")
+        dialog.export.click()
+
+    answer_next_export(want_script)
+    click(qtbot, page.checkpoints.export)
+    qtbot.waitUntil(lambda: heard[-1].title == "Script written")
+    assert "same initial weights" in heard[-1].text
 
 
 def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_filled_in(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.actions.export_dialog import ExportDialog
 from studio.actions.runs import HERE
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
@@ -19,7 +17,6 @@ from studio.pages.train.header import RunHeader
 from studio.pages.train.page import TrainPage
 from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
 from studio.panels.outcome_banner import OutcomeBanner
-from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.runs.live_run import LiveRun
 from studio.theme import apply
@@ -32,7 +29,6 @@ from training.events import AttemptStarted, Completed, Failed, Found, PhaseChang
 from training.runs.folder import claim, create_run, release
 from training.runs.records.forms import Parent
 from training.runs.records.history import EventLog
-from training.runs.records.manifest import write_labels
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -270,72 +266,6 @@ def test_a_killed_engine_says_so_with_its_log(qtbot: QtBot, context: AppContext,
     context.live.mourn(EngineDeath("It was explained late."))
     assert page.outcome._banner is not None
     assert "It was explained late." in page.outcome._banner.accessibleName()
-
-
-def answer_next_export(answer: Callable[[ExportDialog], object]) -> None:
-    def look() -> None:
-        dialog = QApplication.activeModalWidget()
-        if isinstance(dialog, ExportDialog):
-            answer(dialog)
-        else:
-            QTimer.singleShot(50, look)
-
-    QTimer.singleShot(50, look)
-
-
-def test_the_best_model_is_exported_and_the_proof_shown(
-    qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path
-) -> None:
-    window = open_window(qtbot, context)
-    page = train_page(window)
-    heard: list[Notification] = []
-    context.notifier.notified.connect(heard.append)
-    context.start_run(config())
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
-    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2)
-    folder = context.live.folder
-    assert folder is not None
-    proposed: list[Path] = []
-
-    def answer(dialog: ExportDialog) -> None:
-        proposed.append(dialog.out())
-        dialog.place.set_path(str(tmp_path))
-        dialog.formats.setCurrentText("ONNX")
-        write_labels(folder, {"best": "step-00000020"})  # another is the best while it is asked where
-        shutil.rmtree(folder.checkpoints / "step-00000040")
-        page.checkpoints.refresh()
-        qtbot.waitUntil(lambda: dialog.step == 20)  # and the dialog names that one
-        assert "Export lab at step 20" in [each.text() for each in dialog.findChildren(QLabel)]
-        dialog.export.click()
-
-    answer_next_export(answer)
-    click(qtbot, page.checkpoints.export)
-    qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard))
-    assert proposed == [folder.exports / "lab-step-40-safetensors"]
-    assert heard[-1].text.startswith(f"Step 20: {tmp_path / 'lab-step-20-onnx'}")
-    assert "Loaded again, it answers as the model does." in heard[-1].text
-    assert not heard[-1].details  # the one file is named already
-    assert [toast.title for toast in window.controller.toasts.toasts()] == ["Model exported"]  # "Exporting …" is past
-    assert (tmp_path / "lab-step-20-onnx").exists()
-    said = len(heard)
-
-    def turn_away(dialog: ExportDialog) -> None:
-        proposed.append(dialog.folder)
-        dialog.reject()
-
-    answer_next_export(turn_away)
-    click(qtbot, page.checkpoints.export)
-    assert proposed[1] == tmp_path  # the last one used
-    assert len(heard) == said
-
-    def want_script(dialog: ExportDialog) -> None:
-        dialog.formats.setCurrentText("Python script")
-        dialog.export.click()
-
-    answer_next_export(want_script)
-    click(qtbot, page.checkpoints.export)
-    qtbot.waitUntil(lambda: heard[-1].title == "Script written")
-    assert "same initial weights" in heard[-1].text
 
 
 def test_a_page_made_late_shows_the_whole_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:

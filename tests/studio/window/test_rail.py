@@ -91,7 +91,9 @@ def test_in_a_narrow_page_the_preview_is_a_drawer_that_keeps_its_state(qtbot: Qt
     qtbot.waitUntil(lambda: panel.preview.isVisible())
     assert panel.forms[0].isVisible()
     page.tabs.setCurrentIndex(1)
-    assert page.panels[1].is_open
+    other = page.panels[1].handle
+    assert other is not None
+    assert other.isChecked()
     page.tabs.setCurrentIndex(0)
     qtbot.keyClick(handle, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: not panel.preview.isVisible())

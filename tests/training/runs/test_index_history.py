@@ -55,9 +55,9 @@ def go_back_to_old_index(workspace: Path) -> None:
         connection.commit()
 
 
-def best(workspace: Path, metric: str, capfd: pytest.CaptureFixture[str]) -> dict[str, Any]:
+def best(workspace: Path, metric: str, capfd: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     capfd.readouterr()
-    assert main(["runs", "--best", metric, "--json", "--workspace", str(workspace)]) == 0
+    assert main(["runs", "--best", metric, "--json", "--workspace", str(workspace), *words]) == 0
     told: dict[str, Any] = json.loads(capfd.readouterr().out)
     return told
 
@@ -164,6 +164,27 @@ def test_the_best_epoch_is_told_by_command_and_by_the_documented_query(
     assert best(tmp_path, "val/loss", capfd)["best"]["epoch"] == 2  # where less is better
     (folders[1].checkpoints / "step-00000016").rmdir()
     assert best(tmp_path, "accuracy", capfd)["kept"] is None
+
+
+def test_the_best_epoch_of_runs_on_the_same_data_or_of_a_name(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    others = ("dataset.kind=moons", "name=other")
+    for value, overrides in ((0.7, ()), (0.9, others)):
+        log = EventLog(create_run(tmp_path, tiny(*overrides)).events_file)
+        log.emit(EpochEnded(step=8, epoch=1, metrics={"val/accuracy": value}))
+        log.close()
+    assert (best(tmp_path, "accuracy", capfd)["best"]["value"], best(tmp_path, "accuracy", capfd)["data"]) == (
+        0.9,
+        "moons",
+    )
+    for words in (["--dataset", "spiral"], ["--name", "tiny"], ["--dataset", "spi", "--name", "tiny"]):
+        told = best(tmp_path, "accuracy", capfd, *words)
+        assert (told["best"]["value"], told["data"]) == (0.7, "spiral")
+    assert main(["runs", "--best", "accuracy", "--name", "nobody", "--workspace", str(tmp_path)]) == 2
+    assert "no epoch of any run that was chosen" in capfd.readouterr().err
+    assert main(["runs", "--dataset", "spiral", "--workspace", str(tmp_path)]) == 2
+    assert "belong to --best" in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import platform
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -152,8 +153,15 @@ def look_around() -> None:
 
 @functools.cache
 def installed_packages() -> tuple[Package, ...]:
-    """What is installed beside this program; loaded once, so once is enough."""
-    return list_packages()
+    """What is installed beside this program; loaded once, so once is enough. This program itself where it was loaded from: PYTHONPATH
+    may hide the folder that an editable installation names."""
+    here = Path(training.__file__).resolve().parents[1].as_uri()
+    return tuple(
+        replace(package, origin="folder", url=here)
+        if package.name == "trainwright" and package.origin == "editable" and package.url != here
+        else package
+        for package in list_packages()
+    )
 
 
 @functools.cache

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import text
+from sqlalchemy import bindparam, text
 from sqlalchemy.orm import Session
 
 from training.config.rules.metrics import METRICS, is_known, metric
@@ -15,7 +16,7 @@ SELECT h.run, h.epoch, h.step, m.value, h.checkpoint
 FROM training_metrics AS m
 JOIN training_history AS h ON h.run = m.run AND h.epoch = m.epoch
 JOIN run_records AS r ON r.id = h.run
-WHERE m.name = :metric AND m.value IS NOT NULL{kept}
+WHERE m.name = :metric AND m.value IS NOT NULL{more}
 ORDER BY m.value {direction}, r.created, h.epoch
 LIMIT 1
 """
@@ -39,10 +40,15 @@ def metric_name(given: str) -> str:
     return given if "/" in given else f"val/{given}"
 
 
-def find_best(session: Session, name: str, kept: bool = False) -> BestEpoch | None:
+def find_best(session: Session, name: str, kept: bool = False, runs: Sequence[str] | None = None) -> BestEpoch | None:
     """The best epoch by the metric ``name``, in the direction that the metric declares; with ``kept`` the best of those whose
-    checkpoint is there. The older run, then the earlier epoch, where values are equal."""
+    checkpoint is there, with ``runs`` of those of these runs. The older run, then the earlier epoch, where values are equal."""
     direction = "DESC" if metric(name).maximize else "ASC"
-    query = QUERY.format(direction=direction, kept=" AND h.checkpoint IS NOT NULL" if kept else "")
-    row = session.execute(text(query), {"metric": name}).one_or_none()
+    more = (" AND h.checkpoint IS NOT NULL" if kept else "") + (" AND m.run IN :runs" if runs is not None else "")
+    query = text(QUERY.format(direction=direction, more=more))
+    values: dict[str, object] = {"metric": name}
+    if runs is not None:
+        query = query.bindparams(bindparam("runs", expanding=True))
+        values["runs"] = list(runs)
+    row = session.execute(query, values).one_or_none()
     return None if row is None else BestEpoch(*row)

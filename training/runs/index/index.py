@@ -95,10 +95,12 @@ class Index:
                 return len(behind) - done
         return max(len(behind) - len(behind[:most]), 0)
 
-    def best(self, name: str) -> tuple[BestEpoch | None, BestEpoch | None] | None:
-        """The best epoch by the metric ``name`` of all runs in the database, and the best of those whose checkpoint is kept; None
-        where the database cannot be used."""
-        return self._try(lambda session: (find_best(session, name), find_best(session, name, kept=True)))
+    def best(self, name: str, runs: Sequence[str] | None = None) -> tuple[BestEpoch | None, BestEpoch | None] | None:
+        """The best epoch by the metric ``name`` of ``runs``, else of all in the database, and the best of those whose checkpoint is
+        kept; None where the database cannot be used."""
+        return self._try(
+            lambda session: (find_best(session, name, runs=runs), find_best(session, name, kept=True, runs=runs))
+        )
 
     def describe(self) -> dict[str, JsonValue]:
         """Where the index is, of which schema, and how many rows it has. Raises InputError where it cannot be used."""
