@@ -69,8 +69,13 @@ def test_an_evaluation_has_the_run_s_own_numbers_with_intervals(
     assert sorted(found.column("index").tolist()) == sorted(set(found.column("index").tolist()))
     assert len(found.names) == found.record.samples
     if task == "tokens":
-        assert found.record.metrics["perplexity"].baseline is not None
-        assert 1.0 < found.record.metrics["perplexity"].baseline.value < len(found.record.names)
+        baseline = found.record.metrics["perplexity"].baseline
+        assert baseline is not None
+        assert baseline.name == "bigram"
+        assert 1.0 < baseline.value < len(found.record.names)
+        accuracy = found.record.metrics["accuracy"].baseline
+        assert accuracy is not None
+        assert accuracy.value > 1.0 / len(found.record.names)
     if task == "table class":
         assert found.rows is not None
         assert [str(kind) for kind in found.rows["kind"]] == [

@@ -1,0 +1,52 @@
+"""Suspicious labels, and the bigram that a language model has to beat."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from training.statistics.bigram import bigram_loss, count_bigrams, likeliest_next
+from training.statistics.confident import find_suspicious
+
+
+def test_flipped_labels_come_first_and_classes_of_unequal_ease_are_not_suspected() -> None:
+    random = np.random.Generator(np.random.PCG64(11))
+    truth = random.choice(4, 4000, p=[0.4, 0.3, 0.2, 0.1])
+    logits = random.normal(size=(4000, 4)) + np.array([6.0, 5.0, 5.0, 4.0])[truth, None] * (
+        truth[:, None] == np.arange(4)
+    )
+    probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    flipped = random.choice(4000, 80, replace=False)
+    labels = truth.copy()
+    labels[flipped] = (labels[flipped] + random.integers(1, 4, 80)) % 4
+    labels[7] = -100
+
+    found = find_suspicious(probabilities, labels)
+
+    first = found.samples[:80]
+    assert np.isin(first, flipped).mean() > 0.85
+    assert np.isin(flipped, found.samples).mean() > 0.9
+    assert len(found.samples) < 160
+    assert (found.suggested[:40] == truth[first[:40]]).all()
+    assert (np.diff(found.margins) <= 0).all()
+    assert 7 not in found.samples
+    assert len(find_suspicious(probabilities[:0], labels[:0]).samples) == 0
+    assert len(find_suspicious(np.eye(4)[truth], truth).samples) == 0
+
+
+def test_a_bigram_is_a_distribution_that_knows_pairs_it_never_saw() -> None:
+    tokens = np.array([0, 1, 0, 1, 0, 2, 0, 1, -100])
+    bigram = count_bigrams(tokens[:-1], tokens[1:], 5)
+    every = np.arange(5)
+    chances = np.exp(-bigram_loss(bigram, np.repeat(every, 5), np.tile(every, 5))).reshape(5, 5)
+
+    np.testing.assert_allclose(chances.sum(1), 1.0)
+    assert math.isclose(chances[0, 1], (3 + 2 * 4 / 12) / (4 + 2))  # by hand: two kinds follow 0
+    assert (chances[4] == chances[3]).all()  # after what never was, what is common
+    assert likeliest_next(bigram).tolist() == [1, 0, 0, 0, 0]
+    losses = bigram_loss(bigram, np.array([[0, 0]]), np.array([[1, -100]]))
+    assert losses.shape == (1, 2)
+    assert math.isnan(losses[0, 1])
+    empty = count_bigrams(tokens[:0], tokens[:0], 4)
+    np.testing.assert_allclose(bigram_loss(empty, every[:4], every[:4]), math.log(4.0))
