@@ -85,10 +85,11 @@ def _measure_classes(record: EvaluationRecord, columns: Columns) -> Scores:
     support, guesses, hits = (np.bincount(each, minlength=classes) for each in (target, prediction, target[right]))
     whole: dict[str, Rate | Metric] = {"accuracy": Rate(right, every)}
     scores, log_sum = columns["scores"][counted], columns["log_sum"][counted]
+    f1 = of.class_scores(target, prediction, classes, macro=False)
     each: dict[str, list[Interval] | Metric] = {
         "precision": _rates(hits, guesses),
         "recall": _rates(hits, support),
-        "f1": of.class_scores(target, prediction, classes, macro=False),
+        "f1": f1,
     }
     if record.task == "binary":
         second = np.exp(np.minimum(scores[:, 1] - log_sum, 0.0))
@@ -102,15 +103,17 @@ def _measure_classes(record: EvaluationRecord, columns: Columns) -> Scores:
             "calibration_error": of.calibration_error(second, positive),
         }
         return Scores(whole, each)
-    whole["f1"] = of.class_scores(target, prediction, classes)
+    whole["f1"] = of.average(f1)
     whole["calibration_error"] = of.calibration_error(np.exp(np.minimum(scores.max(1) - log_sum, 0.0)), right)
     if classes > _TOP:
         above = (scores > columns["target_score"][counted][:, None]).sum(1)
         whole["top5_accuracy"] = Rate(above < _TOP, every)
     if scores.shape[1] == classes:
         chances, truth = np.exp(scores - log_sum[:, None]), target[:, None] == np.arange(classes)
-        for name, metric in (("auroc", of.auroc), ("average_precision", of.average_precision)):
-            whole[name], each[name] = metric(chances, truth), metric(chances, truth, macro=False)
+        curves = {"auroc": of.auroc, "average_precision": of.average_precision}
+        columnwise = {name: metric(chances, truth, macro=False) for name, metric in curves.items()}
+        each |= columnwise
+        whole |= {name: of.average(metric) for name, metric in columnwise.items()}
     return Scores(whole, each)
 
 
@@ -122,20 +125,22 @@ def _measure_labels(columns: Columns, threshold: float) -> Scores:
     counts = whole, answered, right
     support, guesses, hits = (each.sum(0) for each in counts)
     of_all, told_of_all, right_of_all = (each.sum(1, keepdims=True) for each in counts)
+    f1 = of.count_scores(*counts, score=of.f1, macro=False)
+    auroc, precision = (curve(scores, truth, macro=False) for curve in (of.auroc, of.average_precision))
     return Scores(
         {
-            "f1": of.count_scores(*counts, score=of.f1),
+            "f1": of.average(f1),
             "f1_micro": of.count_scores(of_all, told_of_all, right_of_all, of.f1),
             "subset_accuracy": Rate((truth == told).all(1), np.ones(len(truth), bool)),
-            "auroc": of.auroc(scores, truth),
-            "mean_average_precision": of.average_precision(scores, truth),
+            "auroc": of.average(auroc),
+            "mean_average_precision": of.average(precision),
         },
         {
             "precision": _rates(hits, guesses),
             "recall": _rates(hits, support),
-            "f1": of.count_scores(*counts, score=of.f1, macro=False),
-            "auroc": of.auroc(scores, truth, macro=False),
-            "average_precision": of.average_precision(scores, truth, macro=False),
+            "f1": f1,
+            "auroc": auroc,
+            "average_precision": precision,
         },
     )
 
@@ -169,17 +174,14 @@ def _measure_tasks(record: EvaluationRecord, columns: Columns) -> Scores:
 
 def _measure_masks(columns: Columns) -> Scores:
     support, predicted, correct = (columns[name].astype(np.int64) for name in ("support", "predicted", "correct"))
-    counts = support, predicted, correct
+    iou, dice = (of.count_scores(support, predicted, correct, score, macro=False) for score in (of.iou, of.f1))
     return Scores(
         {
-            "mean_iou": of.count_scores(*counts, score=of.iou),
-            "dice": of.count_scores(*counts, score=of.f1),
+            "mean_iou": of.average(iou),
+            "dice": of.average(dice),
             "pixel_accuracy": of.ratio(correct.sum(1), support.sum(1)),
         },
-        {
-            "iou": of.count_scores(*counts, score=of.iou, macro=False),
-            "dice": of.count_scores(*counts, score=of.f1, macro=False),
-        },
+        {"iou": iou, "dice": dice},
     )
 
 

@@ -8,7 +8,7 @@ moved for the bias and the skewness of the metric, the latter by a jackknife ove
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
@@ -92,28 +92,33 @@ def bootstrap_together(
     level: float = LEVEL,
 ) -> dict[str, list[Interval]]:
     """For each metric the intervals of its numbers (one, or one for each class), all from the same resamples, which are drawn
-    once. Every metric is of the same samples. The same seed gives the same limits."""
+    once; metrics that share their ``gather`` (see ``metrics.average``) share its work. Every metric is of the same samples.
+    The same seed gives the same limits."""
     first = next(iter(metrics.values()))
-    draws: dict[str, list[Floats]] = {name: [] for name in metrics}
-    for weights in draw_weights(first.samples, groups, seed, resamples):
-        for name, metric in metrics.items():
-            draws[name].append(metric.gather(weights))
-    without: dict[str, list[Floats]] = {name: [] for name in metrics}
-    for weights in leave_out(first.samples, groups, seed):
-        for name, metric in metrics.items():
-            without[name].append(as_columns(metric.score(metric.gather(weights))))
+    gathers = {id(metric.gather): metric.gather for metric in metrics.values()}
+    draws = gather_all(gathers, draw_weights(first.samples, groups, seed, resamples))
+    without = gather_all(gathers, leave_out(first.samples, groups, seed))
     return {
-        name: limit(metric, np.concatenate(draws[name]), np.concatenate(without[name]), level)
+        name: limit(metric, draws[id(metric.gather)], without[id(metric.gather)], level)
         for name, metric in metrics.items()
     }
 
 
+def gather_all(gathers: Mapping[int, Callable[[Weights], Floats]], chunks: Iterable[Weights]) -> dict[int, Floats]:
+    """The sums (b, k) of all chunks of weights."""
+    found: dict[int, list[Floats]] = {name: [] for name in gathers}
+    for weights in chunks:
+        for name, gather in gathers.items():
+            found[name].append(gather(weights))
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
 def limit(metric: Metric, draws: Floats, without: Floats, level: float) -> list[Interval]:
-    """The intervals of a metric from the sums (b, k) of its resamples and its values (j, m) without each block."""
+    """The intervals of a metric from the sums (b, k) of its resamples and those (j, k) without each block."""
     values = metric.values()
     if metric.limit is not None:
         return [Interval(float(values[0]), *metric.limit(metric.sums()[0], draws, level))]
-    columns = zip(values, as_columns(metric.score(draws)).T, without.T, strict=True)
+    columns = zip(values, *(as_columns(metric.score(sums)).T for sums in (draws, without)), strict=True)
     return [Interval(float(value), *adjust(float(value), drawn, left, level)) for value, drawn, left in columns]
 
 

@@ -88,6 +88,8 @@ def test_samples_without_a_target_and_classes_without_samples_do_not_count() -> 
     agree(metric, np.append(of_classes("recall", PREDICTIONS[50:], TARGETS[50:], average=None), np.nan))
     found = bootstrap_together({"recall": metric}, resamples=50)["recall"]
     assert math.isnan(found[-1].low)
+    macro = metrics.class_scores(targets, PREDICTIONS, CLASSES + 1, metrics.recall)
+    assert bootstrap(metrics.average(metric)) == bootstrap(macro)
     assert all(each.low < each.value < each.high for each in found[:-1])
 
 
