@@ -13,7 +13,7 @@ from training.evaluation.opening import GIVEN
 from training.evaluation.scores import Columns
 from training.facts import DataFacts
 from training.predictions.record import EvaluationRecord
-from training.statistics.baselines import bigram_loss, count_bigrams
+from training.statistics.bigram import bigram_loss, count_bigrams, likeliest_next
 
 Arrays = dict[str, NDArray[Any]]
 _MOST_TOKENS = 1 << 25
@@ -113,11 +113,10 @@ def answer_by_bigrams(session: Session, part: str, columns: Columns) -> tuple[st
     train = data.splits["train"]
     if len(train) * data.facts.shape[0] > _MOST_TOKENS:
         return None
-    vocabulary = len(data.facts.names)
-    windows = [data.raw(some).long().numpy() for some in train.split(_WINDOWS)]
-    counted = count_bigrams(np.concatenate([window[:, :-1].reshape(-1) for window in windows]), vocabulary)
+    windows = np.concatenate([data.raw(some).numpy() for some in train.split(_WINDOWS)])
+    counted = count_bigrams(windows[:, :-1], windows[:, 1:], len(data.facts.names))
     target = np.asarray(columns["target"])
     order = data.evaluation_order(part)
     before = np.concatenate([data.raw(some).long().numpy()[:, :-1] for some in order.split(_WINDOWS)])
-    losses = bigram_loss(counted, before, target).reshape(target.shape)
-    return "bigram", {"target": target, "prediction": np.full_like(target, -1), "token_loss": losses}
+    losses = np.nan_to_num(bigram_loss(counted, before, target))
+    return "bigram", {"target": target, "prediction": likeliest_next(counted)[before], "token_loss": losses}

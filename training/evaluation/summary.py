@@ -132,17 +132,12 @@ def _agree(value: float, several: Sequence[Interval] | None) -> Interval:
     return Interval(value, min(interval.low, value), max(interval.high, value))
 
 
-_UNTOLD = {("bigram", "accuracy")}
-"""Which token is the likeliest is not asked of it."""
-
-
 def _measure_baseline(answered: tuple[str, Columns] | None, record: EvaluationRecord, top: int) -> dict[str, Baseline]:
     if answered is None:
         return {}
     name, columns = answered
     values = {metric: score.value for metric, score in measure_columns(record, columns, top).whole.items()}
-    told = {metric: value for metric, value in values.items() if math.isfinite(value) and (name, metric) not in _UNTOLD}
-    return {metric: Baseline(name=name, value=value) for metric, value in told.items()}
+    return {metric: Baseline(name=name, value=value) for metric, value in values.items() if math.isfinite(value)}
 
 
 def _compare(name: str, metrics: Mapping[str, Measured], samples: int) -> Iterable[str]:

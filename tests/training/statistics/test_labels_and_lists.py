@@ -1,11 +1,14 @@
-"""Suspicious labels, and the bigram that a language model has to beat."""
+"""Suspicious labels, ranked lists, and the bigram that a language model has to beat."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+import torch
 
+from training.core import scores as core
+from training.statistics import ranking
 from training.statistics.bigram import bigram_loss, count_bigrams, likeliest_next
 from training.statistics.confident import find_suspicious
 
@@ -50,3 +53,22 @@ def test_a_bigram_is_a_distribution_that_knows_pairs_it_never_saw() -> None:
     assert math.isnan(losses[0, 1])
     empty = count_bigrams(tokens[:0], tokens[:0], 4)
     np.testing.assert_allclose(bigram_loss(empty, every[:4], every[:4]), math.log(4.0))
+
+
+def test_ranked_lists_score_as_the_engine_scores_them() -> None:
+    random = np.random.Generator(np.random.PCG64(2))
+    scores, targets = random.normal(size=(60, 7)).round(1), random.integers(-1, 4, (60, 7)).astype(float)
+    targets[random.random((60, 7)) < 0.3] = np.nan
+    targets[0], targets[1] = 2.0, np.nan  # nothing to order
+    both = torch.tensor(scores), torch.tensor(targets)
+
+    def agree(ours: np.ndarray, theirs: tuple[torch.Tensor, torch.Tensor]) -> None:
+        np.testing.assert_allclose(
+            [np.nansum(ours), (~np.isnan(ours)).sum()], [each.item() for each in theirs], atol=1e-4
+        )
+
+    agree(ranking.discounted_gains(scores, targets, 3), core.sum_discounted_gains(*both, top=3))
+    agree(ranking.reciprocal_ranks(scores, targets), core.sum_reciprocal_ranks(*both))
+    in_order, pairs = ranking.ordered_pairs(scores, targets)
+    expected = [each.item() for each in core.count_ordered_pairs(*both)]
+    np.testing.assert_allclose([in_order.sum(), pairs.sum()], expected)
