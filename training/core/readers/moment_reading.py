@@ -39,9 +39,9 @@ def find_form(texts: pl.Series, clocks: bool = False, day_first: bool = False) -
     days = sorted(DAYS, key=lambda day: day.startswith("%m")) if day_first else DAYS
     forms = [day + clock for day in days for clock in CLOCKS] + [clock.strip() for clock in CLOCKS[1:] if clocks]
     some = texts.drop_nulls().head(_SAMPLE)
-    best, read = "", parse_moments(texts, "").count()
-    for form in forms:
-        if read == texts.count():
+    best, read = "", 0
+    for form in ("", *forms):
+        if read and read == texts.count():
             break
         if parse_moments(some, form).count() and (count := parse_moments(texts, form).count()) > read:
             best, read = form, count
