@@ -146,6 +146,8 @@ def wrong_value(spec: FieldSpec) -> Any:
         return f"{__file__}.missing"
     if spec.name == "pretrained":
         return "no name"
+    if spec.name == "sample_prompt":
+        return "x" * 10_001
     if spec.name == "file_ending":
         return "x" * 21
     if spec.optional and spec.path:  # empty it may be
