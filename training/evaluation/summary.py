@@ -18,7 +18,7 @@ from training.evaluation.linear import answer_linearly
 from training.evaluation.scores import Columns, Rate, Scores, measure_columns
 from training.predictions.reading import Evaluation
 from training.predictions.record import Baseline, EvaluationRecord, Measured
-from training.statistics.intervals import Interval, Metric, bootstrap_together
+from training.statistics.intervals import Interval, Metric, bootstrap_together, wilson
 from training.statistics.metrics import mean
 
 _TOLERANCE = 1e-3
@@ -63,6 +63,8 @@ def summarize(
     top = int(getattr(session.config.objective, "top", 1))
     scores = measure_columns(record, columns, top)
     intervals = _find_intervals(scores, columns, columns["group"] if "group" in record.columns else None, record)
+    if (agreed := found.get(_AGREEMENT)) is not None and math.isfinite(agreed):  # what the teacher said is in no column
+        intervals[_AGREEMENT] = [wilson(round(agreed * record.samples), record.samples)]
     trivial = answer_trivially(record, session.data.facts, columns) or answer_by_bigrams(session, part, columns)
     baseline = _measure_baseline(trivial, record, top)
     simple = answer_linearly(session, part, columns)
@@ -90,6 +92,7 @@ def summarize(
     return Summary(metrics, per_class, tuple(notes))
 
 
+_AGREEMENT = "agreement"
 _EACH = "each "
 CALIBRATION = "calibration_error"
 """Measured of classes beside the run's own metrics. What looks at no input is calibrated by itself."""

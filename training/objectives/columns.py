@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -52,7 +53,11 @@ class Columns:
             self._dense and outputs.device.type == "cpu"
         ):  # where the others' kernels are slow
             try:
-                losses: Tensor = torch.vmap(self._measure_one)(outputs, targets)
+                with warnings.catch_warnings():
+                    warnings.filterwarnings(
+                        "ignore", "There is a performance drop"
+                    )  # of kl_div, which it computes one by one
+                    losses: Tensor = torch.vmap(self._measure_one)(outputs, targets)
                 return losses
             except RuntimeError:  # a person's own loss may do what torch.vmap cannot
                 self._one_by_one = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +83,20 @@ def test_an_evaluation_has_the_run_s_own_numbers_with_intervals(
             found.record.names[number] for number in found.column("target").tolist()
         ]
         assert found.record.metrics["accuracy"].linear is not None
+
+
+def test_a_student_s_agreement_with_its_teacher_has_an_interval(
+    spiral: RunFolder, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = make_config("class", data, objective={"kind": "distillation", "teacher": str(spiral.path)})
+    run = start_run(config, tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["evaluate", str(run.last_checkpoint), "--json"]) == 0
+    metrics = json.loads(capsys.readouterr().out)["metrics"]
+    for name in ("loss", "accuracy", "agreement"):
+        assert metrics[name]["value"] == run.metrics[f"val/{name}"]
+        assert metrics[name]["low"] <= metrics[name]["value"] <= metrics[name]["high"]
 
 
 def test_it_is_computed_once_and_again_when_asked_or_damaged(
