@@ -49,7 +49,8 @@ class Sampling:
 def continue_text(model: UsableModel, prompt: str, sampling: Sampling, call: str = "--prompt") -> Iterator[str]:
     """Piece by piece what ``model`` adds to ``prompt``, whole characters each; ``call`` is what the prompt is called. Raises InputError
     at once for a model of no text, and for a prompt it cannot read."""
-    return join_pieces(model.vocabulary, continue_tokens(model, read_prompt(model, prompt, call), sampling))
+    tokens = read_prompt(model, prompt, call)  # first: a model of no text has no vocabulary
+    return join_pieces(model.vocabulary, continue_tokens(model, tokens, sampling))
 
 
 def read_prompt(model: UsableModel, prompt: str, call: str) -> list[int]:
