@@ -49,8 +49,8 @@ class CopyForm(FarEndForms):
         self._show_what_is_needed()
         words = (
             "A process of its own copies each run while it trains, to object storage or another disk; no run waits for it. "
-            "python -m training fetch brings a run back, on any machine. S3 needs pip install 'trainwright[s3]'; "
-            "AWS_ENDPOINT_URL names another server than Amazon's."
+            "python -m training fetch brings a run back, on any machine. S3 needs pip install 'trainwright[s3]' and a key, here or in "
+            "~/.aws/credentials; AWS_ENDPOINT_URL names another server than Amazon's."
         )
         head = [label(words, "help", wrap=True)]
         if self.problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -29,7 +30,13 @@ def test_runs_are_listed_in_columns_and_branches_are_marked(config: Path, capsys
     assert lines[0].startswith(branch["run"])
     assert lines[0].endswith(f"branch of {long['run']}")
     assert main(["show", branch["run"]]) == 0
-    assert f"branch of  {long['run']}, step-00001200" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert f"branch of  {long['run']}, step-00001200" in told
+    assert len(re.findall(r"^(?:train|val)/\w+ +[\d.,%]+ at step 1,440$", told, re.MULTILINE)) >= 3
+    exported = ["export", branch["run"], "--to", "safetensors", "--out"]
+    for out, is_told in ((config.parent / "far" / "away" / "model", True), (config.parent / "far" / "model", False)):
+        assert main([*exported, str(out)]) == 0
+        assert (f"The folder {config.parent / 'far'} was not there and was made." in capsys.readouterr().err) is is_told
 
 
 def git(folder: Path, *arguments: str) -> str:
