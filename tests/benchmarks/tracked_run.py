@@ -29,7 +29,7 @@ class Turns:
 
     def __init__(self) -> None:
         self.steps: dict[str, list[tuple[float, float]]] = {"starting": [], "following": []}
-        """Thread CPU seconds and elapsed seconds of each step, the first of two with the other process at work."""
+        """Thread CPU seconds and elapsed seconds of each step; of four the first and the last with the other process at work."""
         self.others: dict[str, float] = {}
         self.folder: RunFolder | None = None
         self.process: psutil.Process | None = None
@@ -44,7 +44,7 @@ class Turns:
         done = self.steps[self._phase]
         if self._began is not None:
             done.append((now[0] - self._began[0], now[1] - self._began[1]))
-        at_work = len(done) % 2 == 0
+        at_work = len(done) % 4 in (0, 3)  # as many first as second of two: what lies in their order falls on both
         if at_work:
             times = self.process.cpu_times()
             self.others[self._phase] = times.user + times.system

@@ -57,7 +57,8 @@ def count_instructions(steps: int, tracked: bool, overrides: list[str]) -> int:
 
 def tell_turns(name: str, steps: list[tuple[float, float]], cpu: float) -> None:
     """Print what the pairs of one phase say; ``cpu`` seconds were the other process's."""
-    both = np.array(steps[: len(steps) // 2 * 2]).reshape(-1, 2, 2)  # pair, turn, clock
+    both = np.array(steps[: len(steps) // 4 * 4]).reshape(-1, 2, 2)  # pair, turn, clock
+    both[1::2] = both[1::2, ::-1]  # the process at work first
     if len(both) < 3:
         print(f"{name}: too few steps")
         return
