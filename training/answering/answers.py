@@ -39,7 +39,7 @@ def _answer_group(model: UsableModel, group: Sequence[Sample], with_images: bool
             continue
         answer = _answer(model, sample, next(scores))
         if with_images and model.record.input.layout == "image":
-            answer = answer.model_copy(update={"image": _show_image(sample.values)})
+            answer = answer.model_copy(update={"image": show_image(sample.values)})
         yield answer
 
 
@@ -143,14 +143,17 @@ def _show_mask(names: Sequence[str], classes: NDArray[np.int64]) -> MaskAnswer:
     height, width = classes.shape
     counts = np.bincount(classes.ravel(), minlength=len(names))
     shares = _sort((name, count / classes.size) for name, count in zip(names, counts.tolist(), strict=True) if count)
-    return MaskAnswer(width=width, height=height, classes_base64=_encode(classes), shares=shares)
+    return MaskAnswer(width=width, height=height, classes_base64=encode_bytes(classes), shares=shares)
 
 
-def _show_image(pixels: NDArray[np.uint8]) -> ImagePixels:
-    channels, height, width = pixels.shape
-    shown = _encode(pixels.transpose(1, 2, 0))
+def show_image(pixels: NDArray[Any]) -> ImagePixels:
+    """What is to be seen of ``pixels`` (C, H, W), from 0 to 255: the first three channels, or the first alone."""
+    shown_channels = pixels[:3] if len(pixels) >= 3 else pixels[:1]
+    channels, height, width = shown_channels.shape
+    shown = encode_bytes(shown_channels.transpose(1, 2, 0))
     return ImagePixels(width=width, height=height, channels=channels, pixels_base64=shown)
 
 
-def _encode(values: NDArray[Any]) -> str:
+def encode_bytes(values: NDArray[Any]) -> str:
+    """As uint8, row by row, in base64."""
     return base64.b64encode(np.ascontiguousarray(values, np.uint8).tobytes()).decode()

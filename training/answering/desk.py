@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-import base64
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from training.answering.answers import answer_samples
+from training.answering.answers import answer_samples, encode_bytes, show_image
 from training.answering.continuation import Sampling, continue_tokens, join_pieces, read_prompt
 from training.answering.describe import describe_model
+from training.answering.grad_cam import look_at_image
 from training.answering.model import UsableModel, open_model
 from training.answering.plane import decide_plane
 from training.answering.samples import list_images, read_images, read_row, read_samples
 from training.errors import InputError
 from training.protocol.answers import Answer
-from training.protocol.messages import AskFiles, AskRow, ContinueText, DescribeModel, DrawPlane, ModelRequest
-from training.protocol.model_answers import Continuation, ModelAnswers, PlaneAnswer
+from training.protocol.messages import (
+    AskFiles,
+    AskRow,
+    ContinueText,
+    DescribeModel,
+    DrawPlane,
+    ExplainImage,
+    ModelRequest,
+)
+from training.protocol.model_answers import Continuation, ImageAttention, ModelAnswers, PlaneAnswer
+
+ReadPixels = Callable[[Path, str, int], NDArray[Any]]
+"""(a run's folder, a part of its data or the path of other data, a sample's number) -> its pixels (C, H, W)"""
 
 
 class Desk:
     """Answers one ``ModelRequest`` after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, read_pixels: ReadPixels) -> None:
+        self._read_pixels = read_pixels
         self._model: UsableModel | None = None
         self._asked: tuple[Path, int] | None = None
 
@@ -41,7 +56,28 @@ class Desk:
                 return _continue_text(model, request)
             case DrawPlane():
                 return _draw_plane(model, request)
+            case ExplainImage():
+                return self._explain_image(model, request)
         raise InputError(f"The engine cannot ask a model that: {type(request).__name__}.")
+
+    def _explain_image(self, model: UsableModel, request: ExplainImage) -> ImageAttention:
+        if request.files:
+            pixels = _read_file(model, request)
+        else:
+            pixels = self._read_pixels(request.model.parent.parent, request.on, request.number)
+        found, output = look_at_image(model, pixels, request.output)
+        most = float(found.heat.max())
+        heat = np.rint(found.heat * (255.0 / most)) if most > 0.0 else found.heat
+        rows, columns = found.grid
+        return ImageAttention(
+            image=show_image(pixels),
+            heat_base64=encode_bytes(heat),
+            output=output,
+            nothing=not most > 0.0,
+            rows=rows,
+            columns=columns,
+            layer=found.layer,
+        )
 
     def _open(self, request: ModelRequest) -> UsableModel:
         """The model, loaded again where its folder is another one by now."""
@@ -69,6 +105,16 @@ def _ask_files(model: UsableModel, request: AskFiles) -> ModelAnswers:
     return ModelAnswers(answers=answers, left_out=max(total - end, 0))
 
 
+def _read_file(model: UsableModel, request: ExplainImage) -> NDArray[Any]:
+    listed = list(list_images(request.files)) if model.record.input.layout == "image" else []
+    if not 0 <= request.place < len(listed):
+        raise InputError("There is no such image among the files any more; give them again.")
+    (sample,) = read_images(model, listed[request.place : request.place + 1])
+    if sample.values is None:
+        raise InputError(f"{sample.name}: {sample.refused}; choose another image.")
+    return sample.values
+
+
 def _continue_text(model: UsableModel, request: ContinueText) -> Continuation:
     sampling = Sampling(request.count, request.temperature, request.top_k, request.top_p, request.seed)
     sampling.require_bounds(request.prompt, lambda name: name.replace("_", "-").capitalize())
@@ -83,5 +129,5 @@ def _continue_text(model: UsableModel, request: ContinueText) -> Continuation:
 def _draw_plane(model: UsableModel, request: DrawPlane) -> PlaneAnswer:
     classes, certainty = decide_plane(model, request.x, request.y)
     shown = np.rint(certainty * 255)
-    encoded = (base64.b64encode(part.astype(np.uint8).tobytes()).decode() for part in (classes, shown))
+    encoded = (encode_bytes(part) for part in (classes, shown))
     return PlaneAnswer(**dict(zip(("classes_base64", "certainty_base64"), encoded, strict=True)))

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import ValidationError
+from torch import nn
 
 from training.checkpoints.load import fill_weights
 from training.checkpoints.trained import find_fault
@@ -46,7 +47,8 @@ Ask = Callable[[Any], NDArray[np.float32]]
 @dataclass(frozen=True)
 class UsableModel:
     """``path`` is the checkpoint's folder or the export's; ``facts`` is ``record`` as ``training.export.usage`` reads it; ``logits``
-    makes scores float32 (n, ...) of samples (n, *shape) in the dtype that ``facts["input"]`` names."""
+    makes scores float32 (n, ...) of samples (n, *shape) in the dtype that ``facts["input"]`` names. ``network`` is what computes them
+    from normalized ones; None where that is no module of Python."""
 
     path: Path
     record: ModelJson
@@ -55,6 +57,7 @@ class UsableModel:
     data: DataFacts
     config: RunConfig
     is_export: bool
+    network: nn.Module | None = None
 
     @property
     def kind(self) -> str:
@@ -109,14 +112,14 @@ def _open_checkpoint(path: Path) -> UsableModel:
     record = _name_features(describe_model(bundle, file, (name,)))
     facts = _as_usage_reads(record)
     ask = partial(_ask_network, bundle.model, facts)
-    return UsableModel(path, record, facts, ask, bundle.facts, bundle.config, is_export=False)
+    return UsableModel(path, record, facts, ask, bundle.facts, bundle.config, False, bundle.model)
 
 
-def _ask_network(model: torch.nn.Module, facts: ModelFacts, samples: Any) -> NDArray[np.float32]:
+def _ask_network(model: nn.Module, facts: ModelFacts, samples: Any) -> NDArray[np.float32]:
     return weights.logits(model, facts, samples).float().numpy()
 
 
-def _ask_program(model: torch.nn.Module, facts: ModelFacts, samples: Any) -> NDArray[np.float32]:
+def _ask_program(model: nn.Module, facts: ModelFacts, samples: Any) -> NDArray[np.float32]:
     return program.logits(model, facts, samples).float().numpy()
 
 
@@ -141,9 +144,9 @@ def _open_export(folder: Path) -> UsableModel:
     _require_same(file, record.file)
     record = _name_features(record)
     facts = _as_usage_reads(record)
-    return UsableModel(
-        folder, record, facts, _open_file(file, record, facts, data, config), data, config, is_export=True
-    )
+    network = _build_network(file, record, data, config) if record.file.format == "safetensors" else None
+    ask = partial(_ask_network, network, facts) if network is not None else _open_file(file, record, facts)
+    return UsableModel(folder, record, facts, ask, data, config, True, network)
 
 
 def _require_same(file: Path, known: ExportedFile) -> None:
@@ -157,12 +160,14 @@ def _require_same(file: Path, known: ExportedFile) -> None:
         raise InputError(f"{shown}: was changed or damaged since it was exported; export the model again.")
 
 
-def _open_file(file: Path, record: ModelJson, facts: ModelFacts, data: DataFacts, config: RunConfig) -> Ask:
+def _build_network(file: Path, record: ModelJson, data: DataFacts, config: RunConfig) -> nn.Module:
+    model = make_model(config.model, data, _count_outputs(record), config.seed, _code_beside(file))
+    fill_weights(file, model, file)
+    return model.eval()
+
+
+def _open_file(file: Path, record: ModelJson, facts: ModelFacts) -> Ask:
     kind = record.file.format
-    if kind == "safetensors":
-        model = make_model(config.model, data, _count_outputs(record), config.seed, _code_beside(file))
-        fill_weights(file, model, file)
-        return partial(_ask_network, model.eval(), facts)
     if kind == "onnx":
         return _open_graph(file, facts)
     if kind == "torch-export":

@@ -5,6 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
 
 from training.config import RunConfig, parse_config
 from training.config.sections.data.tables import TableSection
@@ -53,11 +57,22 @@ class Browser:
 
     def read_samples(self, asked: ReadSamples) -> SamplePage:
         """As ``sample_page.read_numbers``, of the run's data or of other data that was evaluated."""
-        run = RunFolder(asked.run)
+        return read_numbers(self._find_evaluated(asked.run, asked.on), asked.numbers)
+
+    def read_pixels(self, folder: Path, on: str, number: int) -> NDArray[Any]:
+        """The image with that ``number`` (C, H, W), as a model of the run in ``folder`` takes it; ``on`` as in ``ReadSamples``. Raises
+        TrainingError."""
+        source = self._find_evaluated(folder, on).source
+        if source.layout != "image":
+            raise InputError("The samples of this data are no images.")
+        if not 0 <= number < len(source.targets):
+            raise InputError("The data has no such sample any more.")
+        return source.read(torch.tensor([number]))[0, ..., : source.shape[0]].permute(2, 0, 1).contiguous().numpy()
+
+    def _find_evaluated(self, folder: Path, on: str) -> OpenedData:
+        run = RunFolder(folder)
         config = config_here(run)
-        if asked.on not in PARTS:
-            config = _with_given(config, run, Path(asked.on))
-        return read_numbers(self._find(config), asked.numbers)
+        return self._find(config if on in PARTS else _with_given(config, run, Path(on)))
 
     def _find(self, config: RunConfig) -> OpenedData:
         data = self._data

@@ -173,6 +173,19 @@ class DrawPlane(ModelRequest):
     y: tuple[float, float]
 
 
+class ExplainImage(ModelRequest):
+    """Answered by a ``model_answers.ImageAttention``: of the image at ``place`` among ``files``, or of the one with ``number`` in the data
+    of the checkpoint's run (``on`` as in ``ReadSamples``). ``output`` is the number of a class, label or value, None for what the model
+    answers."""
+
+    action: Literal["explain_image"] = "explain_image"
+    files: tuple[Path, ...] = ()
+    place: int = 0
+    on: str = ""
+    number: int = 0
+    output: int | None = None
+
+
 class Interrupt(Message):
     """The answer to request ``target`` is not waited for: an evaluation under way ends where it is. Not answered itself."""
 
@@ -206,7 +219,7 @@ class UnknownRequest(Message):
     fault: str = ""
 
 
-ModelQuestion = DescribeModel | AskFiles | AskRow | ContinueText | DrawPlane
+ModelQuestion = DescribeModel | AskFiles | AskRow | ContinueText | DrawPlane | ExplainImage
 TrainRequest = RunRequest | ResumeRequest | BranchRequest
 KnownRequest = (
     TrainRequest

@@ -96,6 +96,19 @@ class PlaneAnswer(Answer):
     certainty_base64: str = ""
 
 
+class ImageAttention(Answer):
+    """Where in ``image`` lies what speaks for the class, label or value with the number ``output``: ``heat_base64`` is uint8 row by row,
+    255 at the place that says the most, and 0 everywhere where ``nothing`` does. It is computed on a grid of ``rows`` by ``columns``."""
+
+    image: ImagePixels
+    heat_base64: str
+    output: int
+    nothing: bool = False
+    rows: int
+    columns: int
+    layer: str = ""
+
+
 class InputColumn(Answer):
     """A column of the rows that a table's model takes: of a category the texts it knows, of a number where most of the training
     rows lie, None where that is not known. ``holds`` says what else it is: of a date ``first`` and ``last`` are those of the training
