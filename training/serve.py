@@ -271,10 +271,16 @@ def _refuse(error: TrainingError) -> Refusal:
     return Refusal(message=error.message, advice=error.advice, problems=problems_of(error))
 
 
-def serve(requests: Iterable[Request], reply: SendReply) -> None:
-    """Answer ``requests`` in order until they end or one says "quit"."""
+def serve(
+    requests: Iterable[Request],
+    reply: SendReply,
+    offer_interrupt: Callable[[Callable[[int], None]], object] = lambda interrupt: None,
+) -> None:
+    """Answer ``requests`` in order until they end or one says "quit". ``offer_interrupt`` is given what ends an evaluation from another
+    thread, by the number of its request."""
     calm_threads()  # and no more: the caller's process has other memory to care for than a run's
     server = Server(reply)
+    offer_interrupt(server.interrupt)
     server.warm_up()
     for request in requests:
         if isinstance(request, Quit):

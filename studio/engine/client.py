@@ -120,7 +120,7 @@ class EngineClient(QObject):
         """Let the engine stop working on ``ticket``, or on an evaluation whose place a run is to take; without effect where it does
         not. What it worked on is answered by a refusal."""
         current = self._current
-        if current is None or self._thread.link.in_process:
+        if current is None:
             return
         if current is ticket or (ticket is None and isinstance(current.request, EvaluateRequest)):
             self._thread.link.send(Interrupt(target=self._current_id))
@@ -141,6 +141,7 @@ class EngineClient(QObject):
         """Tell the engine to end; a run is stopped and kept. Times in milliseconds, for an engine that does not."""
         if self._closing:
             return
+        self.interrupt()  # an evaluation that a thread works on would hold up its end
         self._closing = True
         self._drop_requests(EngineDeath("The engine was restarted."))
         idle = self.state in (EngineState.STARTING, EngineState.READY)

@@ -239,7 +239,7 @@ class EngineHost(QObject):
         return ticket
 
     def interrupt(self, ticket: Ticket) -> None:
-        """Nobody waits for the answer any more, and an engine that works on it may stop. One inside this process goes on to its end."""
+        """Nobody waits for the answer any more, and the engine that works on it may stop."""
         ticket.cancel()
         self._pool.interrupt(ticket)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from studio.engine.link import EngineLink
 from studio.engine.messages import EngineDeath
-from training.protocol.messages import Reply, Request
+from training.protocol.messages import Interrupt, Reply, Request
 
 
 class InPlaceLink(EngineLink):
@@ -20,12 +20,13 @@ class InPlaceLink(EngineLink):
 
     def __init__(self) -> None:
         self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._interrupt: Callable[[int], None] = lambda number: None  # until there is an engine
 
     def run(self, on_reply: Callable[[Reply], None]) -> EngineDeath | None:
         """Serve until ``close``. Importing the engine loads torch into this process: that is what was chosen."""
         try:
             # By name: only this choice may load torch here, and the import contracts are to say so.
-            importlib.import_module("training.serve").serve(self._receive(), on_reply)
+            importlib.import_module("training.serve").serve(self._receive(), on_reply, self._listen)
         except ImportError as error:
             text = traceback.format_exc()
             return EngineDeath(f"The engine could not be loaded: {error}.", "Install what is missing.", text)
@@ -36,8 +37,11 @@ class InPlaceLink(EngineLink):
         return None
 
     def send(self, request: Request) -> None:
-        """Queue one request."""
-        self._requests.put(request)
+        """Queue one request; an interruption is heard at once."""
+        if isinstance(request, Interrupt):
+            self._interrupt(request.target)
+        else:
+            self._requests.put(request)
 
     def close(self) -> None:
         """End of requests: a run is stopped and kept."""
@@ -46,6 +50,9 @@ class InPlaceLink(EngineLink):
     def terminate(self) -> None:
         """The same as ``close``: a thread cannot be ended from outside."""
         self.close()
+
+    def _listen(self, interrupt: Callable[[int], None]) -> None:
+        self._interrupt = interrupt
 
     def _receive(self) -> Iterator[Request]:
         while (request := self._requests.get()) is not None:

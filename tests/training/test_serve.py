@@ -23,7 +23,7 @@ from training.protocol.messages import Done, EvaluateRequest, Refusal, Reply, Re
 from training.runs.folder import RunFolder, owner_of
 from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
-from training.serve import Server, serve
+from training.serve import serve
 from training.system import process
 
 LONG = 200.0  # seconds: a busy machine may need as long to load torch
@@ -93,12 +93,10 @@ def test_resume_branch_and_export_work_on_what_a_run_left(tmp_path: Path) -> Non
     assert read_evaluation(Path(results[-1]["folder"])).record.samples == 60
     # One that nobody waits for any more ends where it is.
     said: list[Reply] = []
-    server = Server(said.append)
-    server.interrupt(5)
-    server.answer(EvaluateRequest(id=5, checkpoint=Path(best), on="train"))
-    assert isinstance(said[-1], Refusal)
-    assert said[-1].message == "The evaluation was stopped."
-    server.answer(EvaluateRequest(id=6, checkpoint=Path(best), on="train"))
+    asked = [EvaluateRequest(id=number, checkpoint=Path(best), on="train") for number in (5, 6)]
+    serve(asked, said.append, lambda interrupt: interrupt(5))
+    (stopped,) = [reply for reply in said if isinstance(reply, Refusal)]
+    assert stopped.message == "The evaluation was stopped."
     assert isinstance(said[-1], Done)
 
 

@@ -13,6 +13,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.engine.host import EngineHost
+from studio.engine.in_place import InPlaceLink
 from studio.engine.link import EngineChoice
 from studio.engine.messages import EngineDeath, EngineState
 from tests.studio.conftest import ENDLESS, FAKE_ENGINE, MakeHost
@@ -20,7 +21,7 @@ from training.config import RunConfig
 from training.config.files import config_data
 from training.control import Command, send
 from training.protocol.answers import DatasetReport, Findings, ModelSummary
-from training.protocol.messages import CheckRequest, InspectDataset, Refusal, SummarizeModel
+from training.protocol.messages import CheckRequest, InspectDataset, Interrupt, Refusal, SummarizeModel
 from training.runs.folder import RunFolder, owner_of
 
 MakeConfig = Callable[..., RunConfig]
@@ -337,3 +338,16 @@ def test_a_hanging_engine_is_terminated_then_killed(qtbot: QtBot, make_host: Mak
         host._pool.main.close(terminate_after=100, kill_after=2000)
     assert len(refusals) == 1
     assert (tmp_path / "asked").exists()
+
+
+def test_an_engine_inside_the_window_hears_an_interruption_while_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[int] = []
+
+    def serve(requests: object, reply: object, offer_interrupt: Callable[[Callable[[int], None]], object]) -> None:
+        offer_interrupt(heard.append)
+
+    monkeypatch.setattr("training.serve.serve", serve)
+    link = InPlaceLink()
+    assert link.run(lambda reply: None) is None
+    link.send(Interrupt(target=3))
+    assert heard == [3]
