@@ -263,6 +263,8 @@ def limit_gaps(sums: Floats, draws: Floats, level: float) -> tuple[float, float]
     def find(tail: float) -> float:
         """By how much the likely gaps are multiplied, at least by 0, where the value is this quantile."""
         low, high = 0.0, 3.0
+        if np.quantile(np.abs(chance).sum(1), tail) >= value:
+            return 0.0
         for _ in range(20):
             middle = (low + high) / 2.0
             if np.quantile(np.abs(middle * likely + chance).sum(1), tail) < value:

@@ -9,9 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.evaluations import make_classes, make_record
 from tests.training.evaluation.tasks import TASKS, make_config, write_data
 from training.cli import main
 from training.engine.runs.run import start_run
+from training.evaluation.baselines import answer_trivially
+from training.evaluation.scores import measure_columns
+from training.facts import DataFacts
 from training.predictions import read
 from training.predictions.reading import find_damage
 from training.runs.folder import RunFolder
@@ -159,3 +163,13 @@ def test_a_killed_evaluation_goes_on_to_the_same_numbers(
     assert main(whole) == 0
     assert json.loads(capsys.readouterr().out) == expected
     assert {path.name: path.read_bytes() for path in folder.glob("*.npy")} == columns
+
+
+def test_five_answers_without_looking_are_the_five_most_frequent_classes() -> None:
+    columns = make_classes(1000, 10)
+    record = make_record(columns, tuple("abcdefghij"))
+    facts = DataFacts(target="class", layout="vector", shape=(2,), names=record.names, counts=(100,) * 10)
+    answered = answer_trivially(record, facts, columns)
+    assert answered is not None
+    top = measure_columns(record, answered[1], top=1).whole["top5_accuracy"]
+    assert top.value == (columns["target"] < 5).mean()

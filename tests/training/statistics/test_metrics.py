@@ -164,6 +164,10 @@ def test_wilson_is_the_interval_of_the_textbook() -> None:
 
 def test_a_number_that_nothing_moves_has_no_width() -> None:
     assert bootstrap(metrics.mean(np.ones(30))) == (1.0, 1.0, 1.0)
+    calibrated = metrics.calibration_error(np.full(100, 0.5), np.arange(100) % 2 > 0)
+    assert bootstrap(calibrated).low == 0.0
+    half_right = metrics.calibration_error(np.linspace(0.4, 0.6, 100), np.arange(100) % 2 > 0)
+    assert bootstrap(half_right).low == 0.0  # and no tiny number beside it
     assert all(map(math.isnan, bootstrap(metrics.auroc(np.arange(4.0), np.ones(4, bool)))))
 
 
