@@ -21,8 +21,8 @@ _SHORT_SCRIPT = "It trains the same way, with other random numbers."
 
 
 def evaluate_checkpoint(context: AppContext, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
-    """Show what the model of ``checkpoint`` answers to each sample, on the Evaluate page."""
-    context.evaluation.choose_run(folder, checkpoint.step)
+    """Show what the model of ``checkpoint`` answers to each sample of the validation part, on the Evaluate page."""
+    context.evaluation.want(folder, checkpoint.step)
     context.show_page("evaluate")
 
 

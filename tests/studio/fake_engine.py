@@ -239,6 +239,9 @@ class FakeEngine:
             reply(number, "refused", message="The evaluation was stopped.", advice="Ask for it again.")
             return
         checkpoint = Path(request["checkpoint"])
+        if request["on"].endswith("birds"):
+            reply(number, "refused", message=f"--on {request['on']}: has the class 'emu'.", advice="")
+            return
         step = int(checkpoint.name.removeprefix("step-"))
         made = make_evaluation(checkpoint.parent.parent, 60, on=request["on"], step=step, layout="image")
         reply(number, "done", result={"folder": str(made.folder)})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QFileDialog, QSizePolicy, QWidget
 
 from studio.state.context import AppContext
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
@@ -14,6 +14,7 @@ from studio.widgets import STRETCH, ComboBox, Slider, hbox, icon_button, in_widg
 from training.runs.folder import RunFolder
 
 PART_TITLES = {"validation": "Validation part", "test": "Test part", "train": "Training part"}
+_OTHER_FILE, _OTHER_FOLDER = "Other data: a file …", "Other data: a folder …"
 _WIDEST = 320
 
 
@@ -24,9 +25,10 @@ def describe_data(on: str) -> str:
 
 
 class EvaluationHeader(QWidget):
-    """Follows ``choice``. Signals: `evaluate_asked()`."""
+    """Follows ``choice``. Signals: `evaluate_asked()`, `data_given(list[Path])`: other data was chosen."""
 
     evaluate_asked = Signal()
+    data_given = Signal(list)
 
     def __init__(self, context: AppContext, choice: EvaluationChoice) -> None:
         super().__init__()
@@ -41,7 +43,7 @@ class EvaluationHeader(QWidget):
         self.slider_words = label("", "caption")
         self.run.activated.connect(self._on_run)
         self.step.activated.connect(lambda: choice.choose_step(self.step.currentData()))
-        self.data.activated.connect(lambda: choice.choose_data(self.data.currentData()))
+        self.data.activated.connect(self._on_data)
         self.slider.valueChanged.connect(self._on_slid)
         self._epochs = in_widget(hbox(label("Steps evaluated", "caption"), (self.slider, 1), self.slider_words))
         row = hbox(label("Evaluate", "title"), (self.run, 3), (self.step, 2), (self.data, 2), STRETCH, self.again)
@@ -81,6 +83,10 @@ class EvaluationHeader(QWidget):
             self.data.clear()
             for on in choice.data:
                 self.data.addItem(PART_TITLES.get(on, PurePath(on).name), on)
+            if choice.checkpoint is not None:
+                self.data.insertSeparator(self.data.count())
+                self.data.addItem(_OTHER_FILE)
+                self.data.addItem(_OTHER_FOLDER)
             self.data.setCurrentIndex(self.data.findData(choice.on))
         self.step.setEnabled(bool(choice.steps))
         self.again.setVisible(choice.evaluation is not None and choice.checkpoint is not None)
@@ -102,6 +108,21 @@ class EvaluationHeader(QWidget):
         kept = self._choice.kept
         if 0 <= at < len(kept):
             self._choice.choose_step(kept[at].record.step)
+
+    @Slot()
+    def _on_data(self) -> None:
+        on, wanted = self.data.currentData(), self.data.currentText()
+        if on is not None:
+            self._choice.choose_data(on)
+            return
+        self.data.setCurrentIndex(self.data.findData(self._choice.on))  # until there is something to choose
+        place = str(Path.home())
+        if wanted == _OTHER_FILE:
+            chosen, _ = QFileDialog.getOpenFileName(self, "Data to evaluate on", place)
+        else:
+            chosen = QFileDialog.getExistingDirectory(self, "Data to evaluate on", place)
+        if chosen:
+            self.data_given.emit([Path(chosen)])
 
     @Slot()
     def _on_run(self) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QSplitter, QStackedLayout, QWidget
@@ -21,7 +24,9 @@ from studio.theme import SPACING, theme
 from studio.widgets import in_widget, scroll_area, vbox
 from training.errors import InputError
 from training.predictions import Evaluation
+from training.system.untrusted import escape_unprintable
 
+_LONGEST = 60  # letters of a file's name
 _SIDE_BY_SIDE = 960  # pixels, for text of the designed size: the samples have room beside the views
 _SHARE = 0.4  # of the width, for the samples, until a person moves the handle
 _LOW_SAMPLES = 340  # pixels of the samples above the views, in a window without room beside them
@@ -49,6 +54,7 @@ class EvaluatePage(QWidget):
         self.job.finished.connect(self.choice.refresh)
         self.state.evaluate_asked.connect(self.evaluate)
         self.header.evaluate_asked.connect(self.evaluate)
+        self.header.data_given.connect(self.take_files)
         self.selection.changed.connect(self._update_views)
         context.library.refreshed.connect(self._look_again)
         self._follow()
@@ -79,6 +85,21 @@ class EvaluatePage(QWidget):
                 self.choice.forget(known)  # its files are written once more
             self.job.start(checkpoint.path, self.choice.on, again=known is not None)
 
+    def describe_files(self, paths: Sequence[Path]) -> tuple[str, str]:
+        """What becomes of files that are let go over this page."""
+        checkpoint, name = self.choice.checkpoint, escape_unprintable(paths[0].name, _LONGEST)
+        if checkpoint is None:
+            return "Choose a checkpoint first", "Then it is evaluated on these files."
+        more = f" Only the first of {len(paths)} is taken." if len(paths) > 1 else ""
+        return f"Evaluate on {name}", f"What step {checkpoint.step:,} answers to each of its samples.{more}"
+
+    @Slot(list)
+    def take_files(self, paths: Sequence[Path]) -> None:
+        """Evaluate what is chosen on other data, where it was not yet."""
+        self.choice.choose_data(str(paths[0].absolute()))
+        if self.choice.evaluation is None:
+            self.evaluate()
+
     @Slot()
     def _look_again(self) -> None:
         """The list of runs was read: while none is chosen, or the one that was is gone, take the one that was worked on last."""
@@ -101,6 +122,10 @@ class EvaluatePage(QWidget):
             self.selection.show(None)
             self._drop_views()
         self._stack.setCurrentWidget(self._content if evaluation is not None else self.state)
+        if self.choice.is_wanted and self.choice.loaded:
+            self.choice.is_wanted = False
+            if self.choice.evaluation is None:
+                self.evaluate()
 
     def _show(self, evaluation: Evaluation) -> Evaluation | None:
         """Take up ``evaluation``; None where it cannot be read, which is said instead."""

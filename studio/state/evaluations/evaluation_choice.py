@@ -36,6 +36,7 @@ class EvaluationChoice(QObject):
         self.step: int | None = None
         self.on = FIRST_PART
         self.loaded = False  # whether the folder was read since it was chosen
+        self.is_wanted = False  # what is chosen is to be evaluated where it was not yet
         self._is_settled = False  # the person chose the step; until then it follows what there is
 
     def choose_run(self, folder: RunFolder | None, step: int | None = None) -> None:
@@ -45,10 +46,17 @@ class EvaluationChoice(QObject):
             self.checkpoints, self.evaluations = (), ()
             self.on = FIRST_PART
             self.step, self._is_settled = None, False
+            self.is_wanted = self.is_wanted and step is not None
         if step is not None:
             self.step, self._is_settled = step, True
         self.changed.emit()
         self.refresh()
+
+    def want(self, folder: RunFolder, step: int) -> None:
+        """Look at a checkpoint's answers to the validation part; they are to be computed where they are not there."""
+        self.on, self.is_wanted = FIRST_PART, True
+        self.loaded = False  # it is the folder that says whether they are
+        self.choose_run(folder, step)
 
     def choose_step(self, step: int) -> None:
         """Look at the weights of another step."""
@@ -84,8 +92,8 @@ class EvaluationChoice(QObject):
 
     @property
     def data(self) -> list[str]:
-        """The parts, and the paths of other data that was evaluated."""
-        others = sorted({each.record.on for each in self.evaluations} - set(PARTS))
+        """The parts, and the paths of other data that was evaluated, or is to be."""
+        others = sorted({self.on, *(each.record.on for each in self.evaluations)} - set(PARTS))
         return [*PARTS, *others]
 
     @property

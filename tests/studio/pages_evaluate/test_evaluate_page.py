@@ -195,7 +195,7 @@ def test_what_is_not_there_is_said(qtbot: QtBot, context: AppContext, run: RunFo
 
 
 def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
-    qtbot: QtBot, context: AppContext, config: MakeConfig
+    qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path
 ) -> None:
     window = open_window(qtbot, context)
     context.start_run(config())
@@ -204,20 +204,22 @@ def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
     qtbot.waitUntil(lambda: len(listed.model.checkpoints) == 2)
     chosen = listed.model.checkpoints[1]
     listed.choose(chosen.name)
-    qtbot.mouseClick(listed.evaluate, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(listed.evaluate, Qt.MouseButton.LeftButton)  # which evaluates what was not yet
     page = window.page("evaluate")
     assert isinstance(page, EvaluatePage)
-    qtbot.waitUntil(lambda: page.state.empty.button.isVisible())
-    assert f"step {chosen.step:,} was not measured on the validation part" in page.state.empty.accessibleName()
+    qtbot.waitUntil(lambda: page.selection.evaluation is not None)
+    # Other data, by its path, which does not fit.
+    page.take_files([tmp_path / "birds"])
+    assert page.header.data.currentText() == "birds"
+    qtbot.waitUntil(lambda: "has the class 'emu'" in page.state.empty.accessibleName())
     # What takes too long is canceled, and another one is made.
     page.choice.choose_data("train")
+    assert f"step {chosen.step:,} was not measured on the training part" in page.state.empty.accessibleName()
     qtbot.mouseClick(page.state.empty.button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: "30 of 60" in page.state.progress.accessibleName())
     qtbot.mouseClick(page.state.cancel, Qt.MouseButton.LeftButton)
     assert page.state.empty.accessibleName().startswith("Not evaluated yet")
     page.choice.choose_data("validation")
-    qtbot.mouseClick(page.state.empty.button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: page.selection.evaluation is not None)
     evaluation = page.selection.evaluation
     assert evaluation is not None
     assert evaluation.record.step == chosen.step
