@@ -77,6 +77,34 @@ def make_classes(samples: int, classes: int, seed: int = 0, skill: float = 2.0) 
     return columns
 
 
+def make_binary(samples: int, seed: int = 0, sharpness: float = 1.0) -> dict[str, NDArray[Any]]:
+    """Columns of a binary classifier with one logit, which is calibrated where ``sharpness`` is 1, and too sure above."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(-1.0, 2.0, samples)
+    target = (rng.random(samples) < 1 / (1 + np.exp(-logits))).astype(np.int32)
+    scores = np.stack([np.zeros(samples), sharpness * logits], 1).astype(np.float32)
+    log_sum = np.logaddexp(scores[:, 0], scores[:, 1])
+    target_score = scores[np.arange(samples), target]
+    return {
+        "index": np.arange(samples),
+        "loss": log_sum - target_score,
+        "target": target,
+        "prediction": (scores[:, 1] >= 0).astype(np.int32),
+        "scores": scores,
+        "target_score": target_score,
+        "log_sum": log_sum,
+    }
+
+
+def make_labels(samples: int, labels: int, seed: int = 0) -> dict[str, NDArray[Any]]:
+    """Columns of a classifier that tells labels."""
+    rng = np.random.default_rng(seed)
+    target = (rng.random((samples, labels)) < 0.3).astype(np.uint8)
+    scores = (rng.normal(size=target.shape) + 2.0 * target - 1.0).astype(np.float32)
+    loss = np.logaddexp(0.0, np.where(target > 0, -scores, scores)).mean(1)
+    return {"index": np.arange(samples), "loss": loss.astype(np.float32), "target": target, "scores": scores}
+
+
 def make_evaluation(run: Path, samples: int = 200, classes: int = 3, **given: Any) -> Evaluation:
     """The evaluation of a made-up classifier."""
     columns = make_classes(samples, classes, given.pop("seed", 0))

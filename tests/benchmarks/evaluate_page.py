@@ -30,9 +30,11 @@ from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
+from studio.pages.evaluate.views.threshold_view import ThresholdView
 from studio.services.app_settings import AppSettings
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
+from studio.state.evaluations.one_class import OUTCOMES
 from studio.theme import apply
 from tests.evaluations import make_evaluation
 from training.config import parse_config
@@ -59,15 +61,19 @@ def measure(page: EvaluatePage, act: Callable[[], object]) -> float:
 def list_choices(page: EvaluatePage, classes: int) -> dict[str, list[Callable[[], object]]]:
     """What is chosen in each view; an odd number of choices each, so that none undoes itself."""
     matrix, table, losses = page.views["confusion"], page.views["classes"], page.views["loss"]
+    threshold = page.views["threshold"]
     assert isinstance(matrix, ConfusionView)
     assert isinstance(table, ClassesView)
     assert isinstance(losses, LossView)
+    assert isinstance(threshold, ThresholdView)
     numbers = range(0, classes, max(classes // 10, 1))
     return {
         "cell": [partial(matrix.matrix.chosen.emit, Box(n, n, n, n)) for n in numbers],
         "half of the matrix": [partial(matrix.matrix.chosen.emit, Box(0, 0, n // 2, classes - 1)) for n in numbers],
         "class": [partial(table.choose_row, n) for n in numbers],
         "range of losses": [partial(losses.chart.chosen.emit, (n, 39)) for n in range(0, 30, 3)],
+        "threshold": [partial(threshold.set_threshold, n / 20) for n in range(1, 20)],
+        "outcome": [partial(threshold.choose_outcome, outcome) for outcome in OUTCOMES],
         "order": [
             partial(page.samples.table.set_order, key) for key in ("best", "random", "confused", "unsure", "worst")
         ],

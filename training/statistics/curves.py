@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.statistics.influences import find_levels
-from training.statistics.intervals import Floats, Interval, wilson
+from training.statistics.intervals import Floats, Interval, f1_of, wilson
 
 POINTS = 1000
 """Of a curve on the screen: no point is farther from its drawing than two thousandths of the chart."""
@@ -51,7 +51,7 @@ class Point(NamedTuple):
     precision: Interval
     recall: Interval
     false_positive_rate: Interval
-    f1: float
+    f1: Interval
 
 
 def rank_scores(scores: NDArray[np.floating], positive: NDArray[np.bool_]) -> Ranking:
@@ -106,7 +106,6 @@ def stand_at(ranking: Ranking, threshold: float) -> Point:
     count = int(np.searchsorted(-ranking.thresholds, -threshold, side="right"))
     hits, alarms = (int(each[count - 1]) if count else 0 for each in (ranking.hits, ranking.alarms))
     positives, negatives = ranking.positives, ranking.negatives
-    f1 = 2.0 * hits / (positives + hits + alarms) if positives + alarms else math.nan
     return Point(
         threshold,
         hits,
@@ -116,5 +115,5 @@ def stand_at(ranking: Ranking, threshold: float) -> Point:
         wilson(hits, hits + alarms),
         wilson(hits, positives),
         wilson(alarms, negatives),
-        f1,
+        f1_of(hits, positives, hits + alarms),
     )

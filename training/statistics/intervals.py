@@ -77,6 +77,12 @@ def wilson(successes: int, count: int, level: float = LEVEL) -> Interval:
     return Interval(rate, low, 1.0 if successes == count else center + half)
 
 
+def f1_of(correct: int, support: int, predicted: int, level: float = LEVEL) -> Interval:
+    """F1 of a class with ``support`` samples, taken for it ``predicted`` times, ``correct`` of them rightly: it grows with the rate r of
+    the latter among all that are of the class or taken for it, F1 = 2r / (1 + r), and so do Wilson's limits of r."""
+    return Interval(*(2.0 * rate / (1.0 + rate) for rate in wilson(correct, support + predicted - correct, level)))
+
+
 def bootstrap(
     metric: Metric, groups: NDArray[np.integer] | None = None, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval:

@@ -6,5 +6,6 @@ from studio.pages.evaluate.view import View
 from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
+from studio.pages.evaluate.views.threshold_view import ThresholdView
 
-VIEWS: tuple[type[View], ...] = (ConfusionView, ClassesView, LossView)
+VIEWS: tuple[type[View], ...] = (ConfusionView, ClassesView, ThresholdView, LossView)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from studio.state.evaluations.confusions import count_confusions
 from training.predictions import Evaluation
-from training.statistics.intervals import wilson
+from training.statistics.intervals import f1_of, wilson
 
 Mask = NDArray[np.bool_]
 
@@ -34,8 +34,8 @@ class PerClass(NamedTuple):
 
 
 def measure_classes(evaluation: Evaluation, mask: Mask | None) -> PerClass:
-    """Of the samples in ``mask``, (n,), or of all. Of a selection there are only metrics that are counted at once: precision and
-    recall with Wilson's intervals, and F1."""
+    """Of the samples in ``mask``, (n,), or of all. Of a selection there are only metrics that are counted at once: precision,
+    recall and F1."""
     record = evaluation.record
     counts = _count(evaluation, mask)
     support = () if counts is None else counts[0].tolist()
@@ -90,4 +90,4 @@ def _rate(successes: int, count: int) -> Figure:
 
 
 def _f1(whole: int, answered: int, right: int) -> Figure:
-    return Figure(2 * right / (whole + answered)) if whole + answered else Figure(None)
+    return Figure(*f1_of(right, whole, answered)) if whole + answered else Figure(None)

@@ -50,6 +50,11 @@ def test_a_threshold_stands_where_its_counts_are() -> None:
         counts = (called & TRUTH, called & ~TRUTH, ~called & TRUTH, ~called & ~TRUTH)
         assert (point.hits, point.alarms, point.misses, point.rejections) == tuple(int(each.sum()) for each in counts)
         assert point.recall == wilson(point.hits, int(TRUTH.sum()))
+        wrong = point.alarms + point.misses
+        assert point.f1.value == pytest.approx(2 * point.hits / (2 * point.hits + wrong))
+        overlap = wilson(point.hits, point.hits + wrong)  # F1 grows with it, and so do its limits
+        assert point.f1.low / (2 - point.f1.low) == pytest.approx(overlap.low)
+        assert point.f1.high / (2 - point.f1.high) == pytest.approx(overlap.high)
     assert math.isnan(point.precision.value)
     assert len(roc(rank_scores(SCORES, np.ones(5000, bool))).x) == 0
 

@@ -1,0 +1,260 @@
+"""What a threshold does: precision-recall and ROC curves of one class or label, and the samples on either side of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from PySide6.QtCore import QSignalBlocker, QTimer
+from PySide6.QtWidgets import QMenu, QPushButton
+
+from studio.charts.threshold_curves import ThresholdCurves
+from studio.pages.evaluate.view import View
+from studio.state.context import AppContext
+from studio.state.evaluations.one_class import (
+    OUTCOMES,
+    OneClass,
+    find_outcome,
+    has_probabilities,
+    oppose,
+    round_threshold,
+)
+from studio.state.evaluations.selection import Selection
+from studio.state.formats import format_percent
+from studio.widgets import STRETCH, ComboBox, FlowLayout, KeyValueTable, Slider, button, hbox, in_widget, label
+from training.predictions import Evaluation, EvaluationRecord
+from training.statistics.curves import Point, Ranking, area, precision_recall, rank_scores, roc, stand_at
+from training.statistics.intervals import Interval
+from training.system.plain_table import Cell, Table
+
+_STOPS = 1000
+"""Of the slider."""
+_SETTLED = 120
+"""Milliseconds after which a threshold that is dragged is where the person wants it: then the page follows."""
+_WITH_THRESHOLD = ("binary", "multi_label")
+"""Tasks whose answers depend on ``objective.threshold``."""
+
+
+class ThresholdView(View):
+    """Follows what the others chose; what became of the samples at the threshold can be chosen."""
+
+    key = "threshold"
+    heading = "Precision-recall and ROC"
+
+    def __init__(self, context: AppContext, selection: Selection) -> None:
+        super().__init__(context, selection)
+        self._evaluation: Evaluation | None = None
+        self._names: Sequence[str] = ()
+        self._task = ""
+        self._ranking: Ranking | None = None
+        self._one: OneClass | None = None
+        self.threshold = 0.5
+        self.names = ComboBox()
+        self.names.setAccessibleName("Class against the rest")
+        self.names.activated.connect(self._on_name)
+        self.curves = ThresholdCurves()
+        self.curves.threshold_chosen.connect(self.set_threshold)
+        self.slider = Slider()
+        self.slider.setRange(0, _STOPS)
+        self.slider.setAccessibleName("Threshold")
+        self.slider.valueChanged.connect(lambda stop: self.set_threshold(stop / _STOPS))
+        self.figure = label("", "subtitle")
+        self.figures = KeyValueTable()
+        self.areas = label("", "caption")
+        self.buttons: dict[str, QPushButton] = {}
+        row = FlowLayout()
+        for outcome in OUTCOMES:
+            made = self.buttons[outcome] = button("", clicked=partial(self.choose_outcome, outcome))
+            made.setCheckable(True)
+            row.addWidget(made)
+        self.use = button("Use this threshold", clicked=self._open_menu)
+        self._rest = label("", "help", wrap=True)
+        self._settled = QTimer(self, singleShot=True, interval=_SETTLED)
+        self._settled.timeout.connect(self._choose_again)
+        self.add(hbox(self.names, STRETCH, self.areas), self.curves)
+        self.add(hbox(label("Threshold", "field"), (self.slider, 1), self.figure), self.figures)
+        self.add(in_widget(row), hbox(self.use, STRETCH), self._rest)
+        self.offer(self.curves, self.tabulate)
+
+    @classmethod
+    def supports(cls, record: EvaluationRecord) -> bool:
+        return has_probabilities(record)
+
+    def show_evaluation(self, evaluation: Evaluation) -> None:
+        record = evaluation.record
+        if record.names != self._names or record.task != self._task:
+            self._names, self._task = record.names, record.task
+            self.names.clear()
+            self.names.addItems(list(record.names))
+            self.names.setCurrentIndex(1 if record.target == "class" and len(record.names) == 2 else 0)
+            self.threshold = record.threshold
+        self.names.setVisible(record.task != "binary")
+        self.use.setVisible(record.task in _WITH_THRESHOLD)
+        self.set_subtitle("Drag on a curve, or the slider. 95 % intervals.")
+        self._rest.setText(_describe_rest(record, len(self._names)))
+        self._rest.setVisible(bool(self._rest.text()))
+        self._evaluation = evaluation
+        self._one = oppose(evaluation, self._number)
+
+    def follow(self) -> None:
+        if self._one is None:
+            return
+        mask = self.selection.mask_of_others(self.key)
+        probability, positive = self._one
+        rows = slice(None) if mask is None else mask
+        ranking = self._ranking = rank_scores(probability[rows], positive[rows])
+        total = max(ranking.positives + ranking.negatives, 1)
+        self.curves.show_curves(precision_recall(ranking), roc(ranking), ranking.positives / total)
+        found = area(ranking)
+        self.areas.setText("" if np.isnan(found) else f"AUROC {found:.4f}")
+        self._show_point()
+
+    def set_threshold(self, threshold: float) -> None:
+        """Call a sample positive from another probability on; what was chosen here is chosen by it a moment later."""
+        threshold = round_threshold(threshold)
+        if threshold != self.threshold:
+            self.threshold = threshold
+            self._show_point()
+            if self.find_chosen() is not None:
+                self._settled.start()
+
+    def choose_outcome(self, outcome: str) -> None:
+        """Choose the samples that became ``outcome``, a key of ``OUTCOMES``."""
+        words = f"{OUTCOMES[outcome]} of “{self._names[self._number]}” from {self.threshold:.4g} on"
+        find = partial(find_outcome, number=self._number, threshold=self.threshold, outcome=outcome)
+        self.choose(words, find, (outcome, self._number))
+        self._mark()
+
+    def find_point(self) -> Point:
+        """What the threshold does to the samples that the other views left."""
+        assert self._ranking is not None
+        return stand_at(self._ranking, self.threshold)
+
+    def use_in_branch(self) -> None:
+        """Prepare a branch of the checkpoint whose ``objective.threshold`` is this one."""
+        choice = self.context.evaluation
+        if choice.folder is not None and choice.checkpoint is not None:
+            self.context.branch_from(choice.folder, choice.checkpoint)
+            self._write_threshold()
+
+    def use_in_next(self) -> None:
+        """Write it into the settings of the next run."""
+        self._write_threshold()
+        self.context.show_page("setup")
+
+    def tabulate(self) -> Table:
+        """Both curves, thinned as they are drawn, by their thresholds."""
+        assert self._ranking is not None
+        found = precision_recall(self._ranking).thresholds
+        points = [stand_at(self._ranking, threshold) for threshold in found[np.isfinite(found)].tolist()]
+        rates = {
+            name: [getattr(point, name) for point in points]
+            for name in ("precision", "recall", "f1", "false_positive_rate")
+        }
+        table: dict[str, list[Cell]] = {"threshold": [point.threshold for point in points]}
+        for outcome in OUTCOMES:
+            table[OUTCOMES[outcome].lower()] = [getattr(point, outcome) for point in points]
+        for name, intervals in rates.items():
+            table[name] = [interval.value for interval in intervals]
+            table[f"{name} low"] = [interval.low for interval in intervals]
+            table[f"{name} high"] = [interval.high for interval in intervals]
+        return table
+
+    # ------------------------------------------------------------------------------------------- inside
+
+    @property
+    def _number(self) -> int:
+        return max(self.names.currentIndex(), 0)
+
+    def _on_name(self) -> None:
+        if self._evaluation is None:
+            return
+        self._one = oppose(self._evaluation, self._number)
+        self.follow()
+        self._choose_again()
+
+    def _choose_again(self) -> None:
+        """What was chosen here, at the threshold and of the class that stand here now."""
+        chosen = self.find_chosen()
+        if isinstance(chosen, tuple):
+            self.choose_outcome(chosen[0])
+
+    def _show_point(self) -> None:
+        if self._ranking is None:
+            return
+        with QSignalBlocker(self.slider):
+            self.slider.setValue(round(self.threshold * _STOPS))
+        point = self.find_point()
+        self.figure.setText(f"{self.threshold:.4g}")
+        rows = _describe_point(point)
+        self.figures.set_rows(rows)
+        recall = point.recall.value
+        self.curves.show_point(
+            ", ".join(f"{name} {value}" for name, value in [("Threshold", f"{self.threshold:.4g}"), *rows]),
+            (recall, point.precision.value),
+            (point.false_positive_rate.value, recall),
+        )
+        for outcome, made in self.buttons.items():
+            made.setText(f"{OUTCOMES[outcome]}: {getattr(point, outcome):,}")
+        self._mark()
+
+    def _mark(self) -> None:
+        chosen = self.find_chosen()
+        for outcome, made in self.buttons.items():
+            made.setChecked(chosen == (outcome, self._number))
+
+    def _open_menu(self) -> None:
+        menu = self.make_menu()
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.popup(self.use.mapToGlobal(self.use.rect().bottomLeft()))
+
+    def make_menu(self) -> QMenu:
+        """Where the threshold can be used."""
+        menu = QMenu(self)
+        branch = menu.addAction("In a branch from this checkpoint", self.use_in_branch)
+        branch.setEnabled(self.context.evaluation.checkpoint is not None)
+        following = menu.addAction("In the next run", self.use_in_next)
+        following.setEnabled(self.context.draft.kind("objective") == self._task)
+        return menu
+
+    def _write_threshold(self) -> None:
+        draft = self.context.draft
+        if draft.kind("objective") not in _WITH_THRESHOLD or not 0.0 < self.threshold < 1.0:
+            words = "A decision threshold lies between 0 and 1, both excluded; move it a little."
+            self.context.notifier.notify(words, "warning", title="The threshold was not written")
+            return
+        draft.set("objective.threshold", self.threshold)
+        draft.finish_edit()
+        self.context.notifier.notify(
+            f"Decision threshold {self.threshold:.4g}: from this probability on the answer is yes.", "success"
+        )
+
+
+def _describe_point(point: Point) -> list[tuple[str, str]]:
+    return [
+        ("Precision", describe_interval(point.precision)),
+        ("Recall", describe_interval(point.recall)),
+        ("F1", describe_interval(point.f1)),
+        ("False positive rate", describe_interval(point.false_positive_rate)),
+    ]
+
+
+def describe_interval(found: Interval) -> str:
+    """A rate with its limits; "–" where there is none."""
+    if np.isnan(found.value):
+        return "–"
+    return f"{format_percent(found.value)} ({format_percent(found.low)} to {format_percent(found.high)})"
+
+
+def _describe_rest(record: EvaluationRecord, classes: int) -> str:
+    """What has to be known beside the curves."""
+    if record.task == "multi_label":
+        return "The threshold is one for all labels."
+    if record.task in _WITH_THRESHOLD or record.target == "labels":
+        return ""
+    words = "One class against the rest: the model itself answers the likeliest class, whatever the threshold."
+    if "classes" in record.columns:
+        kept = record.columns["scores"].shape[-1]
+        words += f" The {kept} largest scores of each sample were kept; a class that is not among them has probability 0 here."
+    return words
