@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QSize, Slot
 from PySide6.QtWidgets import QWidget
 
+from studio.pages.evaluate.looking import Looking
+from studio.panels.samples.attention import AttentionBar, color_heat, read_pixels
 from studio.panels.samples.enlarged_sample import EnlargedSample
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.evaluations.sample_table import SampleTable
 from studio.widgets import Thumbnail
 
+_ROOM = QSize(620, 640)
+"""With the words below the image."""
+
 
 class SampleDialog(EnlargedSample):
     """Goes through the samples as they are listed, from the one at ``place`` on; the last is followed by the first. ``find`` gives
-    what is to be seen of a place."""
+    what is to be seen of a place, ``looking`` where the network looked in it; None where nothing tells."""
 
     def __init__(
         self,
@@ -24,12 +29,25 @@ class SampleDialog(EnlargedSample):
         find: Callable[[int], Thumbnail],
         place: int,
         parent: QWidget | None = None,
+        looking: Looking | None = None,
     ) -> None:
-        super().__init__(parent)
+        bar = AttentionBar()
+        super().__init__(parent, below=bar)
+        self.bar = bar
         self.at = place
+        self._looking = looking
+        self.bar.setVisible(looking is not None)
+        if looking is not None:
+            self.bar.set_names(looking.evaluation.record.names)
+            looking.setParent(self)
+            looking.changed.connect(self._show_attention)
+            self.view.set_opacity(self.bar.strength)
+            self.bar.changed.connect(self._look)
+            self.bar.opacity_changed.connect(self.view.set_opacity)
+            self.finished.connect(looking.forget)
         self._table = table
         self._find = find
-        images.arrived.connect(self._show)
+        images.arrived.connect(self._show_image)
         table.modelReset.connect(self.reject)  # other samples are listed now
         self._show()
 
@@ -37,6 +55,34 @@ class SampleDialog(EnlargedSample):
         self.at = (self.at + by) % len(self._table.rows)
         self._show()
 
-    @Slot()
     def _show(self) -> None:
+        self._show_image()
+        self._look()
+
+    @Slot()
+    def _show_image(self) -> None:
         self.show_sample(self._find(self.at), f"{self.at + 1:,} of {len(self._table.rows):,}")
+        self._show_attention()
+
+    @Slot()
+    def _look(self) -> None:
+        """Ask where the network looked, where that is wanted."""
+        if self._looking is None:
+            return
+        self._looking.forget()
+        if self.bar.is_on:
+            self.resize(self.size().expandedTo(_ROOM))
+            self._looking.ask(int(self._table.rows[self.at]), self.bar.chosen)
+        self._show_attention()
+
+    @Slot()
+    def _show_attention(self) -> None:
+        looking = self._looking
+        if looking is None:
+            return
+        found = looking.attention
+        self.view.set_overlay((read_pixels(found.image), color_heat(found)) if found is not None else None)
+        if found is not None:
+            self.bar.say(self.bar.describe(found))
+        elif self.bar.is_on:
+            self.bar.say(looking.problem or "Asking the network …")

@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedLayout, QTableView
 
 from studio.actions.saving import ask_for_place, save_file
+from studio.pages.evaluate.looking import Looking, tells_where
 from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.pages.evaluate.view import name_file
 from studio.panels.charts.save_menu import SaveMenu
@@ -101,10 +102,18 @@ class SamplesPanel(Card):
     @Slot(int)
     def enlarge(self, place: int) -> None:
         """Show the sample at ``place`` large; the arrow keys go on from there."""
-        dialog = SampleDialog(self.table, self.images, self.find_enlarged, place, self)
+        dialog = SampleDialog(self.table, self.images, self.find_enlarged, place, self, self._make_looking())
         dialog.finished.connect(lambda: self._on_closed(dialog.at))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+    def _make_looking(self) -> Looking | None:
+        evaluation = self._selection.evaluation
+        if evaluation is None or not tells_where(evaluation.record):
+            return None
+        checkpoint = self._context.evaluation.checkpoint
+        fits = checkpoint is not None and checkpoint.step == evaluation.record.step
+        return Looking(self._context.engine, evaluation, checkpoint.path if checkpoint and fits else None)
 
     def copy_list(self) -> None:
         """Put what the samples are called on the clipboard, a line for each."""

@@ -10,6 +10,7 @@ from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
+from studio.panels.samples.attention import AttentionBar, read_pixels
 from studio.panels.samples.images import class_color
 from studio.theme import SPACING, Tone, theme
 from studio.widgets import (
@@ -31,16 +32,17 @@ from training.errors import pluralize
 from training.protocol.model_answers import Chance, ModelAnswer, ModelAnswers, ModelDescription
 from training.system.untrusted import escape_unprintable
 
-_IMAGE, _MASKED_IMAGE = 160, 320  # pixels of a side
+_IMAGE, _LARGE_IMAGE = 160, 320  # pixels of a side
 _MOST_ROWS = 8
 _OPACITY = 55
 _SHOWN_NUMBERS = 8
 
 
 class AnswerView(Card):
-    """Signals: ``more_wanted()`` the person wants the next samples."""
+    """Signals: ``more_wanted()`` the person wants the next samples, ``answered()`` there are more answers."""
 
     more_wanted = Signal()
+    answered = Signal()
 
     def __init__(self) -> None:
         super().__init__("Answer", "eye")
@@ -61,14 +63,18 @@ class AnswerView(Card):
         self.threshold.valueChanged.connect(self._on_threshold)
         self._threshold_words = label("", "caption")
         self._threshold_row = in_widget(hbox(self._threshold_words, (self.threshold, 1)))
+        self.attention = AttentionBar()
+        self.attention.opacity_changed.connect(self._on_attention_opacity)
         self.more = button("Show more", "chevron-down", clicked=self.more_wanted)
         self.state = label("", "help", wrap=True)
-        self.add(self.state, self._opacity_row, self._threshold_row, in_widget(self._holder), hbox(self.more, STRETCH))
+        controls = (self._opacity_row, self._threshold_row, self.attention)
+        self.add(self.state, *controls, in_widget(self._holder), hbox(self.more, STRETCH))
         self.clear("")
 
     def set_model(self, description: ModelDescription | None) -> None:
         """The answers to come are of another model."""
         self._description = description
+        self.attention.set_names(description.classes if description is not None else ())
         if description is not None and description.kind == "labels":
             self.threshold.setValue(round(100 * (description.threshold or 0.5)))
             self._threshold_words.setText(f"Threshold {self.threshold.value()} %")
@@ -82,6 +88,7 @@ class AnswerView(Card):
         self.more.hide()
         self._opacity_row.hide()
         self._threshold_row.hide()
+        self.attention.hide()
         self.say(words)
 
     def say(self, words: str) -> None:
@@ -104,6 +111,8 @@ class AnswerView(Card):
         kind = self._description.kind if self._description is not None else ""
         self._opacity_row.setVisible(kind == "mask" and bool(self.images))
         self._threshold_row.setVisible(kind == "labels" and bool(self.bars))
+        self.attention.setVisible(kind in ("class", "labels", "values") and bool(self.images))
+        self.answered.emit()
 
     def _show(self, answer: ModelAnswer) -> QWidget:
         column = vbox(spacing=SPACING.s)
@@ -206,7 +215,7 @@ class AnswerView(Card):
         return shown
 
     def _make_image(self, answer: ModelAnswer) -> QWidget:
-        image = MaskedImage(answer, self.opacity.value() / 100)
+        image = MaskedImage(answer, len(self._answers) - 1, self.opacity.value() / 100)
         self.images.append(image)
         return image
 
@@ -214,6 +223,11 @@ class AnswerView(Card):
     def _on_opacity(self, percent: int) -> None:
         for image in self.images:
             image.set_opacity(percent / 100)
+
+    @Slot(float)
+    def _on_attention_opacity(self, opacity: float) -> None:
+        for image in self.images:
+            image.set_opacity(opacity)
 
     @Slot(int)
     def _on_threshold(self, percent: int) -> None:
@@ -223,26 +237,37 @@ class AnswerView(Card):
 
 
 class MaskedImage(QWidget):
-    """An image as the model sees it; the classes that it finds lie over it in their colors."""
+    """An image as the model sees it, at ``place`` among the answers; over it lie the classes that it finds, in their colors, or where
+    it looked."""
 
-    def __init__(self, answer: ModelAnswer, opacity: float) -> None:
+    def __init__(self, answer: ModelAnswer, place: int, opacity: float) -> None:
         super().__init__()
         assert answer.image is not None, "of a model of images"
-        given = answer.image
-        kind = QImage.Format.Format_Grayscale8 if given.channels == 1 else QImage.Format.Format_RGB888
-        pixels = base64.b64decode(given.pixels_base64)
-        # A copy, because QImage only borrows the bytes it is given.
-        self._image = QImage(pixels, given.width, given.height, given.width * given.channels, kind).copy()
-        self._mask = _color_mask(answer)
+        self.place = place
+        self._image = read_pixels(answer.image)
+        self._over = _color_mask(answer)
         self._opacity = opacity
-        side = _IMAGE if self._mask is None else _MASKED_IMAGE
+        side = _IMAGE if self._over is None else _LARGE_IMAGE
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setFixedSize(QSize(side, side))
-        self.setAccessibleName(f"Image {answer.name}" + (" with its mask" if self._mask is not None else ""))
+        self.setAccessibleName(f"Image {answer.name}" + (" with its mask" if self._over is not None else ""))
         theme().changed.connect(self.update)
 
+    def show_over(self, image: QImage | None, words: str = "") -> None:
+        """Let ``image`` lie over it, and ``words`` say what that is."""
+        self._over = image
+        self.setToolTip(words)
+        side = _IMAGE if image is None else _LARGE_IMAGE
+        self.setFixedSize(QSize(side, side))
+        self.update()
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether something lies over it."""
+        return self._over is not None
+
     def set_opacity(self, opacity: float) -> None:
-        """How much of the mask is seen, from 0 to 1."""
+        """How much of what lies over it is seen, from 0 to 1."""
         self._opacity = opacity
         self.update()
 
@@ -251,9 +276,9 @@ class MaskedImage(QWidget):
         frame = QRect(0, 0, self.width(), self.height())
         painter.fillRect(frame, QColor(theme().palette.sunken))
         paint_image(painter, self._image, frame)
-        if self._mask is not None:
+        if self._over is not None:
             painter.setOpacity(self._opacity)
-            paint_image(painter, self._mask, frame)
+            paint_image(painter, self._over, frame)
 
 
 def _color_mask(answer: ModelAnswer) -> QImage | None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QBoxLayout, QFileDialog, QStackedLayout, QWidget
 
 from studio.pages.tryit.answer_view import AnswerView
 from studio.pages.tryit.asked_model import AskedModel
+from studio.pages.tryit.looking import Looking
 from studio.pages.tryit.model_chooser import ModelChooser
 from studio.pages.tryit.plane_card import PlaneCard
 from studio.pages.tryit.prompt_card import PromptCard
@@ -42,6 +43,7 @@ class TryItPage(QWidget):
         self.model = AskedModel(context, self)
         self.chooser = ModelChooser(context)
         self.answers = AnswerView()
+        self.looking = Looking(self.model, self.answers, self)
         self.form = RowForm()
         self.prompt = PromptCard(context, self.model)
         self.plane = PlaneCard(context, self.model)
@@ -92,6 +94,7 @@ class TryItPage(QWidget):
         if self.model.description is None or path is None:
             return
         self._files, self._shown = tuple(paths), 0
+        self.looking.take_files(path, paths)
         self.answers.clear("Asking the model …")
         self._ask_files()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QRect, QSize, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QDesktopServices, QImage, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.actions.files import reveal
@@ -21,14 +21,31 @@ class SampleView(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._thumbnail: Thumbnail | None = None
+        self._overlay: tuple[QImage, QImage] | None = None
+        self._opacity = 1.0
         self.setMinimumSize(320, 320)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # so that the arrow keys reach the dialog
 
     def set_thumbnail(self, thumbnail: Thumbnail) -> None:
-        """Show another image."""
-        self._thumbnail = thumbnail
+        """Show another image, and nothing over it."""
+        self._thumbnail, self._overlay = thumbnail, None
         self.setAccessibleName(thumbnail.tooltip)
         self.update()
+
+    def set_overlay(self, overlay: tuple[QImage, QImage] | None) -> None:
+        """Show an image and one over it in the place of the sample's own."""
+        self._overlay = overlay
+        self.update()
+
+    def set_opacity(self, opacity: float) -> None:
+        """How much of what lies over the image is seen, from 0 to 1."""
+        self._opacity = opacity
+        self.update()
+
+    @property
+    def has_overlay(self) -> bool:
+        """Whether something lies over the image."""
+        return self._overlay is not None
 
     def sizeHint(self) -> QSize:
         return QSize(520, 520)
@@ -36,15 +53,21 @@ class SampleView(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._thumbnail is not None:
             painter = QPainter(self)
-            paint_image(painter, self._thumbnail.image, QRect(self.rect()))
+            image, over = self._overlay or (self._thumbnail.image, None)
+            paint_image(painter, image, QRect(self.rect()))
+            if over is not None:
+                painter.setOpacity(self._opacity)
+                paint_image(painter, over, QRect(self.rect()))
             painter.end()
 
 
 class EnlargedSample(QDialog):
     """Shows one sample after another by its buttons and the arrow keys; who goes where is for a class of its own to say. ``view``
-    takes the place of the image."""
+    takes the place of the image; ``below`` stands under it."""
 
-    def __init__(self, parent: QWidget | None = None, view: QWidget | None = None) -> None:
+    def __init__(
+        self, parent: QWidget | None = None, view: QWidget | None = None, below: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._file: Path | None = None
         self.view = SampleView()
@@ -60,6 +83,7 @@ class EnlargedSample(QDialog):
         vbox(
             hbox(self.title, STRETCH, previous, self.place, following),
             (view or self.view, 1),
+            *((below,) if below is not None else ()),
             self.detail,
             hbox(self.open_file, self.show_file, STRETCH, close),
             parent=self,
