@@ -97,9 +97,9 @@ def class_scores(
 
 
 def count_scores(
-    support: NDArray[np.integer],
-    predicted: NDArray[np.integer],
-    correct: NDArray[np.integer],
+    support: NDArray[np.integer | np.bool_],
+    predicted: NDArray[np.integer | np.bool_],
+    correct: NDArray[np.integer | np.bool_],
     score: Callable[[Floats, Floats, Floats], Floats] = iou,
     macro: bool = True,
 ) -> Metric:
@@ -115,7 +115,7 @@ def count_scores(
         both, right = np.split(sums, 2, axis=1)
         return full(np.concatenate([both, np.zeros_like(both), right], axis=1))
 
-    return of_sums(np.concatenate([support + predicted, correct], axis=1), compute)
+    return of_sums(np.concatenate([np.add(support, predicted, dtype=np.int64), correct], axis=1), compute)
 
 
 def of_counts(score: Callable[[Floats, Floats, Floats], Floats], classes: int, macro: bool) -> Score:

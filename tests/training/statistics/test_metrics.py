@@ -76,6 +76,9 @@ def test_the_rest_is_what_the_engine_measures() -> None:
         agree(metrics.count_scores(SUPPORT, PREDICTED, CORRECT, getattr(metrics, name), macro=False), expected)
         agree(metrics.count_scores(SUPPORT, PREDICTED, CORRECT, getattr(metrics, name)), np.nanmean(expected))
     nats, tokens = RANDOM.random(N) * 40.0, RANDOM.integers(1, 20, N)
+    called = LOGITS[:, :3] > 0.0
+    flags = metrics.count_scores(LABELS, called, LABELS & called, metrics.f1)  # bool, which add up, too
+    agree(flags, of_labels("f1_score", called.astype(int), LABELS.astype(int), average="macro"))
     agree(metrics.perplexity(nats, tokens), math.exp(nats.sum() / tokens.sum()))
     agree(metrics.bits_per_token(nats, tokens), nats.sum() / tokens.sum() / math.log(2.0))
 
