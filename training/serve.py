@@ -16,6 +16,7 @@ from training.control import Control
 from training.errors import InputError, TrainingError
 from training.protocol.answers import (
     Answer,
+    EvaluationComparison,
     EvaluationResult,
     ExportResult,
     Findings,
@@ -24,11 +25,14 @@ from training.protocol.answers import (
     RunTime,
 )
 from training.protocol.messages import (
+    AddIntervals,
     BranchRequest,
     BrowseSamples,
     CheckRequest,
+    CompareEvaluations,
     Done,
     EvaluateRequest,
+    EvaluationQuestion,
     ExportRequest,
     Finished,
     InspectDataset,
@@ -147,7 +151,7 @@ class Server:
                 return _send_back(self._measure_run_time(request))
             case ExportRequest():
                 return _send_back(_export(request))
-            case EvaluateRequest():
+            case EvaluateRequest() | AddIntervals() | CompareEvaluations():
                 return _send_back(self._evaluate(request))
             case ModelRequest():
                 return _send_back(self._find_desk().answer(request))
@@ -207,7 +211,9 @@ class Server:
             self.control.request_stop(self._end_reason)
         return Hooks(started=tell_started, control=self.control, kept=self._kept)
 
-    def _evaluate(self, request: EvaluateRequest) -> EvaluationResult:
+    def _evaluate(self, request: EvaluationQuestion) -> EvaluationResult | EvaluationComparison:
+        if isinstance(request, AddIntervals | CompareEvaluations):
+            return _look_into_evaluations(request)
         import torch
 
         from training.engine.recovery.memory import free_memory
@@ -252,6 +258,17 @@ def _summarize_model(request: SummarizeModel) -> ModelSummary:
     from training.engine.model_summary import summarize_model
 
     return summarize_model(parse_config(request.config, about=("dataset", "model", "objective")))
+
+
+def _look_into_evaluations(request: AddIntervals | CompareEvaluations) -> EvaluationResult | EvaluationComparison:
+    from training.evaluation.compare import compare_evaluations
+    from training.evaluation.kept_intervals import add_intervals
+
+    if isinstance(request, AddIntervals):
+        return EvaluationResult(folder=str(add_intervals(request.evaluation).folder))
+    found = compare_evaluations(add_intervals(request.first), add_intervals(request.second))
+    sentences = {each.metric: each.sentence for each in found.differences}
+    return EvaluationComparison(samples=found.samples, sentences=sentences, notes=found.notes)
 
 
 def _export(request: ExportRequest) -> ExportResult:

@@ -21,7 +21,7 @@ from training.protocol.messages import (
     BrowseSamples,
     CheckRequest,
     Done,
-    EvaluateRequest,
+    EvaluationQuestion,
     ExportRequest,
     Finished,
     InspectDataset,
@@ -198,7 +198,7 @@ class EngineHost(QObject):
 
     def ask(
         self,
-        request: Inquiry | ReadSamples | ExportRequest | EvaluateRequest | ModelQuestion,
+        request: Inquiry | ReadSamples | ExportRequest | EvaluationQuestion | ModelQuestion,
         answer_type: type[AnswerT],
         handle_result: Callable[[AnswerT], object],
         handle_failure: HandleFailure,

@@ -39,6 +39,8 @@ from training.events import (
     Stopped,
     Validated,
 )
+from training.predictions import Measured, read
+from training.predictions.writing import replace_metrics
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.records.forms import BestCheckpoint, Parent, StatusRecord
 from training.runs.records.history import EventLog
@@ -219,6 +221,11 @@ class FakeEngine:
             reply(number, "done", result={"path": request["out"], "files": [request["out"]], "max_difference": 0.0})
         elif action == "evaluate":
             self._evaluate(number, request)
+        elif action == "add_intervals":
+            self._add_intervals(number, request)
+        elif action == "compare_evaluations":
+            sentences = {"accuracy": "B is better by 3.0 points (1.0 to 5.0)"}
+            reply(number, "done", result={"samples": 60, "sentences": sentences})
         elif action == "read_samples":
             reply(number, "done", result={"samples": [make_sample(each) for each in request["numbers"]]})
         elif request.get("config", {}).get("name") == "slow":
@@ -230,6 +237,12 @@ class FakeEngine:
             reply(number, "refused", message="There is nothing to look at.", advice="", problems=[])
         else:
             reply(number, "done", result={"notes": [request.get("config", {}).get("name", "")]})
+
+    def _add_intervals(self, number: int, request: dict[str, Any]) -> None:
+        """Of the accuracy, whatever it is."""
+        kept = read(Path(request["evaluation"]))
+        replace_metrics(kept, {"accuracy": Measured(value=0.5, low=0.4, high=0.6)}, {})
+        reply(number, "done", result={"folder": str(kept.folder)})
 
     def _evaluate(self, number: int, request: dict[str, Any]) -> None:
         """The training part takes until somebody interrupts it."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from training.config.rules.metrics import is_known, metric
+from training.config.sections.objective_section import ObjectiveSection
 from training.engine.session import Session
 from training.errors import pluralize
 from training.evaluation.baselines import answer_by_bigrams, answer_trivially
@@ -25,6 +26,10 @@ _TOLERANCE = 1e-3
 """How far the metric of the columns may lie from the run's own number, which is never replaced: some columns are rounded, and of a
 weighted loss they do not tell all."""
 Each = tuple[tuple[float | None, float | None, float | None], ...]
+
+
+Answered = tuple[str, Mapping[str, NDArray[Any]]] | None
+"""A predictor's name and its columns; None where there is none."""
 
 
 class Summary(NamedTuple):
@@ -60,15 +65,31 @@ def summarize(
 ) -> Summary:
     """``found`` are the run's own metrics of the pass; its columns lie in ``folder``."""
     columns: Columns = MappedColumns(Evaluation(folder, record))
-    top = int(getattr(session.config.objective, "top", 1))
+    trivial = answer_trivially(record, session.data.facts, columns) or answer_by_bigrams(session, part, columns)
+    summary = measure_intervals(
+        record, columns, session.config.objective, found, trivial, answer_linearly(session, part, columns)
+    )
+    notes = [*pieces, *_compare(next(iter(session.objective.metrics), "loss"), summary.metrics, record.samples)]
+    if session.objective.compares_samples:
+        notes.append("The loss compares samples with each other, so none has a loss of its own.")
+    return summary._replace(notes=tuple(notes))
+
+
+def measure_intervals(
+    record: EvaluationRecord,
+    columns: Columns,
+    objective: ObjectiveSection,
+    found: Mapping[str, float],
+    trivial: Answered = None,
+    simple: Answered = None,
+) -> Summary:
+    """The metrics ``found``, each with its interval and with what ``trivial`` and ``simple`` predictors reach, and those of each class."""
+    top = int(getattr(objective, "top", 1))
     scores = measure_columns(record, columns, top)
     intervals = _find_intervals(scores, columns, columns["group"] if "group" in record.columns else None, record)
     if (agreed := found.get(_AGREEMENT)) is not None and math.isfinite(agreed):  # what the teacher said is in no column
         intervals[_AGREEMENT] = [wilson(round(agreed * record.samples), record.samples)]
-    trivial = answer_trivially(record, session.data.facts, columns) or answer_by_bigrams(session, part, columns)
-    baseline = _measure_baseline(trivial, record, top)
-    simple = answer_linearly(session, part, columns)
-    linear = _measure_baseline(simple, record, top)
+    baseline, linear = (_measure_baseline(each, record, top) for each in (trivial, simple))
     whole = {name: _agree(value, intervals.get(name)) for name, value in found.items()}
     extra = {name: each[0] for name, each in intervals.items() if name == CALIBRATION}
     metrics = {
@@ -86,10 +107,7 @@ def summarize(
         for name, several in intervals.items()
         if name.startswith(_EACH)
     }
-    notes = [*pieces, *_compare(next(iter(session.objective.metrics), "loss"), metrics, record.samples)]
-    if session.objective.compares_samples:
-        notes.append("The loss compares samples with each other, so none has a loss of its own.")
-    return Summary(metrics, per_class, tuple(notes))
+    return Summary(metrics, per_class, ())
 
 
 _AGREEMENT = "agreement"
@@ -135,7 +153,7 @@ def _agree(value: float, several: Sequence[Interval] | None) -> Interval:
     return Interval(value, min(interval.low, value), max(interval.high, value))
 
 
-def _measure_baseline(answered: tuple[str, Columns] | None, record: EvaluationRecord, top: int) -> dict[str, Baseline]:
+def _measure_baseline(answered: Answered, record: EvaluationRecord, top: int) -> dict[str, Baseline]:
     if answered is None:
         return {}
     name, columns = answered

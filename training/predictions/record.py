@@ -114,6 +114,11 @@ class EvaluationRecord(_Form):
         return self.done == self.samples and bool(self.files)
 
     @property
+    def lacks_intervals(self) -> bool:
+        """Whether a run kept it of its own validation, and nobody computed its intervals yet."""
+        return not self.checkpoint and all(each.low is None for each in self.metrics.values())
+
+    @property
     def part(self) -> str:
         """ "validation", "test" or "train"; "" for data given as a path."""
         return self.on if self.on in PARTS else ""

@@ -125,8 +125,21 @@ class EvaluationWriter:
         self.close()
 
     def _write_record(self) -> None:
-        content = seal(json.loads(self.record.model_dump_json()))
-        write_text(self.folder / RECORD, json.dumps(content, indent=1) + "\n", self._durable)
+        _write_record(self.folder, self.record, self._durable)
+
+
+def replace_metrics(
+    evaluation: Evaluation, metrics: Mapping[str, Measured], per_class: Mapping[str, Intervals]
+) -> Evaluation:
+    """What the columns amount to was told with less before; they stay as they are. Raises OSError."""
+    record = evaluation.record.model_copy(update={"metrics": dict(metrics), "per_class": dict(per_class)})
+    _write_record(evaluation.folder, record, durable=False)
+    return Evaluation(evaluation.folder, record)
+
+
+def _write_record(folder: Path, record: EvaluationRecord, durable: bool) -> None:
+    content = seal(json.loads(record.model_dump_json()))
+    write_text(folder / RECORD, json.dumps(content, indent=1) + "\n", durable)
 
 
 def find_unfinished(folder: Path, announced: EvaluationRecord) -> EvaluationRecord:

@@ -249,3 +249,11 @@ class EvaluationResult(Answer):
     """``folder`` is what ``training.predictions.read`` takes."""
 
     folder: str = ""
+
+
+class EvaluationComparison(Answer):
+    """``sentences`` say by the metric's name which is better, or that ``samples`` samples show no difference."""
+
+    samples: int = 0
+    sentences: dict[str, str] = {}
+    notes: tuple[str, ...] = ()

@@ -122,6 +122,21 @@ class EvaluateRequest(Message):
     again: bool = False
 
 
+class AddIntervals(Message):
+    """Answered by an ``answers.EvaluationResult``: what a run kept of a validation gets the intervals of its metrics."""
+
+    action: Literal["add_intervals"] = "add_intervals"
+    evaluation: Path
+
+
+class CompareEvaluations(Message):
+    """Answered by an ``answers.EvaluationComparison``: B, the ``second``, against A, on the samples that both answered."""
+
+    action: Literal["compare_evaluations"] = "compare_evaluations"
+    first: Path
+    second: Path
+
+
 class ModelRequest(Message):
     """A question to the trained model in ``model``: a checkpoint's folder, or that of an export."""
 
@@ -219,6 +234,7 @@ class UnknownRequest(Message):
     fault: str = ""
 
 
+EvaluationQuestion = EvaluateRequest | AddIntervals | CompareEvaluations
 ModelQuestion = DescribeModel | AskFiles | AskRow | ContinueText | DrawPlane | ExplainImage
 TrainRequest = RunRequest | ResumeRequest | BranchRequest
 KnownRequest = (
@@ -230,7 +246,7 @@ KnownRequest = (
     | CheckRequest
     | MeasureRunTime
     | ExportRequest
-    | EvaluateRequest
+    | EvaluationQuestion
     | ModelQuestion
     | Interrupt
     | DetachRequest

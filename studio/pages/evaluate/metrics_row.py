@@ -23,8 +23,10 @@ class MetricsRow(Card):
         self.numbers: dict[str, BigNumber] = {}
         self._record: EvaluationRecord | None = None
         self._row = FlowLayout(spacing=SPACING.l, cell=_CELL)
+        self.state = label("", "help", wrap=True)
+        self.state.hide()
         self._notes = label("", "help", wrap=True)
-        self.add(self._row, self._notes)
+        self.add(self._row, self.state, self._notes)
         menu = SaveMenu(context, self, self._name_file, tabulate=lambda: [self.tabulate()])
         self.add_action(icon_button("more", "Copy or save: Metrics", clicked=menu.open))
 
@@ -44,6 +46,11 @@ class MetricsRow(Card):
             self._show(self.numbers[name], name, measured)
         self._notes.setText("\n".join(record.notes))
         self._notes.setVisible(bool(record.notes))
+
+    def say(self, words: str) -> None:
+        """Say of the metrics what they lack."""
+        self.state.setText(words)
+        self.state.setVisible(bool(words))
 
     def tabulate(self) -> Table:
         """The metrics for other programs."""

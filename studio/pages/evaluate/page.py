@@ -19,6 +19,7 @@ from studio.pages.evaluate.view_columns import ViewColumns
 from studio.pages.evaluate.view_list import VIEWS
 from studio.state.context import AppContext
 from studio.state.evaluations.evaluation_job import EvaluationJob
+from studio.state.evaluations.kept_intervals import KeptIntervals
 from studio.state.evaluations.selection import Selection
 from studio.theme import SPACING, theme
 from studio.widgets import in_widget, scroll_area, vbox
@@ -45,6 +46,7 @@ class EvaluatePage(QWidget):
         self.metrics = MetricsRow(context)
         self.samples = SamplesPanel(context, self.selection)
         self.job = EvaluationJob(context.engine, self)
+        self.intervals = KeptIntervals(context.engine, self)
         self.state = EvaluationState(context, self.choice, self.job)
         self.views: dict[str, View] = {}  # those that were ever shown
         self._shown: list[View] = []
@@ -52,6 +54,8 @@ class EvaluatePage(QWidget):
         self._lay_out()
         self.choice.changed.connect(self._follow)
         self.job.finished.connect(self.choice.refresh)
+        self.intervals.finished.connect(self.choice.refresh)
+        self.intervals.changed.connect(lambda: self.metrics.say(self.intervals.words))
         self.state.evaluate_asked.connect(self.evaluate)
         self.header.evaluate_asked.connect(self.evaluate)
         self.header.data_given.connect(self.take_files)
@@ -122,6 +126,7 @@ class EvaluatePage(QWidget):
             self.selection.show(None)
             self._drop_views()
         self._stack.setCurrentWidget(self._content if evaluation is not None else self.state)
+        self.intervals.look_at(evaluation)
         if self.choice.is_wanted and self.choice.loaded:
             self.choice.is_wanted = False
             if self.choice.evaluation is None:

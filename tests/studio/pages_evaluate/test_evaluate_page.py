@@ -132,6 +132,17 @@ def test_the_slider_walks_through_the_steps_and_the_selection_stays(
     assert page.header.step.currentData() == 100
 
 
+def test_what_a_run_kept_of_a_validation_gets_its_intervals_when_it_is_looked_at(
+    qtbot: QtBot, context: AppContext, workspace: Path, config: MakeConfig
+) -> None:
+    run = create_run(workspace, config())
+    make_evaluation(run.path, checkpoint="", metrics={"accuracy": Measured(value=0.5)})
+    page = open_page(qtbot, context)
+    assert page.metrics.state.text() == "Their intervals are being computed …"
+    qtbot.waitUntil(lambda: page.metrics.state.isHidden())
+    assert page.metrics.numbers["accuracy"]._delta.text() == "40.00% to 60.00%"
+
+
 def test_a_model_that_does_not_beat_its_baseline_is_told_so(
     qtbot: QtBot, context: AppContext, workspace: Path, config: MakeConfig
 ) -> None:

@@ -14,9 +14,11 @@ from training.engine.runs.hooks import Hooks
 from training.engine.runs.run import resume_run, start_run
 from training.predictions import Evaluation, list_evaluations, read
 from training.predictions.writing import EvaluationWriter
+from training.protocol.messages import AddIntervals
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.manifest import list_checkpoints, read_manifest
+from training.serve import serve
 
 OFTEN = ("loop.validate_every_steps=4", "checkpoints.keep_last=9")
 
@@ -48,8 +50,18 @@ def test_each_validation_is_kept_and_the_run_is_the_same(tmp_path: Path, capsys:
         assert {f"val/{name}": measured.value for name, measured in record.metrics.items()} == validated.metrics
         assert record.checkpoint == ""
     before = columns_of(found[24])
+    serve([AddIntervals(evaluation=found[24].folder)], lambda reply: None)
+    intervals = read(found[24].folder).record
     assert main(["evaluate", str(kept.checkpoints / "step-00000024")]) == 0
     after = read(found[24].folder)
+    assert (intervals.checkpoint, intervals.lacks_intervals) == ("", False)
+    for name, measured in intervals.metrics.items():
+        assert (measured.low, measured.high, measured.baseline) == (
+            after.record.metrics[name].low,
+            after.record.metrics[name].high,
+            after.record.metrics[name].baseline,
+        )
+    assert intervals.per_class == after.record.per_class
     assert after.record.checkpoint == "step-00000024"
     assert columns_of(after) == before
     assert not list_evaluations(averaged)
