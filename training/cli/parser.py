@@ -157,6 +157,16 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--list", required=True, type=Path, metavar="FILE", help="the list, which is made where there is none")
     option("--remove", action="store_true", help="take them off the list instead")
 
+    told = "find labels that are probably wrong, by confident learning"
+    option = add("labels", "cli.labels:find_labels", told, "--trust", *_RECORDS)
+    option("run", metavar="RUN", help="a run's id, name or folder")
+    where = (
+        "validation (the usual one) or test: at once, from an evaluation of the run's best checkpoint; train: by runs of the same "
+        "configuration, each trained without a part of the samples, which it judges then"
+    )
+    option("--on", default="validation", choices=("validation", "test", "train"), help=where)
+    option("--folds", type=int, default=5, metavar="K", help="how many runs judge the training part (5)")
+
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
     option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)
     best = "tell instead which epoch of all runs is the best by METRIC (val/accuracy), and where its checkpoint lies"

@@ -85,3 +85,20 @@ def pick_evenly(numbers: Tensor, most: int) -> Tensor:
     """Of the ``numbers`` (n,) at most so many, evenly spaced over them."""
     count = min(len(numbers), most)
     return numbers[torch.arange(count) * len(numbers) // max(1, count)]
+
+
+def divide_into_folds(classes: Tensor, folds: int, seed: int, groups: Tensor | None = None) -> Tensor:
+    """int64 (n,): which of ``folds`` parts of about equal size, 0 and on, each sample is in, shuffled by ``seed``: class by class, with the
+    int64 ``classes`` (n,), or, with int64 ``groups`` (n,), in whole groups."""
+    found = torch.empty(len(classes), dtype=torch.int64)
+    if groups is None:
+        shuffled = permutation(seed, 0, len(classes), stream="folds")
+        found[shuffled[torch.sort(classes[shuffled], stable=True).indices]] = torch.arange(len(classes)) % folds
+        return found
+    names, members, sizes = torch.unique(groups, return_inverse=True, return_counts=True)
+    fold_of, held = torch.zeros(len(names), dtype=torch.int64), [0] * folds
+    for number in permutation(seed, 0, len(names), stream="folds").tolist():
+        fold = held.index(min(held))
+        fold_of[number] = fold
+        held[fold] += int(sizes[number])
+    return fold_of[members]

@@ -1,5 +1,5 @@
 """Checkpoints measured on data, sample by sample: what ``training.predictions`` reads."""
 
-from training.evaluation.evaluate import evaluate_checkpoint
+from training.evaluation.evaluate import evaluate_checkpoint, evaluate_left_out
 
-__all__ = ["evaluate_checkpoint"]
+__all__ = ["evaluate_checkpoint", "evaluate_left_out"]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from torch import Tensor
 
 from training.data.prepared import Preparing
 from training.data.source import throttle
@@ -57,6 +58,17 @@ def evaluate_checkpoint(
     return _Task(measurable, GIVEN, str(given.path), folder, given.notes).carry_out(report_progress, again, given)
 
 
+LEFT_OUT = "left-out"
+"""The samples that a run's exclude list left out, as a part of its data."""
+
+
+def evaluate_left_out(checkpoint: Path, numbers: Tensor, report_progress: ReportProgress) -> Evaluation:
+    """What ``checkpoint`` answers to samples of its run's data that are in none of its parts: those of the int64 ``numbers``."""
+    measurable = verify_checkpoint(checkpoint)
+    folder = measurable.run.evaluations / LEFT_OUT
+    return _Task(measurable, LEFT_OUT, LEFT_OUT, folder, numbers=numbers).carry_out(report_progress, False, None)
+
+
 @dataclass(frozen=True)
 class _Task:
     measurable: Measurable
@@ -64,6 +76,8 @@ class _Task:
     on: str
     folder: Path
     notes: tuple[str, ...] = ()
+    numbers: Tensor | None = None
+    """Of the samples, where they are no part of the data."""
 
     def carry_out(self, report_progress: ReportProgress, again: bool, kept: Preparing | None) -> Evaluation:
         with _claim(self.folder):
@@ -71,7 +85,10 @@ class _Task:
                 drop(self.folder)
             elif (known := self._find_known(report_progress)) is not None:
                 return known
-            session = open_session(self.measurable, self.part, report_progress, kept)
+            opened = self.part if self.numbers is None else "train"
+            session = open_session(self.measurable, opened, report_progress, kept)
+            if self.numbers is not None:
+                session.data.splits[self.part] = self.numbers
             try:
                 return self._compute(session, report_progress)
             finally:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -36,6 +38,23 @@ class Interrupt:
     def ask(self, *_signal: object) -> None:
         """Take note; made to be a signal's handler."""
         self.asked += 1
+
+
+@contextmanager
+def count_signals(interrupt: Interrupt) -> Iterator[None]:
+    """Meanwhile signals that ask for an end are counted instead of obeyed at once. A terminal that is closed is none under
+    ``nohup``; SIGINT is one in the background of a shell, too, as for a run."""
+    names: Sequence[str] = ("SIGINT", "SIGTERM", "SIGHUP")
+    wanted = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in wanted}
+    for number in wanted:
+        if before[number] is not signal.SIG_IGN or number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, interrupt.ask)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,11 @@ from __future__ import annotations
 import argparse
 import math
 import shlex
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from training.errors import InputError
 from training.runs.workspace import default_workspace, parse_path
 from training.streams import print_json, say
-
-if TYPE_CHECKING:
-    from training.laboratory.child import Interrupt
 
 FOLDER = "laboratory"
 
@@ -39,14 +32,14 @@ def run_lab(arguments: argparse.Namespace) -> int:
         from training.laboratory.wrong_order.report import show_wrong_orders
 
         return show_wrong_orders(out, arguments)
-    from training.laboratory.child import Interrupt
+    from training.laboratory.child import Interrupt, count_signals
     from training.laboratory.runner import Laboratory
 
     interrupt = Interrupt()
     laboratory = Laboratory(
         workspace, out, data, share, arguments.overrides, _command(arguments), arguments.compare, say, interrupt
     )
-    with _asking(interrupt):
+    with count_signals(interrupt):
         outcome = laboratory.run()
     say("")
     for line in outcome.lines:
@@ -81,20 +74,3 @@ def _command(arguments: argparse.Namespace) -> str:
     for override in arguments.overrides:
         words += ["--set", override]
     return shlex.join(words)
-
-
-@contextmanager
-def _asking(interrupt: Interrupt) -> Iterator[None]:
-    """Meanwhile signals that ask for an end are counted instead of obeyed at once. A terminal that is closed is none under
-    ``nohup``; SIGINT is one in the background of a shell, too, as for a run."""
-    names: Sequence[str] = ("SIGINT", "SIGTERM", "SIGHUP")
-    wanted = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {number: signal.getsignal(number) for number in wanted}
-    for number in wanted:
-        if before[number] is not signal.SIG_IGN or number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, interrupt.ask)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

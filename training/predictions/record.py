@@ -25,11 +25,13 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 PARTS: Final = ("validation", "test", "train")
 
 
-class _Form(BaseModel):
+class RecordForm(BaseModel):
+    """What is written, and never changed."""
+
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
 
 
-class ColumnForm(_Form):
+class ColumnForm(RecordForm):
     """The array in ``NAME.npy``, a row for each sample: ``shape`` is one row's, () for a single number."""
 
     dtype: Literal["int64", "int32", "uint8", "float32", "float16"]
@@ -42,7 +44,7 @@ class ColumnForm(_Form):
         return size * math.prod(self.shape)
 
 
-class Baseline(_Form):
+class Baseline(RecordForm):
     """What the same metric is without having learned anything from the inputs (``name``: "majority class", "mean" ...), or with
     the simplest model of them."""
 
@@ -50,7 +52,7 @@ class Baseline(_Form):
     value: float
 
 
-class Measured(_Form):
+class Measured(RecordForm):
     """A metric over all samples: None where it is not defined. ``low`` to ``high`` is its interval at ``level``, None where none is
     computed."""
 
@@ -69,7 +71,7 @@ class Measured(_Form):
         return cls(value=value if math.isfinite(value) else None)
 
 
-class EvaluationRecord(_Form):
+class EvaluationRecord(RecordForm):
     """``step`` is where the weights stood; ``checkpoint`` their folder's name and ``manifest_sha256`` the digest of its manifest, both
     "" for what a run kept of its own validation. ``on`` is a part of the run's data, or the path of other data. ``metrics`` is
     empty until all samples are done. ``properties`` are the columns of the array of that name."""

@@ -17,6 +17,7 @@ exclude.txt        the exclude list, as it was when the run began
 profile.json       where the time of its steps went, once somebody asked
 evaluation.json    which class was taken for which at the best validation and the test
 boundary.bin       what a network answers over the plane of its two inputs, validation by validation
+labels/            runs that left a part of the training samples out each, and the suspicious labels found by them
 evaluations/       what a checkpoint answered to each sample of a part, or of other data (``training.predictions``)
 tracking/          what was sent to which tracker
 copies/            how far it is copied elsewhere
@@ -102,6 +103,7 @@ class RunFolder:
     log_file = _Entry("log.txt")
     exports = _Entry("exports")
     evaluations = _Entry("evaluations")
+    labels = _Entry("labels")
     tracking = _Entry("tracking")
     copies = _Entry("copies")
 
@@ -178,7 +180,7 @@ def create_run(workspace: Path, config: RunConfig, parent: Parent | None = None)
         runs.mkdir(parents=True, exist_ok=True)
         folder = _new_folder(runs, make_slug(config.name))
         try:
-            _write_first(folder, config, parent)
+            write_first(folder, config, parent)
             sync_folder(runs)  # or a power cut takes the run's name away, and with it all its checkpoints
         except BaseException:
             shutil.rmtree(folder.path, ignore_errors=True)
@@ -202,7 +204,8 @@ def _new_folder(runs: Path, slug: str) -> RunFolder:
         return folder
 
 
-def _write_first(folder: RunFolder, config: RunConfig, parent: Parent | None) -> None:
+def write_first(folder: RunFolder, config: RunConfig, parent: Parent | None = None) -> None:
+    """Make a run of ``config`` in a folder that is there and holds none yet. Raises OSError."""
     folder.checkpoints.mkdir()
     save_config(config, folder.config_file)
     # The configurations' times are the order of the runs. It is the order they were made in, whatever the clock said.

@@ -1,0 +1,170 @@
+"""The runs that judge a training part: of the same configuration, each without the samples of one fold."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from training.config import RunConfig
+from training.config.files import config_data
+from training.config.run import LONGEST_NAME
+from training.config.sections.data.dataset_section import PartsSection
+from training.config.sections.objective import Distillation
+from training.core.splits import divide_into_folds
+from training.data.exclude import sample_digests
+from training.engine.session import Session
+from training.errors import InputError
+from training.evaluation.opening import ReportProgress, make_columns, open_session, verify_checkpoint
+from training.exclude_list import add_to_list, read_exclude_list
+from training.labels.progress import PLAN, fold_folder
+from training.runs.folder import RunFolder, write_first
+from training.runs.relocation import config_here
+from training.runs.workspace import find_checkpoint
+from training.system.atomic import write_text
+from training.toml_text import Toml, read_table
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A run, the samples that it leaves out (int64), and what an exclude list calls them."""
+
+    run: RunFolder
+    numbers: Tensor
+    digests: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Folds:
+    """All of them; ``fingerprint`` is that of the data, ``samples`` how many the training part has."""
+
+    each: tuple[Fold, ...]
+    fingerprint: str
+    samples: int
+    seed: int
+    notes: tuple[str, ...]
+
+
+def divide(run: RunFolder, folds: int, report_progress: ReportProgress) -> Folds:
+    """The folds of the run's training part, by its seed. Raises InputError where its labels cannot be judged so."""
+    config = config_here(run)
+    refuse_knowing(config)
+    checkpoint, _ = find_checkpoint(str(run.path), run.path.parent.parent)
+    session = open_session(verify_checkpoint(checkpoint), "train", report_progress)
+    try:
+        _refuse_others(session)
+        source, train = session.data.source, session.data.splits["train"]
+        groups = source.groups[train] if source.groups is not None else None
+        classes = source.targets[train].to(torch.int64)
+        if folds > len(train):
+            raise InputError(f"--folds {folds}: the training part has {len(train):,} samples; take fewer folds.")
+        fold_of = divide_into_folds(classes, folds, config.seed, groups)
+        report_progress("telling the samples apart", None)
+        digests = sample_digests(source, train, session.data.raw)
+        names = [source.name(number) for number in train.tolist()]
+        found = []
+        for fold in range(folds):
+            (places,) = torch.nonzero(fold_of == fold, as_tuple=True)
+            if not len(places):
+                raise InputError(f"--folds {folds}: there are fewer groups of samples than that; take fewer folds.")
+            called = {digests[place]: names[place] for place in places.tolist()}
+            found.append(Fold(fold_folder(run, fold + 1), train[places], called))
+        return Folds(tuple(found), source.fingerprint, len(train), config.seed, _note_weights(config))
+    finally:
+        session.data.close()
+
+
+def prepare_runs(run: RunFolder, folds: Folds) -> None:
+    """Make the runs that are not there yet. One that was made for other settings or samples is deleted, with what it learned."""
+    run.labels.mkdir(exist_ok=True)
+    write_text(run.labels / PLAN, json.dumps({"folds": len(folds.each), "seed": folds.seed}) + "\n")
+    for number, fold in enumerate(folds.each, 1):
+        config = _make_config(run, fold.run, number)
+        excluded = dict(fold.digests)
+        if run.exclude_file.is_file():
+            excluded |= read_exclude_list(run.exclude_file)
+        if not _is_same(fold.run, config, excluded):
+            shutil.rmtree(fold.run.path, ignore_errors=True)
+            _make(run, fold.run, config, excluded)
+
+
+def _make(run: RunFolder, fold: RunFolder, config: RunConfig, excluded: Mapping[str, str]) -> None:
+    """Everything before its configuration, which says that it is there."""
+    fold.path.mkdir()
+    for name in ("code_file", "dataset_code_file", "loss_code_file"):
+        kept: Path = getattr(run, name)
+        if kept.is_file():
+            shutil.copyfile(kept, getattr(fold, name))
+    add_to_list(fold.exclude_file, excluded)
+    write_first(fold, config)
+
+
+def _make_config(run: RunFolder, fold: RunFolder, number: int) -> RunConfig:
+    config, suffix = config_here(run), f" without fold {number}"
+    assert isinstance(config.dataset, PartsSection)
+    return config.model_copy(
+        update={
+            "name": config.name[: LONGEST_NAME - len(suffix)] + suffix,
+            "dataset": config.dataset.model_copy(update={"exclude": str(fold.exclude_file)}),
+            "loop": config.loop.model_copy(update={"keep_predictions": False}),
+        }
+    )
+
+
+def _is_same(fold: RunFolder, config: RunConfig, excluded: Mapping[str, str]) -> bool:
+    """Whether the run is there that would be made; wherever it lay when it was made."""
+    try:
+        known = fold.config()
+        listed = read_exclude_list(fold.exclude_file)
+    except InputError:
+        return False
+    return _settings(known) == _settings(config) and listed.keys() == excluded.keys()
+
+
+def _settings(config: RunConfig) -> dict[str, Toml]:
+    """All but where the list lies."""
+    data: dict[str, Toml] = dict(config_data(config))
+    data["dataset"] = {name: value for name, value in read_table(data, "dataset").items() if name != "exclude"}
+    return data
+
+
+def refuse_knowing(config: RunConfig) -> None:
+    """Raise InputError where a network begins with what another one learned from these very labels, or might have."""
+    if isinstance(config.objective, Distillation):
+        raise InputError(
+            "objective.teacher: the teacher may have trained on these labels, so no fold would be unknown to it; "
+            "look for suspicious labels with a run without a teacher."
+        )
+    weights = getattr(config.model, "weights", None)
+    if weights is not None and Path(weights).is_dir():
+        raise InputError(
+            "model.weights: the run that they are of may have trained on these labels, so no fold would be unknown to it; "
+            "look for suspicious labels with a run that begins without them."
+        )
+
+
+def _note_weights(config: RunConfig) -> tuple[str, ...]:
+    weights = getattr(config.model, "weights", None)
+    if weights is None:
+        return ()
+    return (
+        f"The runs begin with the weights of {weights}: it is not known whether those have trained on these labels.",
+    )
+
+
+def _refuse_others(session: Session) -> None:
+    dataset, source = session.config.dataset, session.data.source
+    if session.data.facts.target != "class" or "log_sum" not in make_columns(session).forms:
+        raise InputError(
+            f"Suspicious labels are found where each sample has one class; this run is for {session.config.objective.kind}."
+        )
+    if not isinstance(dataset, PartsSection) or source.varies:
+        raise InputError(
+            f"dataset.kind: {dataset.kind} has no exclude list, so no fold can be left out; "
+            "look at the validation part instead (--on validation)."
+        )
