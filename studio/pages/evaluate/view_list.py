@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from studio.pages.evaluate.view import View
 from studio.pages.evaluate.views.classes_view import ClassesView
+from studio.pages.evaluate.views.compare_view import CompareView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
 from studio.pages.evaluate.views.threshold_view import ThresholdView
 
-VIEWS: tuple[type[View], ...] = (ConfusionView, ClassesView, ThresholdView, LossView)
+VIEWS: tuple[type[View], ...] = (ConfusionView, ClassesView, ThresholdView, LossView, CompareView)

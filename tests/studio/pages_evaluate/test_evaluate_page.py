@@ -17,6 +17,7 @@ from studio.engine.state import RunState
 from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.pages.evaluate.views.classes_view import ClassesView
+from studio.pages.evaluate.views.compare_view import CompareView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
 from studio.state.context import AppContext
@@ -305,3 +306,31 @@ def test_images_of_other_data_are_read_from_their_files_and_a_deleted_run_is_let
     assert page.choice.folder is None
     assert not page.views
     qtbot.waitUntil(lambda: page.state.empty.accessibleName().startswith("No runs yet"))
+
+
+def test_two_evaluations_are_compared_and_who_is_right_where_is_chosen(
+    qtbot: QtBot, context: AppContext, run: RunFolder, workspace: Path, config: MakeConfig
+) -> None:
+    other = create_run(workspace, config("second"))
+    better = write_evaluation(other.path, make_classes(400, 3, seed=0, skill=4.0), NAMES)
+    make_evaluation(other.path, samples=400, on="test")  # of other samples
+    context.evaluation.choose_run(run)
+    page = open_page(qtbot, context)
+    view, shown = page.views["compare"], page.selection.evaluation
+    assert isinstance(view, CompareView)
+    assert shown is not None
+    qtbot.waitUntil(view.picker.isEnabled)
+    assert [view.picker.itemText(at) for at in range(view.picker.count())][1:] == ["second · Step 100"]
+    view.picker.setCurrentIndex(1)
+    view.picker.activated.emit(1)
+    qtbot.waitUntil(lambda: "Accuracy: B is better by 3.0 points (1.0 to 5.0)" in view.sentences.text())
+    right = [each.column("prediction") == each.column("target") for each in (shown, better)]
+    only_second = np.flatnonzero(~right[0] & right[1])
+    assert view.only[False].text() == f"B right, A wrong: {len(only_second)}"
+    qtbot.mouseClick(view.only[False], Qt.MouseButton.LeftButton)
+    assert sorted(page.samples.table.rows.tolist()) == only_second.tolist()
+    assert page.bar.chips()[0].toolTip().startswith("B right, A wrong (B: second · Step 100)")
+    click_cell(qtbot, confusion(page), 0, 2)
+    assert view.only[False].text() == f"B right, A wrong: {len(page.samples.table.rows)}"
+    view.picker.activated.emit(0)
+    assert len(page.bar.chips()) == 1

@@ -12,6 +12,11 @@ from tests.training.evaluation.tasks import make_config
 from training.cli import main
 from training.engine.runs.run import start_run
 from training.evaluation.compare import compare_evaluations
+from training.predictions import list_evaluations
+from training.protocol.answers import EvaluationComparison
+from training.protocol.messages import CompareEvaluations, Done, Reply
+from training.runs.folder import RunFolder
+from training.serve import serve
 
 Captured = pytest.CaptureFixture[str]
 
@@ -42,6 +47,12 @@ def test_runs_are_compared_on_the_same_samples(runs: list[str], capsys: Captured
     assert accuracy["sentence"].startswith(f"{Path(runs[0]).name} is better by ")
     assert "points" in accuracy["sentence"]
     assert by_metric["loss"]["differs"]
+    first, second = (list_evaluations(RunFolder(Path(run)))[0].folder for run in runs[:2])
+    said: list[Reply] = []
+    serve([CompareEvaluations(first=first, second=second)], said.append)
+    assert isinstance(said[-1], Done)
+    found = EvaluationComparison.model_validate(said[-1].result)
+    assert found.sentences["accuracy"] == accuracy["sentence"].replace(Path(runs[0]).name, "A")
     assert main(["compare", runs[0], runs[0], "--json"]) == 0
     same = json.loads(capsys.readouterr().out)["comparisons"]
     assert {each["sentence"] for each in same} == {"no difference that these 60 samples can show"}
