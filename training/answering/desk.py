@@ -30,8 +30,8 @@ from training.protocol.messages import (
 )
 from training.protocol.model_answers import Continuation, ImageAttention, ModelAnswers, PlaneAnswer
 
-ReadPixels = Callable[[Path, str, int], NDArray[Any]]
-"""(a run's folder, a part of its data or the path of other data, a sample's number) -> its pixels (C, H, W)"""
+ReadPixels = Callable[[Path, str, int, str], NDArray[Any]]
+"""(a run's folder, a part of its data or the path of other data, a sample's number and name) -> its pixels (C, H, W)"""
 
 
 class Desk:
@@ -64,7 +64,7 @@ class Desk:
         if request.files:
             pixels = _read_file(model, request)
         else:
-            pixels = self._read_pixels(request.model.parent.parent, request.on, request.number)
+            pixels = self._read_pixels(request.model.parent.parent, request.on, request.number, request.name)
         found, output = look_at_image(model, pixels, request.output)
         most = float(found.heat.max())
         heat = np.rint(found.heat * (255.0 / most)) if most > 0.0 else found.heat

@@ -57,17 +57,18 @@ class Browser:
 
     def read_samples(self, asked: ReadSamples) -> SamplePage:
         """As ``sample_page.read_numbers``, of the run's data or of other data that was evaluated."""
-        return read_numbers(self._find_evaluated(asked.run, asked.on), asked.numbers)
+        return read_numbers(self._find_evaluated(asked.run, asked.on), asked.numbers, asked.names)
 
-    def read_pixels(self, folder: Path, on: str, number: int) -> NDArray[Any]:
-        """The image with that ``number`` (C, H, W), as a model of the run in ``folder`` takes it; ``on`` as in ``ReadSamples``. Raises
+    def read_pixels(self, folder: Path, on: str, number: int, name: str = "") -> NDArray[Any]:
+        """The image with that ``number`` and ``name`` (C, H, W), as a model of the run in ``folder`` takes it; ``on`` as in ``ReadSamples``. Raises
         TrainingError."""
-        source = self._find_evaluated(folder, on).source
+        data = self._find_evaluated(folder, on)
+        source, place = data.source, data.find_number(number, name)
         if source.layout != "image":
             raise InputError("The samples of this data are no images.")
-        if not 0 <= number < len(source.targets):
+        if place is None:
             raise InputError("The data has no such sample any more.")
-        return source.read(torch.tensor([number]))[0, ..., : source.shape[0]].permute(2, 0, 1).contiguous().numpy()
+        return source.read(torch.tensor([place]))[0, ..., : source.shape[0]].permute(2, 0, 1).contiguous().numpy()
 
     def _find_evaluated(self, folder: Path, on: str) -> OpenedData:
         run = RunFolder(folder)

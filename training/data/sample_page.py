@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
 from pathlib import PurePosixPath
 
 import torch
@@ -26,6 +28,7 @@ from training.data.texts.vocabulary import vocabulary_of
 from training.data_report import Skipped
 from training.errors import InputError, TrainingError
 from training.protocol.answers import PAGE, Sample, SamplePage, TextWindow
+from training.system.untrusted import escape_unprintable
 
 _TOKENS_SHOWN = 128
 
@@ -37,6 +40,18 @@ class OpenedData:
     config: RunConfig
     source: Source
     splits: dict[str, Tensor]
+
+    def find_number(self, number: int, name: str) -> int | None:
+        """Where the sample is that had ``number`` and ``name`` ("": none) when it was evaluated; None where it is gone. Broken files,
+        which a run leaves out, are still among those listed here, so that the numbers of those behind them differ."""
+        there = 0 <= number < len(self.source.targets)
+        if there and (not name or self.source.name(number) == name):
+            return number
+        return self._numbers.get(name) if name else None
+
+    @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        return {self.source.name(number): number for number in range(len(self.source.targets))}
 
 
 def open_data(config: RunConfig) -> OpenedData:
@@ -73,20 +88,24 @@ def read_page(
     return SamplePage(offset=start, total=len(order), samples=tuple(samples), unreadable=tuple(unreadable))
 
 
-def read_numbers(data: OpenedData, numbers: Sequence[int]) -> SamplePage:
-    """The images with ``numbers`` in the data, as they are; of one that cannot be read the path is its number. Raises InputError for
-    data without images."""
+def read_numbers(data: OpenedData, numbers: Sequence[int], names: Sequence[str] = ()) -> SamplePage:
+    """The images with ``numbers`` in the data, as they are; of one that cannot be read the path is its number. With ``names``, as many,
+    each is the image of that name, wherever it stands now. Raises InputError for data without images."""
     if data.source.layout != "image":
         raise InputError("The samples of this data are no images.")
+    if names and len(names) != len(numbers):
+        raise InputError(f"{len(names)} names were given for {len(numbers)} samples; give one for each.")
     images = _Images(data, "validation")
     samples: list[Sample] = []
     unreadable: list[Skipped] = []
-    for number in numbers:
-        if not 0 <= number < len(data.source.targets):
-            unreadable.append(Skipped(str(number), "The data has no such sample any more."))
+    for number, name in zip_longest(numbers, names, fillvalue=""):
+        place = data.find_number(number, name)
+        if place is None:
+            named = f" {escape_unprintable(name, 200)}" if name else ""
+            unreadable.append(Skipped(str(number), f"The data has no sample{named} any more."))
             continue
         try:
-            samples.append(images.draw(number, number))
+            samples.append(images.draw(place, number).model_copy(update={"index": number}))
         except TrainingError as error:
             unreadable.append(Skipped(str(number), str(error)))
     return SamplePage(total=len(numbers), samples=tuple(samples), unreadable=tuple(unreadable))

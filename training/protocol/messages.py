@@ -71,12 +71,14 @@ class BrowseSamples(Message):
 
 class ReadSamples(Message):
     """Answered by an ``answers.SamplePage``: the images with ``numbers`` in the data of the run in ``run``, as they are; ``on`` is a
-    part of it, or the path of other data that was evaluated."""
+    part of it, or the path of other data that was evaluated. ``names`` are what an evaluation calls them, () where nobody named
+    them: a name counts more than its number, which is another where files were left out or came since."""
 
     action: Literal["read_samples"] = "read_samples"
     run: Path
     on: str
     numbers: tuple[int, ...]
+    names: tuple[str, ...] = ()
 
 
 class SummarizeModel(Message):
@@ -190,7 +192,7 @@ class DrawPlane(ModelRequest):
 
 class ExplainImage(ModelRequest):
     """Answered by a ``model_answers.ImageAttention``: of the image at ``place`` among ``files``, or of the one with ``number`` in the data
-    of the checkpoint's run (``on`` as in ``ReadSamples``). ``output`` is the number of a class, label or value, None for what the model
+    of the checkpoint's run (``on`` and ``name`` as in ``ReadSamples``). ``output`` is the number of a class, label or value, None for what the model
     answers."""
 
     action: Literal["explain_image"] = "explain_image"
@@ -198,6 +200,7 @@ class ExplainImage(ModelRequest):
     place: int = 0
     on: str = ""
     number: int = 0
+    name: str = ""
     output: int | None = None
 
 

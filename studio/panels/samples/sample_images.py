@@ -13,6 +13,7 @@ from studio.engine.host import EngineHost
 from studio.panels.samples.images import find_file, read_image
 from studio.services.background import Background
 from training.predictions import Evaluation
+from training.predictions.record import NAMES
 from training.protocol.answers import PAGE, SamplePage
 from training.protocol.messages import ReadSamples
 
@@ -94,7 +95,7 @@ class SampleImages(QObject):
             take({sample.index: read_image(sample, varied=False) for sample in page.samples}, unreadable)
 
         if evaluation.record.part:
-            request = ReadSamples(run=evaluation.folder.parent.parent, on=evaluation.record.on, numbers=tuple(numbers))
+            request = _ask_for(evaluation, numbers)
             self._engine.ask(request, SamplePage, take_page, lambda refusal: refuse(str(refusal)))
         else:
             self._background.submit(
@@ -118,6 +119,15 @@ class SampleImages(QObject):
     def _go_on(self) -> None:
         if self._wanted:
             self._timer.start()
+
+
+def _ask_for(evaluation: Evaluation, numbers: Sequence[int]) -> ReadSamples:
+    run, on = evaluation.folder.parent.parent, evaluation.record.on
+    if NAMES not in evaluation.record.files:  # nobody named them: their numbers stay what they are
+        return ReadSamples(run=run, on=on, numbers=tuple(numbers))
+    names, index = evaluation.names, evaluation.column("index")
+    rows = [int(np.flatnonzero(index == number)[0]) for number in numbers]
+    return ReadSamples(run=run, on=on, numbers=tuple(numbers), names=tuple(str(names[row]) for row in rows))
 
 
 def _data_of(evaluation: Evaluation) -> object:

@@ -16,6 +16,9 @@ from training.config.files import config_data
 from training.data import browse
 from training.data.browse import Browser
 from training.data.sample_page import open_data, read_page
+from training.data.source import Opening
+from training.data.sources import open_source
+from training.data_report import Skipped
 from training.errors import InputError
 from training.protocol.answers import SamplePage
 from training.protocol.messages import BrowseSamples, InspectDataset, ReadSamples
@@ -57,6 +60,23 @@ def test_samples_are_read_by_their_numbers_as_they_are(make_config: MakeConfig, 
     pixels = open_data(config).source.read(torch.tensor([7, 3]))
     for sample, wanted in zip(page.samples, pixels, strict=True):
         assert b64decode(sample.original_base64) == wanted.numpy().tobytes()
+
+
+def test_a_sample_is_found_by_its_name_where_a_run_left_broken_files_out(
+    make_config: MakeConfig, image_folder: Path, tmp_path: Path
+) -> None:
+    (image_folder / "apple" / "000.png").write_bytes(b"broken")
+    config = make_config(dataset={"kind": "image_folder", "path": str(image_folder), "image_size": 16})
+    run = create_run(tmp_path / "runs", config)
+    evaluated = open_source(config.dataset, Opening())  # as a run does: without what is broken
+    numbers = (0, len(evaluated.targets) - 1)
+    names = tuple(evaluated.name(number) for number in numbers)
+    asked = ReadSamples(run=run.path, on="validation", numbers=(*numbers, 5), names=(*names, "apple/gone.png"))
+    page = Browser(keeps=True).read_samples(asked)
+    assert [(sample.index, sample.name) for sample in page.samples] == list(zip(numbers, names, strict=True))
+    for number, sample in zip(numbers, page.samples, strict=True):
+        assert b64decode(sample.original_base64) == evaluated.read(torch.tensor([number]))[0].numpy().tobytes()
+    assert page.unreadable == (Skipped("5", "The data has no sample apple/gone.png any more."),)
 
 
 def test_a_label_chooses_all_images_that_have_it(make_config: MakeConfig, tmp_path: Path) -> None:

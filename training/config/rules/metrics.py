@@ -13,6 +13,8 @@ class Metric:
     title: str
     maximize: bool
     format: str
+    in_runs: bool = True
+    """Whether runs measure it at each validation, and not evaluations only."""
 
     def show(self, value: float) -> str:
         """``value`` as a person reads it."""
@@ -45,6 +47,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("dice", "Dice", maximize=True, format=".4f"),
     Metric("pixel_accuracy", "Pixel accuracy", maximize=True, format=".2%"),
     Metric("perplexity", "Perplexity", maximize=False, format=".3f"),
+    Metric("calibration_error", "Calibration error", maximize=False, format=".4f", in_runs=False),
     Metric("bits_per_character", "Bits per character", maximize=False, format=".4f"),
 )
 
