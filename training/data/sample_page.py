@@ -6,7 +6,6 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
 from pathlib import PurePosixPath
 
 import torch
@@ -98,7 +97,7 @@ def read_numbers(data: OpenedData, numbers: Sequence[int], names: Sequence[str] 
     images = _Images(data, "validation")
     samples: list[Sample] = []
     unreadable: list[Skipped] = []
-    for number, name in zip_longest(numbers, names, fillvalue=""):
+    for number, name in zip(numbers, names or [""] * len(numbers), strict=True):
         place = data.find_number(number, name)
         if place is None:
             named = f" {escape_unprintable(name, 200)}" if name else ""

@@ -7,6 +7,16 @@ from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.compare_view import CompareView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
+from studio.pages.evaluate.views.predictions_view import PredictionsView
+from studio.pages.evaluate.views.residuals_view import ResidualsView
 from studio.pages.evaluate.views.threshold_view import ThresholdView
 
-VIEWS: tuple[type[View], ...] = (ConfusionView, ClassesView, ThresholdView, LossView, CompareView)
+VIEWS: tuple[type[View], ...] = (
+    ConfusionView,
+    PredictionsView,
+    ResidualsView,
+    ClassesView,
+    ThresholdView,
+    LossView,
+    CompareView,
+)
