@@ -55,9 +55,9 @@ class PointsView(View):
     def follow(self) -> None:
         self.chart.set_part(self.selection.mask_of_others(self.key))
         place = self.find_chosen()
-        self.chart.mark(place[1] if isinstance(place, tuple) and place[0] == self.picked() else None)
+        self.chart.mark(place[1] if isinstance(place, tuple) and place[0] == self.find_picks() else None)
 
-    def picked(self) -> tuple[object, ...]:
+    def find_picks(self) -> tuple[object, ...]:
         """What is drawn: on other axes a rectangle means something else."""
         return (self.target.currentData(),)
 
@@ -83,7 +83,7 @@ class PointsView(View):
         make_axes = self.choose_axes(self.target.currentData())
         known = self.evaluation, self.chart.x_axis, self.chart.y_axis
         find = partial(_find_samples, make_axes=make_axes, span=span, known=known)
-        self.choose(words, find, (self.picked(), span))
+        self.choose(words, find, (self.find_picks(), span))
 
     def _tabulate(self) -> Table:
         rows = self.selection.rows

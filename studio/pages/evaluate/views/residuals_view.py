@@ -50,8 +50,8 @@ class ResidualsView(PointsView):
                 lambda error: logger.warning("The rows of %s cannot be read: %s", evaluation.folder, error),
             )
 
-    def picked(self) -> tuple[object, ...]:
-        return (*super().picked(), self.against.currentData())
+    def find_picks(self) -> tuple[object, ...]:
+        return (*super().find_picks(), self.against.currentData())
 
     def choose_axes(self, target: int) -> MakeAxes:
         return partial(_make_axes, target=target, against=self.against.currentData())
