@@ -152,6 +152,7 @@ class EvaluatePage(QWidget):
         """Let go of the files that they map: a folder whose files are open cannot be deleted everywhere."""
         self._columns.set_cards(())
         for view in self.views.values():
+            view.let_go()
             view.deleteLater()
         self.views, self._shown = {}, []
 

@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedLayout, QTableView
 
 from studio.actions.saving import ask_for_place, save_file
+from studio.pages.evaluate.details_dialog import DetailsDialog
 from studio.pages.evaluate.looking import Looking, tells_where
 from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.pages.evaluate.view import name_file
@@ -21,6 +22,7 @@ from studio.panels.samples.images import find_file
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.context import AppContext
 from studio.state.evaluations.sample_columns import describe_answers
+from studio.state.evaluations.sample_details import make_details
 from studio.state.evaluations.sample_order import orders_of
 from studio.state.evaluations.sample_table import SampleTable
 from studio.state.evaluations.selection import Selection
@@ -47,6 +49,7 @@ class SamplesPanel(Card):
         self.images = SampleImages(context.engine, context.background, self)
         self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)
         self._caption: Callable[[int], str] = str
+        self._enlarged: SampleDialog | DetailsDialog | None = None  # while it is open
         self._is_fitted = False  # the columns of the table, to what they hold
         self._place = ""  # where the files of the samples lie
         self.order = ComboBox()
@@ -102,7 +105,15 @@ class SamplesPanel(Card):
     @Slot(int)
     def enlarge(self, place: int) -> None:
         """Show the sample at ``place`` large; the arrow keys go on from there."""
-        dialog = SampleDialog(self.table, self.images, self.find_enlarged, place, self, self._make_looking())
+        evaluation = self._selection.evaluation
+        if evaluation is None or self._enlarged is not None:  # a double click asks twice
+            return
+        dialog: SampleDialog | DetailsDialog
+        if self.shows_images:
+            dialog = SampleDialog(self.table, self.images, self.find_enlarged, place, self, self._make_looking())
+        else:
+            dialog = DetailsDialog(self.table, make_details(evaluation), place, self)
+        self._enlarged = dialog
         dialog.finished.connect(lambda: self._on_closed(dialog.at))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
@@ -154,10 +165,11 @@ class SamplesPanel(Card):
         return [str(evaluation.names[row]) for row in self.table.rows.tolist()] if evaluation is not None else []
 
     def _open_row(self, index: QModelIndex) -> None:
-        if self.shows_images and index.isValid():
+        if index.isValid():
             self.enlarge(index.row())
 
     def _on_closed(self, place: int) -> None:
+        self._enlarged = None
         if place < len(self.table.rows):
             self.grid.choose(place)
             self.rows.selectRow(place)

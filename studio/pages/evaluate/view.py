@@ -45,6 +45,9 @@ class View(Card):
         """The selection changed: show what ``selection.mask_of_others(self.key)`` leaves, and mark what this view chose."""
         raise NotImplementedError
 
+    def let_go(self) -> None:
+        """It will be deleted: whoever answers it is to be asked no more."""
+
     def choose(self, words: str, find: Callable[[Evaluation], Mask], place: object = None) -> None:
         """Choose samples; the same words as before choose all again, so a second click undoes the first."""
         known = self.selection.criteria.get(self.key)

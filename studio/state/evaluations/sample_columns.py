@@ -42,12 +42,12 @@ def _figure(title: str, measure: Callable[[int], float], show: Callable[[float],
     return SampleColumn(title, describe, measure)
 
 
-def describe_samples(evaluation: Evaluation) -> list[SampleColumn]:
-    """The columns of the table: how a sample is called, what is true, what was answered, what it cost."""
+def describe_samples(evaluation: Evaluation, most_values: int = _MOST_VALUES) -> list[SampleColumn]:
+    """The columns of the table: how a sample is called, what is true, what was answered (of so many values at most), what it cost."""
     names, loss = evaluation.names, evaluation.column("loss")
     return [
         SampleColumn("Sample", lambda row: str(names[row])),
-        *_describe_answers(evaluation),
+        *_describe_answers(evaluation, most_values),
         _figure("Loss", lambda row: float(loss[row])),
     ]
 
@@ -67,14 +67,14 @@ def describe_answers(evaluation: Evaluation) -> Callable[[int], str]:
     return describe
 
 
-def _describe_answers(evaluation: Evaluation) -> Iterator[SampleColumn]:
+def _describe_answers(evaluation: Evaluation, most_values: int = _MOST_VALUES) -> Iterator[SampleColumn]:
     match evaluation.record.target:
         case "class" if evaluation.has("prediction"):
             yield from _describe_classes(evaluation)
         case "labels":
             yield from _describe_labels(evaluation)
         case "values" | "tasks":
-            yield from _describe_values(evaluation)
+            yield from _describe_values(evaluation, most_values)
         case "mask":
             yield from _describe_masks(evaluation)
 
@@ -100,7 +100,7 @@ def _describe_labels(evaluation: Evaluation) -> Iterator[SampleColumn]:
     yield SampleColumn("Predicted", lambda row: join(scores[row] >= least))
 
 
-def _describe_values(evaluation: Evaluation) -> Iterator[SampleColumn]:
+def _describe_values(evaluation: Evaluation, most: int) -> Iterator[SampleColumn]:
     target, prediction = evaluation.column("target"), evaluation.column("prediction")
     record = evaluation.record
 
@@ -110,7 +110,7 @@ def _describe_values(evaluation: Evaluation) -> Iterator[SampleColumn]:
         return _figure(title, lambda row: float(values[row, at]))
 
     kinds = record.target_classes or ((),) * len(record.names)
-    for at, classes in enumerate(kinds[:_MOST_VALUES]):
+    for at, classes in enumerate(kinds[:most]):
         which = f" {record.names[at]}" if len(record.names) > 1 else ""
         yield show(f"True{which}", target, at, classes)
         yield show(f"Predicted{which}", prediction, at, classes)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QImage
@@ -14,6 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.actions.runs import delete_run
 from studio.engine.state import RunState
+from studio.pages.evaluate.details_dialog import DetailsDialog
 from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.pages.evaluate.views.classes_view import ClassesView
@@ -21,6 +23,7 @@ from studio.pages.evaluate.views.compare_view import CompareView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
 from studio.state.context import AppContext
+from studio.state.evaluations.sample_details import make_details
 from tests.evaluations import make_classes, make_evaluation, write_evaluation
 from tests.studio.window_driver import open_window, train_page
 from training.config import RunConfig
@@ -334,3 +337,47 @@ def test_two_evaluations_are_compared_and_who_is_right_where_is_chosen(
     assert view.only[False].text() == f"B right, A wrong: {len(page.samples.table.rows)}"
     view.picker.activated.emit(0)
     assert len(page.bar.chips()) == 1
+
+
+def test_a_row_and_a_text_are_read_whole(
+    qtbot: QtBot, context: AppContext, run: RunFolder, workspace: Path, config: MakeConfig
+) -> None:
+    page = open_page(qtbot, context)
+    evaluation = page.selection.evaluation
+    assert evaluation is not None
+    cells = pl.DataFrame({"size": np.arange(400.0), "color": ["red", None] * 200})
+    cells.write_parquet(evaluation.folder / "rows.parquet")
+    panel = page.samples
+    row = int(panel.table.rows[0])
+    panel.rows.selectRow(0)
+    qtbot.keyClick(panel.rows, Qt.Key.Key_Return)
+    dialog = panel.findChild(DetailsDialog)
+    assert dialog is not None
+
+    def read(dialog: DetailsDialog) -> dict[str, str]:
+        table = dialog.details
+        items = [[table.item(at, column) for column in (0, 1)] for at in range(table.rowCount())]
+        return {title.text(): words.text() for title, words in items if title is not None and words is not None}
+
+    shown = read(dialog)
+    assert shown["True"] == f"class {evaluation.column('target')[row]}"
+    chances = [float(words.rstrip("%")) for title, words in shown.items() if title.startswith("Probability of")]
+    assert len(chances) == 3
+    assert sum(chances) == pytest.approx(100.0, abs=0.2)
+    assert shown["size"] == f"{float(row)}"
+    assert shown["color"] == ("red" if row % 2 == 0 else "(missing)")
+    qtbot.keyClick(dialog.details, Qt.Key.Key_Right)
+    assert dialog.place.text() == "2 of 400"
+    assert read(dialog)["size"] == f"{float(panel.table.rows[1])}"
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    tokens = {
+        "index": np.arange(2),
+        "loss": np.ones(2, np.float32),
+        "target": np.array([[1, 2, 3], [3, 2, -100]], np.int32),
+        "prediction": np.array([[1, 1, 3], [3, 3, 3]], np.int32),
+        "token_loss": np.ones((2, 3), np.float16),
+    }
+    text = write_evaluation(
+        create_run(workspace, config("text")).path, tokens, ("<unknown>", "a", "b", "c"), target="tokens"
+    )
+    assert dict(make_details(text)(1)) == {"Loss": "1", "True text": "cb", "Likeliest next tokens": "cc"}

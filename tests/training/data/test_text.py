@@ -20,9 +20,10 @@ from training.data.inspect import input_facts
 from training.data.prepare import prepare
 from training.data.sources.text import Text
 from training.data.texts import text_files
-from training.data.texts.vocabulary import UNKNOWN, vocabulary_of
+from training.data.texts.vocabulary import vocabulary_of
 from training.errors import InputError
 from training.facts import DataFacts
+from training.system.token_text import UNKNOWN
 
 KINDS: list[dict[str, Any]] = [
     {"vocabulary": "characters"},

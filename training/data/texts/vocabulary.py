@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 
 from training.core.readers.text_reading import encode_characters
 from training.facts import DataFacts
+from training.system.token_text import UNKNOWN, byte_letters, make_decoder, spell_bytes
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-UNKNOWN = "<unknown>"
-"""Name of token 0 where a vocabulary does not hold every character."""
-_NO_CHARACTER = "\ufffd"
 _TOGETHER = 8
 """Pieces of text that are encoded at a time, on all cores."""
 
@@ -44,8 +42,8 @@ class Characters:
         return map(self.encode, pieces)
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """The text of ``tokens``; what is none (half a character, an unknown one) is shown as U+FFFD."""
-        return "".join(self.names[token] if token else _NO_CHARACTER for token in tokens)
+        """Their text, as ``make_decoder`` says."""
+        return make_decoder(self.names)(tokens)
 
     def show(self, token: int) -> str:
         """One token as a person reads it: its text, or in hexadecimal the bytes that are none by themselves."""
@@ -85,8 +83,11 @@ class BytePairs:
 
     @cached_property
     def _bytes(self) -> tuple[bytes, ...]:
-        values = {letter: value for value, letter in enumerate(byte_letters())}
-        return tuple(bytes(values[letter] for letter in name) for name in self.names)
+        return spell_bytes(self.names)
+
+    @cached_property
+    def _decode(self) -> Callable[[Sequence[int]], str]:
+        return make_decoder(self.names)
 
     def encode(self, text: str) -> NDArray[np.int32]:
         return next(self.encode_all([text]))
@@ -101,7 +102,7 @@ class BytePairs:
                 yield np.array(encoding.ids, dtype=np.int32)
 
     def decode(self, tokens: Sequence[int]) -> str:
-        return b"".join(self._bytes[token] for token in tokens).decode("utf-8", "replace")
+        return self._decode(tokens)
 
     def show(self, token: int) -> str:
         try:
@@ -154,13 +155,6 @@ def vocabulary_of(facts: DataFacts) -> Vocabulary:
     if any(not {left, right, left + right} <= names for left, _, right in joined):
         raise ValueError("its pairs join no tokens")
     return BytePairs(facts.names, facts.merges)
-
-
-def byte_letters() -> list[str]:
-    """For each byte a visible character, as GPT-2 spells it: itself where it is one, else one from U+0100 on."""
-    visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
-    hidden = [value for value in range(256) if value not in visible]
-    return [chr(value if value not in hidden else 256 + hidden.index(value)) for value in range(256)]
 
 
 def _groups(pieces: Iterable[str], size: int) -> Iterator[list[str]]:

@@ -74,6 +74,10 @@ class CompareView(View):
             self.only[first].setText(f"{_WORDS[first]}: {count:,}")
             self.only[first].setEnabled(bool(count) or chosen == first)
 
+    def let_go(self) -> None:
+        self._evaluation = None
+        self._question.drop()
+
     # ------------------------------------------------------------------------------------------- inside
 
     @Slot()
