@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog
@@ -370,7 +372,7 @@ def test_a_row_and_a_text_are_read_whole(
     assert dialog.place.text() == "2 of 400"
     assert read(dialog)["size"] == f"{float(panel.table.rows[1])}"
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)
-    tokens = {
+    tokens: dict[str, NDArray[Any]] = {
         "index": np.arange(2),
         "loss": np.ones(2, np.float32),
         "target": np.array([[1, 2, 3], [3, 2, -100]], np.int32),

@@ -8,16 +8,9 @@ from typing import Any
 import pytest
 from tokenizers import ByteLevelBPETokenizer, Tokenizer, pre_tokenizers
 
-from training.data.texts.vocabulary import (
-    UNKNOWN,
-    Characters,
-    Vocabulary,
-    all_bytes,
-    byte_letters,
-    find_byte_pairs,
-    vocabulary_of,
-)
+from training.data.texts.vocabulary import Characters, Vocabulary, all_bytes, find_byte_pairs, vocabulary_of
 from training.facts import DataFacts
+from training.system.token_text import UNKNOWN, byte_letters
 
 TEXT = "low lower lowest newer newest wider; Ünïcödé 語 \U0001f600\n\n  two  spaces\tand 12345's end " * 5
 
