@@ -7,8 +7,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from training.cli.evaluate import evaluate_given, show, title_of
+from training.cli.evaluate import evaluate_given, show
 from training.cli.options import workspace_of
+from training.config.rules.metrics import title_of
 from training.errors import InputError, pluralize
 from training.runs.workspace import find_checkpoint
 from training.streams import print_json, say

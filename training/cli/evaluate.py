@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from training.cli.options import workspace_of
-from training.config.rules.metrics import is_known, metric
+from training.config.rules.metrics import is_known, metric, title_of
 from training.console import Console
 from training.errors import format_bytes, pluralize
 from training.events import PhaseChanged
@@ -97,12 +97,6 @@ def _describe_metric(name: str, measured: Measured) -> str:
         if simple is not None:
             line += f"; {simple.name} {show(name, simple.value)}"
     return line
-
-
-def title_of(name: str) -> str:
-    """What a person calls the metric."""
-    title = metric(name).title if is_known(name) else name.replace("_", " ").capitalize()
-    return f"{name.rpartition('/')[0]}: {title}" if "/" in name else title
 
 
 def show(name: str, value: float | None) -> str:

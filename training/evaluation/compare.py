@@ -54,6 +54,8 @@ def compare_evaluations(first: Evaluation, second: Evaluation, called: tuple[str
         )
     scores = [_find_scores(evaluation, columns) for evaluation, columns in zip((first, second), both, strict=True)]
     notes = []
+    if first.folder.resolve() == second.folder.resolve():
+        notes.append("Both are the same checkpoint.")
     if len(numbers) < max(first.record.samples, second.record.samples):
         notes.append(f"Compared on the {pluralize(len(numbers), 'sample')} that both have; the parts differ.")
     groups = both[0]["group"] if first.has("group") else None
@@ -88,31 +90,34 @@ def _refuse_others(first: Evaluation, second: Evaluation) -> None:
         )
 
 
-def _find_scores(evaluation: Evaluation, columns: MappedColumns) -> dict[str, Rate | Metric]:
+Kind = tuple[str, str]
+"""A metric's name, and what else has to be the same, so that two numbers can be compared."""
+_OF_PLACES = ("ndcg", "recall_at_k")
+
+
+def _find_scores(evaluation: Evaluation, columns: MappedColumns) -> dict[Kind, Rate | Metric]:
     """Those that the evaluation has an interval for."""
     config = RunFolder(evaluation.folder.parent.parent).readable_config()
     top = int(getattr(config.objective, "top", 1)) if config is not None else 1
     found = measure_columns(evaluation.record, columns, top).whole
     scores = {
-        name: found[name]
+        (name, str(top) if name in _OF_PLACES else ""): found[name]
         for name, measured in evaluation.record.metrics.items()
         if name in found and measured.low is not None
     }
     if config is not None and np.isfinite(columns["loss"]).all() and evaluation.record.metrics.get("loss") is not None:
-        scores[f"loss {config.objective!r}"] = mean(
-            columns["loss"].astype(np.float64)
-        )  # only the same loss can be compared
+        scores["loss", repr(config.objective)] = mean(columns["loss"].astype(np.float64))
     return scores
 
 
 def _compare_metrics(
-    scores: Sequence[dict[str, Rate | Metric]], called: tuple[str, str], groups: NDArray[np.generic] | None, seed: int
+    scores: Sequence[dict[Kind, Rate | Metric]], called: tuple[str, str], groups: NDArray[np.generic] | None, seed: int
 ) -> Iterator[Difference]:
     first, second = scores
     units = None if groups is None else groups.astype(np.int64)
     count, unit = (0, "samples") if units is None else (len(np.unique(units)), "groups")
     for key in [key for key in first if key in second]:
-        name, pair = key.partition(" ")[0], (first[key], second[key])
+        name, pair = key[0], (first[key], second[key])
         chance = None
         if (
             isinstance(pair[0], Rate)
@@ -124,7 +129,7 @@ def _compare_metrics(
             chance = mcnemar(pair[0].right, pair[1].right)
         one, other = (each.metric if isinstance(each, Rate) else each for each in pair)
         comparison = compare(one, other, units, seed, chance=chance)
-        lower = (is_known(name) and not metric(name).maximize) or name == "calibration_error"
+        lower = is_known(name) and not metric(name).maximize
         sentence = describe_difference(
             comparison, count or one.samples, *called, lower_is_better=lower, points=is_share(name), unit=unit
         )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.evaluations import make_classes, write_evaluation
 from tests.training.evaluation.tasks import make_config
 from training.cli import main
+from training.config.files import save_config
 from training.engine.runs.run import start_run
 from training.evaluation.compare import compare_evaluations
-from training.predictions import list_evaluations
+from training.predictions import Evaluation, Measured, list_evaluations
 from training.protocol.answers import EvaluationComparison
 from training.protocol.messages import CompareEvaluations, Done, Reply
 from training.runs.folder import RunFolder
@@ -54,7 +57,9 @@ def test_runs_are_compared_on_the_same_samples(runs: list[str], capsys: Captured
     found = EvaluationComparison.model_validate(said[-1].result)
     assert found.sentences["accuracy"] == accuracy["sentence"].replace(Path(runs[0]).name, "A")
     assert main(["compare", runs[0], runs[0], "--json"]) == 0
-    same = json.loads(capsys.readouterr().out)["comparisons"]
+    out, err = capsys.readouterr()
+    assert "Both are the same checkpoint." in err
+    same = json.loads(out)["comparisons"]
     assert {each["sentence"] for each in same} == {"no difference that these 60 samples can show"}
 
 
@@ -73,3 +78,43 @@ def test_of_parts_that_differ_the_common_samples_are_compared(tmp_path: Path) ->
     found = compare_evaluations(first, second)
     assert found.samples == 100
     assert found.notes == ("Compared on the 100 samples that both have; the parts differ.",)
+
+
+def test_the_smaller_error_is_the_better_one_whatever_the_target_is_called(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    target = draw.normal(size=(200, 1)).astype(np.float32)
+
+    def evaluate(name: str, noise: float) -> Evaluation:
+        prediction = target + draw.normal(0.0, noise, target.shape).astype(np.float32)
+        columns: dict[str, Any] = {
+            "target": target,
+            "prediction": prediction,
+            "probability": np.full_like(target, np.nan),
+        }
+        columns |= {"index": np.arange(200), "loss": np.square(prediction - target)[:, 0]}
+        metrics = {"petal length/rmse": Measured(value=noise, low=noise, high=noise)}
+        given: dict[str, Any] = {"target": "tasks", "target_classes": ((),), "metrics": metrics}
+        return write_evaluation(tmp_path / name, columns, ("petal length",), **given)
+
+    (difference,) = compare_evaluations(evaluate("a", 0.1), evaluate("b", 0.5)).differences
+    assert difference.metric == "petal length/rmse"
+    assert difference.sentence.startswith("A is better by 0.")
+    assert "points" not in difference.sentence
+
+
+def test_lists_that_are_looked_at_to_other_ranks_are_not_compared_by_them(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    target = draw.integers(0, 3, (50, 6)).astype(np.float32)
+
+    def evaluate(name: str, top: int) -> Evaluation:
+        folder = RunFolder(tmp_path / name)
+        folder.path.mkdir()
+        save_config(make_config("ranks", tmp_path, objective={"top": top}), folder.config_file)
+        columns: dict[str, Any] = {"index": np.arange(50), "loss": np.full(50, np.nan, np.float32), "target": target}
+        metrics = {metric: Measured(value=0.5, low=0.4, high=0.6) for metric in ("ndcg", "mrr")}
+        columns["scores"] = draw.normal(size=target.shape).astype(np.float32)
+        return write_evaluation(folder.path, columns, tuple("abcdef"), target="ranks", metrics=metrics)
+
+    first, same, other = evaluate("a", 3), evaluate("b", 3), evaluate("c", 5)
+    assert [each.metric for each in compare_evaluations(first, same).differences] == ["ndcg", "mrr"]
+    assert [each.metric for each in compare_evaluations(first, other).differences] == ["mrr"]

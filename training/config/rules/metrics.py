@@ -51,14 +51,23 @@ METRICS: tuple[Metric, ...] = (
     Metric("bits_per_character", "Bits per character", maximize=False, format=".4f"),
 )
 
+_OF_EVALUATIONS = (Metric("calibration_error", "Calibration error", maximize=False, format=".4f"),)
+"""Measured of a checkpoint alone, so that no run goes by them."""
+_KNOWN = {candidate.name: candidate for candidate in (*METRICS, *_OF_EVALUATIONS)}
+
 
 def metric(name: str) -> Metric:
     """The metric called ``name``, with or without its part ("val/accuracy" or "accuracy"). KeyError when unknown."""
     plain = name.rpartition("/")[2]
-    for candidate in METRICS:
-        if candidate.name == plain:
-            return candidate
-    raise KeyError(f"no metric is called {plain!r}")
+    if plain not in _KNOWN:
+        raise KeyError(f"no metric is called {plain!r}")
+    return _KNOWN[plain]
+
+
+def title_of(name: str) -> str:
+    """What a person calls the metric, behind the target it is of ("height/rmse"), where there are several."""
+    title = metric(name).title if is_known(name) else name.replace("_", " ").capitalize()
+    return f"{name.rpartition('/')[0]}: {title}" if "/" in name else title
 
 
 def is_share(name: str) -> bool:
@@ -68,4 +77,4 @@ def is_share(name: str) -> bool:
 
 def is_known(name: str) -> bool:
     """Whether there is such a metric, with or without its part."""
-    return name.rpartition("/")[2] in {candidate.name for candidate in METRICS}
+    return name.rpartition("/")[2] in _KNOWN
