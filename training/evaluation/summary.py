@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from training.config.rules.metrics import is_known, metric
+from training.config.rules.metrics import is_known, metric, title_of
 from training.config.sections.objective_section import ObjectiveSection
 from training.engine.session import Session
 from training.errors import pluralize
@@ -122,11 +122,14 @@ def _find_intervals(
     """Of all samples by the metric's name, of each class behind ``_EACH``."""
     found: dict[str, list[Interval]] = {}
     drawn: dict[str, Metric] = {}
+    rates: dict[str, Interval] = {}
     for name, score in scores.whole.items():
         if isinstance(score, Rate):
-            found[name] = [score.interval]
-        else:
-            drawn[name] = score
+            rates[name] = score.interval
+            if groups is None:
+                continue
+            score = score.metric  # Wilson's takes the samples of a group for independent ones
+        drawn[name] = score
     for name, several in scores.each.items():
         if isinstance(several, Metric):
             drawn[_EACH + name] = several
@@ -140,7 +143,13 @@ def _find_intervals(
         found |= bootstrap_together(
             same, groups if groups is not None and len(groups) == samples else None, record.seed
         )
-    return found
+    return found | {name: [_widen(rate, found.get(name))] for name, rate in rates.items()}
+
+
+def _widen(rate: Interval, of_groups: Sequence[Interval] | None) -> Interval:
+    """The wider of the two intervals: where all groups are right, their resamples are all the same."""
+    limits = [rate, *(of_groups or ())]
+    return Interval(rate.value, min(each.low for each in limits), max(each.high for each in limits))
 
 
 def _agree(value: float, several: Sequence[Interval] | None) -> Interval:
@@ -166,16 +175,17 @@ def _compare(name: str, metrics: Mapping[str, Measured], samples: int) -> Iterab
     measured, known = metrics.get(name), is_known(name)
     if measured is None or measured.value is None or not known:
         return
-    told, sign = metric(name), 1.0 if metric(name).maximize else -1.0
+    told, title, sign = metric(name), title_of(name), 1.0 if metric(name).maximize else -1.0
     limit = measured.low if sign > 0 else measured.high
-    for simple in (measured.baseline, measured.linear):
+    for article, simple in (("the ", measured.baseline), ("a ", measured.linear)):
         if simple is None:
             continue
-        shown = f"{told.title} {told.show(measured.value)} against {told.show(simple.value)}"
+        what = simple.name if simple.name.startswith("any") else f"{article}{simple.name}"
+        shown = f"{title} {told.show(measured.value)} against {told.show(simple.value)}"
         if sign * measured.value <= sign * simple.value:
-            yield f"The model does not beat the simplest answer, {simple.name}: {shown}."
+            yield f"The model does not beat {what}: {shown}."
         elif limit is not None and sign * limit <= sign * simple.value:
-            yield f"These {pluralize(samples, 'sample')} do not show that the model beats {simple.name}: {shown}."
+            yield f"These {pluralize(samples, 'sample')} do not show that the model beats {what}: {shown}."
 
 
 def _plain(number: float) -> float | None:
