@@ -11,11 +11,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.config.sections.objective import Objective as ObjectiveConfig
+from training.config.sections.objective import OwnLoss
 from training.core.kept_scores import keep_embeddings
 from training.core.losses import softmax_probabilities, split_answers
 from training.core.scores import exceed
 from training.facts import IGNORED, IGNORED_PIXEL, DataFacts, place_tasks
 from training.objectives.objective import Objective
+from training.own_code.user_rng import preserve_rng
 from training.predictions.record import MOST_SCORES, ColumnForm
 
 Take = Callable[[Tensor, Tensor], dict[str, Tensor]]
@@ -33,6 +35,8 @@ class Columns:
         self._objective = objective
         self._averages = facts.dense or bool(objective.parts)
         self._one_by_one = False
+        self._own = isinstance(config, OwnLoss)
+        self._alone = not objective.compares_samples
         self._dense = facts.dense
         ignored = getattr(config, "ignore_index", IGNORED)
         self._forms, self._take = _choose(objective, facts, self.threshold, ignored)
@@ -47,8 +51,19 @@ class Columns:
     def _find_losses(self, outputs: Tensor, targets: Tensor, found: Mapping[str, Tensor]) -> Tensor:
         """(n,): the objective's loss of each sample alone; of pixels and tokens their mean. NaN for one that does not count, and
         where samples are compared with each other: none has a loss of its own."""
-        if self._objective.compares_samples:
-            return outputs.new_full((len(targets),), torch.nan, dtype=torch.float32)
+        if self._alone and not self._own:
+            return self._find_each(outputs, targets)
+        if self._alone:
+            with preserve_rng([outputs.device] if outputs.device.type == "cuda" else []):
+                try:  # what a person's own loss draws here is not missed by the run
+                    return self._find_each(outputs, targets)
+                except torch.OutOfMemoryError:
+                    raise
+                except Exception:  # noqa: BLE001 - a person's code raises anything; some cannot take a single sample
+                    self._alone = False
+        return outputs.new_full((len(targets),), torch.nan, dtype=torch.float32)
+
+    def _find_each(self, outputs: Tensor, targets: Tensor) -> Tensor:
         if not self._one_by_one and not (
             self._dense and outputs.device.type == "cpu"
         ):  # where the others' kernels are slow
@@ -59,7 +74,7 @@ class Columns:
                     )  # of kl_div, which it computes one by one
                     losses: Tensor = torch.vmap(self._measure_one)(outputs, targets)
                 return losses
-            except RuntimeError:  # a person's own loss may do what torch.vmap cannot
+            except Exception:  # noqa: BLE001 - a person's own loss may do what torch.vmap cannot
                 self._one_by_one = True
         return torch.stack([self._measure_one(*one) for one in zip(outputs, targets, strict=True)])
 
