@@ -20,7 +20,7 @@ from training.data.batching.batches import Batch
 from training.errors import TrainingError
 from training.objectives import MetricSet
 from training.objectives.columns import Columns
-from training.predictions.record import ColumnForm
+from training.predictions.record import MEASURED, ColumnForm
 from training.predictions.writing import EvaluationWriter
 from training.system.atomic import write_bytes
 
@@ -34,7 +34,7 @@ BLOCK_BYTES = 1 << 24
 SAVE_SECONDS = 10.0
 """Between two points that a killed evaluation goes on from: each waits for the disk."""
 PROPERTIES = ("brightness", "contrast", "sharpness")
-_MEASURED = re.compile(r"\.measured-([0-9]{12})\.pt")
+_MEASURED = re.compile(re.escape(MEASURED) + r"-([0-9]{12})\.pt")
 _LUMA = (0.299, 0.587, 0.114)
 
 
@@ -59,6 +59,9 @@ class PredictionLog:
         self._waiting: list[dict[str, Tensor]] = []
         self._bytes = 0
         self._saved = time.monotonic()
+        for reached, path in _measured_files(writer.folder).items():
+            if reached > writer.record.done:  # a process ended before the samples were safe: they are measured again
+                path.unlink()
         if writer.record.done:
             self._restore()
 
@@ -93,15 +96,15 @@ class PredictionLog:
         stream = io.BytesIO()
         torch.save({"parts": self.parts[self._saved_parts :], "sums": sums}, stream)
         with explain_full_disk(self._writer.folder):
-            write_bytes(self._writer.folder / f".measured-{self._writer.written:012d}.pt", stream.getvalue())
+            write_bytes(self._writer.folder / f"{MEASURED}-{self._writer.written:012d}.pt", stream.getvalue())
             self._writer.save()
         self._saved_parts, self._saved = len(self.parts), time.monotonic()
 
     def summarize(self) -> tuple[float, float]:
         """Loss and metric over all samples, as ``core.evaluation.evaluate`` returns them, once the last batch was taken."""
         self.flush()
-        for path in _measured_files(self._writer.folder).values():
-            path.unlink()
+        if self._saved_parts < len(self.parts) and self._saved_parts:
+            self.save()  # what took long is not computed again, should the process end before the intervals are there
         return evaluation.bring_together(self.parts, self._session.objective.loss, self._metrics.metric)
 
     def _forms(self) -> Iterator[tuple[str, ColumnForm]]:
@@ -109,7 +112,7 @@ class PredictionLog:
 
     def _restore(self) -> None:
         done, device = self._writer.record.done, self._session.device
-        files = {reached: path for reached, path in _measured_files(self._writer.folder).items() if reached <= done}
+        files = _measured_files(self._writer.folder)
         if max(files, default=0) != done:
             raise LookupError("what was measured is gone")
         for _reached, path in sorted(files.items()):

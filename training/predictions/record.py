@@ -18,6 +18,8 @@ RECORD: Final = "evaluation.json"
 NAMES: Final = "names.json"
 DIGESTS: Final = "digests.txt"
 ROWS: Final = "rows.parquet"
+MEASURED: Final = ".measured"
+"""What the names of files begin with that only an unfinished evaluation needs."""
 MOST_SCORES: Final = 20
 """Classes whose scores are kept for each sample: all where there are no more, else those of the largest scores."""
 

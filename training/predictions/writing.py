@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from training.errors import InputError, format_bytes
 from training.predictions.reading import Evaluation, column_file, read_record
-from training.predictions.record import DIGESTS, NAMES, RECORD, EvaluationRecord, Measured
+from training.predictions.record import DIGESTS, MEASURED, NAMES, RECORD, EvaluationRecord, Measured
 from training.runs.records.forms import FileFacts
 from training.runs.records.manifest import digest, seal
 from training.system.atomic import write_bytes, write_text
@@ -110,6 +110,8 @@ class EvaluationWriter:
             }
         )
         self._write_record()
+        for path in self.folder.glob(f"{MEASURED}-*"):
+            path.unlink()
         return Evaluation(self.folder, self.record)
 
     def close(self) -> None:

@@ -9,14 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.evaluations import make_classes, make_record
+from tests.evaluations import make_record
+from tests.training.data.own_files import written
 from tests.training.evaluation.tasks import TASKS, make_config, write_data
 from training.cli import main
+from training.config.sections.objective import Classification
+from training.engine import prediction_log
 from training.engine.runs.run import start_run
-from training.evaluation.baselines import answer_trivially
-from training.evaluation.scores import measure_columns
-from training.facts import DataFacts
-from training.predictions import read
+from training.evaluation import evaluate
+from training.evaluation.summary import measure_intervals
+from training.predictions import list_evaluations, read
 from training.predictions.reading import find_damage
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
@@ -131,7 +133,6 @@ def test_what_cannot_be_evaluated_is_told(
 def test_a_killed_evaluation_goes_on_to_the_same_numbers(
     spiral: RunFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from training.engine import prediction_log
 
     checkpoint = next(iter(sorted(spiral.checkpoints.iterdir())))
     whole = ["evaluate", str(checkpoint), "--on", "train", "--json"]
@@ -143,33 +144,92 @@ def test_a_killed_evaluation_goes_on_to_the_same_numbers(
     class Killed(BaseException):
         pass
 
-    monkeypatch.setattr(prediction_log, "BLOCK_BYTES", 1)
-    monkeypatch.setattr(prediction_log, "SAVE_SECONDS", 0.0)
-    with monkeypatch.context() as dying:
+    def die(*_arguments: object) -> None:
+        raise Killed
+
+    def kill_after(batches: int, *more: str) -> int:
+        """How many samples are safe then."""
         real = prediction_log.PredictionLog.take
         taken: list[object] = []
 
         def take(log: prediction_log.PredictionLog, *batch: object) -> None:
-            if len(taken) == 1:
+            if len(taken) == batches:
                 raise Killed
             taken.append(batch)
             real(log, *batch)  # type: ignore[arg-type]
 
-        dying.setattr(prediction_log.PredictionLog, "take", take)
-        with pytest.raises(Killed):
-            main([*whole, "--again"])
-    done = json.loads((folder / "evaluation.json").read_text())["done"]
-    assert 0 < done < expected["samples"]
-    assert main(whole) == 0
+        with monkeypatch.context() as dying:
+            dying.setattr(prediction_log.PredictionLog, "take", take)
+            dying.setattr(evaluate, "summarize", die)
+            with pytest.raises(Killed):
+                main([*whole, *more])
+        return int(json.loads((folder / "evaluation.json").read_text())["done"])
+
+    monkeypatch.setattr(prediction_log, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(prediction_log, "SAVE_SECONDS", 0.0)
+    first = kill_after(1, "--again")
+    assert 0 < first < expected["samples"]
+    known = folder / f".measured-{first:012d}.pt"
+    known.with_name(f".measured-{first + 1:012d}.pt").write_bytes(known.read_bytes())  # of samples that were not safe
+    assert first < kill_after(2) < expected["samples"]
+    assert kill_after(1000) == expected["samples"]
+    with monkeypatch.context() as complete:
+        complete.setattr(prediction_log.PredictionLog, "take", die)  # nothing is left to be asked
+        assert main(whole) == 0
     assert json.loads(capsys.readouterr().out) == expected
     assert {path.name: path.read_bytes() for path in folder.glob("*.npy")} == columns
+    assert not list(folder.glob(".measured*"))
 
 
-def test_five_answers_without_looking_are_the_five_most_frequent_classes() -> None:
-    columns = make_classes(1000, 10)
-    record = make_record(columns, tuple("abcdefghij"))
-    facts = DataFacts(target="class", layout="vector", shape=(2,), names=record.names, counts=(100,) * 10)
-    answered = answer_trivially(record, facts, columns)
-    assert answered is not None
-    top = measure_columns(record, answered[1], top=1).whole["top5_accuracy"]
-    assert top.value == (columns["target"] < 5).mean()
+def test_a_loss_of_one_s_own_is_the_same_beside_kept_predictions(tmp_path: Path) -> None:
+    """One that draws, and that takes no single sample."""
+    text = """
+import torch
+from torch.nn import functional
+
+
+def build(classes: int):
+    def loss(outputs, targets):
+        if len(outputs) < 2:
+            raise IndexError("nothing to compare")
+        return functional.cross_entropy(outputs + torch.rand(1), targets)
+
+    return loss
+"""
+    objective = written(tmp_path, text, "user_loss")
+    found = []
+    for keep in (False, True):
+        config = make_config(
+            "class", tmp_path, objective=objective, loop={"keep_predictions": keep, "validation_batch_size": 16}
+        )
+        run = RunFolder(Path(start_run(config, tmp_path).folder))
+        found.append([each.metrics for each in read_history(run.events_file).validations])
+    assert found[0] == found[1]
+    assert np.isnan(list_evaluations(run)[0].column("loss")).all()
+
+
+def test_samples_of_a_group_are_not_taken_for_independent_ones() -> None:
+    draw = np.random.default_rng(0)
+    right = np.repeat(draw.random(40) < 0.7, 10)
+    columns = {name: np.zeros(400, np.int32) for name in ("index", "target")}
+    columns |= {
+        "loss": np.zeros(400, np.float32),
+        "group": np.repeat(np.arange(40), 10),
+        "prediction": (~right).astype(np.int32),
+    }
+    columns |= {
+        "scores": np.zeros((400, 2), np.float32),
+        "target_score": np.zeros(400, np.float32),
+        "log_sum": np.zeros(400, np.float32),
+    }
+
+    def width(**chosen: np.ndarray) -> float:
+        record = make_record(chosen, ("a", "b"))
+        measured = measure_intervals(record, chosen, Classification(), {"accuracy": float(right.mean())}).metrics[
+            "accuracy"
+        ]
+        assert measured.low is not None
+        assert measured.high is not None
+        return measured.high - measured.low
+
+    assert width(**columns) > 2.0 * width(**{name: each for name, each in columns.items() if name != "group"})
