@@ -76,7 +76,7 @@ def test_model_py_answers_like_the_checkpoint(
 def test_weights_can_be_used_in_a_process_that_cannot_import_us(images: Path, tmp_path: Path) -> None:
     export_checkpoint(images, "safetensors", tmp_path / "out")
     image = np.random.default_rng(0).integers(0, 256, (12, 12), dtype=np.uint8)
-    Image.fromarray(image).save(tmp_path / "image.png")
+    Image.fromarray(image.astype(np.uint16) * 257).save(tmp_path / "image.png")  # 16 bits, scaled as for training
     code = (
         "import sys; sys.modules['training'] = None\n"
         "from out.model import load_model, logits, read_image\n"

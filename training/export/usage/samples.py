@@ -18,6 +18,7 @@ from training.core.readers.cell_reading import (
     parse_number,
     write_text,
 )
+from training.core.readers.image_reading import decode_image, flatten_image
 from training.export.usage.facts import Cells, Feature, ModelFacts, TaskOutput
 
 
@@ -30,15 +31,13 @@ def load_facts() -> ModelFacts:
 def read_image(facts: ModelFacts, path: str) -> Any:
     """uint8 (1, channels, height, width): upright, on white, scaled and center-cropped to the model's size."""
     channels, height, width = facts["input"]["shape"]
-    with Image.open(path) as file:
-        if facts["output"]["kind"] != "mask":  # beside masks images are decoded in full; else a large JPEG need not be
-            file.draft(None, (2 * width, 2 * height))
-        image = ImageOps.exif_transpose(file).convert("RGBA")
-    image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert(
-        "RGB" if channels == 3 else "L"
-    )
-    pixels = np.array(ImageOps.fit(image, (width, height), Image.Resampling.BILINEAR))
-    return pixels.reshape(height, width, channels).transpose(2, 0, 1)[np.newaxis]
+    with Image.open(path) as image:
+        if facts["output"]["kind"] != "mask":
+            pixels = decode_image(image, height, width, channels)
+        else:  # beside a mask an image is never decoded at a fraction of its size
+            fitted = ImageOps.fit(flatten_image(image, channels), (width, height), Image.Resampling.BILINEAR)
+            pixels = np.array(fitted).reshape(height, width, channels)
+    return pixels.transpose(2, 0, 1)[np.newaxis]
 
 
 def read_rows(facts: ModelFacts, rows: Iterable[Mapping[str, Any]]) -> Any:
