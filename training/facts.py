@@ -85,6 +85,8 @@ class DataFacts:
     """How text becomes tokens: "characters", "bytes" or "bpe"; "" for other data. ``data.vocabulary`` makes use of it."""
     merges: tuple[str, ...] = ()
     """The rules of byte pairs in their order, each "left right"; with ``names`` all that encoding a text needs."""
+    ranges: tuple[tuple[float, float] | None, ...] = ()
+    """For each feature of a table: the least and the largest number of the training rows; None of one that is no number."""
     target_classes: tuple[tuple[str, ...], ...] = ()
     """Of "tasks": the classes of each name, none of one that is a value."""
     table: TableForm | None = None

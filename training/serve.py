@@ -171,7 +171,7 @@ class Server:
     def _find_desk(self) -> Desk:
         from training.answering.desk import Desk
 
-        self._desk = self._desk or Desk(lambda *sample: self._find_browser().read_pixels(*sample))
+        self._desk = self._desk or Desk(self._find_browser)
         return self._desk
 
     def _train(self, request: TrainRequest) -> Finished:

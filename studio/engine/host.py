@@ -228,7 +228,12 @@ class EngineHost(QObject):
                 self._asked[type(request)].cancel()
             self._asked[type(request)] = ticket
         if self.training and self._pool.choice.in_process:
-            words = "The engine is training inside this window.", "Previews come back when the run has ended."
+            words = (
+                "The engine is training inside this window.",
+                (
+                    "Wait until the run has ended, or switch off “Run the engine inside the window” in the settings before the next one."
+                ),
+            )
             handle_failure(Refusal(message=words[0], advice=words[1]))
             return ticket
         client = self._pool.live_assistant() if self.training else self._pool.main

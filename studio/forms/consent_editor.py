@@ -20,32 +20,36 @@ from training.config.consent import agree, is_agreed
 from training.config.field_spec import FieldSpec
 from training.errors import InputError, pluralize
 from training.runs.cli_consent import Code, code_of
+from training.runs.export_consent import PROGRAM
+from training.runs.records.manifest import digest as digest_of
 from training.system.untrusted import MEGABYTE, escape_unprintable, read_bytes, visible_code
 
 _HIDDEN = (
     "Invisible ones, or ones that turn the direction of writing, can make code look like other code. They are shown below "
     "as escapes, such as \\u202e."
 )
+_NO_TEXT = "A program of torch.export: its code is packed, and cannot be shown here."
+_WHOSE = ("you wrote, or have read and understood", "you exported yourself, or whose author you trust")
 
 
 class ConsentDialog(QDialog):
-    """Shows a file and asks whether its code may be run."""
+    """Shows a file and asks whether its code may be run. ``content`` is None of a program that is no text."""
 
-    def __init__(self, path: Path, content: bytes, digest: str, parent: QWidget | None = None) -> None:
+    def __init__(self, path: Path, content: bytes | None, digest: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Run this file?")
         self.resize(760, 560)
         text = QPlainTextEdit(readOnly=True)
         text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
         text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)  # else a line's end could lie out of sight
-        shown, unseen = visible_code(content.decode("utf-8", errors="replace"))
+        shown, unseen = (_NO_TEXT, 0) if content is None else visible_code(content.decode("utf-8", errors="replace"))
         text.setPlainText(shown)
         text.setAccessibleName(f"Content of {path.name}")
         self.agree_button = button("Trust and run", "check", "primary", clicked=self.accept)
         cancel = button("Cancel", clicked=self.reject)
         cancel.setDefault(True)
         warning = (
-            "It can do whatever you can do on this computer. Agree only to code that you wrote, or have read and understood. "
+            f"It can do whatever you can do on this computer. Agree only to code that {_WHOSE[content is None]}. "
             "You will be asked again when the file changes."
         )
         hidden = (
@@ -69,10 +73,10 @@ def ask_to_run(path: Path, parent: QWidget | None) -> str:
     """Show the file and ask; the digest that was agreed to and is kept, "" where nobody agreed. Raises InputError for a file
     that cannot be read, and where the answer cannot be kept."""
     try:
-        content = read_bytes(path, MEGABYTE)
+        content = None if path.suffix == PROGRAM else read_bytes(path, MEGABYTE)
+        digest = digest_of(path) if content is None else hashlib.sha256(content).hexdigest()
     except OSError as error:
         raise InputError(f"Cannot be read: {error.strerror or error}") from error
-    digest = hashlib.sha256(content).hexdigest()
     dialog = ConsentDialog(path, content, digest, parent)
     wanted = dialog.exec() == QDialog.DialogCode.Accepted
     dialog.deleteLater()

@@ -8,9 +8,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from tests.training.catalog.task_samples import small
 from tests.training.commands import Captured, json_line
@@ -19,8 +21,20 @@ from training.config import parse_config
 from training.engine.runs.run import start_run
 from training.export import export_checkpoint
 from training.export.bundle import ExportBundle, load_bundle
-from training.protocol.messages import AskFiles, AskRow, ContinueText, DescribeModel, Done, DrawPlane, Reply, Request
-from training.protocol.model_answers import Continuation, ModelAnswers, ModelDescription, PlaneAnswer
+from training.predictions import list_evaluations
+from training.protocol.messages import (
+    AskFiles,
+    AskRow,
+    ContinueText,
+    DescribeModel,
+    Done,
+    DrawPlane,
+    PickRow,
+    Reply,
+    Request,
+)
+from training.protocol.model_answers import Continuation, ModelAnswers, ModelDescription, PickedRow, PlaneAnswer
+from training.runs.folder import RunFolder
 from training.serve import Server
 
 KINDS = (
@@ -263,6 +277,60 @@ def test_the_engine_answers_the_window_as_the_command_line(folder: Path, capsys:
         made = Continuation(text=piece.text, tokens=(*made.tokens, *piece.tokens))
     assert main(["generate", str(text), "--prompt", "the", "--tokens", "12", "--seed", "3", "--json"]) == 0
     assert json_line(capsys)["text"] == f"the{made.text}"
+
+
+def test_numbers_are_told_with_what_an_evaluation_measured_and_the_range_of_the_training_rows(
+    folder: Path, capsys: Captured, tmp_path: Path
+) -> None:
+    config = small("regression", tmp_path / "data")
+    assert start_run(config, tmp_path).status == "completed"
+    checkpoint = sorted(tmp_path.glob("runs/*/checkpoints/step-*"))[-1]
+    picked = PickedRow.model_validate(asked(PickRow(model=checkpoint, place=3)))
+    assert main(["evaluate", str(checkpoint)]) == 0
+    (found,) = list_evaluations(RunFolder(checkpoint.parent.parent))
+    apart = found.column("prediction").astype(float) - found.column("target")
+    (answer,) = ModelAnswers.model_validate(asked(AskRow(model=checkpoint, row=picked.row))).answers
+    for place, value in enumerate(answer.values):
+        assert value.error == pytest.approx(np.sqrt(np.mean(apart[:, place] ** 2)))
+        assert value.within is not None
+        assert (
+            np.mean(np.abs(apart[:, place]) <= value.within * (1 + 1e-9))
+            >= 0.9
+            > np.mean(np.abs(apart[:, place]) < value.within)
+        )
+        assert f"of {len(apart)} validation samples" in value.error_words
+
+    assert picked.truth == f"sum is {picked.row['sum']}, product is {picked.row['product']}"
+    called = picked.name.partition(" of the validation part")[0]  # "row 17"
+    number = next(row for row, name in enumerate(found.names) if name == called)
+    assert [value.value for value in answer.values] == pytest.approx(
+        found.column("prediction")[number].tolist(), rel=1e-4
+    )
+
+    trained_on = load_file(RunFolder(checkpoint.parent.parent).splits_file)["train"].numpy()
+    table = pl.read_csv(tmp_path / "data" / "table.csv")[trained_on]
+    export_checkpoint(checkpoint, "safetensors", tmp_path / "out")
+    for model in (checkpoint, tmp_path / "out"):
+        columns = ModelDescription.model_validate(asked(DescribeModel(model=model))).columns
+        for column in columns:
+            assert (column.low, column.high) == pytest.approx((table[column.name].min(), table[column.name].max()))
+
+
+def test_an_embedding_is_told_with_the_nearest_evaluated_samples(capsys: Captured, tmp_path: Path) -> None:
+    assert start_run(small("embedding", tmp_path / "data"), tmp_path).status == "completed"
+    checkpoint = sorted(tmp_path.glob("runs/*/checkpoints/step-*"))[-1]
+    picked = PickedRow.model_validate(asked(PickRow(model=checkpoint)))
+    (answer,) = ModelAnswers.model_validate(asked(AskRow(model=checkpoint, row=picked.row))).answers
+    assert answer.nearest == ()
+    assert main(["evaluate", str(checkpoint)]) == 0
+    (found,) = list_evaluations(RunFolder(checkpoint.parent.parent))
+    (answer,) = ModelAnswers.model_validate(asked(AskRow(model=checkpoint, row=picked.row))).answers
+    nearest = answer.nearest
+    assert nearest[0].name == picked.name.partition(" of the validation part")[0]
+    assert nearest[0].distance == pytest.approx(0.0, abs=1e-3)
+    assert picked.truth == f"its class is {nearest[0].of}"
+    distances = np.sort(np.linalg.norm(found.column("embedding") - np.array(answer.embedding), axis=1))[:5]
+    assert [each.distance for each in nearest] == pytest.approx(distances.tolist(), abs=1e-5)
 
 
 def test_a_folder_is_answered_page_by_page(folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from training.answering.errors import usual_errors
+from training.answering.measured import Measured, measure_model
 from training.answering.model import UsableModel
 from training.answering.samples import Sample
 from training.export.usage.samples import answers, softmax
@@ -22,12 +22,14 @@ _TOGETHER = {"image": 64, "vector": 1024, "list": 64, "tokens": 1}
 
 def answer_samples(model: UsableModel, samples: Iterable[Sample], with_images: bool = False) -> Iterator[ModelAnswer]:
     """What the model says of each sample, in their order, some asked together. ``with_images``: as the model sees them."""
-    waiting = iter(samples)
+    waiting, measured = iter(samples), measure_model(model)
     while group := list(islice(waiting, _TOGETHER[model.record.input.layout])):
-        yield from _answer_group(model, group, with_images)
+        yield from _answer_group(model, measured, group, with_images)
 
 
-def _answer_group(model: UsableModel, group: Sequence[Sample], with_images: bool) -> Iterator[ModelAnswer]:
+def _answer_group(
+    model: UsableModel, measured: Measured, group: Sequence[Sample], with_images: bool
+) -> Iterator[ModelAnswer]:
     read = [sample.values for sample in group if sample.values is not None]
     if model.kind == "tokens":
         scores = iter([model.token_logits(values) for values in read])  # type: ignore[arg-type]
@@ -37,13 +39,13 @@ def _answer_group(model: UsableModel, group: Sequence[Sample], with_images: bool
         if sample.values is None:
             yield ModelAnswer(name=sample.name, refused=sample.refused, notes=sample.notes)
             continue
-        answer = _answer(model, sample, next(scores))
+        answer = _answer(model, measured, sample, next(scores))
         if with_images and model.record.input.layout == "image":
             answer = answer.model_copy(update={"image": show_image(sample.values)})
         yield answer
 
 
-def _answer(model: UsableModel, sample: Sample, scores: NDArray[np.float32]) -> ModelAnswer:
+def _answer(model: UsableModel, measured: Measured, sample: Sample, scores: NDArray[np.float32]) -> ModelAnswer:
     """Of one sample, whose scores are those of a batch without its first side."""
     make, output, names = _Maker(sample), model.facts["output"], model.facts["classes"]
     if not np.isfinite(scores).all():
@@ -61,12 +63,9 @@ def _answer(model: UsableModel, sample: Sample, scores: NDArray[np.float32]) -> 
                 prediction=tuple(each.name for each in chances if each.probability >= threshold), chances=chances
             )
         case "values":
-            errors = usual_errors(model).by_name
-            return make(
-                values=tuple(Value(name=name, value=value, error=errors.get(name)) for name, value in said.items())
-            )
+            return make(values=tuple(_value(measured, name, value) for name, value in said.items()))
         case "tasks":
-            return _answer_tasks(model, make, scores)
+            return _answer_tasks(model, measured, make, scores)
         case "mask":
             return make(mask=_show_mask(names, said))
         case "ranks":
@@ -80,7 +79,7 @@ def _answer(model: UsableModel, sample: Sample, scores: NDArray[np.float32]) -> 
                 chances=_token_chances(model, scores),
                 perplexity=_perplexity(scores, sample.values),
             )
-    return make(embedding=tuple(said))
+    return make(embedding=tuple(said), nearest=measured.find_nearest(scores))
 
 
 class _Maker:
@@ -119,13 +118,19 @@ def _perplexity(scores: NDArray[np.float32], tokens: NDArray[Any] | None) -> flo
     return math.exp(mean) if mean < 700.0 else math.inf
 
 
-def _answer_tasks(model: UsableModel, make: _Maker, scores: NDArray[np.float32]) -> ModelAnswer:
+def _value(measured: Measured, name: str, value: float) -> Value:
+    error = measured.errors.get(name)
+    if error is None:
+        return Value(name=name, value=value)
+    return Value(name=name, value=value, error=error.usual, within=error.within, error_words=error.words)
+
+
+def _answer_tasks(model: UsableModel, measured: Measured, make: _Maker, scores: NDArray[np.float32]) -> ModelAnswer:
     values, chances, prediction = [], [], []
-    errors = usual_errors(model).by_name
     for task in model.facts["output"]["tasks"]:
         name, own = task["name"], scores[task["first"] : task["last"]]
         if not task["classes"]:
-            values.append(Value(name=name, value=float(own[0]), error=errors.get(name)))
+            values.append(_value(measured, name, float(own[0])))
             continue
         how = "sigmoid" if len(task["classes"]) == 2 else "softmax"
         chances.append((name, _class_chances(how, task["classes"], own)))

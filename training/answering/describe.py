@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from training.answering.errors import usual_errors
 from training.answering.model import UsableModel
 from training.protocol.model_answers import InputColumn, ModelDescription
 
@@ -30,7 +29,7 @@ def describe_model(model: UsableModel) -> ModelDescription:
         f"{source.run}, exported from {source.checkpoint}" if model.is_export else f"{source.run}, {source.checkpoint}"
     )
     plane = record.input.layout == "vector" and record.input.shape == (2,) and record.output.kind == "class"
-    columns = _describe_columns(model)
+    columns, cells = _describe_columns(model), record.input.cells
     return ModelDescription(
         path=str(model.path),
         title=title,
@@ -42,8 +41,9 @@ def describe_model(model: UsableModel) -> ModelDescription:
         threshold=record.output.threshold,
         columns=columns,
         prompt=_find_prompt(model) if record.output.kind == "tokens" else "",
-        error_words=usual_errors(model).words,
         is_export=model.is_export,
+        thousands=cells.thousands if cells is not None else "",
+        decimal=cells.decimal if cells is not None else ".",
         plane=plane and all(column.categories is None for column in columns),
     )
 
@@ -77,7 +77,8 @@ def _describe_columns(model: UsableModel) -> tuple[InputColumn, ...]:
             )
         else:
             mean, std = stats.mean[place], stats.std[place]
-            columns[feature.name] = InputColumn(name=feature.name, low=mean - 2 * std, high=mean + 2 * std, middle=mean)
+            low, high = feature.range or (None, None)
+            columns[feature.name] = InputColumn(name=feature.name, low=low, high=high, middle=mean, std=std)
     return tuple(columns.values())
 
 

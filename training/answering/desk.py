@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,8 @@ from training.answering.grad_cam import look_at_image
 from training.answering.model import UsableModel, open_model
 from training.answering.plane import decide_plane
 from training.answering.samples import list_images, read_images, read_row, read_samples
-from training.errors import InputError
+from training.data.browse import Browser
+from training.errors import InputError, TrainingError
 from training.protocol.answers import Answer
 from training.protocol.messages import (
     AskFiles,
@@ -27,18 +30,23 @@ from training.protocol.messages import (
     DrawPlane,
     ExplainImage,
     ModelRequest,
+    PickRow,
 )
-from training.protocol.model_answers import Continuation, ImageAttention, ModelAnswers, PlaneAnswer
-
-ReadPixels = Callable[[Path, str, int, str], NDArray[Any]]
-"""(a run's folder, a part of its data or the path of other data, a sample's number and name) -> its pixels (C, H, W)"""
+from training.protocol.model_answers import (
+    Continuation,
+    ImageAttention,
+    ModelAnswer,
+    ModelAnswers,
+    PickedRow,
+    PlaneAnswer,
+)
 
 
 class Desk:
     """Answers one ``ModelRequest`` after the other."""
 
-    def __init__(self, read_pixels: ReadPixels) -> None:
-        self._read_pixels = read_pixels
+    def __init__(self, find_browser: Callable[[], Browser]) -> None:
+        self._find_browser = find_browser
         self._model: UsableModel | None = None
         self._asked: tuple[Path, int] | None = None
 
@@ -49,9 +57,11 @@ class Desk:
             case DescribeModel():
                 return describe_model(model)
             case AskFiles():
-                return _ask_files(model, request)
+                return self._add_thumbnails(model, _ask_files(model, request))
             case AskRow():
                 return ModelAnswers(answers=tuple(answer_samples(model, [read_row(model, request.row, "this row")])))
+            case PickRow():
+                return self._pick_row(model, request)
             case ContinueText():
                 return _continue_text(model, request)
             case DrawPlane():
@@ -60,11 +70,34 @@ class Desk:
                 return self._explain_image(model, request)
         raise InputError(f"The engine cannot ask a model that: {type(request).__name__}.")
 
+    def _pick_row(self, model: UsableModel, request: PickRow) -> PickedRow:
+        if model.is_export:
+            raise InputError("An export knows no rows of the data; choose a checkpoint of a run.")
+        features = [feature.name for feature in model.record.input.features]
+        return self._find_browser().pick_row(request.model.parent.parent, features, request.place)
+
+    def _add_thumbnails(self, model: UsableModel, found: ModelAnswers) -> ModelAnswers:
+        """Of the nearest samples, as the model sees them."""
+        if model.record.input.layout != "image" or not any(answer.nearest for answer in found.answers):
+            return found
+        return found.model_copy(update={"answers": tuple(map(partial(self._with_neighbors, model), found.answers))})
+
+    def _with_neighbors(self, model: UsableModel, answer: ModelAnswer) -> ModelAnswer:
+        shown = []
+        for each in answer.nearest:
+            with suppress(TrainingError):  # its file may be gone: then it has a name alone
+                pixels = self._find_browser().read_pixels(model.path.parent.parent, each.on, each.number, each.name)
+                each = each.model_copy(update={"image": show_image(pixels)})
+            shown.append(each)
+        return answer.model_copy(update={"nearest": tuple(shown)})
+
     def _explain_image(self, model: UsableModel, request: ExplainImage) -> ImageAttention:
         if request.files:
             pixels = _read_file(model, request)
         else:
-            pixels = self._read_pixels(request.model.parent.parent, request.on, request.number, request.name)
+            pixels = self._find_browser().read_pixels(
+                request.model.parent.parent, request.on, request.number, request.name
+            )
         found, output = look_at_image(model, pixels, request.output)
         most = float(found.heat.max())
         heat = np.rint(found.heat * (255.0 / most)) if most > 0.0 else found.heat

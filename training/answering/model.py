@@ -19,21 +19,19 @@ from training.checkpoints.load import fill_weights
 from training.checkpoints.trained import find_fault
 from training.checkpoints.write import AVERAGED
 from training.config import RunConfig, parse_config
-from training.config.consent import agree, is_agreed
-from training.config.rules.signature import NETWORK as PURPOSE
-from training.config.rules.signature import read_signature
+from training.config.consent import is_agreed
 from training.data.normalize import Normalization
 from training.data.texts.vocabulary import Vocabulary, vocabulary_of
 from training.errors import InputError
 from training.export.bundle import load_bundle
 from training.export.facts import describe_model
-from training.export.loader import NETWORK
-from training.export.model_json import FACTS, ExportedFile, Feature, ModelJson
+from training.export.model_json import ExportedFile, Feature, ModelJson
 from training.export.place import TOKENIZER
 from training.export.usage import program, weights
 from training.export.usage.facts import ModelFacts
 from training.facts import DataFacts, Derivation, TableForm
 from training.models import make_model
+from training.runs.export_consent import CODE, FACTS
 from training.runs.folder import read_json
 from training.runs.records.manifest import MANIFEST, WEIGHTS, digest
 from training.runs.workspace import find_checkpoint, parse_path
@@ -211,18 +209,8 @@ def _open_program(file: Path, record: ModelJson, facts: ModelFacts) -> Ask:
     return partial(_ask_program, model, facts)
 
 
-def trust_export(folder: Path) -> None:
-    """Agree to the code in the export in ``folder``: a person's own network, a program of torch.export. Raises InputError."""
-    record = read_json(folder / FACTS, _MOST_FACTS).get("file")
-    name = record.get("name") if isinstance(record, dict) else None
-    if code := _code_beside(folder / FACTS):
-        agree(read_signature(code, PURPOSE).digest, str(code))
-    if isinstance(name, str) and name.endswith(".pt2") and (file := folder / Path(name).name).is_file():
-        agree(digest(file), str(file))
-
-
 def _code_beside(file: Path) -> Path | None:
-    code = file.parent / NETWORK
+    code = file.parent / CODE
     return code if code.is_file() else None
 
 
@@ -241,6 +229,7 @@ def _read_data(record: ModelJson, folder: Path) -> DataFacts:
     texts = tuple(feature.categories or () for feature in features)
     coded = tuple(_count_codes(feature) for feature in features)
     named = tuple(feature.name for feature in features)
+    spans = tuple(feature.range for feature in features)
     return DataFacts(
         layout=record.input.layout,
         shape=record.input.shape,
@@ -249,6 +238,7 @@ def _read_data(record: ModelJson, folder: Path) -> DataFacts:
         columns=named,
         categories=coded if any(coded) else (),
         codes=texts,
+        ranges=spans if any(spans) else (),
         vocabulary=kind,
         merges=merges,
         target_classes=tuple(task.classes for task in output.tasks),

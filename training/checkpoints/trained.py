@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import torch
@@ -60,6 +61,8 @@ def find_fault(facts: DataFacts, normalization: Normalization, threads: int | No
         return "its categories or counts are no ordinary numbers"
     if len(facts.categories) not in (0, shape[-1]):
         return "its features are others than its shape says"
+    if len(facts.ranges) not in (0, shape[-1]) or not all(map(math.isfinite, chain(*filter(None, facts.ranges)))):
+        return "the ranges of its features are none"
     channels = {"image": shape[0], "tokens": 0}.get(facts.layout, shape[-1])
     if not len(normalization.mean) == len(normalization.std) == channels:
         return "its mean and std are of other channels"

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from training.cli.options import workspace_of
 from training.errors import InputError, pluralize
-from training.protocol.model_answers import ModelAnswer
+from training.protocol.model_answers import ModelAnswer, Neighbor
 from training.runs.cli_consent import trust_run
+from training.runs.export_consent import trust_export
 from training.runs.folder import RunFolder
 from training.streams import print_json, say, write_out
 from training.system.untrusted import escape_unprintable
@@ -54,7 +55,7 @@ def predict(arguments: argparse.Namespace) -> int:
 
 def find_and_open(arguments: argparse.Namespace) -> UsableModel:
     """The model that was asked for, with its code agreed to where ``--trust`` says so. Raises InputError."""
-    from training.answering.model import find_model, open_model, trust_export
+    from training.answering.model import find_model, open_model
 
     path, instead = find_model(arguments.checkpoint, workspace_of(arguments))
     if instead:
@@ -72,6 +73,10 @@ def _tell(answer: ModelAnswer) -> None:
     for sentence in (answer.refused, *answer.notes):
         if sentence:
             say(f"{answer.name}: {sentence}.")
+
+
+def _name_neighbor(neighbor: Neighbor) -> str:
+    return escape_unprintable(f"{neighbor.name} ({neighbor.of})" if neighbor.of else neighbor.name, 200)
 
 
 def describe_answer(answer: ModelAnswer) -> str:
@@ -92,6 +97,9 @@ def describe_answer(answer: ModelAnswer) -> str:
         said.append(
             ", ".join(f"{escape_unprintable(each.name, 60)} {each.probability:.1%}" for each in answer.mask.shares)
         )
+    if answer.nearest:
+        shown = ", ".join(_name_neighbor(each) for each in answer.nearest[:_SHOWN])
+        said.append(f"nearest: {shown}")
     if answer.embedding:
         first = ", ".join(f"{value:.4g}" for value in answer.embedding[:_SHOWN])
         said.append(f"{len(answer.embedding)} numbers ({first}, ...)")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from training.facts import DataFacts
 from training.predictions.record import PARTS
 from training.protocol.answers import PAGE, TEXTS, DatasetReport, SamplePage
 from training.protocol.messages import BrowseSamples, InspectDataset, ReadSamples
+from training.protocol.model_answers import PickedRow
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints, read_manifest
 from training.runs.relocation import config_here
@@ -69,6 +70,26 @@ class Browser:
         if place is None:
             raise InputError("The data has no such sample any more.")
         return source.read(torch.tensor([place]))[0, ..., : source.shape[0]].permute(2, 0, 1).contiguous().numpy()
+
+    def pick_row(self, folder: Path, features: Sequence[str], place: int) -> PickedRow:
+        """The row at ``place`` of the samples that the run in ``folder`` did not train on; rows that have no names of their own are of
+        ``features``. Raises TrainingError."""
+        data = self._find_evaluated(folder, "validation")
+        part = next(part for part in ("validation", "test", "train") if len(data.splits.get(part, ())))
+        number = int(data.splits[part][place % len(data.splits[part])])
+        source, dataset = data.source, data.config.dataset
+        name = f"{source.name(number)} of the {part} part"
+        if source.layout != "vector":
+            raise InputError("The samples of this data are no rows.")
+        if isinstance(dataset, TableSection):
+            from training.data.tables.one_row import read_cells  # with polars, which others need not wait for
+
+            row = read_cells(dataset, source, number)
+            return PickedRow(name=name, row=row, truth=", ".join(f"{each} is {row[each]}" for each in dataset.targets))
+        values = source.read(torch.tensor([number]))[0].tolist()
+        row = {name: f"{value:.6g}" for name, value in zip(features, values, strict=True)}
+        truth = f"its class is {source.classes[int(source.targets[number])]}" if source.target == "class" else ""
+        return PickedRow(name=name, row=row, truth=truth)
 
     def _find_evaluated(self, folder: Path, on: str) -> OpenedData:
         run = RunFolder(folder)

@@ -47,6 +47,7 @@ class Source:
     """Names of the features, "" or none where they have no name."""
     categories: tuple[int, ...] = ()
     codes: tuple[tuple[str, ...], ...] = ()
+    ranges: tuple[tuple[float, float] | None, ...] = ()
     """Both as in ``DataFacts``."""
     gaps: bool = False
     """Whether NaN, which stands for a missing number, is known to be among the inputs."""

@@ -16,7 +16,6 @@ import training
 from training.config.files import config_data
 from training.export.bundle import ExportBundle
 from training.export.model_json import (
-    FACTS,
     FORMAT,
     Cells,
     DerivedFrom,
@@ -37,6 +36,7 @@ from training.export.model_json import (
 from training.export.place import TOKENIZER
 from training.facts import Layout, TableForm, Target, place_tasks
 from training.objectives import Objective
+from training.runs.export_consent import FACTS
 from training.runs.records.manifest import digest
 
 VERSION = 1
@@ -190,7 +190,8 @@ def _describe_features(bundle: ExportBundle) -> tuple[Feature, ...]:
         part = facts.derivation(place)
         if part is not None and part.part == "hash":
             coded = False
-        feature = Feature(name=name, categories=facts.codes[place] if coded else None, marks=marks)
+        span = facts.ranges[place] if facts.ranges else None
+        feature = Feature(name=name, categories=facts.codes[place] if coded else None, marks=marks, range=span)
         if part is not None and marks is None:
             feature = feature.model_copy(update={"derived": DerivedFrom(**asdict(part))})
         listed.append(feature)

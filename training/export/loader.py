@@ -12,19 +12,19 @@ from training.export.own_network import call_build
 from training.export.source import render_module
 from training.export.usage import samples, weights
 from training.own_code.run_file import text_of
+from training.runs.export_consent import CODE
 from training.tutorial.definitions import Definitions
 
 FILE = "model.py"
-NETWORK = "network.py"
 
 
 def write_loader(bundle: ExportBundle, path: Path, usage: ModuleType) -> None:
     """Put it beside the exported file ``path``; ``usage`` is the module of ``training.export.usage`` that it is made of."""
     names, network = ["load_model", "logits", "predict"], None
     if usage is weights and isinstance(config := bundle.config.model, UserFile):
-        (path.parent / NETWORK).write_text(text_of(config, "model", bundle.code_file).text, encoding="utf-8")
+        (path.parent / CODE).write_text(text_of(config, "model", bundle.code_file).text, encoding="utf-8")
         build = call_build(config, bundle.code_file, bundle.facts, bundle.objective.outputs)
-        network = Network("The network.", [f'return load_code("{NETWORK}").{build}'])
+        network = Network("The network.", [f'return load_code("{CODE}").{build}'])
         names.append("load_code")
     elif usage is weights:
         network = describe_network(bundle, trained=True)

@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from training.facts import Layout, Part, Target
 
-FACTS = "model.json"
 Format = Literal["trainwright-model"]
 FORMAT: Format = "trainwright-model"
 
@@ -49,12 +48,14 @@ class DerivedFrom(_Record):
 
 
 class Feature(_Record):
-    """Of a category the texts that its codes 1, 2, ... stand for; of a mark the feature whose gaps it marks."""
+    """Of a category the texts that its codes 1, 2, ... stand for; of a number the ``range`` of the training rows; of a mark the
+    feature whose gaps it marks."""
 
     name: str
     categories: tuple[str, ...] | None
     marks: str | None
     derived: DerivedFrom | None = None
+    range: tuple[float, float] | None = None
 
 
 class Cells(_Record):

@@ -12,7 +12,8 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from training.errors import InputError
-from training.export.model_json import FACTS, EarlierExport
+from training.export.model_json import EarlierExport
+from training.runs.export_consent import FACTS
 from training.runs.folder import read_json
 from training.system.atomic import sync_folder
 

@@ -168,6 +168,14 @@ class AskRow(ModelRequest):
     row: dict[str, str]
 
 
+class PickRow(ModelRequest):
+    """Answered by a ``model_answers.PickedRow``: the row at ``place`` (any number: they go around) of the validation part of the
+    checkpoint's run."""
+
+    action: Literal["pick_row"] = "pick_row"
+    place: int = 0
+
+
 class ContinueText(ModelRequest):
     """Answered by a ``model_answers.Continuation``: the next ``count`` tokens of ``prompt`` followed by ``tokens``, those that came
     before; so a text is made piece by piece, and stopped by asking no more."""
@@ -238,7 +246,7 @@ class UnknownRequest(Message):
 
 
 EvaluationQuestion = EvaluateRequest | AddIntervals | CompareEvaluations
-ModelQuestion = DescribeModel | AskFiles | AskRow | ContinueText | DrawPlane | ExplainImage
+ModelQuestion = DescribeModel | AskFiles | AskRow | PickRow | ContinueText | DrawPlane | ExplainImage
 TrainRequest = RunRequest | ResumeRequest | BranchRequest
 KnownRequest = (
     TrainRequest

@@ -16,12 +16,14 @@ class Chance(Answer):
 
 
 class Value(Answer):
-    """A number in its own unit. ``error`` is how far such numbers were from the truth when the model was measured, None where
-    that is not known."""
+    """A number in its own unit. ``error`` is how far such numbers were from the truth when the model was measured, ``within`` how far
+    9 of 10 of them at most, None where that is not known; ``error_words`` say of what."""
 
     name: str
     value: float
     error: float | None = None
+    within: float | None = None
+    error_words: str = ""
 
 
 class Ranked(Answer):
@@ -49,12 +51,24 @@ class MaskAnswer(Answer):
     shares: tuple[Chance, ...]
 
 
+class Neighbor(Answer):
+    """A sample of an evaluation beside the one that was asked about: its class, how far its embedding lies, and where it stands in the
+    data (as in ``ReadSamples``)."""
+
+    name: str
+    of: str = ""
+    distance: float
+    on: str = ""
+    number: int = 0
+    image: ImagePixels | None = None
+
+
 class ModelAnswer(Answer):
     """What the model says of one sample; of several targets each stands under ``chances_of`` or among ``values``.
 
     ``name`` is what a person calls the sample: its file, its row. Where it could not be answered, ``refused`` says why, a
     clause. ``notes`` is what there is to say beside the answer. ``chances`` are sorted, the largest first; where there are more
-    than ``MOST_CHANCES``, those.
+    than ``MOST_CHANCES``, those. ``nearest`` are samples of an evaluation of this checkpoint, none where there is none.
     """
 
     name: str
@@ -67,6 +81,7 @@ class ModelAnswer(Answer):
     ranking: tuple[Ranked, ...] = ()
     mask: MaskAnswer | None = None
     embedding: tuple[float, ...] = ()
+    nearest: tuple[Neighbor, ...] = ()
     perplexity: float | None = None
     image: ImagePixels | None = None
 
@@ -109,9 +124,18 @@ class ImageAttention(Answer):
     layer: str = ""
 
 
+class PickedRow(Answer):
+    """A row of the held-out part of a run's data: its cells by column as their file has them, what it is called, and what is true of
+    it, a clause."""
+
+    name: str
+    row: dict[str, str]
+    truth: str = ""
+
+
 class InputColumn(Answer):
-    """A column of the rows that a table's model takes: of a category the texts it knows, of a number where most of the training
-    rows lie, None where that is not known. ``holds`` says what else it is: of a date ``first`` and ``last`` are those of the training
+    """A column of the rows that a table's model takes: of a category the texts it knows, of a number the least and the largest of the
+    training rows (``low``, ``high``), their mean and std, None where that is not known. ``holds`` says what else it is: of a date ``first`` and ``last`` are those of the training
     rows, written as there ("" of times of day)."""
 
     name: str
@@ -119,6 +143,7 @@ class InputColumn(Answer):
     low: float | None = None
     high: float | None = None
     middle: float | None = None
+    std: float | None = None
     holds: Literal["number", "category", "date", "text"] = "number"
     first: str = ""
     last: str = ""
@@ -126,7 +151,8 @@ class InputColumn(Answer):
 
 class ModelDescription(Answer):
     """What a model takes and answers. ``kind`` is what it predicts ("class", "labels", "values", "mask", "tokens", "ranks", "tasks",
-    "embedding"); ``prompt`` is a text that a language model can go on with; ``plane``: its samples are points of the plane; ``error_words`` say what the errors of ``Value`` are; ``summary`` names it in a sentence."""
+    "embedding"); ``prompt`` is a text that a language model can go on with; ``plane``: its samples are points of the plane;
+    ``thousands`` and ``decimal`` are how numbers are written in its table; ``summary`` names it in a sentence."""
 
     path: str = ""
     title: str = ""
@@ -138,6 +164,7 @@ class ModelDescription(Answer):
     threshold: float | None = None
     columns: tuple[InputColumn, ...] = ()
     prompt: str = ""
-    error_words: str = ""
+    thousands: str = ""
+    decimal: str = "."
     is_export: bool = False
     plane: bool = False

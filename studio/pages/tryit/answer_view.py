@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 
-import numpy as np
-from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from studio.panels.samples.attention import AttentionBar, read_pixels
+from studio.pages.tryit.masked_image import MaskedImage
+from studio.panels.samples.attention import AttentionBar
 from studio.panels.samples.images import class_color
-from studio.theme import SPACING, Tone, theme
+from studio.theme import SPACING, Tone
 from studio.widgets import (
     STRETCH,
     Bar,
@@ -24,7 +22,6 @@ from studio.widgets import (
     hbox,
     in_widget,
     label,
-    paint_image,
     separator,
     vbox,
 )
@@ -32,10 +29,15 @@ from training.errors import pluralize
 from training.protocol.model_answers import Chance, ModelAnswer, ModelAnswers, ModelDescription
 from training.system.untrusted import escape_unprintable
 
-_IMAGE, _LARGE_IMAGE = 160, 320  # pixels of a side
 _MOST_ROWS = 8
 _OPACITY = 55
 _SHOWN_NUMBERS = 8
+_NEIGHBOR = 64
+_NOT_MEASURED = "How far such values are from the truth was not measured; evaluate this checkpoint"
+_NO_NEIGHBORS = (
+    "An embedding says where the sample lies among others. Evaluate this checkpoint (Evaluate page), and the nearest samples of the "
+    "evaluation are shown here."
+)
 
 
 class AnswerView(Card):
@@ -148,9 +150,7 @@ class AnswerView(Card):
             error = f" ± {value.error:.3g}" if value.error is not None else ""
             column.addWidget(label(escape_unprintable(value.name, 100), "caption"))
             column.addWidget(label(f"{value.value:.6g}{error}", "number", selectable=True))
-        if answer.values and self._description is not None:
-            words = self._description.error_words or "How far such values are from the truth was not measured."
-            column.addWidget(label(words, "help", wrap=True))
+            column.addWidget(label(f"{value.error_words or _NOT_MEASURED}.", "help", wrap=True))
         if answer.ranking:
             worst = min(item.score for item in answer.ranking)
             bars = [
@@ -169,13 +169,20 @@ class AnswerView(Card):
                     f"{pluralize(len(answer.embedding), 'number')}: {shown}{more}", "body", wrap=True, selectable=True
                 )
             )
-            column.addWidget(
-                label(
-                    "An embedding says where the sample lies among others. The nearest samples are not looked up here.",
-                    "help",
-                    wrap=True,
-                )
+            self._add_nearest(column, answer)
+
+    def _add_nearest(self, column: QVBoxLayout, answer: ModelAnswer) -> None:
+        if not answer.nearest:
+            column.addWidget(label(_NO_NEIGHBORS, "help", wrap=True))
+            return
+        column.addWidget(label("Nearest evaluated samples", "section"))
+        for each in answer.nearest:
+            named = escape_unprintable(each.name, 200)
+            words = label(
+                f"{each.of}\n{named}, at {each.distance:.3g}" if each.of else named, wrap=True, selectable=True
             )
+            image = [MaskedImage(each.name, each.image, side=_NEIGHBOR)] if each.image is not None else []
+            column.addLayout(hbox(*image, (words, 1), spacing=SPACING.m))
 
     def _make_bars(self, chances: Sequence[Chance], name: str) -> BarList:
         return self._add_bars(self._bars_of(chances), name, 1.0)
@@ -215,7 +222,9 @@ class AnswerView(Card):
         return shown
 
     def _make_image(self, answer: ModelAnswer) -> QWidget:
-        image = MaskedImage(answer, len(self._answers) - 1, self.opacity.value() / 100)
+        assert answer.image is not None, "of a model of images"
+        place = len(self._answers) - 1
+        image = MaskedImage(answer.name, answer.image, answer.mask, self.opacity.value() / 100, place=place)
         self.images.append(image)
         return image
 
@@ -234,61 +243,3 @@ class AnswerView(Card):
         self._threshold_words.setText(f"Threshold {percent} %")
         for shown, answer in zip(self.bars, (each for each in self._answers if each.chances), strict=False):
             shown.set_bars(self._bars_of(answer.chances))
-
-
-class MaskedImage(QWidget):
-    """An image as the model sees it, at ``place`` among the answers; over it lie the classes that it finds, in their colors, or where
-    it looked."""
-
-    def __init__(self, answer: ModelAnswer, place: int, opacity: float) -> None:
-        super().__init__()
-        assert answer.image is not None, "of a model of images"
-        self.place = place
-        self._image = read_pixels(answer.image)
-        self._over = _color_mask(answer)
-        self._opacity = opacity
-        side = _IMAGE if self._over is None else _LARGE_IMAGE
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setFixedSize(QSize(side, side))
-        self.setAccessibleName(f"Image {answer.name}" + (" with its mask" if self._over is not None else ""))
-        theme().changed.connect(self.update)
-
-    def show_over(self, image: QImage | None, words: str = "") -> None:
-        """Let ``image`` lie over it, and ``words`` say what that is."""
-        self._over = image
-        self.setToolTip(words)
-        side = _IMAGE if image is None else _LARGE_IMAGE
-        self.setFixedSize(QSize(side, side))
-        self.update()
-
-    @property
-    def is_covered(self) -> bool:
-        """Whether something lies over it."""
-        return self._over is not None
-
-    def set_opacity(self, opacity: float) -> None:
-        """How much of what lies over it is seen, from 0 to 1."""
-        self._opacity = opacity
-        self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        frame = QRect(0, 0, self.width(), self.height())
-        painter.fillRect(frame, QColor(theme().palette.sunken))
-        paint_image(painter, self._image, frame)
-        if self._over is not None:
-            painter.setOpacity(self._opacity)
-            paint_image(painter, self._over, frame)
-
-
-def _color_mask(answer: ModelAnswer) -> QImage | None:
-    mask = answer.mask
-    if mask is None:
-        return None
-    classes = np.frombuffer(base64.b64decode(mask.classes_base64), np.uint8).reshape(mask.height, mask.width)
-    table = np.zeros((256, 3), np.uint8)
-    for number in np.unique(classes).tolist():
-        color = QColor(class_color(number))
-        table[number] = color.red(), color.green(), color.blue()
-    colored = np.ascontiguousarray(table[classes])
-    return QImage(colored.tobytes(), mask.width, mask.height, 3 * mask.width, QImage.Format.Format_RGB888).copy()

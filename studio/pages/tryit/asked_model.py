@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.engine.client import Ticket
 from studio.state.context import AppContext
+from training.errors import TrainingError
 from training.protocol.answers import Answer
 from training.protocol.messages import DescribeModel, ModelQuestion, Refusal
 from training.protocol.model_answers import ModelDescription
+from training.runs.cli_consent import code_to_agree
+from training.runs.export_consent import export_code_to_agree
+from training.runs.folder import RunFolder
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
 
@@ -33,6 +38,18 @@ class AskedModel(QObject):
         self.description: ModelDescription | None = None
         self.refusal = ""
         context.model_to_try.changed.connect(self.load)
+
+    def find_code(self) -> list[Path]:
+        """The files of code that a person has to agree to before this model can be asked."""
+        path = self._context.model_to_try.path
+        if path is None:
+            return []
+        try:
+            if path.parent.name == "checkpoints":
+                return code_to_agree(RunFolder(path.parent.parent))
+            return export_code_to_agree(path)
+        except (TrainingError, OSError):  # the engine says what is wrong with the model
+            return []
 
     @Slot()
     def load(self) -> None:

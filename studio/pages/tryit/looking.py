@@ -7,8 +7,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 
-from studio.pages.tryit.answer_view import AnswerView, MaskedImage
+from studio.pages.tryit.answer_view import AnswerView
 from studio.pages.tryit.asked_model import AskedModel
+from studio.pages.tryit.masked_image import MaskedImage
 from studio.panels.samples.attention import EXPLANATION, color_heat
 from training.protocol.messages import ExplainImage
 from training.protocol.model_answers import ImageAttention

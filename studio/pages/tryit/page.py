@@ -19,8 +19,8 @@ from studio.pages.tryit.row_form import RowForm
 from studio.state.context import AppContext
 from studio.theme import SPACING, theme
 from studio.widgets import STRETCH, Card, EmptyState, button, hbox, in_widget, label, scroll_area, vbox
-from training.protocol.messages import AskFiles, AskRow
-from training.protocol.model_answers import ModelAnswers
+from training.protocol.messages import AskFiles, AskRow, PickRow
+from training.protocol.model_answers import ModelAnswers, PickedRow
 
 _SIDE_BY_SIDE = 960  # pixels, for text of the designed size
 _KIND = "samples"
@@ -58,7 +58,9 @@ class TryItPage(QWidget):
         self._lay_out()
         self.model.changed.connect(self._follow)
         self.answers.more_wanted.connect(self._ask_for_more)
+        self.empty.action_triggered.connect(self._on_try_again)
         self.form.changed.connect(self._ask_row)
+        self.form.example_wanted.connect(self._pick_row)
         self.form.table_wanted.connect(self._on_open_table)
         self.prompt.refused.connect(self.answers.say)
         self.plane.point_chosen.connect(self._on_point)
@@ -142,6 +144,13 @@ class TryItPage(QWidget):
                 _KIND, AskRow(model=path, row=row), ModelAnswers, self.answers.show_answers, self.answers.clear
             )
 
+    @Slot(int)
+    def _pick_row(self, place: int) -> None:
+        path = self._context.model_to_try.path
+        if path is not None and self.model.description is not None:
+            request = PickRow(model=path, place=place)
+            self.model.ask("example", request, PickedRow, self.form.show_example, self.answers.say)
+
     @Slot(float, float)
     def _on_point(self, x: float, y: float) -> None:
         description = self.model.description
@@ -175,11 +184,20 @@ class TryItPage(QWidget):
         self._stack.setCurrentWidget(self.empty)
         self.plane.set_model(None)
         if refusal:
-            self.empty.set_content("warning", "This model cannot be asked", refusal)
+            look = "Look at the code …" if self.model.find_code() else "Try again"
+            self.empty.set_content("warning", "This model cannot be asked", refusal, look)
         elif self._context.model_to_try.path is not None:
             self.empty.set_content("eye", *_LOADING)
         else:
             self.empty.set_content("eye", *_NO_RUN)
+
+    @Slot()
+    def _on_try_again(self) -> None:
+        code = self.model.find_code()
+        if code:
+            self._context.consent_needed.emit(code, self.model.load)
+        else:
+            self.model.load()
 
     @Slot()
     def _choose_first(self) -> None:

@@ -13,7 +13,7 @@ from studio.pages.tryit.asked_model import AskedModel
 from studio.state.context import AppContext
 from studio.widgets import Card, hbox
 from training.protocol.messages import DrawPlane
-from training.protocol.model_answers import ModelDescription, PlaneAnswer
+from training.protocol.model_answers import InputColumn, ModelDescription, PlaneAnswer
 from training.runs.boundary.frames import FRAME, GRID, MOST_CLASSES, Plane, Points, read_boundary
 from training.runs.folder import RunFolder
 
@@ -64,7 +64,15 @@ def _find_plane(description: ModelDescription, run: RunFolder | None) -> Plane:
     known = read_boundary(run.boundary_file) if run is not None else None
     if known is not None and known.plane.names == description.classes:
         return known.plane
-    spans = [(column.low or 0.0, column.high or 1.0) for column in description.columns]
+    spans = [_find_span(column) for column in description.columns]
     spans = [(low, high if high > low else low + 1.0) for low, high in spans]
     names = (description.columns[0].name, description.columns[1].name)
     return Plane(x=spans[0], y=spans[1], columns=names, names=description.classes, train=_NONE, validation=_NONE)
+
+
+def _find_span(column: InputColumn) -> tuple[float, float]:
+    """Where its training rows lie, or most of them."""
+    if column.low is not None and column.high is not None:
+        return column.low, column.high
+    middle, std = column.middle or 0.0, column.std or 0.5
+    return middle - 2 * std, middle + 2 * std

@@ -55,6 +55,7 @@ class Table(Source):
     def _set_features(self, features: Features) -> None:
         self.features = features
         self.columns, self.categories, self.codes = features.columns, features.categories, features.codes
+        self.ranges = features.column_ranges
         self.shape = (*self.rows.shape[1:], len(self.columns))
         written = self.written or Written("")
         if features.table_derived or (written.thousands, written.decimal) != ("", "."):

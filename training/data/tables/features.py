@@ -30,7 +30,7 @@ class Features:
 
     ``values`` is float32 (rows, columns) with the codes of the whole file, ``texts`` says what each column's codes 1, 2, ...
     stand for (none: numbers), ``derived`` how one is computed that is no column of the file. ``fit`` finds the codes that training
-    rows have: ``maps`` leads from the file's to those; ``dropped`` are the parts of dates that are the same in all of them.
+    rows have: ``maps`` leads from the file's to those, ``ranges`` are those of their numbers; ``dropped`` are the parts of dates that are the same in all of them.
     ``marked`` are the columns whose gaps have a column of their own. ``rows``, int64 (rows,), are the numbers in the file, and
     ``moments``, int64 (rows,) by column, microseconds since 1970.
     """
@@ -46,6 +46,7 @@ class Features:
     maps: tuple[Tensor, ...] = ()
     marked: tuple[int, ...] = ()
     dropped: frozenset[int] = frozenset()
+    ranges: tuple[tuple[float, float] | None, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -73,6 +74,11 @@ class Features:
             for codes, texts, each in zip(self._known, self.texts, self.derived, strict=True)
         ]
         return (*self._select(known), *(0 for _ in self.marked)) if any(known) else ()
+
+    @property
+    def column_ranges(self) -> tuple[tuple[float, float] | None, ...]:
+        """As ``DataFacts.ranges``."""
+        return (*self._select(self.ranges), *(None for _ in self.marked)) if any(self.ranges) else ()
 
     @property
     def table_derived(self) -> tuple[Derivation | None, ...]:
@@ -109,7 +115,22 @@ class Features:
                 marked.append(column)
         if len(dropped) == len(self.names):
             raise InputError("dataset.features: all dates are the same in the training rows; choose other columns.")
-        return replace(self, maps=tuple(maps), marked=tuple(marked), dropped=frozenset(dropped), derived=tuple(derived))
+        return replace(
+            self,
+            maps=tuple(maps),
+            marked=tuple(marked),
+            dropped=frozenset(dropped),
+            derived=tuple(derived),
+            ranges=tuple(self._find_range(column, rows) for column in range(len(self.texts))),
+        )
+
+    def _find_range(self, column: int, rows: Tensor) -> tuple[float, float] | None:
+        """The least and the largest number of ``rows``; None of a column that is none of the file's, or holds no numbers there."""
+        if self.texts[column] or self.derived[column] is not None:
+            return None
+        values = self.values[rows, column]
+        known = values[~values.isnan()]
+        return (float(known.min()), float(known.max())) if len(known) else None
 
     def _in_order(self, column: int, present: Tensor) -> Tensor:
         """The codes ``present`` of the training rows in their order: by number, if the column were one of numbers without what

@@ -30,6 +30,7 @@ def source_facts(source: Source) -> DataFacts:
         columns=source.columns,
         categories=source.categories,
         codes=source.codes,
+        ranges=source.ranges,
         target_classes=source.target_classes,
         table=source.table,
         vocabulary=source.vocabulary,
