@@ -27,6 +27,7 @@ from studio.engine.child import ChildLink
 from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
 from studio.pages.evaluate.page import EvaluatePage
+from studio.pages.evaluate.views.calibration_view import CalibrationView
 from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
@@ -61,11 +62,12 @@ def measure(page: EvaluatePage, act: Callable[[], object]) -> float:
 def list_choices(page: EvaluatePage, classes: int) -> dict[str, list[Callable[[], object]]]:
     """What is chosen in each view; an odd number of choices each, so that none undoes itself."""
     matrix, table, losses = page.views["confusion"], page.views["classes"], page.views["loss"]
-    threshold = page.views["threshold"]
+    threshold, calibration = page.views["threshold"], page.views["calibration"]
     assert isinstance(matrix, ConfusionView)
     assert isinstance(table, ClassesView)
     assert isinstance(losses, LossView)
     assert isinstance(threshold, ThresholdView)
+    assert isinstance(calibration, CalibrationView)
     numbers = range(0, classes, max(classes // 10, 1))
     return {
         "cell": [partial(matrix.matrix.chosen.emit, Box(n, n, n, n)) for n in numbers],
@@ -74,6 +76,7 @@ def list_choices(page: EvaluatePage, classes: int) -> dict[str, list[Callable[[]
         "range of losses": [partial(losses.chart.chosen.emit, (n, 39)) for n in range(0, 30, 3)],
         "threshold": [partial(threshold.set_threshold, n / 20) for n in range(1, 20)],
         "outcome": [partial(threshold.choose_outcome, outcome) for outcome in OUTCOMES],
+        "bin of confidence": [partial(calibration.chart.chosen.emit, n) for n in range(1, 12)],
         "order": [
             partial(page.samples.table.set_order, key) for key in ("best", "random", "confused", "unsure", "worst")
         ],

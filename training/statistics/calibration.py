@@ -58,6 +58,7 @@ def reliability(
     sums = np.bincount(place, confidences, minlength=bins)
     hits = np.bincount(place, correct, minlength=bins)
     edges = np.linspace(0.0, 1.0, bins + 1)
+    ordered, ends = np.sort(confidences) if equal_mass else confidences, counts.cumsum()
     found = []
     for number in range(bins):
         low, high = float(edges[number]), float(edges[number + 1])
@@ -65,8 +66,7 @@ def reliability(
         if equal_mass:
             if not count:
                 continue  # so many equal confidences that they fill the bins of others
-            members = confidences[place == number]
-            low, high = float(members.min()), float(members.max())
+            low, high = float(ordered[ends[number] - count]), float(ordered[ends[number] - 1])
         confidence = float(sums[number] / count) if count else float("nan")
         found.append(Bin(low, high, count, confidence, wilson(int(hits[number]), count)))
     error = float(np.abs(hits - sums).sum() / len(confidences)) if len(confidences) else float("nan")

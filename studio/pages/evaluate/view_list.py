@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from studio.pages.evaluate.view import View
+from studio.pages.evaluate.views.calibration_view import CalibrationView
 from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.compare_view import CompareView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
@@ -17,6 +18,7 @@ VIEWS: tuple[type[View], ...] = (
     ResidualsView,
     ClassesView,
     ThresholdView,
+    CalibrationView,
     LossView,
     CompareView,
 )

@@ -16,7 +16,6 @@ from studio.state.evaluations.one_class import (
     OUTCOMES,
     OneClass,
     find_outcome,
-    has_probabilities,
     oppose,
     round_threshold,
 )
@@ -24,6 +23,7 @@ from studio.state.evaluations.selection import Selection
 from studio.state.formats import format_percent
 from studio.widgets import STRETCH, ComboBox, FlowLayout, KeyValueTable, Slider, button, hbox, in_widget, label
 from training.predictions import Evaluation, EvaluationRecord
+from training.predictions.probabilities import has_probabilities
 from training.statistics.curves import Point, Ranking, area, precision_recall, rank_scores, roc, stand_at
 from training.statistics.intervals import Interval
 from training.system.plain_table import Cell, Table
@@ -101,8 +101,8 @@ class ThresholdView(View):
         if self._one is None:
             return
         mask = self.selection.mask_of_others(self.key)
-        probability, positive = self._one
-        rows = slice(None) if mask is None else mask
+        probability, positive, counted = self._one
+        rows = counted if mask is None else counted & mask
         ranking = self._ranking = rank_scores(probability[rows], positive[rows])
         total = max(ranking.positives + ranking.negatives, 1)
         self.curves.show_curves(precision_recall(ranking), roc(ranking), ranking.positives / total)

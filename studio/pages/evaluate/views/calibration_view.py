@@ -1,0 +1,218 @@
+"""Whether the probabilities can be believed: a reliability diagram, and the temperature that mends them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from studio.charts.reliability_diagram import ReliabilityDiagram
+from studio.pages.evaluate.view import View
+from studio.state.context import AppContext
+from studio.state.evaluations.confidence import describe_confidence, find_between, find_confidences
+from studio.state.evaluations.selection import Selection
+from studio.state.formats import format_percent
+from studio.widgets import STRETCH, ComboBox, KeyValueTable, Segmented, hbox, label
+from training.predictions import Evaluation, EvaluationRecord
+from training.predictions.probabilities import find_temperature, has_probabilities
+from training.statistics.calibration import Reliability, reliability
+from training.system.plain_table import Table
+
+_FORMS = ("width", "mass")
+_FITTED_ON = "validation"
+_MEASURED = "calibration_error"
+
+
+class CalibrationView(View):
+    """The temperature is fitted on the validation part of the same step, in the background."""
+
+    key = "calibration"
+    heading = "Calibration"
+
+    def __init__(self, context: AppContext, selection: Selection) -> None:
+        super().__init__(context, selection)
+        self._evaluation: Evaluation | None = None
+        self._binned: dict[tuple[float, str], Reliability] = {}  # by temperature and form, as the selection is now
+        self._shown: Reliability | None = None
+        self.temperature: float | None = None
+        self.names = ComboBox()
+        self.names.setAccessibleName("Label")
+        self.names.activated.connect(self._on_name)
+        self.form = Segmented([("width", "Equal width"), ("mass", "Equal mass")])
+        self.form.setAccessibleName("Bins")
+        self.form.current_changed.connect(self._show_bins)
+        self.state = Segmented([("before", "As trained"), ("after", "With temperature")])
+        self.state.setAccessibleName("Probabilities")
+        self.state.current_changed.connect(self._show_bins)
+        self.chart = ReliabilityDiagram()
+        self.chart.chosen.connect(self._on_chosen)
+        self.figures = KeyValueTable()
+        self.words = label("", "help", wrap=True)
+        self.add(hbox(self.state, self.form, STRETCH, self.names), self.chart, self.figures, self.words)
+        self.set_subtitle(
+            "Bars on the line are calibrated. Lines: 95 % intervals. Below: samples in each bin. Click a bin to see them."
+        )
+        self.offer(self.chart, self.tabulate)
+
+    @classmethod
+    def supports(cls, record: EvaluationRecord) -> bool:
+        return has_probabilities(record)
+
+    def show_evaluation(self, evaluation: Evaluation) -> None:
+        record = evaluation.record
+        names = list(record.names) if record.target == "labels" else []
+        if names != [self.names.itemText(at) for at in range(self.names.count())]:
+            self.names.clear()
+            self.names.addItems(names)
+        self.names.setVisible(bool(names))
+        self._evaluation, self.temperature = evaluation, None
+        self._find_temperature(evaluation)
+
+    def follow(self) -> None:
+        evaluation = self._evaluation
+        if evaluation is None:
+            return
+        after = self.temperature is not None
+        self.state.setEnabled(after)
+        if not after:
+            self.state.set_current("before")
+        self._binned = {}
+        for temperature in {1.0, self.temperature or 1.0}:
+            self._bin(temperature)
+        self._show_bins()
+
+    def _show_bins(self) -> None:
+        evaluation = self._evaluation
+        if evaluation is None or not self._binned:
+            return
+        self._shown = self._binned[self._shown_temperature, self.form.current()]
+        confidence = describe_confidence(evaluation.record, self._number)
+        self.chart.show_bins(confidence, self._shown.bins, self._find_bin())
+        self.figures.set_rows([(f"ECE, equal {form}", self._describe_error(form)) for form in _FORMS])
+
+    def tabulate(self) -> Table:
+        """The bins as they are shown."""
+        assert self._shown is not None
+        bins = self._shown.bins
+        return {
+            "from": [each.low for each in bins],
+            "to": [each.high for each in bins],
+            "samples": [each.samples for each in bins],
+            "confidence": [each.confidence for each in bins],
+            "accuracy": [each.accuracy.value for each in bins],
+            "accuracy low": [each.accuracy.low for each in bins],
+            "accuracy high": [each.accuracy.high for each in bins],
+        }
+
+    # ------------------------------------------------------------------------------------------- inside
+
+    @property
+    def _number(self) -> int:
+        return max(self.names.currentIndex(), 0)
+
+    @property
+    def _shown_temperature(self) -> float:
+        return self.temperature if self.temperature is not None and self.state.current() == "after" else 1.0
+
+    def _bin(self, temperature: float) -> None:
+        """By both forms."""
+        assert self._evaluation is not None
+        values, correct, counted = find_confidences(self._evaluation, self._number, temperature)
+        mask = self.selection.mask_of_others(self.key)
+        rows = counted if mask is None else counted & mask
+        some, true = values[rows], correct[rows]
+        self._binned |= {(temperature, form): reliability(some, true, equal_mass=form == "mass") for form in _FORMS}
+
+    def _describe_error(self, form: str) -> str:
+        """Before, with the interval where the evaluation measured this very number, and after."""
+        assert self._evaluation is not None
+        record, before = self._evaluation.record, self._binned[1.0, form].error
+        if np.isnan(before):
+            return "–"
+        words = format_percent(before)
+        measured = record.metrics.get(_MEASURED)
+        is_whole = self.selection.mask_of_others(self.key) is None and record.target == "class"
+        if (
+            form == "width"
+            and is_whole
+            and measured is not None
+            and measured.low is not None
+            and measured.high is not None
+        ):
+            words += f" ({format_percent(measured.low)} to {format_percent(measured.high)})"
+        if self.temperature is not None:
+            words += f", with temperature {format_percent(self._binned[self.temperature, form].error)}"
+        return words
+
+    def _find_temperature(self, evaluation: Evaluation) -> None:
+        validation = self._find_validation(evaluation)
+        if validation is None:
+            self.words.setText(
+                "To fit a temperature, evaluate this checkpoint on the validation part, too: the samples that are looked at must not "
+                "choose it."
+            )
+            return
+        self.words.setText("Fitting a temperature …")
+
+        def take(temperature: float) -> None:
+            if self._evaluation is evaluation:
+                self.temperature = temperature
+                self.words.setText(self._describe_temperature(temperature, validation is evaluation))
+                self.follow()
+
+        def fail(error: Exception) -> None:
+            if self._evaluation is evaluation:
+                self.words.setText(f"No temperature: {error}")
+
+        self.context.background.submit(partial(find_temperature, validation), take, fail)
+
+    def _find_validation(self, evaluation: Evaluation) -> Evaluation | None:
+        """That of the same weights; itself, where it is one."""
+        if evaluation.record.on == _FITTED_ON:
+            return evaluation
+        step = evaluation.record.step
+        known = self.context.evaluation.evaluations
+        return next((each for each in known if (each.record.on, each.record.step) == (_FITTED_ON, step)), None)
+
+    def _describe_temperature(self, temperature: float, on_itself: bool) -> str:
+        how = "less sure" if temperature > 1 else "surer"
+        words = (
+            f"Temperature {temperature:.3g}, fitted on the validation part: logits are divided by it, which makes the model {how} and "
+            "changes no answer."
+        )
+        return f"{words} Seen on the very samples it was fitted on, it looks a little too good." if on_itself else words
+
+    def _on_name(self) -> None:
+        self.follow()
+        if self.find_chosen() is not None:
+            self.selection.remove(self.key)
+
+    def _find_bin(self) -> int | None:
+        """The bin that was chosen, if such bins are shown."""
+        bins = self._shown.bins if self._shown is not None else []
+        return next(
+            (at for at, each in enumerate(bins) if self._place(each.low, each.high) == self.find_chosen()), None
+        )
+
+    def _place(self, low: float, high: float) -> tuple[object, ...]:
+        return low, high, self.form.current(), self._shown_temperature, self._number
+
+    def _on_chosen(self, number: int | None) -> None:
+        if number is None or self._shown is None or self._evaluation is None:
+            self.selection.remove(self.key)
+            return
+        each = self._shown.bins[number]
+        closed = self.form.current() == "mass" or number == len(self._shown.bins) - 1
+        find = partial(
+            find_between,
+            number=self._number,
+            temperature=self._shown_temperature,
+            low=each.low,
+            high=each.high,
+            closed=closed,
+        )
+        what = describe_confidence(self._evaluation.record, self._number)
+        with_temperature = "" if self._shown_temperature == 1.0 else f", temperature {self._shown_temperature:.3g}"
+        self.choose(
+            f"{what} {each.low:.3g} to {each.high:.3g}{with_temperature}", find, self._place(each.low, each.high)
+        )
