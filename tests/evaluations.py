@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars
 from numpy.typing import NDArray
 
 from training.predictions import ColumnForm, Evaluation, EvaluationRecord, Measured
-from training.predictions.record import MOST_SCORES, evaluation_folder
+from training.predictions.record import MOST_SCORES, ROWS, evaluation_folder
 from training.predictions.writing import EvaluationWriter
 from training.runs.folder import RunFolder
 
@@ -40,6 +41,7 @@ def write_evaluation(
     columns: dict[str, NDArray[Any]],
     names: tuple[str, ...],
     file_names: list[str] | None = None,
+    rows: polars.DataFrame | None = None,
     **given: Any,
 ) -> Evaluation:
     """The evaluation of those ``columns`` in the run folder ``run``."""
@@ -50,6 +52,8 @@ def write_evaluation(
         writer.append(columns)
         if file_names is not None:
             writer.write_names(file_names)
+        if rows is not None:
+            rows.write_parquet(folder / ROWS)
         return writer.finish(metrics)
 
 

@@ -31,6 +31,7 @@ from studio.pages.evaluate.views.calibration_view import CalibrationView
 from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
+from studio.pages.evaluate.views.slices_view import SlicesView
 from studio.pages.evaluate.views.threshold_view import ThresholdView
 from studio.services.app_settings import AppSettings
 from studio.services.settings import SettingsStore
@@ -62,12 +63,13 @@ def measure(page: EvaluatePage, act: Callable[[], object]) -> float:
 def list_choices(page: EvaluatePage, classes: int) -> dict[str, list[Callable[[], object]]]:
     """What is chosen in each view; an odd number of choices each, so that none undoes itself."""
     matrix, table, losses = page.views["confusion"], page.views["classes"], page.views["loss"]
-    threshold, calibration = page.views["threshold"], page.views["calibration"]
+    threshold, calibration, slices = page.views["threshold"], page.views["calibration"], page.views["slices"]
     assert isinstance(matrix, ConfusionView)
     assert isinstance(table, ClassesView)
     assert isinstance(losses, LossView)
     assert isinstance(threshold, ThresholdView)
     assert isinstance(calibration, CalibrationView)
+    assert isinstance(slices, SlicesView)
     numbers = range(0, classes, max(classes // 10, 1))
     return {
         "cell": [partial(matrix.matrix.chosen.emit, Box(n, n, n, n)) for n in numbers],
@@ -77,6 +79,7 @@ def list_choices(page: EvaluatePage, classes: int) -> dict[str, list[Callable[[]
         "threshold": [partial(threshold.set_threshold, n / 20) for n in range(1, 20)],
         "outcome": [partial(threshold.choose_outcome, outcome) for outcome in OUTCOMES],
         "bin of confidence": [partial(calibration.chart.chosen.emit, n) for n in range(1, 12)],
+        "slice": [partial(slices.choose_row, n) for n in range(11)],
         "order": [
             partial(page.samples.table.set_order, key) for key in ("best", "random", "confused", "unsure", "worst")
         ],

@@ -77,6 +77,22 @@ def wilson(successes: int, count: int, level: float = LEVEL) -> Interval:
     return Interval(rate, low, 1.0 if successes == count else center + half)
 
 
+def mean_interval(count: int, total: float, squares: float, level: float = LEVEL) -> Interval:
+    """The mean of ``count`` independent numbers with their sum and the sum of their squares: Student's interval; NaN limits of fewer than
+    two. The quantile by the expansion in 1 / (count - 1) (Abramowitz and Stegun, 26.7.5), which
+    is exact to three digits from ten numbers on."""
+    if count < 2:
+        return Interval(total / count if count else math.nan, math.nan, math.nan)
+    mean, free = total / count, count - 1
+    z = NORMAL.inv_cdf(0.5 + level / 2.0)
+    first = (z**3 + z) / 4.0
+    second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
+    third = (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0
+    quantile = z + first / free + second / free**2 + third / free**3
+    half = quantile * math.sqrt(max(squares - count * mean * mean, 0.0) / free / count)
+    return Interval(mean, mean - half, mean + half)
+
+
 def f1_of(correct: int, support: int, predicted: int, level: float = LEVEL) -> Interval:
     """F1 of a class with ``support`` samples, taken for it ``predicted`` times, ``correct`` of them rightly: it grows with the rate r of
     the latter among all that are of the class or taken for it, F1 = 2r / (1 + r), and so do Wilson's limits of r."""

@@ -11,7 +11,7 @@ import torchmetrics.functional.classification as reference
 
 from training.statistics.calibration import COLDEST, fit_temperature, gather_rest, reliability
 from training.statistics.curves import area, precision_recall, rank_scores, roc, stand_at
-from training.statistics.intervals import wilson
+from training.statistics.intervals import mean_interval, wilson
 from training.statistics.metrics import calibration_error
 
 RANDOM = np.random.Generator(np.random.PCG64(3))
@@ -57,6 +57,15 @@ def test_a_threshold_stands_where_its_counts_are() -> None:
         assert point.f1.high / (2 - point.f1.high) == pytest.approx(overlap.high)
     assert math.isnan(point.precision.value)
     assert len(roc(rank_scores(SCORES, np.ones(5000, bool))).x) == 0
+
+
+def test_a_mean_has_the_interval_of_student() -> None:
+    for free, quantile in ((9, 2.262157), (29, 2.045230), (999, 1.962341)):  # of every table of t
+        values = RANDOM.normal(3.0, 2.0, free + 1)
+        found = mean_interval(len(values), values.sum(), np.square(values).sum())
+        half = quantile * values.std(ddof=1) / math.sqrt(len(values))
+        assert found.value == pytest.approx(values.mean())
+        assert (found.high - found.value, found.value - found.low) == pytest.approx((half, half), rel=2e-4)
 
 
 def test_bins_hold_all_samples_and_their_gaps_are_the_error() -> None:

@@ -1,0 +1,207 @@
+"""Where the model does worse than elsewhere: a table of slices, the most harmful first; a row chooses its samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelectionModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSignalBlocker,
+    Qt,
+)
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from studio.pages.evaluate.view import View
+from studio.state.context import AppContext
+from studio.state.evaluations.selection import Selection
+from studio.state.evaluations.slices import Slice, find_members, find_score, find_slices
+from studio.state.formats import format_metric, format_number, metric_title
+from studio.theme import icon, theme
+from studio.widgets import dress_table, label
+from training.predictions import Evaluation, EvaluationRecord
+from training.statistics.intervals import LEVEL
+from training.system.plain_table import Table
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+_NO_PARENT = QModelIndex()
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_ROW_HEIGHT = 26
+_MOST_ROWS = 12
+_WIDEST = 210
+_MARK = "warning"
+_TIP = "Its interval excludes the figure of all other samples."
+
+
+class SliceTable(QAbstractTableModel):
+    """A row for each slice, by how much it costs."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.slices: Sequence[Slice] = ()
+        self.metric = "loss"
+
+    def replace(self, metric: str, slices: Sequence[Slice]) -> None:
+        """Show others."""
+        self.beginResetModel()
+        self.metric, self.slices = metric, slices
+        self.endResetModel()
+
+    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self.slices)
+
+    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+        return 0 if parent.isValid() else 5
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if section else _LEFT
+        if role == Qt.ItemDataRole.ToolTipRole and section == 1:
+            return "By how much the figure of all samples is worse than that of all others"
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        title = metric_title(self.metric)
+        return ("Slice", "Costs all", title[0].upper() + title[1:], "From the rest", "Samples")[section]
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        each, column = self.slices[index.row()], index.column()
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if column else _LEFT
+        if role == Qt.ItemDataRole.DecorationRole and not column and is_marked(each):
+            return icon(_MARK, "warning")
+        if role == Qt.ItemDataRole.ForegroundRole and not each.stands_out:
+            return QColor(theme().palette.muted)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{each.words}\n{_TIP}" if each.stands_out else each.words
+        return self._describe(each, column) if role == Qt.ItemDataRole.DisplayRole else None
+
+    def tabulate(self) -> Table:
+        """As it is shown."""
+        slices = self.slices
+        return {
+            "slice": [each.aspect for each in slices],
+            "value": [each.title for each in slices],
+            "samples": [each.samples for each in slices],
+            self.metric: [each.figure.value for each in slices],
+            f"{self.metric} low": [each.figure.low for each in slices],
+            f"{self.metric} high": [each.figure.high for each in slices],
+            "rest": [each.rest for each in slices],
+            "costs all": [each.harm for each in slices],
+            "stands out": ["yes" if each.stands_out else "no" for each in slices],
+        }
+
+    def _describe(self, each: Slice, column: int) -> str:
+        show = partial(format_metric, self.metric)
+        match column:
+            case 0:
+                return each.words
+            case 1:
+                return _sign(each.harm) + show(abs(each.harm))
+            case 2:
+                return f"{show(each.figure.value)} ({show(each.figure.low)} to {show(each.figure.high)})"
+            case 3:
+                return _sign(each.difference) + show(abs(each.difference))
+        return f"{each.samples:,}"
+
+
+class SlicesView(View):
+    """Counts what the other views chose."""
+
+    key = "slices"
+    heading = "Slices"
+
+    def __init__(self, context: AppContext, selection: Selection) -> None:
+        super().__init__(context, selection)
+        self._evaluation: Evaluation | None = None
+        self.model = SliceTable(self)
+        self.table = QTableView()
+        self.table.setModel(self.model)
+        dress_table(self.table, "Slices", _ROW_HEIGHT)
+        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.table.verticalHeader().hide()
+        header = self.table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setResizeContentsPrecision(40)
+        self.table.clicked.connect(lambda index: self.choose_row(index.row()))
+        self.table.activated.connect(lambda index: self.choose_row(index.row()))
+        self.words = label("", "help", wrap=True)
+        self._is_fitted = False
+        self.add(self.table, self.words)
+        self.set_subtitle(
+            "Parts that have something in common, the most harmful first. Click a row to see its samples."
+        )
+        self.offer(None, self.model.tabulate)
+
+    @classmethod
+    def supports(cls, record: EvaluationRecord) -> bool:
+        return "loss" in record.columns
+
+    def show_evaluation(self, evaluation: Evaluation) -> None:
+        self._evaluation, self._is_fitted = evaluation, False
+
+    def follow(self) -> None:
+        evaluation = self._evaluation
+        if evaluation is None:
+            return
+        slices = find_slices(evaluation, self.selection.mask_of_others(self.key))
+        self.model.replace(find_score(evaluation).name, slices)
+        if not self._is_fitted and slices:
+            self._is_fitted = True
+            self._fit_columns()
+        rows = min(max(len(slices), 1), _MOST_ROWS)
+        frame = self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
+        self.table.setFixedHeight(rows * _ROW_HEIGHT + frame + 6)
+        self.words.setText(_describe_chance(slices))
+        self._mark()
+
+    def choose_row(self, row: int) -> None:
+        """Choose the samples of the slice in a row of the table."""
+        each = self.model.slices[row]
+        find = partial(find_members, aspect=each.aspect, title=each.title)
+        self.choose(each.words, find, (each.aspect, each.title))
+
+    def _fit_columns(self) -> None:
+        self.table.resizeColumnsToContents()
+        for column in range(self.model.columnCount()):
+            self.table.setColumnWidth(column, min(self.table.columnWidth(column) + 12, _WIDEST))
+
+    def _mark(self) -> None:
+        chosen, place = self.table.selectionModel(), self.find_chosen()
+        with QSignalBlocker(chosen):
+            chosen.clearSelection()
+            for row, each in enumerate(self.model.slices):
+                if place == (each.aspect, each.title):
+                    how = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+                    chosen.select(self.model.index(row, 0), how)
+        self.table.viewport().update()
+
+
+def is_marked(each: Slice) -> bool:
+    """Whether it is worse than the rest, by more than its interval allows."""
+    return each.harm > 0 and each.stands_out
+
+
+def _describe_chance(slices: Sequence[Slice]) -> str:
+    if not slices:
+        return "No part of ten samples or more: nothing can be said of fewer."
+    expected = len(slices) * (1 - LEVEL) / 2
+    marked = sum(map(is_marked, slices))
+    return (
+        f"{marked:,} of {len(slices):,} slices are marked: they are worse, and their 95 % interval excludes the figure of all other samples. "
+        f"By chance alone about {format_number(expected, 2)} would be. Gray: within chance."
+    )
+
+
+def _sign(value: float) -> str:
+    return "−" if value < 0 else "+"
