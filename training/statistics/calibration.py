@@ -44,7 +44,7 @@ def bin_by_width(confidences: NDArray[np.floating], bins: int = BINS) -> NDArray
 def bin_by_mass(confidences: NDArray[np.floating], bins: int = BINS) -> NDArray[np.intp]:
     """(n,): bins of as many samples each, but for equal confidences, which share a bin."""
     ordered = np.sort(confidences)
-    starts = ordered[np.arange(1, bins) * len(ordered) // bins]
+    starts = ordered[np.arange(1, bins) * len(ordered) // bins] if len(ordered) else ordered
     return np.searchsorted(starts, confidences, side="right")
 
 

@@ -74,6 +74,9 @@ def test_bins_hold_all_samples_and_their_gaps_are_the_error() -> None:
         counts = [each.samples for each in found.bins]
         gaps = [abs(each.accuracy.value - each.confidence) * each.samples for each in found.bins if each.samples]
         assert sum(counts) == 5000
+        nothing = reliability(SCORES[:0], TRUTH[:0], equal_mass=equal_mass)
+        assert math.isnan(nothing.error)
+        assert not any(each.samples for each in nothing.bins)
         assert found.error == pytest.approx(sum(gaps) / 5000)
         assert found.error == pytest.approx(calibration_error(SCORES, TRUTH, equal_mass=equal_mass).value)
         assert not equal_mass or max(counts) - min(counts) < 30  # equal scores stay together
