@@ -8,32 +8,19 @@ from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.compare_view import CompareView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
-VIEWS: tuple[type[View], ...] = (
-    ConfusionView,
-    PredictionsView,
-    ResidualsView,
-    ClassesView,
-    ThresholdView,
-    CalibrationView,
-    SlicesView,
-    LossView,
-    CompareView,
-)
+from studio.pages.evaluate.views.predictions_view import PredictionsView
+from studio.pages.evaluate.views.residuals_view import ResidualsView
+from studio.pages.evaluate.views.slices_view import SlicesView
 from studio.pages.evaluate.views.threshold_view import ThresholdView
 
 VIEWS: tuple[type[View], ...] = (
     ConfusionView,
-VIEWS: tuple[type[View], ...] = (
-    ConfusionView,
     PredictionsView,
     ResidualsView,
     ClassesView,
     ThresholdView,
     CalibrationView,
     SlicesView,
-    LossView,
-    CompareView,
-)
     LossView,
     CompareView,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from shiboken6 import isValid
 
 from studio.charts.reliability_diagram import ReliabilityDiagram
 from studio.pages.evaluate.view import View
@@ -13,6 +14,7 @@ from studio.state.evaluations.confidence import describe_confidence, find_betwee
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import format_percent
 from studio.widgets import STRETCH, ComboBox, KeyValueTable, Segmented, hbox, label
+from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.probabilities import find_temperature, has_probabilities
 from training.statistics.calibration import Reliability, reliability
@@ -155,16 +157,23 @@ class CalibrationView(View):
         self.words.setText("Fitting a temperature …")
 
         def take(temperature: float) -> None:
-            if self._evaluation is evaluation:
+            if self._shows(evaluation):
                 self.temperature = temperature
                 self.words.setText(self._describe_temperature(temperature, validation is evaluation))
-                self.follow()
+                try:
+                    self.follow()
+                except InputError as error:  # its files were damaged meanwhile
+                    self.words.setText(str(error))
 
         def fail(error: Exception) -> None:
-            if self._evaluation is evaluation:
+            if self._shows(evaluation):
                 self.words.setText(f"No temperature: {error}")
 
         self.context.background.submit(partial(find_temperature, validation), take, fail)
+
+    def _shows(self, evaluation: Evaluation) -> bool:
+        """Whether it is still there, and shows this one."""
+        return isValid(self) and self.selection.evaluation is self._evaluation is evaluation
 
     def _find_validation(self, evaluation: Evaluation) -> Evaluation | None:
         """That of the same weights; itself, where it is one."""
