@@ -93,7 +93,7 @@ def test_values_are_compared_by_their_errors(workspace: Path, config: MakeConfig
     members = find_members(evaluation, aspect=first.aspect, title=first.title)
     assert members.sum() == first.samples
     assert target[members].min() >= np.quantile(target, 0.74)
-    errors = (columns["prediction"] - target)[members]
+    errors = error[members]
     assert first.figure.value == pytest.approx(np.sqrt(np.square(errors).mean()), rel=1e-5)
     assert first.figure.low < first.figure.value < first.figure.high
     assert is_marked(first)
