@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars
@@ -81,7 +82,7 @@ def test_values_are_compared_by_their_errors(workspace: Path, config: MakeConfig
     rng, count = np.random.default_rng(1), 600
     target = rng.normal(size=(count, 1)).astype(np.float32)
     error = rng.normal(size=(count, 1)) * np.where(target > 1.0, 5.0, 1.0)
-    columns = {
+    columns: dict[str, Any] = {
         "index": np.arange(count),
         "loss": np.square(error[:, 0]).astype(np.float32),
         "target": target,
