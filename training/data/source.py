@@ -181,12 +181,14 @@ class Opening:
     ``keep(size)`` says whether samples of ``size`` bytes in all may stay in memory while they are decoded anyway.
     ``workers`` is the number of decoding processes; None lets the work decide. ``cache`` is where decoded images are kept
     from run to run, None for nowhere. ``tell`` hears of what the person should know. ``seed`` is the run's, and ``code`` its copy of a
-    file that the person wrote, to be read in that file's place.
+    file that the person wrote, to be read in that file's place. A folder of images
+    must have ``least_classes``: to be asked about, one will do.
     """
 
     check: bool = True
     seed: int = 0
     code: Path | None = None
+    least_classes: int = 2
     keep: Callable[[int], bool] = lambda size: False
     workers: int | None = None
     cache: CacheWish | None = None

@@ -97,6 +97,7 @@ def _open_samples(config: RunConfig, facts: DataFacts, path: Path, report_progre
         workers=config.loader.workers,
         cache=cache_wish(config.loader),
         report_progress=report_progress,
+        least_classes=1,
     )
     source = open_source(choose_section(config.dataset, facts, path), opening)
     if source.target != facts.target or source.layout != facts.layout:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from tests.training.tiny import write_idx
 from training.config import RunConfig, parse_config
 
 Section = dict[str, Any]
@@ -95,6 +96,12 @@ def make_config(task: str, folder: Path, **sections: Section) -> RunConfig:
             "model": {"kind": "small_cnn"},
             "objective": {"kind": "classification", "label_smoothing": 0.1},
         },
+        "idx": {"dataset": {"kind": "idx", "path": str(folder / "idx")}, "model": {"kind": "small_cnn"}},
+        "npz": {"dataset": {"kind": "npz", "path": str(folder / "rows.npz")}, "model": mlp},
+        "image table": {
+            "dataset": {"kind": "image_table", "path": str(folder / "images.csv")},
+            "model": {"kind": "small_cnn"},
+        },
         "embedding": {
             "dataset": {"kind": "image_folder", "path": str(folder / "images")},
             "model": {"kind": "small_cnn"},
@@ -149,4 +156,9 @@ def write_data(folder: Path) -> Path:
     write_masks(folder / "masks")
     write_images(folder / "images")
     write_text(folder / "text.txt")
+    write_idx(folder / "idx")
+    draw = np.random.default_rng(2)
+    np.savez(folder / "rows.npz", x=draw.normal(size=(60, 4)).astype(np.float32), y=np.arange(60) % 3)
+    files = sorted(path.relative_to(folder) for path in (folder / "images").rglob("*.png"))
+    (folder / "images.csv").write_text("file,label\n" + "".join(f"{file},{file.parent.name}\n" for file in files))
     return folder

@@ -28,7 +28,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
     workspace = tmp_path_factory.mktemp("workspace")
-    tasks = ("images", "table class", "tasks", "mask", "tokens")
+    tasks = ("images", "table class", "tasks", "mask", "tokens", "idx", "npz", "image table")
     return {task: RunFolder(Path(start_run(make_config(task, data), workspace).folder)) for task in tasks}
 
 
@@ -40,6 +40,9 @@ def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunF
         ("tasks", "table.csv"),
         ("mask", "masks"),
         ("tokens", "text.txt"),
+        ("idx", "idx"),
+        ("npz", "rows.npz"),
+        ("image table", "images.csv"),
     ],
 )
 def test_the_run_s_own_files_give_the_same_answers(
@@ -78,10 +81,11 @@ def test_the_window_is_shown_the_images_of_given_data(runs: dict[str, RunFolder]
 def test_fewer_classes_and_new_categories_are_taken(
     runs: dict[str, RunFolder], tmp_path: Path, capsys: Captured
 ) -> None:
-    write_images(tmp_path / "two", ("owl", "cat"), each=3)
-    assert main(["evaluate", str(runs["images"].path), "--on", str(tmp_path / "two"), "--json"]) == 0
-    found = read(Path(json.loads(capsys.readouterr().out)["folder"]))
-    assert sorted(set(found.column("target").tolist())) == [0, 2]
+    for name, classes in (("two", ("owl", "cat")), ("one", ("dog",))):
+        write_images(tmp_path / name, classes, each=3)
+        assert main(["evaluate", str(runs["images"].path), "--on", str(tmp_path / name), "--json"]) == 0
+        found = read(Path(json.loads(capsys.readouterr().out)["folder"]))
+        assert {found.record.names[number] for number in found.column("target")} == set(classes)
     table = write_table(tmp_path / "other.csv", 40, seed=3)
     table.write_text(table.read_text().replace("red", "blue"))
     assert main(["evaluate", str(runs["table class"].path), "--on", str(table), "--json"]) == 0

@@ -22,12 +22,12 @@ def open_image_folder(dataset: ImageFolderDataset, opening: Opening, names: Sequ
     """``names`` are what the classes are called, in the order of their folders, where that is no folder's name."""
     listing = list_folder(Path(dataset.path), opening.report_progress)
     if not listing.paths:
-        _classes(listing, [])  # explains that there is nothing
+        _classes(listing, [], opening.least_classes)  # explains that there is nothing
     choice = None
     if chosen_classes(dataset):
         listing, choice = _keep_classes(listing, dataset, names)
     opened = open_images(listing, choose_form(listing, dataset.image_size, dataset.color), opening)
-    folders = _classes(listing, np.unique(opened.owners).tolist())
+    folders = _classes(listing, np.unique(opened.owners).tolist(), opening.least_classes)
     class_of = _number_groups(listing, folders)[opened.owners]
     classes = tuple(names) if len(names) == len(folders) else folders
     if choice is None:
@@ -61,7 +61,7 @@ def _keep_classes(listing: Listing, dataset: ImageFolderDataset, names: Sequence
     return (listing, None) if choice is None else (listing.narrow(known[choice.samples].tolist(), choice.note), choice)
 
 
-def _classes(listing: Listing, owners: list[int]) -> tuple[str, ...]:
+def _classes(listing: Listing, owners: list[int], least: int) -> tuple[str, ...]:
     """Names of the classes that have training images, sorted; raises InputError when they make no dataset.
 
     Nothing is learned from samples here: a person named the classes by making the folders, and of each class at least one
@@ -81,7 +81,7 @@ def _classes(listing: Listing, owners: list[int]) -> tuple[str, ...]:
         raise InputError(
             f"{root} holds no image that can be read{reasons}.", "Choose a folder with one subfolder per class."
         )
-    if len(trained) < 2:
+    if len(trained) < least:
         what = f"images of one class only ({trained[0]})" if trained else "no training image"
         raise InputError(
             f"{root} holds {what}; a classifier needs at least two classes, one subfolder each.",
