@@ -101,6 +101,12 @@ class DataFacts:
         """How the feature at ``place`` is computed; None for a column as it stands."""
         return self.table.derived[place] if self.table is not None and self.table.derived else None
 
+    def marked_column(self, place: int) -> str | None:
+        """The column whose gaps the feature at ``place`` marks; None for any other feature."""
+        name = self.columns[place] if self.columns else ""
+        column = name.removesuffix(" missing")
+        return column if column != name and column in self.columns[:place] else None
+
     def record(self) -> dict[str, JsonValue]:
         """As JSON can hold it."""
         plain: dict[str, JsonValue] = to_jsonable_python(self)

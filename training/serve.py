@@ -224,7 +224,13 @@ class Server:
                 raise InputError("The evaluation was stopped.", "Ask for it again: it goes on where it was.")
             self._reply(Progress(id=request.id, text=text, fraction=fraction))
 
-        found = evaluate_checkpoint(request.checkpoint, request.on, report, request.again, self._kept)
+        asked = request.checkpoint, request.on, report, request.again, self._kept
+        if request.importance:
+            from training.evaluation.importance import measure_importance
+
+            found, _ = measure_importance(*asked)
+        else:
+            found = evaluate_checkpoint(*asked)
         free_memory(torch.device("cpu"))
         return EvaluationResult(folder=str(found.folder))
 

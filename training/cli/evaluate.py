@@ -14,11 +14,13 @@ from training.console import Console
 from training.errors import format_bytes, pluralize
 from training.events import PhaseChanged
 from training.predictions import Evaluation, Measured
+from training.predictions.importance import Importance, read_importance
 from training.predictions.record import PARTS
 from training.runs.cli_consent import trust_resume
 from training.runs.folder import RunFolder
 from training.runs.workspace import find_checkpoint, parse_path
 from training.streams import print_json, say
+from training.system.untrusted import escape_unprintable
 
 
 def evaluate(arguments: argparse.Namespace) -> int:
@@ -26,22 +28,29 @@ def evaluate(arguments: argparse.Namespace) -> int:
     checkpoint, instead = find_checkpoint(arguments.checkpoint, workspace_of(arguments))
     if instead:
         say(instead)
-    found = evaluate_given(arguments, checkpoint, arguments.again)
-    for line in describe(found):
+    found = evaluate_given(arguments, checkpoint, arguments.again, arguments.importance)
+    importance = read_importance(found) if arguments.importance else None
+    for line in (*describe(found), *describe_importance(importance)):
         say(line)
     if arguments.json:
-        print_json(record_of(found))
+        told = record_of(found)
+        if importance is not None:
+            told["importance"] = importance.model_dump(mode="json")
+        print_json(told)
     return 0
 
 
-def evaluate_given(arguments: argparse.Namespace, checkpoint: Path, again: bool = False) -> Evaluation:
-    """The evaluation of ``checkpoint`` on what --on says, with its progress told."""
+def evaluate_given(
+    arguments: argparse.Namespace, checkpoint: Path, again: bool = False, importance: bool = False
+) -> Evaluation:
+    """The evaluation of ``checkpoint`` on what --on says, with its progress told; ``importance``: with that of the columns."""
     on: str = arguments.on
     if on not in PARTS:
         on = str(parse_path(on).absolute())
     if arguments.trust:
         trust_resume(RunFolder(checkpoint.absolute().parent.parent), ())
     from training.evaluation import evaluate_checkpoint
+    from training.evaluation.importance import measure_importance
 
     console = Console()
 
@@ -49,6 +58,8 @@ def evaluate_given(arguments: argparse.Namespace, checkpoint: Path, again: bool 
         console.event(PhaseChanged(phase=text, fraction=fraction))
 
     try:
+        if importance:
+            return measure_importance(checkpoint, on, report, again)[0]
         return evaluate_checkpoint(checkpoint, on, report, again)
     finally:
         console.clear()
@@ -87,6 +98,17 @@ def describe(found: Evaluation) -> Iterator[str]:
     for name, measured in record.metrics.items():
         yield _describe_metric(name, measured)
     yield from record.notes
+
+
+def describe_importance(importance: Importance | None) -> Iterator[str]:
+    """In lines for people; none of none."""
+    if importance is None:
+        return
+    times, samples = importance.repetitions, pluralize(importance.samples, "sample")
+    yield f"{importance.title}: what is lost when a column is shuffled (mean of {times} times, 95 % interval, {samples})"
+    for column in importance.columns:
+        doubt = "" if column.matters else "; not shown to matter"
+        yield f"  {escape_unprintable(column.name, 100)} {importance.describe(column)}{doubt}"
 
 
 def _describe_metric(name: str, measured: Measured) -> str:

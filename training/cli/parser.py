@@ -92,6 +92,8 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     )
     option("--on", default="validation", metavar="PART|PATH", help=where)
     option("--again", action="store_true", help="compute it once more, though it was computed before")
+    matters = "tell which columns of a table matter, too: what the metric loses when each is shuffled among the samples"
+    option("--importance", action="store_true", help=matters)
 
     told = "tell which of several runs or checkpoints is better, by what they answer to the same samples"
     option = add("compare", "cli.compare:compare", told, "--trust", *_RECORDS)

@@ -184,8 +184,7 @@ def _describe_features(bundle: ExportBundle) -> tuple[Feature, ...]:
     facts, marking = bundle.facts, getattr(bundle.config.dataset, "missing_indicator", False)
     listed = []
     for place, name in enumerate(facts.columns):
-        column = name.removesuffix(" missing")
-        marks = column if marking and column != name and column in facts.columns[:place] else None
+        marks = facts.marked_column(place) if marking else None
         coded = bool(facts.categories) and facts.categories[place] > 0
         part = facts.derivation(place)
         if part is not None and part.part == "hash":

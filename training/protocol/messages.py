@@ -116,12 +116,13 @@ class ExportRequest(Message):
 
 class EvaluateRequest(Message):
     """Answered by an ``answers.EvaluationResult``. ``on`` is a part of the run's data ("validation", "test", "train"), or the path of other
-    data. What was computed before is taken, unless ``again``."""
+    data. What was computed before is taken, unless ``again``. ``importance``: which columns matter is measured, too."""
 
     action: Literal["evaluate"] = "evaluate"
     checkpoint: Path
     on: str = "validation"
     again: bool = False
+    importance: bool = False
 
 
 class AddIntervals(Message):

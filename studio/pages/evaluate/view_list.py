@@ -7,6 +7,7 @@ from studio.pages.evaluate.views.calibration_view import CalibrationView
 from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.compare_view import CompareView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
+from studio.pages.evaluate.views.importance_view import ImportanceView
 from studio.pages.evaluate.views.loss_view import LossView
 from studio.pages.evaluate.views.predictions_view import PredictionsView
 from studio.pages.evaluate.views.residuals_view import ResidualsView
@@ -22,5 +23,6 @@ VIEWS: tuple[type[View], ...] = (
     CalibrationView,
     SlicesView,
     LossView,
+    ImportanceView,
     CompareView,
 )

@@ -38,13 +38,14 @@ class EvaluationJob(QObject):
         """Whether one is under way."""
         return self._ticket is not None
 
-    def start(self, checkpoint: Path, on: str, *, again: bool = False) -> None:
-        """Evaluate ``checkpoint`` on a part of its run's data, or on the data in a path; ``again`` though it was done before."""
+    def start(self, checkpoint: Path, on: str, *, again: bool = False, importance: bool = False) -> None:
+        """Evaluate ``checkpoint`` on a part of its run's data, or on the data in a path; ``again`` though it was done before.
+        ``importance``: measure which columns matter, too."""
         if self.is_busy:
             return
         self.checkpoint, self.on = checkpoint, on
         self.words, self.fraction, self.problem = "", None, ""
-        request = EvaluateRequest(checkpoint=checkpoint, on=on, again=again)
+        request = EvaluateRequest(checkpoint=checkpoint, on=on, again=again, importance=importance)
         ticket = self._engine.ask(request, EvaluationResult, self._on_result, self._on_refused, self._on_progress)
         if not self.problem:  # an engine that cannot be asked says so at once
             self._ticket = ticket
