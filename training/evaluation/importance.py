@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,7 +40,7 @@ from training.predictions.importance import (
     write_importance,
 )
 from training.statistics.intervals import Floats, Metric, Weights, bootstrap_together
-from training.statistics.metrics import mean, ratio
+from training.statistics.metrics import gather_sums, mean
 
 MOST_SAMPLES = 10_000
 _MOST_NUMBERS = 1 << 26
@@ -59,7 +59,7 @@ def measure_importance(
     ``evaluate_checkpoint``, whose evaluation is made first where there is none, and in whose folder the result is kept.
 
     The values of a column, with all features that are derived from it, are shuffled among the samples (of lists among all items)
-    ``REPETITIONS`` times, and the metric's mean drop is told. Its interval is that of the paired bootstrap over samples, or groups of
+    ``REPETITIONS`` times, and what the metric loses over all of them is told. Its interval is that of the paired bootstrap over samples, or groups of
     them: each resample takes the answers with and without the column of the same samples. Raises InputError for data without columns.
     """
     evaluation = evaluate_checkpoint(checkpoint, on, report_progress, again, kept)
@@ -92,13 +92,6 @@ def group_features(facts: DataFacts, marks_gaps: bool) -> dict[str, list[int]]:
         marked = facts.marked_column(place) if marks_gaps else None
         groups.setdefault(derived.column if derived is not None else marked or name, []).append(place)
     return groups
-
-
-class _Answers(NamedTuple):
-    """To the same samples: the chosen metric as a function of how often each counts; of a mean its terms, too."""
-
-    metric: Metric
-    terms: NDArray[np.floating] | None
 
 
 class _Shuffling:
@@ -146,7 +139,7 @@ class _Shuffling:
                 done = number * REPETITIONS + repetition
                 tell(f"shuffling {name}, {number + 1:,} of {pluralize(len(self._groups), 'column')}", done / work)
                 shuffled.append(self._take(inputs))
-            drops[name] = _average_drop(plain, shuffled, self._rises)
+            drops[name] = _find_drop(plain, shuffled, self._rises)
         report_progress("computing intervals", None)
         groups = self._evaluation.column("group")[self._places.numpy()] if self._evaluation.has("group") else None
         intervals = bootstrap_together(drops, groups, record.seed)
@@ -157,7 +150,7 @@ class _Shuffling:
         columns.sort(key=lambda column: -math.inf if column.drop is None else column.drop, reverse=True)
         return Importance(
             metric=self._name,
-            value=_plain(plain.metric.value),
+            value=_plain(plain.value),
             samples=samples,
             seed=record.seed,
             manifest_sha256=record.manifest_sha256,
@@ -203,34 +196,35 @@ class _Shuffling:
         top = int(getattr(self._session.config.objective, "top", 1))
         return measure_columns(self._evaluation.record, columns, top).whole
 
-    def _take(self, inputs: Tensor) -> _Answers:
+    def _take(self, inputs: Tensor) -> Metric:
+        """The chosen metric of the answers, as a function of how often each sample counts."""
         columns = self._ask(inputs)
         if self._name == "loss":
-            return _Answers(mean(columns["loss"]), columns["loss"])
+            return mean(columns["loss"])
         score = self._score(columns)[self._name]
-        if isinstance(score, Rate):
-            return _Answers(score.metric, np.where(score.counted, score.right, np.nan))
-        return _Answers(score, None)
+        return score.metric if isinstance(score, Rate) else score
 
 
-def _average_drop(plain: _Answers, shuffled: list[_Answers], rises: bool) -> Metric:
-    """What the metric of ``plain`` is better than the mean of ``shuffled``, as a function of how often each sample counts."""
-    sign = 1.0 if rises else -1.0
-    if plain.terms is not None:
-        means = np.mean([each.terms for each in shuffled if each.terms is not None], axis=0, dtype=np.float64)
-        terms = sign * (plain.terms.astype(np.float64) - means)
-        return ratio(np.nan_to_num(terms), ~np.isnan(terms))
-    metrics = [plain.metric, *(each.metric for each in shuffled)]
-    widths = np.cumsum([each.sums().shape[1] for each in metrics])[:-1]
+def _find_drop(plain: Metric, shuffled: Sequence[Metric], rises: bool) -> Metric:
+    """What ``plain`` is better than ``shuffled``: than what all of them amount to together, where a metric is one of sums, else than
+    their mean."""
+    sign, known = 1.0 if rises else -1.0, [each.terms for each in shuffled if each.terms is not None]
+    if plain.terms is not None and len(known) == len(shuffled):
+        terms = np.concatenate([plain.terms, np.mean(known, axis=0, dtype=np.float64)], axis=1)
+        parts, gather = [plain, plain], gather_sums(terms)
+    else:
+        parts = [plain, *shuffled]
 
-    def gather(weights: Weights) -> Floats:
-        return np.concatenate([each.gather(weights) for each in metrics], axis=1)
+        def gather(weights: Weights) -> Floats:
+            return np.concatenate([each.gather(weights) for each in parts], axis=1)
+
+    widths = np.cumsum([each.sums().shape[1] for each in parts])[:-1]
 
     def score(sums: Floats) -> Floats:
-        first, *others = (each.score(part) for each, part in zip(metrics, np.split(sums, widths, axis=1), strict=True))
+        first, *others = (each.score(part) for each, part in zip(parts, np.split(sums, widths, axis=1), strict=True))
         return sign * (first - np.mean(others, axis=0))
 
-    return Metric(plain.metric.samples, gather, score)
+    return Metric(plain.samples, gather, score)
 
 
 def _plain(number: float) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -13,7 +14,6 @@ from training.predictions.reading import Evaluation
 from training.runs.folder import read_json
 from training.runs.records.forms import Count
 from training.runs.records.manifest import seal
-from training.statistics.paired import count_digits
 from training.system.atomic import write_text
 
 FILE: Final = "importance.json"
@@ -77,8 +77,9 @@ class Importance(_Form):
             return "not defined"
         factor = 100.0 if self.is_share else 1.0
         drop, low, high = (each * factor for each in (column.drop, column.low, column.high))
-        size = max(abs(low), abs(high))
-        digits = min(count_digits(size / 2.0, size), 6) if size > 0.0 else 0
+        limits = (limit for each in self.columns for limit in (each.low, each.high) if limit is not None)
+        size = max((abs(limit) * factor for limit in limits), default=0.0)
+        digits = min(max(0, 2 - math.floor(math.log10(size))), 6) if size > 0.0 else 0  # the same for all columns
         told, least, most = (f"{each + 0.0:,.{digits}f}" for each in (drop, low, high))
         return f"{told}{' points' if self.is_share else ''} ({least} to {most})"
 

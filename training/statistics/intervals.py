@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,12 +44,14 @@ class Metric:
 
     ``gather`` makes sums (b, k) of weights (b, samples), and ``score`` one number (b,) or several (b, m) of such sums, NaN
     where there is none. ``limit``, where given, makes (low, high) of the sums (k,) of the samples, those (b, k) of all
-    resamples and the level: for a number whose bias BCa cannot mend."""
+    resamples and the level: for a number whose bias BCa cannot mend. ``terms`` (samples, k), where given, are what ``gather`` adds
+    up, and all that ``score`` follows from."""
 
     samples: int
     gather: Callable[[Weights], Floats]
     score: Callable[[Floats], Floats]
     limit: Callable[[Floats, Floats, float], tuple[float, float]] | None = None
+    terms: NDArray[Any] | None = None
 
     def sums(self) -> Floats:
         """(1, k) of the samples as they are."""

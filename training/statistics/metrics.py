@@ -291,12 +291,12 @@ def limit_gaps(sums: Floats, draws: Floats, level: float) -> tuple[float, float]
 def average(metric: Metric) -> Metric:
     """The mean of several numbers, those of each class or column, NaN ones left out: what ``macro`` makes, without gathering the
     sums again where both are asked for."""
-    return Metric(metric.samples, metric.gather, lambda sums: mean_known(metric.score(sums)))
+    return Metric(metric.samples, metric.gather, lambda sums: mean_known(metric.score(sums)), terms=metric.terms)
 
 
 def of_sums(terms: NDArray[np.floating | np.integer], score: Score) -> Metric:
     """A score of the sums of terms (n, k) of the samples."""
-    return Metric(len(terms), gather_sums(terms), score)
+    return Metric(len(terms), gather_sums(terms), score, terms=terms)
 
 
 def of_influences(found: Sequence[tuple[float, Floats]], macro: bool) -> Metric:
@@ -307,7 +307,7 @@ def of_influences(found: Sequence[tuple[float, Floats]], macro: bool) -> Metric:
         moved = values + sums
         return mean_known(moved) if macro else moved
 
-    return of_sums(influences - influences.mean(0), score)
+    return Metric(len(influences), gather_sums(influences - influences.mean(0)), score)
 
 
 def gather_sums(terms: NDArray[np.floating | np.integer | np.bool_]) -> Callable[[Weights], Floats]:

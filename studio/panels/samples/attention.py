@@ -91,7 +91,7 @@ class AttentionBar(QWidget):
         """What can be asked about."""
         with QSignalBlocker(self.output):
             self.output.clear()
-            self.output.addItem("What it answers", None)
+            self.output.addItem("Its answer", None)
             for number, name in enumerate(names):
                 self.output.addItem(name, number)
 

@@ -62,7 +62,7 @@ def test_columns_are_measured_on_request_and_shown_with_their_intervals(
     assert not view.measure.isVisible()
     assert [(bar.label, bar.text, bar.pale) for bar in view.chart.bars] == [
         ("age", "12.4 points (10.9 to 13.8)", False),
-        ("hat size", "0.10 points (-0.40 to 0.60)", True),
+        ("hat size", "0.1 points (-0.4 to 0.6)", True),
     ]
     assert "mean of 10 times on 400 samples" in view.words.text()
     assert view._tabulate()["low"] == [0.109, -0.004]
