@@ -246,6 +246,9 @@ class FakeEngine:
 
     def _evaluate(self, number: int, request: dict[str, Any]) -> None:
         """The training part takes until somebody interrupts it."""
+        if request["importance"]:  # the evaluation is there already, and mapped by the window
+            reply(number, "refused", message="This engine shuffles no columns.", advice="Ask the real one.")
+            return
         reply(number, "progress", text="evaluating, 30 of 60 samples", fraction=0.5)
         if request["on"] == "train":
             self.interrupted.wait()

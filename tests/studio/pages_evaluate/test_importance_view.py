@@ -54,7 +54,8 @@ def test_columns_are_measured_on_request_and_shown_with_their_intervals(
     view.measure.click()
     assert view.cancel.isVisible()
     assert not view.measure.isVisible()
-    qtbot.waitUntil(lambda: not view.job.is_busy)  # this engine has no such checkpoint, and says so
+    qtbot.waitUntil(lambda: not view.job.is_busy)
+    assert view.words.text().startswith("This engine shuffles no columns.")
     assert view.measure.isVisible()
     write(evaluation)
     view.job.finished.emit()
@@ -66,6 +67,8 @@ def test_columns_are_measured_on_request_and_shown_with_their_intervals(
     ]
     assert "mean of 10 times on 400 samples" in view.words.text()
     assert view._tabulate()["low"] == [0.109, -0.004]
+    view.chart.clicked.emit("age")  # classes have no residuals: nothing happens
+    assert not page.selection.criteria
     page.choice.choose_data("train")
     assert page.selection.evaluation is not evaluation
     assert not view.isVisible()  # images have no columns
