@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy
 
 from studio.charts.cell_tips import CellTips
@@ -30,7 +30,12 @@ class IntervalBar:
 
 
 class IntervalBars(CellTips):
-    """As high as its rows; one scale for all, from the lowest limit or 0 to the highest."""
+    """As high as its rows; one scale for all, from the lowest limit or 0 to the highest.
+
+    Signals: `clicked(str)` the label of the row.
+    """
+
+    clicked = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,6 +60,11 @@ class IntervalBars(CellTips):
     def words_at(self, position: QPointF) -> str:
         number = int(position.y() // self._row_height())
         return f"{self.bars[number].label}: {self.bars[number].text}" if 0 <= number < len(self.bars) else ""
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        number = int(event.position().y() // self._row_height())
+        if event.button() == Qt.MouseButton.LeftButton and 0 <= number < len(self.bars):
+            self.clicked.emit(self.bars[number].label)
 
     def _row_height(self) -> int:
         return QFontMetrics(font("body")).height() + 9

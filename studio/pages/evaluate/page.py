@@ -17,6 +17,8 @@ from studio.pages.evaluate.selection_bar import SelectionBar
 from studio.pages.evaluate.view import View
 from studio.pages.evaluate.view_columns import ViewColumns
 from studio.pages.evaluate.view_list import VIEWS
+from studio.pages.evaluate.views.importance_view import ImportanceView
+from studio.pages.evaluate.views.residuals_view import ResidualsView
 from studio.state.context import AppContext
 from studio.state.evaluations.evaluation_job import EvaluationJob
 from studio.state.evaluations.kept_intervals import KeptIntervals
@@ -158,8 +160,16 @@ class EvaluatePage(QWidget):
 
     def _find_view(self, kind: type[View]) -> View:
         if kind.key not in self.views:
-            self.views[kind.key] = kind(self._context, self.selection)
+            view = self.views[kind.key] = kind(self._context, self.selection)
+            if isinstance(view, ImportanceView):
+                view.column_clicked.connect(self._show_residuals)
         return self.views[kind.key]
+
+    @Slot(str)
+    def _show_residuals(self, column: str) -> None:
+        view = self.views.get(ResidualsView.key)
+        if isinstance(view, ResidualsView) and view in self._shown and view.show_column(column):
+            self._area.ensureWidgetVisible(view)
 
     @Slot()
     def _update_views(self) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Signal, Slot
 
 from studio.charts.interval_bars import IntervalBar, IntervalBars
 from studio.pages.evaluate.view import View
+from studio.pages.evaluate.views.residuals_view import ResidualsView
 from studio.state.context import AppContext
 from studio.state.evaluations.evaluation_job import EvaluationJob
 from studio.state.evaluations.selection import Selection
@@ -27,7 +28,9 @@ _KEPT = "The run kept this evaluation as it trained. Evaluate its checkpoint aga
 
 
 class ImportanceView(View):
-    """Of the whole evaluation, whatever is selected."""
+    """Of the whole evaluation, whatever is selected. Signals: `column_clicked(str)`."""
+
+    column_clicked = Signal(str)
 
     key = "importance"
     heading = "Which columns matter"
@@ -37,6 +40,7 @@ class ImportanceView(View):
         self.importance: Importance | None = None
         self.job = EvaluationJob(context.engine, self)
         self.chart = IntervalBars()
+        self.chart.clicked.connect(self.column_clicked)
         self.words = label("", "help", wrap=True)
         self.measure = button("Measure", "play", clicked=self._measure)
         self.progress = ProgressLine()
@@ -113,6 +117,7 @@ class ImportanceView(View):
         self.words.setText(
             f"What {found.title} {change} when a column is shuffled: mean of {found.repetitions} times on {of}, with its 95 % interval. "
             f"Pale: these samples do not show that it matters.{more}"
+            + (" Click one to see the residuals against it." if ResidualsView.supports(self._evaluation.record) else "")
         )
 
     def _tabulate(self) -> Table:

@@ -53,6 +53,14 @@ class ResidualsView(PointsView):
     def find_picks(self) -> tuple[object, ...]:
         return (*super().find_picks(), self.against.currentData())
 
+    def show_column(self, name: str) -> bool:
+        """Draw the residuals against the column ``name``; False where it is not offered."""
+        at = self.against.findData(name)
+        if at >= 0:
+            self.against.setCurrentIndex(at)
+            self.draw()
+        return at >= 0
+
     def choose_axes(self, target: int) -> MakeAxes:
         return partial(_make_axes, target=target, against=self.against.currentData())
 
