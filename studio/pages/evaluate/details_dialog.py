@@ -43,7 +43,6 @@ class SampleDetails(QTableWidget):
         for row, words in enumerate(details):
             for column, text in enumerate(words):
                 item = QTableWidgetItem(text)
-                item.setTextAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
                 self.setItem(row, column, item)
         self.verticalScrollBar().setValue(at)
 

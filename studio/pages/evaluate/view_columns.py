@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from studio.theme import SPACING
+from studio.theme import SPACING, theme
 from studio.widgets import hbox, vbox
 
 _COLUMN = 520
-"""Pixels that a view needs for its figures to be read."""
+"""Pixels that a view needs for its figures to be read, for text of the designed size."""
 _STRETCH = 1
 
 
@@ -38,7 +38,7 @@ class ViewColumns(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        count = max(1, event.size().width() // _COLUMN)
+        count = max(1, int(event.size().width() / (_COLUMN * max(theme().font_scale, 1.0))))
         if count != len(self._columns):
             self._lay_out(count)
 
