@@ -150,7 +150,7 @@ class Server:
             case MeasureRunTime():
                 return _send_back(self._measure_run_time(request))
             case ExportRequest():
-                return _send_back(_export(request))
+                return _send_back(self._export(request))
             case EvaluateRequest() | AddIntervals() | CompareEvaluations():
                 return _send_back(self._evaluate(request))
             case ModelRequest():
@@ -210,6 +210,20 @@ class Server:
         if self.ended:
             self.control.request_stop(self._end_reason)
         return Hooks(started=tell_started, control=self.control, kept=self._kept)
+
+    def _export(self, request: ExportRequest) -> ExportResult:
+        from training.export import export_checkpoint
+
+        def find() -> float:
+            if isinstance(request.temperature, float):
+                return request.temperature
+            from training.evaluation import evaluate_checkpoint
+            from training.predictions.probabilities import find_temperature
+
+            return find_temperature(evaluate_checkpoint(request.checkpoint, kept=self._kept))
+
+        divisor = None if request.temperature is None else find
+        return export_checkpoint(request.checkpoint, request.to, request.out, request.large_data, temperature=divisor)
 
     def _evaluate(self, request: EvaluationQuestion) -> EvaluationResult | EvaluationComparison:
         if isinstance(request, AddIntervals | CompareEvaluations):
@@ -275,12 +289,6 @@ def _look_into_evaluations(request: AddIntervals | CompareEvaluations) -> Evalua
     found = compare_evaluations(add_intervals(request.first), add_intervals(request.second))
     sentences = {each.metric: each.sentence for each in found.differences}
     return EvaluationComparison(samples=found.samples, sentences=sentences, notes=found.notes)
-
-
-def _export(request: ExportRequest) -> ExportResult:
-    from training.export import export_checkpoint
-
-    return export_checkpoint(request.checkpoint, request.to, request.out, large_data=request.large_data)
 
 
 def _send_back(answer: Answer) -> Done:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from PySide6.QtWidgets import QDialog, QWidget
 
@@ -39,8 +40,10 @@ def export_checkpoint(
     kept = context.settings.get().export_folder
     place = Path(kept) if kept and Path(kept).is_dir() else folder.exports
     name, engine = folder.status().name or folder.id, context.engine.info
-    data_bytes = bytes_beside(read_json(folder.data_file))
-    dialog = ExportDialog(name, checkpoint.step, place, engine.unwritable if engine else {}, data_bytes, parent)
+    facts = read_json(folder.data_file)
+    data_bytes, has_probabilities = bytes_beside(facts), facts.get("target") in ("class", "labels")
+    unwritable = engine.unwritable if engine else {}
+    dialog = ExportDialog(name, checkpoint.step, place, unwritable, data_bytes, has_probabilities, parent)
 
     def follow_best() -> None:
         best = next((info for info in follow.checkpoints if BEST in info.labels), None) if follow else None
@@ -54,6 +57,9 @@ def export_checkpoint(
         follow.refreshed.disconnect(follow_best)
     step, key, out, large_data = dialog.step, dialog.format.key, dialog.out(), dialog.large_data.isChecked()
     place = dialog.folder
+    temperature: Literal["auto"] | None = (
+        None if dialog.calibrate.isHidden() or not dialog.calibrate.isChecked() else "auto"
+    )
     dialog.deleteLater()
     if not accepted:
         return
@@ -66,7 +72,7 @@ def export_checkpoint(
             return
         context.notifier.notify(f"Exporting step {step:,} to {out.name} …", "info", subject=_subject(out), lasting=True)
         context.engine.ask(
-            ExportRequest(checkpoint=found.path, to=key, out=out, large_data=large_data),
+            ExportRequest(checkpoint=found.path, to=key, out=out, large_data=large_data, temperature=temperature),
             ExportResult,
             lambda result: _tell_exported(context, key, step, out, result),
             lambda refusal: _tell_refusal(context, str(refusal), out),

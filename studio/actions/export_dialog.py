@@ -74,7 +74,8 @@ SHORT = ("tutorial", "accelerate")
 class ExportDialog(QDialog):
     """Accepted when the person wants it: ``format`` and ``out`` say how and where. ``unwritable`` are formats, by key, that
     the engine cannot write here, each with the reason: it is said before anything is filled in. ``data_bytes`` are what a
-    script has of samples beside it; ``large_data`` says that they may be many."""
+    script has of samples beside it; ``large_data`` says that they may be many. ``has_probabilities``: of classes or labels, which
+    ``calibrate`` has divided by a temperature."""
 
     def __init__(
         self,
@@ -83,10 +84,12 @@ class ExportDialog(QDialog):
         folder: Path,
         unwritable: Mapping[str, str],
         data_bytes: int = 0,
+        has_probabilities: bool = False,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._data_bytes = data_bytes
+        self._has_probabilities = has_probabilities
         self._unwritable = unwritable
         self._run = run
         self._step = step
@@ -100,6 +103,10 @@ class ExportDialog(QDialog):
             self.formats.addItem(each.title)
         self.said = label("", "help", wrap=True)
         self.large_data = Switch(f"Write {format_bytes(data_bytes)} of samples beside it")
+        self.calibrate = Switch("Divide its scores by the temperature that fits the validation part")
+        self.calibrate.setToolTip(
+            "Its probabilities are calibrated then (see Calibration on the page Evaluate); its answers stay the same."
+        )
         self.place = PathEdit("folder", title="Folder for exports")
         self.place.setAccessibleName("Save in")
         self.place.set_path(str(folder))
@@ -157,6 +164,7 @@ class ExportDialog(QDialog):
             words += f" Its samples{'' if large else f', {format_bytes(self._data_bytes)},'} go into a file beside it."
         self.said.setText(self._unwritable.get(self.format.key, words))
         self.large_data.setVisible(large)
+        self.calibrate.setVisible(self._has_probabilities and self.format.suffix != ".py")
         if not self._renamed:
             self.name.setText(self._propose_name(self._step))
         self._update()
@@ -186,7 +194,7 @@ class ExportDialog(QDialog):
         heading = self._heading
         column = vbox(heading, parent=self, margins=(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l))
         parts: tuple[tuple[str, QWidget, tuple[QWidget, ...]], ...] = (
-            ("Format", self.formats, (self.said, self.large_data)),
+            ("Format", self.formats, (self.said, self.large_data, self.calibrate)),
             ("Save in", self.place, ()),
             ("Save as", self.name, (self._result,)),
         )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from training.answering.measured import Measured, measure_model
 from training.answering.model import UsableModel
 from training.answering.samples import Sample
-from training.export.usage.samples import answers, softmax
+from training.export.usage.samples import answers, calibrate, softmax
 from training.protocol.model_answers import MOST_CHANCES, Chance, ImagePixels, MaskAnswer, ModelAnswer, Ranked, Value
 
 _TOGETHER = {"image": 64, "vector": 1024, "list": 64, "tokens": 1}
@@ -53,6 +53,7 @@ def _answer(model: UsableModel, measured: Measured, sample: Sample, scores: NDAr
             name=sample.name, refused="the model answers with numbers that are not finite", notes=sample.notes
         )
     (said,) = answers(model.facts, scores[np.newaxis])
+    scores = calibrate(model.facts, scores)  # as its probabilities are
     match output["kind"]:
         case "class":
             return make(prediction=(said[0],), chances=_class_chances(output["probabilities"], names, scores))

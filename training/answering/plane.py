@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from training.answering.model import UsableModel
 from training.errors import InputError
-from training.export.usage.samples import softmax
+from training.export.usage.samples import calibrate, softmax
 from training.runs.boundary.frames import GRID, grid_centers
 
 
@@ -20,6 +20,7 @@ def decide_plane(
         raise InputError(f"{model.path}: takes no points in the plane; choose another model.")
     across, up = np.meshgrid(grid_centers(*x), grid_centers(*y))
     scores = model.logits(np.stack([across.ravel(), up.ravel()], axis=1).astype(np.float32)).astype(np.float64)
+    scores = calibrate(model.facts, scores)
     if record.output.probabilities == "sigmoid":
         second = 1 / (1 + np.exp(-scores[:, 0]))
         classes = (second >= (record.output.threshold or 0.5)).astype(np.int64)

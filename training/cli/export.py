@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from training.cli.evaluate import evaluate_given
 from training.cli.options import load_given, workspace_of
 from training.errors import InputError
+from training.predictions.probabilities import find_temperature
 from training.protocol.answers import ExportResult
 from training.runs.cli_consent import trust_resume, trust_run
 from training.runs.folder import RunFolder
@@ -43,12 +45,30 @@ def export(arguments: argparse.Namespace) -> int:
     from training.export import export_checkpoint
 
     with _tell_folders(arguments.out):
-        result = export_checkpoint(checkpoint, arguments.to, arguments.out, arguments.large_data, say)
+        divisor = _find_temperature(arguments, checkpoint)
+        result = export_checkpoint(checkpoint, arguments.to, arguments.out, arguments.large_data, say, divisor)
     return _tell(arguments, result)
+
+
+def _find_temperature(arguments: argparse.Namespace, checkpoint: Path) -> Callable[[], float] | None:
+    """What --temperature says; "auto" evaluates the checkpoint on the validation part, where that was not done before."""
+    given: str | None = arguments.temperature
+    if given is None:
+        return None
+    if given == "auto":
+        arguments.on = "validation"
+        return lambda: find_temperature(evaluate_given(arguments, checkpoint))
+    try:
+        number = float(given)
+    except ValueError:
+        raise InputError(f'--temperature {given}: must be a number, for example 1.5, or "auto".') from None
+    return lambda: number
 
 
 def _export_config(arguments: argparse.Namespace) -> int:
     """A short script needs no weights."""
+    if arguments.temperature is not None:
+        raise InputError(f"--temperature: a {arguments.to} trains a model and holds none; leave it out.")
     arguments.config = arguments.checkpoint
     config = load_given(arguments)
     from training.export.short_script import export_short_script

@@ -80,9 +80,11 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option = add("export", "cli.export:export", told, "--set", "--trust", *_RECORDS)
     wanted = "a checkpoint, or a run (its best one); for tutorial and accelerate a TOML file or preset:NAME will do"
     option("checkpoint", metavar="CHECKPOINT_DIR|CONFIG", help=wanted)
+    divides = "divide the scores of classes or labels by it before they become probabilities; auto: by what fits the validation part best"
     formats = "script: the very run, to the bit. tutorial: the same run as a short script to read. accelerate: that, by Accelerate"
     option("--to", required=True, choices=EXPORTS, help=formats)
     option("--out", required=True, type=Path, metavar="PATH")
+    option("--temperature", metavar="auto|NUMBER", help=divides)
     option("--large-data", action="store_true", help="let the samples beside a script take more than 2 GB")
 
     told = "measure a checkpoint on data, sample by sample: metrics with intervals, and what it answered to each sample"

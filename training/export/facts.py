@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import time
 from dataclasses import asdict
@@ -42,10 +43,12 @@ from training.runs.records.manifest import digest
 VERSION = 1
 
 
-def write_facts(bundle: ExportBundle, path: Path, kind: str) -> None:
-    """Describe the exported file ``path`` (of format ``kind``) in a ``model.json`` beside it."""
+def write_facts(bundle: ExportBundle, path: Path, kind: str, temperature: float | None = None) -> None:
+    """Describe the exported file ``path`` (of format ``kind``) in a ``model.json`` beside it; ``temperature`` divides its scores."""
     file = ExportedFile(name=path.name, format=kind, bytes=path.stat().st_size, sha256=digest(path))
     record = describe_model(bundle, file, tuple(sorted(each.name for each in path.parent.iterdir())))
+    if temperature is not None:
+        record = record.model_copy(update={"output": apply_temperature(record.output, temperature)})
     text = json.dumps(record.model_dump(mode="json", exclude_unset=True), indent=1, ensure_ascii=False)
     text = re.sub(r"\[[-\d\s.,e+]+\]", lambda numbers: " ".join(numbers[0].split()), text)  # (1, 28, 28) is one line
     (path.parent / FACTS).write_text(text + "\n", encoding="utf-8")
@@ -100,6 +103,20 @@ def _describe_output(bundle: ExportBundle, done_by: str) -> Output:
         unit_length=False,
         tasks=tuple(TaskOutput(**asdict(place)) for place in place_tasks(facts)) if facts.target == "tasks" else (),
     )
+
+
+def apply_temperature(output: Output, temperature: float) -> Output:
+    """The output of classes or labels whose scores are divided by ``temperature`` before they become probabilities. Its threshold moves
+    with them, so that every answer stays what it is."""
+    first, _, rest = output.meaning.partition("; ")
+    changed: dict[str, object] = {
+        "temperature": temperature,
+        "meaning": f"{first}; divided by temperature, {rest}",
+    }
+    if output.threshold is not None:
+        odds = math.log(output.threshold) - math.log1p(-output.threshold)
+        changed["threshold"] = 1.0 / (1.0 + math.exp(-odds / temperature))
+    return output.model_copy(update=changed)
 
 
 def _describe_embedding(objective: Objective, done_by: str) -> Output:

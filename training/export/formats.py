@@ -26,6 +26,7 @@ from training.export.place import TOKENIZER, target_of, write_beside
 from training.export.source import import_source
 from training.export.usage import program, weights
 from training.protocol.answers import ExportResult
+from training.statistics.calibration import COLDEST, HOTTEST
 from training.system.untrusted import escape_unprintable
 
 
@@ -40,8 +41,11 @@ class Format:
     tolerance: float
 
 
-def export_model(bundle: Callable[[], ExportBundle], to: str, out: Path) -> ExportResult:
-    """Write the model as format ``to``, load it again, compare, and only then put it where ``out`` says.
+def export_model(
+    bundle: Callable[[], ExportBundle], to: str, out: Path, temperature: Callable[[], float] | None = None
+) -> ExportResult:
+    """Write the model as format ``to``, load it again, compare, and only then put it where ``out`` says. ``temperature`` is asked for what
+    divides the scores of classes and labels, once it is known that the model has such.
 
     Raises InputError when ``out`` cannot be used or a package cannot be loaded, before ``bundle`` is loaded.
     """
@@ -49,13 +53,14 @@ def export_model(bundle: Callable[[], ExportBundle], to: str, out: Path) -> Expo
     folder, name = target_of(out, form.suffix)
     usage = form.usage()
     loaded = bundle()
+    divisor = _find_divisor(loaded, temperature) if temperature is not None else None
     with write_beside(folder) as temporary:
         form.write(loaded, temporary / name)
         write_loader(loaded, temporary / name, usage)
         if loaded.facts.vocabulary:
             tokenizer = loaded.vocabulary.tokenizer_json()  # for ``Tokenizer.from_file`` of the tokenizers library
             (temporary / TOKENIZER).write_text(tokenizer + "\n", encoding="utf-8")
-        write_facts(loaded, temporary / name, to)
+        write_facts(loaded, temporary / name, to, divisor)
         difference = _prove(loaded, temporary / LOADER, form.tolerance)
         # Large ONNX graphs keep their weights in a second file.
         names = sorted(path.name for path in temporary.iterdir())
@@ -65,8 +70,21 @@ def export_model(bundle: Callable[[], ExportBundle], to: str, out: Path) -> Expo
         files=tuple(str(folder / each) for each in names),
         max_difference=difference,
         summary=f"Exported {to} to {folder / name}; loaded it again and compared on {SAMPLES} samples: largest difference "
-        f"{difference:.3g}.",
+        f"{difference:.3g}."
+        + (f" Its scores are divided by the temperature {divisor:.4g}." if divisor is not None else ""),
     )
+
+
+def _find_divisor(bundle: ExportBundle, temperature: Callable[[], float]) -> float:
+    if bundle.facts.target not in ("class", "labels") or bundle.objective.is_embedding:
+        kind = bundle.config.objective.kind.replace("_", " ")
+        raise InputError(
+            f"--temperature: is for models that answer with probabilities of classes or labels, not for {kind}; leave it out."
+        )
+    divisor = temperature()
+    if not math.isfinite(divisor) or not COLDEST <= divisor <= HOTTEST:
+        raise InputError(f"--temperature {divisor:g}: must lie between {COLDEST:g} and {HOTTEST:g}.")
+    return divisor
 
 
 def _prove(bundle: ExportBundle, loader: Path, tolerance: float) -> float:

@@ -113,7 +113,7 @@ class TaskOutput(_Record):
 
 
 class Output(_Record):
-    """From the probability ``threshold`` on it is a yes."""
+    """From the probability ``threshold`` on it is a yes. Scores are divided by ``temperature`` before they become probabilities."""
 
     kind: Target | Literal["embedding"]
     shape: tuple[str | int, ...]
@@ -121,6 +121,7 @@ class Output(_Record):
     meaning: str
     probabilities: str
     threshold: float | None
+    temperature: float | None = None
     spread: Spread | None
     unit_length: bool
     tasks: tuple[TaskOutput, ...]

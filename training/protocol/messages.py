@@ -105,13 +105,15 @@ class MeasureRunTime(Message):
 
 
 class ExportRequest(Message):
-    """Answered by an ``answers.ExportResult``."""
+    """Answered by an ``answers.ExportResult``. ``temperature`` divides the scores of classes and labels before they become
+    probabilities; "auto" is the one that fits the validation part, which is evaluated where that was not done before."""
 
     action: Literal["export"] = "export"
     checkpoint: Path
     to: str
     out: Path
     large_data: bool = False
+    temperature: Literal["auto"] | float | None = None
 
 
 class EvaluateRequest(Message):

@@ -11,7 +11,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
-from studio.actions.export_dialog import ExportDialog
+from studio.actions.export_dialog import FORMATS, ExportDialog
 from studio.engine.state import RunState
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
@@ -134,3 +134,15 @@ def test_samples_beside_a_script_are_told_and_many_of_them_asked_for(
     assert dialog.export.isEnabled() == (not large)
     dialog.large_data.click()
     assert dialog.export.isEnabled()
+
+
+def test_probabilities_can_be_calibrated_where_there_are_some(qtbot: QtBot, tmp_path: Path) -> None:
+    for has_probabilities in (True, False):
+        dialog = ExportDialog("lab", 20, tmp_path, {}, has_probabilities=has_probabilities)
+        qtbot.addWidget(dialog)
+        seen = {}
+        for number, each in enumerate(FORMATS):
+            dialog.formats.setCurrentIndex(number)
+            seen[each.key] = not dialog.calibrate.isHidden()
+        of_models = {key for key, is_seen in seen.items() if is_seen}
+        assert of_models == ({"safetensors", "onnx", "torch-export"} if has_probabilities else set())

@@ -107,6 +107,7 @@ def answers(facts: ModelFacts, scores: Any) -> list[Any]:
         return [{task["name"]: answer_task(task, row) for task in output["tasks"]} for row in scores]
     if kind == "ranks":
         return [np.argsort(-row, kind="stable").tolist() for row in scores.reshape(len(scores), -1)]
+    scores = calibrate(facts, scores)
     if output["probabilities"] == "sigmoid":
         scores = 1 / (1 + np.exp(-scores))
     if kind in ("values", "labels"):
@@ -116,6 +117,12 @@ def answers(facts: ModelFacts, scores: Any) -> list[Any]:
         return [(names[is_yes], chance if is_yes else 1 - chance) for chance, is_yes in yes]
     chances = softmax(scores[:, -1] if kind == "tokens" else scores)
     return [(names[row.argmax()], float(row.max())) for row in chances]
+
+
+def calibrate(facts: ModelFacts, scores: Any) -> Any:
+    """The scores divided by the temperature, where the export has one."""
+    temperature = facts["output"].get("temperature")
+    return scores if temperature is None else scores / temperature
 
 
 def softmax(scores: Any) -> Any:
