@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
+from studio.engine.state import RunState
+from studio.forms.consent_editor import ConsentDialog
 from studio.pages.tryit.page import TryItPage
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
-from tests.studio.window_driver import open_window
+from tests.studio.window_driver import answer_next_dialog, open_window, press
 from tests.training.catalog.task_samples import small
+from training.config import RunConfig
+from training.control import Command
 from training.engine.runs.run import start_run
+from training.export import export_checkpoint
 
 pytestmark = pytest.mark.slow
 
@@ -44,9 +51,17 @@ def test_the_newest_run_answers_rows_images_and_prompts(
     assert context.model_to_try.path == newest["classification"]  # trained last
     qtbot.waitUntil(lambda: bool(page.answers.bars), timeout=PATIENCE)
 
+    page.form.example.click()
+    qtbot.waitUntil(page.form.truth.isVisible, timeout=PATIENCE)
     before = page.form.row()
-    page.plane.point_chosen.emit(3.0, -2.0)
-    assert page.form.row() == {"x": "3", "y": "-2"} != before
+    canvas = page.plane.plot.canvas
+    page.plane.plot.window().activateWindow()
+    at = canvas.mapFromScene(canvas.getViewBox().mapViewToScene(QPointF(3.0, -2.0)))
+    qtbot.mouseClick(canvas.viewport(), Qt.MouseButton.LeftButton, pos=at)
+    row = {name: float(text) for name, text in page.form.row().items()}
+    assert page.form.row() != before
+    assert row == pytest.approx({"x": 3.0, "y": -2.0}, abs=0.3)  # a place is a pixel
+    assert not page.form.truth.isVisible()  # it is another row now
     field = page.form.findChild(QLineEdit)
     assert field is not None
     field.setText("far")
@@ -68,3 +83,57 @@ def test_the_newest_run_answers_rows_images_and_prompts(
     qtbot.waitUntil(lambda: page.prompt.go_on.isEnabled(), timeout=PATIENCE)
     assert page.prompt.text.toPlainText().startswith(page.prompt.prompt.toPlainText())
     assert len(page.prompt.text.toPlainText()) >= 20
+
+    page.prompt.count.setText("5000")
+    page.prompt.go_on.click()
+    qtbot.waitUntil(lambda: len(page.prompt.text.toPlainText()) > 20, timeout=PATIENCE)
+    context.model_to_try.choose(newest["classification"])  # while the text is made
+    qtbot.waitUntil(lambda: bool(page.answers.bars), timeout=PATIENCE)
+    assert not page.prompt.isVisible()
+    assert page.prompt.text.toPlainText() == ""
+    page.take_files([tmp_path / "none.png"])  # no table
+    qtbot.waitUntil(lambda: not page.answers.bars, timeout=PATIENCE)
+    shutil.rmtree(newest["classification"].parent.parent)  # meanwhile
+    page.form.fill({"x": "1"})
+    qtbot.waitUntil(lambda: "cannot be read" in page.answers.state.text(), timeout=PATIENCE)
+
+
+def test_it_answers_while_a_run_trains_and_asks_before_it_loads_a_program(
+    qtbot: QtBot, make_context: Callable[..., AppContext], tiny: Callable[..., RunConfig], tmp_path: Path
+) -> None:
+    context = make_context()
+    made = start_run(small("classification", tmp_path / "data"), context.workspace)
+    export_checkpoint(Path(str(made.last_checkpoint)), "torch-export", tmp_path / "out")
+    context.start_run(tiny(epochs=100_000))
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=PATIENCE)
+    _window, page = open_page(qtbot, context)
+    page.take_files([tmp_path])  # before a model is chosen: nothing happens
+    context.model_to_try.choose(tmp_path / "out")
+    qtbot.waitUntil(lambda: bool(page.model.refusal), timeout=PATIENCE)
+    assert "a program of torch.export" in page.model.refusal
+    shown = answer_next_dialog(qtbot, ConsentDialog, "Cancel")
+    press(page, "Look at the code …")
+    assert "Run the code in model.pt2?" in shown[0]
+    answer_next_dialog(qtbot, ConsentDialog, "Trust and run")
+    press(page, "Look at the code …")
+    qtbot.waitUntil(lambda: bool(page.answers.bars), timeout=PATIENCE)
+    assert not page.form.example.isVisible()  # an export knows no rows
+    assert context.live.state is RunState.TRAINING
+    context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: not context.live.live, timeout=PATIENCE)
+
+
+def test_an_engine_inside_the_window_says_what_to_do_while_it_trains(
+    qtbot: QtBot, make_context: Callable[..., AppContext], tiny: Callable[..., RunConfig], tmp_path: Path
+) -> None:
+    context = make_context(in_process=True)
+    made = start_run(small("classification", tmp_path / "data"), context.workspace)
+    context.start_run(tiny(epochs=100_000))
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=PATIENCE)
+    _window, page = open_page(qtbot, context)
+    context.model_to_try.choose(Path(str(made.last_checkpoint)))
+    assert "Wait until the run has ended" in page.model.refusal
+    context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: not context.engine.training, timeout=PATIENCE)
+    press(page, "Try again")
+    qtbot.waitUntil(lambda: bool(page.answers.bars), timeout=PATIENCE)

@@ -11,6 +11,7 @@ from tests.training.catalog.task_samples import small
 from tests.training.commands import Captured, json_line
 from training.cli import main
 from training.config import RunConfig
+from training.config.rules.inactive_settings import find_inactive
 from training.engine.runs.run import start_run
 from training.errors import InputError
 from training.runs.folder import RunFolder
@@ -37,6 +38,9 @@ def test_texts_are_told_and_the_run_is_the_same(tmp_path: Path, capsys: Captured
     assert [text.step for text in texts] == [1, 2, 3, 4]
     assert all(text.text.startswith("the") and len(text.text) == 15 for text in texts)
     assert not read_history(plain.events_file).texts
+    (unread,) = (path for path in find_inactive(config(tmp_path)) if path.startswith("objective."))
+    assert unread == "objective.sample_prompt"
+    assert unread not in find_inactive(config(tmp_path, *asked))
     assert main(["show", str(written.path), "--json"]) == 0
     assert [text["text"] for text in json_line(capsys)["texts"]] == [text.text for text in texts]
     assert main(["show", str(written.path)]) == 0

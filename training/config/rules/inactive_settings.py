@@ -14,7 +14,7 @@ from training.config.sections.data.tables import TableSection
 from training.config.sections.data.text import TextDataset
 from training.config.sections.data.toys import ToySection
 from training.config.sections.embedding import Embedding
-from training.config.sections.objective import Objective
+from training.config.sections.objective import LanguageModel, Objective
 from training.config.sections.optimizer import Muon, RMSprop, Sgd
 from training.config.sections.schedule import ScheduleSection
 from training.core.durations import read_duration
@@ -49,6 +49,7 @@ def find_inactive(config: RunConfig, given: Collection[str] = ()) -> dict[str, I
         _of_images(config.dataset)
         | _of_the_schedule(config)
         | _of_embeddings(config.objective)
+        | _of_the_texts(config.objective)
         | _of_the_targets(config.dataset)
         | _of_the_columns(config.dataset)
         | _of_the_loop(config)
@@ -134,6 +135,12 @@ def _of_embeddings(objective: Objective) -> dict[str, Inactive]:
     }
     inactive = Inactive(f"No effect while objective.loss is {objective.loss}.")
     return {f"objective.{name}": inactive for name, is_idle in idle.items() if is_idle}
+
+
+def _of_the_texts(objective: Objective) -> dict[str, Inactive]:
+    if not isinstance(objective, LanguageModel) or objective.sample_tokens:
+        return {}
+    return {"objective.sample_prompt": Inactive("No effect while objective.sample_tokens is 0.")}
 
 
 def _of_the_loop(config: RunConfig) -> dict[str, Inactive]:
