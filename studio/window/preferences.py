@@ -32,7 +32,7 @@ class PreferencesDialog(QDialog):
         self.theme = Segmented((("system", "System"), ("light", "Light"), ("dark", "Dark")))
         self.theme.set_current(settings.theme)
         self._text_size_before = settings.text_size
-        self.text_size = Segmented([(str(size), f"{size} %") for size in TEXT_SIZES])
+        self.text_size = Segmented([(str(size), f"{size}%") for size in TEXT_SIZES])
         self.text_size.setAccessibleName("Text size")
         if settings.text_size in TEXT_SIZES:
             self.text_size.set_current(str(settings.text_size))

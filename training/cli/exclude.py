@@ -21,12 +21,15 @@ def exclude(arguments: argparse.Namespace) -> int:
     path: Path = arguments.list
     entries = _find_entries(folder, arguments.samples)
     if arguments.remove:
-        changed, word = remove_from_list(path, entries), "taken off"
+        changed, word, why_none = remove_from_list(path, entries), "taken off", "none of them is on it"
     else:
-        changed, word = add_to_list(path, entries), "put on"
+        changed, word, why_none = add_to_list(path, entries), "put on", "all of them are on it already"
     listed = len(read_exclude_list(path))
-    say(f"{pluralize(changed, 'sample')} {word} {path}, which has {listed:,} now.")
     if changed:
+        say(f"{pluralize(changed, 'sample')} {word} {path}, which has {listed:,} now.")
+    else:
+        say(f"{path} was not changed: {why_none}.")
+    if not arguments.remove:
         say(f"A run leaves them out with --set dataset.exclude={path}.")
     if arguments.json:
         print_json({"run": folder.id, "list": str(path), "changed": changed, "listed": listed, "samples": entries})
@@ -44,7 +47,8 @@ def _find_entries(folder: RunFolder, numbers: list[int]) -> dict[str, str]:
             found |= {each: (digests[rows[each]], evaluation.names[rows[each]]) for each in numbers if each in rows}
     if missing := [number for number in numbers if number not in found]:
         raise InputError(
-            f"{missing[0]}: no evaluation of the run {folder.id} tells what this sample is.",
-            "Evaluate the part that it is in first (python -m training evaluate RUN --on train), of data that has an exclude list.",
+            f"{missing[0]}: no evaluation of the run {folder.id} has a sample of this number.",
+            "Evaluate the part that it is in first, such as python -m training evaluate RUN --on train. "
+            "Data that is made while it trains has no exclude list.",
         )
     return dict(found[number] for number in numbers)

@@ -46,7 +46,7 @@ class EvaluationHeader(QWidget):
         self.data.activated.connect(self._on_data)
         self.slider.valueChanged.connect(self._on_slid)
         self._epochs = in_widget(hbox(label("Steps evaluated", "caption"), (self.slider, 1), self.slider_words))
-        row = hbox(label("Evaluate", "title"), (self.run, 3), (self.step, 2), (self.data, 2), STRETCH, self.again)
+        row = hbox(label("Evaluate", "title"), (self.run, 3), (self.step, 3), (self.data, 2), STRETCH, self.again)
         vbox(row, self._epochs, parent=self, spacing=SPACING.s)
         context.library.refreshed.connect(self._offer_runs)
         choice.changed.connect(self._follow)

@@ -65,6 +65,9 @@ class AttentionBar(QWidget):
         self._more = in_widget(
             hbox(label("For", "caption"), (self.output, 1), label("Opacity", "caption"), (self.opacity, 1))
         )
+        policy = self._more.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # the switch stays where it is
+        self._more.setSizePolicy(policy)
         vbox(hbox(self.switch, (self._more, 1), spacing=SPACING.m), self.words, parent=self, spacing=SPACING.xs)
         self.switch.toggled.connect(self._on_toggled)
         self.output.activated.connect(self.changed)

@@ -161,7 +161,7 @@ class ClassesView(View):
         self._evaluation = evaluation
         has_classes = evaluation.record.target in _WITH_CLASSES
         self.set_title("Classes" if has_classes else "Values to predict")
-        self.set_subtitle("95 % intervals. Click a row to see the samples of its class." if has_classes else "")
+        self.set_subtitle("95% intervals. Click a row to see the samples of its class." if has_classes else "")
 
     def follow(self) -> None:
         if self._evaluation is None:

@@ -91,7 +91,7 @@ class ThresholdView(View):
             self.threshold = record.threshold
         self.names.setVisible(record.task != "binary")
         self.use.setVisible(record.task in _WITH_THRESHOLD)
-        self.set_subtitle("Drag on a curve, or the slider. 95 % intervals.")
+        self.set_subtitle("Drag on a curve, or the slider. 95% intervals.")
         self._rest.setText(_describe_rest(record, len(self._names)))
         self._rest.setVisible(bool(self._rest.text()))
         self._evaluation = evaluation
