@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QTimer
+from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -13,7 +15,10 @@ from studio.actions.question import Question
 from studio.pages.runs.page import RunsPage
 from studio.pages.train.page import TrainPage
 from studio.state.context import AppContext
+from studio.window.drop_overlay import DropOverlay
 from studio.window.main_window import MainWindow
+
+_REST = (Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
 
 
 def open_window(qtbot: QtBot, context: AppContext, page: str = "train") -> MainWindow:
@@ -90,3 +95,30 @@ def answer_next_dialog(qtbot: QtBot, kind: type[QDialog], text: str) -> list[str
 def press(parent: QWidget, text: str) -> None:
     """Click the button ``text`` somewhere in ``parent``."""
     next(button for button in parent.findChildren(QPushButton) if button.text() == text).click()
+
+
+def carry(*paths: Path) -> QMimeData:
+    """What a file manager hands over."""
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    return data
+
+
+def drag(target: QWidget, data: QMimeData) -> bool:
+    """Drag ``data`` over ``target``; whether it was accepted."""
+    action, buttons, keys = _REST
+    event = QDragEnterEvent(QPoint(300, 300), action, data, buttons, keys)
+    QApplication.sendEvent(target, event)
+    return event.isAccepted()
+
+
+def let_go(target: QWidget, data: QMimeData) -> None:
+    """Drop ``data`` on ``target``."""
+    action, buttons, keys = _REST
+    QApplication.sendEvent(target, QDropEvent(QPointF(300, 300), action, data, buttons, keys))
+
+
+def overlay(window: MainWindow) -> DropOverlay:
+    """What covers the window while something is dragged over it."""
+    (found,) = window.findChildren(DropOverlay)
+    return found

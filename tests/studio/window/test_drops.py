@@ -5,41 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QMimeData
+from PySide6.QtGui import QDragLeaveEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.state.context import AppContext
-from studio.window.drop_overlay import DropOverlay
-from studio.window.main_window import MainWindow
-from tests.studio.window_driver import open_window
-
-_REST = (Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
-
-
-def carry(*paths: Path) -> QMimeData:
-    data = QMimeData()
-    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-    return data
-
-
-def drag(target: QWidget, data: QMimeData) -> bool:
-    """Whether it was accepted."""
-    action, buttons, keys = _REST
-    event = QDragEnterEvent(QPoint(300, 300), action, data, buttons, keys)
-    QApplication.sendEvent(target, event)
-    return event.isAccepted()
-
-
-def let_go(target: QWidget, data: QMimeData) -> None:
-    action, buttons, keys = _REST
-    QApplication.sendEvent(target, QDropEvent(QPointF(300, 300), action, data, buttons, keys))
-
-
-def overlay(window: MainWindow) -> DropOverlay:
-    (found,) = window.findChildren(DropOverlay)
-    return found
+from tests.studio.window_driver import carry, drag, let_go, open_window, overlay
 
 
 @pytest.fixture
