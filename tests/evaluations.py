@@ -41,6 +41,7 @@ def write_evaluation(
     columns: dict[str, NDArray[Any]],
     names: tuple[str, ...],
     file_names: list[str] | None = None,
+    digests: list[str] | None = None,
     rows: polars.DataFrame | None = None,
     **given: Any,
 ) -> Evaluation:
@@ -52,6 +53,8 @@ def write_evaluation(
         writer.append(columns)
         if file_names is not None:
             writer.write_names(file_names)
+        if digests is not None:
+            writer.write_digests(digests)
         if rows is not None:
             rows.write_parquet(folder / ROWS)
         return writer.finish(metrics)

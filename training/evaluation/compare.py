@@ -13,6 +13,7 @@ from training.errors import InputError, pluralize
 from training.evaluation.scores import Rate, measure_columns
 from training.evaluation.summary import MappedColumns
 from training.predictions import Evaluation
+from training.predictions.pairing import find_keys, pairs_by_content
 from training.runs.folder import RunFolder
 from training.statistics.intervals import Metric
 from training.statistics.metrics import mean
@@ -43,9 +44,10 @@ class Compared:
 def compare_evaluations(first: Evaluation, second: Evaluation, called: tuple[str, str] = ("A", "B")) -> Compared:
     """By the paired bootstrap of the samples in both, metric by metric; accuracies by McNemar's exact test, too. Raises InputError where
     they are of other data, classes or targets."""
-    _refuse_others(first, second)
-    numbers, *places = np.intersect1d(first.column("index"), second.column("index"), return_indices=True)
-    if not len(numbers):
+    by_content = _refuse_others(first, second)
+    keys, others = find_keys(first, by_content), find_keys(second, by_content)
+    common, *places = np.intersect1d(keys, others, return_indices=True)
+    if not len(common):
         raise InputError(f"{called[0]} and {called[1]} have no sample in common.", "Compare them on the same part.")
     both = [_Chosen(evaluation, rows) for evaluation, rows in zip((first, second), places, strict=True)]
     if not np.array_equal(both[0]["target"], both[1]["target"], equal_nan=True):
@@ -56,11 +58,11 @@ def compare_evaluations(first: Evaluation, second: Evaluation, called: tuple[str
     notes = []
     if first.folder.resolve() == second.folder.resolve():
         notes.append("Both are the same checkpoint.")
-    if len(numbers) < max(first.record.samples, second.record.samples):
-        notes.append(f"Compared on the {pluralize(len(numbers), 'sample')} that both have; the parts differ.")
+    if len(common) < max(first.record.samples, second.record.samples):
+        notes.append(f"Compared on the {pluralize(len(common), 'sample')} that both have; the parts differ.")
     groups = both[0]["group"] if first.has("group") else None
     differences = tuple(_compare_metrics(scores, called, groups, first.record.seed))
-    return Compared(len(numbers), differences, tuple(notes))
+    return Compared(len(common), differences, tuple(notes))
 
 
 class _Chosen(MappedColumns):
@@ -75,11 +77,13 @@ class _Chosen(MappedColumns):
         return self[name]
 
 
-def _refuse_others(first: Evaluation, second: Evaluation) -> None:
+def _refuse_others(first: Evaluation, second: Evaluation) -> bool:
+    """Returns whether samples are found by their content."""
     one, other = first.record, second.record
-    if one.fingerprint != other.fingerprint:
+    by_content = pairs_by_content(first, second)
+    if by_content is None:
         raise InputError(
-            f"{one.run} and {other.run} were evaluated on other data ({one.on} and {other.on}), so nothing can be compared.",
+            f"{one.run} and {other.run} were evaluated on different data, so nothing can be compared.",
             "Compare runs on the same data, or give its path with --on.",
         )
     if (one.target, one.names) != (other.target, other.names):
@@ -88,6 +92,7 @@ def _refuse_others(first: Evaluation, second: Evaluation) -> None:
             f"{other.target} of {', '.join(other.names[:5])}.",
             "Compare runs of the same task.",
         )
+    return by_content
 
 
 Kind = tuple[str, str]

@@ -29,6 +29,10 @@ from training.errors import InputError
 from training.predictions import Evaluation
 from training.system.untrusted import escape_unprintable
 
+_NO_CHECKPOINT = (
+    "Choose a checkpoint first",
+    "Then it is evaluated on these files. To train on them, drop them on the Setup page.",
+)
 _LONGEST = 60  # letters of a file's name
 _SIDE_BY_SIDE = 960  # pixels, for text of the designed size: the samples have room beside the views
 _SHARE = 0.4  # of the width, for the samples, until a person moves the handle
@@ -95,13 +99,17 @@ class EvaluatePage(QWidget):
         """What becomes of files that are let go over this page."""
         checkpoint, name = self.choice.checkpoint, escape_unprintable(paths[0].name, _LONGEST)
         if checkpoint is None:
-            return "Choose a checkpoint first", "Then it is evaluated on these files."
+            return _NO_CHECKPOINT
         more = f" Only the first of {len(paths)} is taken." if len(paths) > 1 else ""
         return f"Evaluate on {name}", f"What step {checkpoint.step:,} answers to each of its samples.{more}"
 
     @Slot(list)
     def take_files(self, paths: Sequence[Path]) -> None:
         """Evaluate what is chosen on other data, where it was not yet."""
+        if self.choice.checkpoint is None:
+            title, words = _NO_CHECKPOINT
+            self._context.notifier.notify(words, "warning", title=title, subject="other data")
+            return
         self.choice.choose_data(str(paths[0].absolute()))
         if self.choice.evaluation is None:
             self.evaluate()

@@ -15,6 +15,7 @@ from studio.engine.client import Ticket
 from studio.engine.host import EngineHost
 from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord, read
+from training.predictions.pairing import find_keys, pairs_by_content
 from training.predictions.reading import list_folders
 from training.protocol.answers import EvaluationComparison
 from training.protocol.messages import CompareEvaluations, Refusal
@@ -25,9 +26,9 @@ _MOST_OF_A_RUN = 5
 
 
 def find_comparable(shown: Evaluation, runs: Sequence[RunFolder]) -> list[Evaluation]:
-    """The newest evaluations of each of ``runs`` that are of the same data as ``shown``."""
+    """The newest evaluations of each of ``runs`` that may have samples in common with ``shown``."""
     key = shown.folder.name.rpartition("-")[2]
-    return [found for run in runs for found in _find_in(run, key) if _fits(shown.record, found.record)]
+    return [found for run in runs for found in _find_in(run, key) if _fits(shown, found)]
 
 
 def _find_in(run: RunFolder, key: str) -> Iterator[Evaluation]:
@@ -37,8 +38,13 @@ def _find_in(run: RunFolder, key: str) -> Iterator[Evaluation]:
             yield read(folder)
 
 
-def _fits(one: EvaluationRecord, other: EvaluationRecord) -> bool:
-    return (one.on, one.fingerprint, one.target, one.names) == (other.on, other.fingerprint, other.target, other.names)
+def _fits(first: Evaluation, second: Evaluation) -> bool:
+    one, other = first.record, second.record
+    if (one.on, one.target, one.names) != (other.on, other.target, other.names):
+        return False
+    with suppress(InputError):
+        return pairs_by_content(first, second) is not None
+    return False
 
 
 def knows_right(record: EvaluationRecord) -> bool:
@@ -57,24 +63,26 @@ def find_right(evaluation: Evaluation) -> Mask:
 
 
 class Answers(NamedTuple):
-    """Which samples were answered rightly: their numbers in the data, rising, and bool (n,)."""
+    """Which samples were answered rightly: what they are told apart by, rising, and bool (n,)."""
 
-    numbers: NDArray[np.int64]
+    keys: NDArray[np.generic]
     right: Mask
+    by_content: bool
 
 
-def read_answers(evaluation: Evaluation) -> Answers:
-    """Of all its samples. Raises InputError."""
-    numbers = evaluation.column("index")
-    order = np.argsort(numbers)
-    return Answers(numbers[order], find_right(evaluation)[order])
+def read_answers(evaluation: Evaluation, shown: Evaluation) -> Answers:
+    """Of all samples of ``evaluation``, to be found among those that are ``shown``. Raises InputError."""
+    by_content = bool(pairs_by_content(shown, evaluation))
+    keys = find_keys(evaluation, by_content)
+    order = np.argsort(keys)
+    return Answers(keys[order], find_right(evaluation)[order], by_content)
 
 
 def find_only_right(evaluation: Evaluation, *, other: Answers, first: bool) -> Mask:
     """The samples, (n,), that only ``evaluation`` answered rightly, or only ``other``, of those that both answered."""
-    numbers = evaluation.column("index")
-    places = np.minimum(np.searchsorted(other.numbers, numbers), len(other.numbers) - 1)
-    both, a, b = other.numbers[places] == numbers, find_right(evaluation), other.right[places]
+    keys = find_keys(evaluation, other.by_content)
+    places = np.minimum(np.searchsorted(other.keys, keys), len(other.keys) - 1)
+    both, a, b = other.keys[places] == keys, find_right(evaluation), other.right[places]
     return np.asarray(both & (a & ~b if first else ~a & b))
 
 

@@ -211,6 +211,19 @@ def test_what_is_not_there_is_said(qtbot: QtBot, context: AppContext, run: RunFo
     assert "target.npy" in page.state.empty.accessibleName()
 
 
+def test_files_dropped_before_there_is_a_checkpoint_are_answered(
+    qtbot: QtBot, context: AppContext, tmp_path: Path
+) -> None:
+    page = open_window(qtbot, context, "evaluate").page("evaluate")
+    assert isinstance(page, EvaluatePage)
+    heard: list[str] = []
+    context.notifier.notified.connect(lambda notice: heard.append(f"{notice.title}. {notice.text}"))
+    page.take_files([tmp_path])
+    assert heard[0].startswith("Choose a checkpoint first. ")
+    assert "Setup" in heard[0]
+    assert page.choice.on == "validation"
+
+
 def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
     qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path
 ) -> None:
@@ -317,7 +330,11 @@ def test_two_evaluations_are_compared_and_who_is_right_where_is_chosen(
     qtbot: QtBot, context: AppContext, run: RunFolder, workspace: Path, config: MakeConfig
 ) -> None:
     other = create_run(workspace, config("second"))
-    better = write_evaluation(other.path, make_classes(400, 3, seed=0, skill=4.0), NAMES)
+    digests = [f"{number:032x}" for number in range(400)]
+    write_evaluation(run.path, make_classes(400, 3), NAMES, digests=digests)
+    columns = {name: values[::-1] for name, values in make_classes(400, 3, seed=0, skill=4.0).items()}
+    columns["index"] = columns["index"][::-1]  # numbered otherwise: the same samples are found by their content
+    better = write_evaluation(other.path, columns, NAMES, digests=digests[::-1], fingerprint="f" * 16)
     make_evaluation(other.path, samples=400, on="test")  # of other samples
     context.evaluation.choose_run(run)
     page = open_page(qtbot, context)
@@ -330,7 +347,7 @@ def test_two_evaluations_are_compared_and_who_is_right_where_is_chosen(
     view.picker.activated.emit(1)
     qtbot.waitUntil(lambda: "Accuracy: B is better by 3.0 points (1.0 to 5.0)" in view.sentences.text())
     right = [each.column("prediction") == each.column("target") for each in (shown, better)]
-    only_second = np.flatnonzero(~right[0] & right[1])
+    only_second = np.flatnonzero(~right[0] & right[1][::-1])
     assert view.only[False].text() == f"B right, A wrong: {len(only_second)}"
     qtbot.mouseClick(view.only[False], Qt.MouseButton.LeftButton)
     assert sorted(page.samples.table.rows.tolist()) == only_second.tolist()

@@ -65,7 +65,7 @@ def test_runs_are_compared_on_the_same_samples(runs: list[str], capsys: Captured
 
 def test_other_data_and_a_single_run_are_refused(runs: list[str], capsys: Captured) -> None:
     assert main(["compare", runs[0], runs[2]]) == 2
-    assert "were evaluated on other data" in capsys.readouterr().err
+    assert "were evaluated on different data" in capsys.readouterr().err
     assert main(["compare", runs[0]]) == 2
     assert "needs two runs or checkpoints at least" in capsys.readouterr().err
 
@@ -78,6 +78,14 @@ def test_of_parts_that_differ_the_common_samples_are_compared(tmp_path: Path) ->
     found = compare_evaluations(first, second)
     assert found.samples == 100
     assert found.notes == ("Compared on the 100 samples that both have; the parts differ.",)
+    # Of data that an exclude list changed, they are found by their content, whatever their numbers are.
+    digests = [f"{number:032x}" for number in range(300)]
+    first = write_evaluation(tmp_path / "c", columns, names, digests=digests)
+    kept = {name: values[50:][::-1] for name, values in columns.items()} | {"index": np.arange(250)}
+    second = write_evaluation(tmp_path / "d", kept, names, digests=digests[50:][::-1], fingerprint="f" * 16)
+    by_content = compare_evaluations(first, second)
+    assert by_content.samples == 250
+    assert not any(each.comparison.difference.value for each in by_content.differences)
 
 
 def test_the_smaller_error_is_the_better_one_whatever_the_target_is_called(tmp_path: Path) -> None:

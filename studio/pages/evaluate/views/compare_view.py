@@ -130,7 +130,7 @@ class CompareView(View):
             self._say("Comparing …")
             try:
                 if knows_right(shown.record):
-                    self._answers = answers = read_answers(other)
+                    self._answers = answers = read_answers(other, shown)
                     self._masks = {first: find_only_right(shown, other=answers, first=first) for first in _WORDS}
                 self._question.ask(shown, other)
             except InputError as error:
