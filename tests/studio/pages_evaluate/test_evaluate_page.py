@@ -361,11 +361,11 @@ def test_two_evaluations_are_compared_and_who_is_right_where_is_chosen(
 def test_a_row_and_a_text_are_read_whole(
     qtbot: QtBot, context: AppContext, run: RunFolder, workspace: Path, config: MakeConfig
 ) -> None:
+    cells = pl.DataFrame({"size": np.arange(400.0), "color": ["red", None] * 200})
+    cells.write_parquet(run.evaluations / "step-00000100-validation" / "rows.parquet")
     page = open_page(qtbot, context)
     evaluation = page.selection.evaluation
     assert evaluation is not None
-    cells = pl.DataFrame({"size": np.arange(400.0), "color": ["red", None] * 200})
-    cells.write_parquet(evaluation.folder / "rows.parquet")
     panel = page.samples
     row = int(panel.table.rows[0])
     panel.rows.selectRow(0)
