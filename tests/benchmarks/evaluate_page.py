@@ -79,11 +79,11 @@ def list_choices(page: EvaluatePage, classes: int) -> dict[str, list[Callable[[]
         "threshold": [partial(threshold.set_threshold, n / 20) for n in range(1, 20)],
         "outcome": [partial(threshold.choose_outcome, outcome) for outcome in OUTCOMES],
         "bin of confidence": [partial(calibration.chart.chosen.emit, n) for n in range(1, 12)],
-        "slice": [partial(slices.choose_row, n) for n in range(11)],
         "order": [
             partial(page.samples.table.set_order, key) for key in ("best", "random", "confused", "unsure", "worst")
         ],
         "all again": [page.selection.clear],
+        "slice": [partial(slices.choose_row, n) for n in range(11)],
     }
 
 
