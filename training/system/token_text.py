@@ -22,6 +22,20 @@ def spell_bytes(names: Sequence[str]) -> tuple[bytes, ...]:
     return tuple(bytes(values[letter] for letter in name) for name in names)
 
 
+def show_bytes(content: bytes) -> str:
+    """The text of ``content``, or in hexadecimal the bytes that are none by themselves."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return f"<{content.hex(' ').upper()}>"
+
+
+def show_tokens(names: Sequence[str]) -> list[str]:
+    """Each token as a person reads it, of the ``names`` of the whole vocabulary."""
+    is_characters = names[:1] and names[0] == UNKNOWN
+    return list(names) if is_characters else [show_bytes(content) for content in spell_bytes(names)]
+
+
 def make_decoder(names: Sequence[str]) -> Callable[[Sequence[int]], str]:
     """What makes text of tokens, whose ``names`` are those of the whole vocabulary; what is none (half a character, an unknown one) is shown
     as U+FFFD."""

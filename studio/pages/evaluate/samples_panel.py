@@ -14,11 +14,14 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedLayout, QT
 from studio.actions.saving import ask_for_place, save_file
 from studio.pages.evaluate.details_dialog import DetailsDialog
 from studio.pages.evaluate.looking import Looking, tells_where
+from studio.pages.evaluate.mask_dialog import MaskDialog
 from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.pages.evaluate.view import name_file
 from studio.panels.charts.save_menu import SaveMenu
 from studio.panels.samples.image_table import ImageTable
 from studio.panels.samples.images import find_file
+from studio.panels.samples.mask_bar import LAYERS, MaskBar
+from studio.panels.samples.mask_overlay import lay_over
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.context import AppContext
 from studio.state.evaluations.sample_columns import describe_answers
@@ -36,6 +39,8 @@ from training.system.atomic import write_text
 _ROW_HEIGHT = 26
 _WIDEST_COLUMN = 240
 _TILE = 88
+_MOST_LAID_OVER = 400
+"""Images with their classes over them that are kept."""
 
 
 class SamplesPanel(Card):
@@ -49,7 +54,7 @@ class SamplesPanel(Card):
         self.images = SampleImages(context.engine, context.background, self)
         self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)
         self._caption: Callable[[int], str] = str
-        self._enlarged: SampleDialog | DetailsDialog | None = None  # while it is open
+        self._enlarged: SampleDialog | MaskDialog | DetailsDialog | None = None  # while it is open
         self._is_fitted = False  # the columns of the table, to what they hold
         self._place = ""  # where the files of the samples lie
         self.order = ComboBox()
@@ -61,6 +66,9 @@ class SamplesPanel(Card):
         self.grid = ImageTable(self.find_thumbnail, "Images of the samples", tile=_TILE)
         self.grid.opened.connect(self.enlarge)
         self.rows = self._make_rows()
+        self.masks = MaskBar(LAYERS, "prediction")
+        self.masks.changed.connect(self._lay_over_again)
+        self._laid_over: dict[int, QImage] = {}  # by the row of the evaluation
         self._stack = QStackedLayout()
         self._stack.addWidget(self.grid)
         self._stack.addWidget(self.rows)
@@ -76,9 +84,10 @@ class SamplesPanel(Card):
             more=(("Copy list of files", self.copy_list), ("Save list of files …", self.save_list)),
         )
         self.add_action(self.order, self.form, icon_button("more", "Copy or save: Samples", clicked=self.menu.open))
-        self.add(self._problem, self._nothing, (self._stack, 1))
+        self.add(self._problem, self._nothing, self.masks, (self._stack, 1))
         self.images.arrived.connect(self._on_images)
         selection.evaluation_changed.connect(self._take_evaluation)
+        selection.looked_at_changed.connect(self._mark_row)
         self.table.modelReset.connect(self._on_listed)
 
     def find_thumbnail(self, place: int) -> Thumbnail:
@@ -89,12 +98,25 @@ class SamplesPanel(Card):
         image = self.images.find(number) if self.shows_images else None
         missing = self.images.why_missing(number) if image is None and self.shows_images else ""
         words = "\n".join(filter(None, (f"{name}, {self.table.describe_row(row)}", missing)))
+        if self.has_masks:
+            image = self._lay_over(row, image)
         return Thumbnail(image or QImage(), self._caption(row), words, None, name, place)
 
     def find_enlarged(self, place: int) -> Thumbnail:
         """The same with its file, which is looked for on the disk."""
         thumbnail = self.find_thumbnail(place)
         return replace(thumbnail, file=find_file(thumbnail.name, self._place))
+
+    def _find_bare(self, place: int) -> Thumbnail:
+        """The same without anything over its image."""
+        image = self.images.find(int(self._numbers[self.table.rows[place]]))
+        return replace(self.find_enlarged(place), image=image or QImage())
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether the samples are images with a class for each pixel."""
+        evaluation = self._selection.evaluation
+        return evaluation is not None and evaluation.record.target == "mask"
 
     @property
     def shows_images(self) -> bool:
@@ -108,15 +130,17 @@ class SamplesPanel(Card):
         evaluation = self._selection.evaluation
         if evaluation is None or self._enlarged is not None:  # a double click asks twice
             return
-        dialog: SampleDialog | DetailsDialog
-        if self.shows_images:
-            dialog = SampleDialog(self.table, self.images, self.find_enlarged, place, self, self._make_looking())
-        else:
-            dialog = DetailsDialog(self.table, make_details(evaluation), place, self)
-        self._enlarged = dialog
+        self._enlarged = dialog = self._make_dialog(evaluation, place)
         dialog.finished.connect(lambda: self._on_closed(dialog.at))
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+    def _make_dialog(self, evaluation: Evaluation, place: int) -> SampleDialog | MaskDialog | DetailsDialog:
+        if self.has_masks:
+            return MaskDialog(evaluation, self.table, self.images, self._find_bare, place, self)
+        if self.shows_images:
+            return SampleDialog(self.table, self.images, self.find_enlarged, place, self, self._make_looking())
+        return DetailsDialog(self.table, make_details(evaluation), place, self)
 
     def _make_looking(self) -> Looking | None:
         evaluation = self._selection.evaluation
@@ -156,6 +180,7 @@ class SamplesPanel(Card):
         rows.verticalHeader().hide()
         rows.horizontalHeader().setResizeContentsPrecision(40)
         rows.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        rows.selectionModel().currentRowChanged.connect(self._look_at_row)
         rows.doubleClicked.connect(self._open_row)
         rows.activated.connect(self._open_row)
         return rows
@@ -171,6 +196,7 @@ class SamplesPanel(Card):
     def _on_closed(self, place: int) -> None:
         self._enlarged = None
         if place < len(self.table.rows):
+            self._selection.look_at(int(self.table.rows[place]))
             self.grid.choose(place)
             self.rows.selectRow(place)
 
@@ -193,8 +219,39 @@ class SamplesPanel(Card):
                     self.order.setItemData(self.order.count() - 1, order.tip, Qt.ItemDataRole.ToolTipRole)
         self.order.setCurrentIndex(max(self.order.findData(self.table.order), 0))
         self.form.setVisible(self.shows_images)
+        self._laid_over.clear()
+        self.masks.setVisible(self.has_masks)
+        if self.has_masks:
+            self.masks.set_classes(evaluation.record.names)
         self._is_fitted = False
         self._show_form()
+
+    def _lay_over(self, row: int, image: QImage | None) -> QImage | None:
+        evaluation = self._selection.evaluation
+        if image is None or evaluation is None:
+            return image
+        if row not in self._laid_over:
+            if len(self._laid_over) > _MOST_LAID_OVER:
+                self._laid_over.clear()
+            truth, prediction = (evaluation.column(name)[row] for name in ("target", "prediction"))
+            self._laid_over[row] = lay_over(image, truth, prediction, self.masks.layer, self.masks.opacity)
+        return self._laid_over[row]
+
+    @Slot()
+    def _lay_over_again(self) -> None:
+        self._laid_over.clear()
+        self.grid.viewport().update()
+
+    def _look_at_row(self, index: QModelIndex) -> None:
+        if index.isValid():
+            self._selection.look_at(int(self.table.rows[index.row()]))
+
+    @Slot()
+    def _mark_row(self) -> None:
+        """Another sample is looked at: it is the current one here, where it is listed."""
+        place = self.table.find_place(self._selection.looked_at)
+        if place is not None and place != self.rows.currentIndex().row():
+            self.rows.selectRow(place)
 
     def _fit_columns(self) -> None:
         self.rows.resizeColumnsToContents()
@@ -215,6 +272,9 @@ class SamplesPanel(Card):
             self._is_fitted = True
             self._fit_columns()
         self._nothing.setVisible(not len(self.table.rows))
+        if len(self.table.rows) and self.table.find_place(self._selection.looked_at) is None:
+            self._selection.look_at(int(self.table.rows[0]))
+        self._mark_row()
         if self._stack.currentWidget() is self.grid:
             self.grid.set_count(len(self.table.rows))
         elif len(self.table.rows):

@@ -12,7 +12,8 @@ from PySide6.QtGui import QColor, QImage
 from studio.widgets import Thumbnail
 from training.protocol.answers import Sample
 
-_IGNORED = 255
+IGNORED = 255
+"""The class number of a pixel that does not count."""
 _LONGEST_NAME = 8
 _GOLDEN_ANGLE = 137.508
 """Degrees: hues that follow each other by it are far apart, however many there are."""
@@ -24,12 +25,12 @@ def class_color(number: int) -> str:
     return QColor.fromHsvF(number * _GOLDEN_ANGLE % 360 / 360, saturation, value).name()
 
 
-def read_image(sample: Sample, *, varied: bool) -> QImage:
+def read_image(sample: Sample, *, varied: bool, masked: bool = True) -> QImage:
     """The pixels (uint8, row by row, channels last; 1, 3 or 4 channels) as an image of its own memory; with a mask each class
-    has its color over it."""
+    has its color over it where ``masked``."""
     mask = sample.mask_base64 if varied else sample.original_mask_base64
     pixels = base64.b64decode(sample.pixels_base64 if varied else sample.original_base64)
-    if mask is not None:
+    if mask is not None and masked:
         return _overlay(sample, pixels, base64.b64decode(mask))
     formats = {1: QImage.Format.Format_Grayscale8, 3: QImage.Format.Format_RGB888, 4: QImage.Format.Format_RGBA8888}
     # A copy, because QImage only borrows the bytes it is given.
@@ -43,11 +44,11 @@ def _overlay(sample: Sample, pixels: bytes, mask: bytes) -> QImage:
     shown = np.frombuffer(pixels, np.uint8).reshape(height, width, sample.channels)[..., :3]
     shown = np.broadcast_to(shown, (height, width, 3)).astype(np.uint16)
     classes = np.frombuffer(mask, np.uint8).reshape(height, width)
-    table = np.zeros((_IGNORED + 1, 3), np.uint16)
+    table = np.zeros((IGNORED + 1, 3), np.uint16)
     for number in np.unique(classes).tolist():
         color = QColor(class_color(number))
         table[number] = color.red(), color.green(), color.blue()
-    mixed = np.where((classes == _IGNORED)[..., None], shown, (shown + table[classes]) // 2).astype(np.uint8)
+    mixed = np.where((classes == IGNORED)[..., None], shown, (shown + table[classes]) // 2).astype(np.uint8)
     return QImage(mixed.tobytes(), width, height, 3 * width, QImage.Format.Format_RGB888).copy()
 
 

@@ -92,7 +92,7 @@ class SampleImages(QObject):
 
         def take_page(page: SamplePage) -> None:
             unreadable = {int(file.path): file.reason for file in page.unreadable if file.path.isdigit()}
-            take({sample.index: read_image(sample, varied=False) for sample in page.samples}, unreadable)
+            take({sample.index: read_image(sample, varied=False, masked=False) for sample in page.samples}, unreadable)
 
         if evaluation.record.part:
             request = _ask_for(evaluation, numbers)

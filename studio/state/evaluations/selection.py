@@ -32,15 +32,18 @@ class Selection(QObject):
     Signals:
         evaluation_changed(): another evaluation is looked at, or none; ``changed`` follows.
         changed(): the criteria did, and so did ``rows``.
+        looked_at_changed(): another sample is looked at.
     """
 
     evaluation_changed = Signal()
     changed = Signal()
+    looked_at_changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.evaluation: Evaluation | None = None
         self.rows: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.looked_at = -1  # the row of the one sample that some views tell more of; -1 before one is listed
         self._criteria: dict[str, Criterion] = {}
         self._masks: dict[str, Mask] = {}
 
@@ -57,12 +60,18 @@ class Selection(QObject):
     def show(self, evaluation: Evaluation | None) -> None:
         """Look at another evaluation. One of the same samples (another epoch of them) is looked at by the same criteria."""
         if not _have_same_samples(self.evaluation, evaluation):
-            self._criteria = {}
+            self._criteria, self.looked_at = {}, -1
         self.evaluation = evaluation
         self._masks = {} if evaluation is None else {key: each.find(evaluation) for key, each in self._criteria.items()}
         self._find_rows()
         self.evaluation_changed.emit()
         self.changed.emit()
+
+    def look_at(self, row: int) -> None:
+        """Have more told of the sample in ``row`` of the evaluation."""
+        if row != self.looked_at and 0 <= row < self.total:
+            self.looked_at = row
+            self.looked_at_changed.emit()
 
     def choose(self, criterion: Criterion) -> None:
         """Look only at the samples that fit this, too; it takes the place of what the same view chose before."""

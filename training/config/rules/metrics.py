@@ -13,8 +13,6 @@ class Metric:
     title: str
     maximize: bool
     format: str
-    in_runs: bool = True
-    """Whether runs measure it at each validation, and not evaluations only."""
 
     def show(self, value: float) -> str:
         """``value`` as a person reads it."""
@@ -47,11 +45,13 @@ METRICS: tuple[Metric, ...] = (
     Metric("dice", "Dice", maximize=True, format=".4f"),
     Metric("pixel_accuracy", "Pixel accuracy", maximize=True, format=".2%"),
     Metric("perplexity", "Perplexity", maximize=False, format=".3f"),
-    Metric("calibration_error", "Calibration error", maximize=False, format=".4f", in_runs=False),
     Metric("bits_per_character", "Bits per character", maximize=False, format=".4f"),
 )
 
-_OF_EVALUATIONS = (Metric("calibration_error", "Calibration error", maximize=False, format=".4f"),)
+_OF_EVALUATIONS = (
+    Metric("calibration_error", "Calibration error", maximize=False, format=".4f"),
+    Metric("iou", "IoU", maximize=True, format=".2%"),
+)
 """Measured of a checkpoint alone, so that no run goes by them."""
 _KNOWN = {candidate.name: candidate for candidate in (*METRICS, *_OF_EVALUATIONS)}
 

@@ -34,6 +34,6 @@ class Checkpoints(Section):
         "The metric that decides which checkpoint is best, early stopping and ReduceLROnPlateau. auto takes the one that "
         "is usual for the task.",
         also="best by",
-        suggestions=("auto", *(f"val/{metric.name}" for metric in METRICS if metric.in_runs)),
+        suggestions=("auto", *(f"val/{metric.name}" for metric in METRICS)),
         min_length=1,
     )

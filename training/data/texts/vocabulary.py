@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from training.core.readers.text_reading import encode_characters
 from training.facts import DataFacts
-from training.system.token_text import UNKNOWN, byte_letters, make_decoder, spell_bytes
+from training.system.token_text import UNKNOWN, byte_letters, make_decoder, show_bytes, spell_bytes
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -105,10 +105,7 @@ class BytePairs:
         return self._decode(tokens)
 
     def show(self, token: int) -> str:
-        try:
-            return self._bytes[token].decode()
-        except UnicodeDecodeError:
-            return f"<{self._bytes[token].hex(' ').upper()}>"
+        return show_bytes(self._bytes[token])
 
     def tokenizer_json(self) -> str:
         return str(self.tokenizer.to_str(pretty=True))

@@ -1,0 +1,48 @@
+"""The true and the predicted classes of one image beside each other."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from studio.panels.samples.enlarged_sample import SampleView
+from studio.panels.samples.mask_bar import MaskBar
+from studio.panels.samples.mask_overlay import Layer, lay_over
+from studio.theme import SPACING
+from studio.widgets import Thumbnail, hbox, in_widget, label, vbox
+from training.predictions import Evaluation
+
+_SIDES: tuple[tuple[str, str], ...] = (("prediction", "Prediction"), ("errors", "Errors"), ("image", "Image"))
+
+
+class MaskPair(QWidget):
+    """At the left the truth, at the right the prediction, its errors or the image alone."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        super().__init__()
+        self._truth, self._prediction = evaluation.column("target"), evaluation.column("prediction")
+        self._shown: tuple[Thumbnail, int] | None = None
+        self.left, self.right = SampleView(), SampleView()
+        self.bar = MaskBar(_SIDES, "prediction")
+        self.bar.set_classes(evaluation.record.names)
+        self.bar.changed.connect(self._draw)
+        truth = in_widget(vbox(label("Truth", "caption"), (self.left, 1), spacing=SPACING.xs))
+        answer = in_widget(vbox(label("Prediction", "caption"), (self.right, 1), spacing=SPACING.xs))
+        vbox((hbox((truth, 1), (answer, 1), spacing=SPACING.m), 1), self.bar, parent=self, spacing=SPACING.m)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # so that the arrow keys reach the dialog
+        self.setMinimumWidth(700)
+
+    def show_sample(self, shown: Thumbnail, row: int) -> None:
+        """Show another one: its image, without anything over it, and its row in the evaluation."""
+        self._shown = shown, row
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._shown is None:
+            return
+        thumbnail, row = self._shown
+        truth, prediction = self._truth[row], self._prediction[row]
+        sides: tuple[tuple[SampleView, Layer], ...] = ((self.left, "truth"), (self.right, self.bar.layer))
+        for view, layer in sides:
+            drawn = lay_over(thumbnail.image, truth, prediction, layer, self.bar.opacity)
+            view.set_thumbnail(Thumbnail(drawn, thumbnail.caption, f"{layer}: {thumbnail.tooltip}"))

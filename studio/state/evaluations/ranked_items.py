@@ -1,0 +1,39 @@
+"""A query's items in the predicted order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class RankedItem(NamedTuple):
+    """``item`` counts from 1 in the order of the data; by its true ``rank`` it belongs at the places ``first`` to ``last``.
+    ``is_behind``: an item of a lower true rank stands before it."""
+
+    item: int
+    score: float
+    rank: float
+    first: int
+    last: int
+    is_behind: bool
+
+
+def rank_items(scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> list[RankedItem]:
+    """The items (L,) of a query, NaN where there is none, by falling score; of equal scores in the order of the data."""
+    there = np.flatnonzero(~np.isnan(ranks))
+    order = there[np.argsort(-scores[there], kind="stable")]
+    known = ranks[there]
+    lowest = np.minimum.accumulate(np.append(np.inf, ranks[order]))[: len(order)]
+    return [
+        RankedItem(
+            item + 1,
+            float(scores[item]),
+            float(ranks[item]),
+            int((known > ranks[item]).sum()) + 1,
+            int((known >= ranks[item]).sum()),
+            bool(lowest[place] < ranks[item]),
+        )
+        for place, item in enumerate(order.tolist())
+    ]

@@ -1,0 +1,182 @@
+"""Masks, ranked lists, texts and embeddings on the Evaluate page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QImage
+from pytestqt.qtbot import QtBot
+
+from studio.pages.evaluate.mask_dialog import MaskDialog
+from studio.pages.evaluate.page import EvaluatePage
+from studio.pages.evaluate.views.figures_view import FiguresView
+from studio.pages.evaluate.views.neighbors_view import NeighborsView
+from studio.pages.evaluate.views.ranking_view import RankingView
+from studio.pages.evaluate.views.tokens_view import TokensView
+from studio.panels.samples.images import class_color
+from studio.state.context import AppContext
+from studio.theme import theme
+from tests.evaluations import write_evaluation
+from tests.studio.pages_evaluate.test_evaluate_page import open_page
+from training.config import RunConfig
+from training.runs.folder import create_run
+from training.system.token_text import UNKNOWN
+
+ShowPage = Callable[..., EvaluatePage]
+
+
+@pytest.fixture
+def show_page(qtbot: QtBot, context: AppContext, workspace: Path, config: Callable[..., RunConfig]) -> ShowPage:
+    """The page with an evaluation of such columns."""
+
+    def show(columns: dict[str, Any], names: tuple[str, ...], **given: Any) -> EvaluatePage:
+        run = create_run(workspace, config("first"))
+        count = len(columns["target"])
+        known: dict[str, Any] = {"index": np.arange(count), "loss": np.arange(count, 0, -1, dtype=np.float32)}
+        write_evaluation(run.path, known | columns, names, **given)
+        return open_page(qtbot, context)
+
+    return show
+
+
+def listed(page: EvaluatePage) -> set[int]:
+    return set(page.samples.table.rows.tolist())
+
+
+def test_masks_are_laid_over_and_images_chosen_by_their_iou(qtbot: QtBot, show_page: ShowPage) -> None:
+    rng = np.random.default_rng(0)
+    target = rng.integers(0, 2, (12, 4, 6), dtype=np.uint8)
+    target[:, 0, 0] = 255
+    prediction = np.where(rng.random(target.shape) < 0.3, 1 - np.minimum(target, 1), np.minimum(target, 1)).astype(
+        np.uint8
+    )
+    prediction[3] = np.where(target[3] == 1, 0, target[3] & 1)  # nothing of class 1 is found there
+    counted = target != 255
+
+    def count(which: Any) -> Any:
+        return np.stack([(which & counted & (value == number)).sum((1, 2)) for number in (0, 1)], 1).astype(np.int32)
+
+    value = target
+    support, correct = count(counted), count(target == prediction)
+    value = prediction
+    predicted = count(counted)
+    columns = {
+        "target": target,
+        "prediction": prediction,
+        "support": support,
+        "predicted": predicted,
+        "correct": correct,
+    }
+    page = show_page(columns, ("sky", "road"), layout="image", target="mask", task="segmentation")
+    view = page.views["figures"]
+    assert isinstance(view, FiguresView)
+    qtbot.waitUntil(lambda: bool(len(view._bins)))
+    iou = correct / (support + predicted - correct)
+    view.figure.setCurrentIndex(2)
+    view.draw()
+    qtbot.waitUntil(lambda: bool(len(view._bins)))
+    view.chart.chosen.emit((0, 9))
+    assert listed(page) == set(np.flatnonzero(iou[:, 1] < 0.5).tolist())
+    view.choose_worst()
+    assert listed(page) == set(np.flatnonzero(iou[:, 1] <= iou[:, 0]).tolist())
+    assert 3 in listed(page)
+    page.selection.clear()
+    # Over the image lies what is picked; an ignored pixel has no class and no error.
+    panel = page.samples
+    panel.masks.slider.setValue(100)
+    place = panel.table.find_place(3)
+    assert place is not None
+    qtbot.waitUntil(lambda: not panel.find_thumbnail(place).image.isNull())
+    looks: dict[str, QImage] = {}
+    for layer in ("image", "truth", "prediction", "errors"):
+        panel.masks.layers.set_current(layer)
+        panel._lay_over_again()
+        looks[layer] = panel.find_thumbnail(place).image.scaled(6, 4)
+    row, column = (int(at[0]) for at in np.nonzero(target[3] == 1))
+    bare = looks["image"].pixelColor(column, row)
+    assert looks["truth"].pixelColor(column, row).name() == class_color(1)
+    assert looks["prediction"].pixelColor(column, row).name() == class_color(0)
+    assert looks["errors"].pixelColor(column, row).name() == theme().palette.danger
+    assert {looks[layer].pixelColor(0, 0).name() for layer in ("truth", "errors")} == {bare.name()}
+    assert "road" in panel.masks.legend.text()
+    panel.enlarge(place)
+    dialog = panel.findChild(MaskDialog)
+    assert dialog is not None
+    assert "truth" in dialog.pair.left.accessibleName()
+    qtbot.keyClick(dialog.pair, Qt.Key.Key_Right)
+    assert dialog.at == place + 1
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert page.selection.looked_at == panel.table.rows[place + 1]
+
+
+def test_a_query_is_listed_in_the_predicted_order(qtbot: QtBot, show_page: ShowPage) -> None:
+    target = np.array([[2, 0, 1, np.nan], [0, 1, 2, 3]], np.float32)
+    scores = np.array([[0.1, 0.9, 0.5, np.nan], [0, 1, 2, 3]], np.float32)
+    page = show_page({"target": target, "scores": scores}, ("rank",), target="ranks", task="ranking")
+    view, figures = page.views["ranking"], page.views["figures"]
+    assert isinstance(view, RankingView)
+    assert isinstance(figures, FiguresView)
+    assert [(each.item, each.rank, each.first, each.is_behind) for each in view.items] == [
+        (2, 0.0, 3, False),
+        (3, 1.0, 2, True),
+        (1, 2.0, 1, True),
+    ]
+    page.samples.rows.selectRow(1)
+    assert [each.item for each in view.items] == [4, 3, 2, 1]
+    assert not any(each.is_behind for each in view.items)
+    qtbot.waitUntil(lambda: bool(len(figures._bins)))
+    figures.chart.chosen.emit((19, 19))  # ranked as well as can be
+    assert listed(page) == {1}
+
+
+def test_a_token_tells_its_loss_and_chooses_its_passages(qtbot: QtBot, show_page: ShowPage) -> None:
+    names = (UNKNOWN, "\n", "<", "b")
+    target = np.array([[2, 3, 1], [3, 3, 1], [2, 1, -100]], np.int32)
+    prediction = np.array([[3, 3, 1], [3, 3, 1], [2, 1, 1]], np.int32)
+    losses = np.array([[2.0, 0.5, 0.25], [0.5, 0.5, 0.25], [1.0, 0.25, 0.0]], np.float16)
+    page = show_page(
+        {"target": target, "prediction": prediction, "token_loss": losses},
+        names,
+        layout="tokens",
+        target="tokens",
+        task="language_model",
+    )
+    view = page.views["tokens"]
+    assert isinstance(view, TokensView)
+    assert view.passage.toPlainText().replace("\n", "") == "<b↵"
+    view.passage.highlighted.emit(QUrl("#0"))
+    assert view.words.text() == f"“<”: loss 2, probability {math.exp(-2):.1%}; predicted: “b”"
+    qtbot.waitUntil(lambda: bool(view.worst))
+    assert [(each.token, each.occurrences, each.loss) for each in view.worst] == [
+        (2, 2, 1.5),
+        (3, 3, 0.5),
+        (1, 3, 0.25),
+    ]
+    view.passage.anchorClicked.emit(QUrl("#0"))
+    assert listed(page) == {0, 2}
+    view.table.row_chosen.emit(1)
+    assert listed(page) == {0, 1}
+    page.samples.rows.selectRow(1)
+    assert view.passage.toPlainText().replace("\n", "") == "bb↵"
+
+
+def test_neighbors_of_a_sample_are_listed_with_their_classes(qtbot: QtBot, show_page: ShowPage) -> None:
+    embedding = np.array([[0, 0], [1, 0], [3, 0], [9, 9]], np.float32)
+    columns = {"embedding": embedding, "target": np.array([0, 0, 1, 1], np.int32)}
+    page = show_page(columns, ("cat", "dog"), task="metric_learning")
+    view = page.views["neighbors"]
+    assert isinstance(view, NeighborsView)
+    assert view.nearest == [1, 2, 3]
+    assert view.table.rows.wrong == {1, 2}
+    assert "1 of its 3 nearest are of its class" in view.title.text()
+    view.table.row_chosen.emit(1)
+    assert view.nearest == [1, 0, 3]
+    assert page.samples.rows.currentIndex().row() == 2
+    view.choose_neighbors()
+    assert listed(page) == {0, 1, 2, 3}
