@@ -66,6 +66,7 @@ class PointPicker(QWidget):
         self._end: QPointF | None = None
         self._band: tuple[int, int] | None = None  # the keyboard's
         self._image: tuple[object, QImage] | None = None
+        self._pixels: tuple[object, NDArray[np.int64]] | None = None  # of each point, for a size
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.CrossCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -81,14 +82,16 @@ class PointPicker(QWidget):
         elif guide == "zero":
             high = min(high[0], 0.0), max(high[1], 0.0)
         self._ranges = low, high
-        self._part, self._image, self._band = None, None, None
+        self._part, self._image, self._band, self._pixels = None, None, None, None
         self.setAccessibleName(f"{len(x.values):,} points: {y.title} against {x.title}")
         self.update()
 
     def set_part(self, mask: Mask | None) -> None:
         """Which points are among what is chosen; None: all."""
-        self._part, self._image = mask, None
-        self.update()
+        before, self._part = self._part, mask
+        if (before is None) != (mask is None) or (before is not None and not np.array_equal(before, mask)):
+            self._image = None
+            self.update()
 
     def mark(self, span: Span | None) -> None:
         """Show what is chosen here."""
@@ -272,15 +275,24 @@ class PointPicker(QWidget):
             canvas[there, 3] = (share * 255).astype(np.uint8)
         return QImage(canvas.tobytes(), width, height, 4 * width, QImage.Format.Format_RGBA8888).copy()
 
-    def _count(self, width: int, height: int, mask: Mask | None) -> NDArray[np.int64]:
+    def _find_pixels(self, width: int, height: int) -> NDArray[np.int64]:
+        """The pixel of each point, row by row; -1 for one that is in none."""
+        if self._pixels is None or self._pixels[0] != (width, height):
+            (left, right), (bottom, top) = self._ranges
+            x, y = self._at
+            with np.errstate(invalid="ignore"):
+                columns = np.nan_to_num((x - left) / (right - left) * (width - 1), nan=-1.0).round().astype(np.int64)
+                rows = np.nan_to_num((top - y) / (top - bottom) * (height - 1), nan=-1.0).round().astype(np.int64)
+            inside = (columns > 0) & (columns < width - 1) & (rows > 0) & (rows < height - 1)
+            self._pixels = (width, height), np.where(inside, rows * width + columns, -1)
+        return self._pixels[1]
+
+    def _count(self, width: int, height: int, mask: Mask | None) -> NDArray[np.int32]:
         """How many points touch each pixel, row by row."""
-        (left, right), (bottom, top) = self._ranges
-        x, y = (each if mask is None else each[mask] for each in self._at)
-        there = np.isfinite(x) & np.isfinite(y)
-        columns = ((x[there] - left) / (right - left) * (width - 1)).round().astype(np.int64)
-        rows = ((top - y[there]) / (top - bottom) * (height - 1)).round().astype(np.int64)
-        inside = (columns > 0) & (columns < width - 1) & (rows > 0) & (rows < height - 1)
-        centers = np.bincount(rows[inside] * width + columns[inside], minlength=width * height).reshape(height, width)
+        pixels = self._find_pixels(width, height)
+        chosen = pixels if mask is None else pixels[mask]
+        centers = np.bincount(chosen[chosen >= 0], minlength=width * height)
+        centers = centers.astype(np.int32).reshape(height, width)
         across = centers.copy()
         across[:, 1:] += centers[:, :-1]
         across[:, :-1] += centers[:, 1:]

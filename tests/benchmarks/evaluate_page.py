@@ -1,6 +1,6 @@
 """How long the Evaluate page takes to open and to follow a selection, and the memory that it takes.
 
-    python -m tests.benchmarks.evaluate_page [--samples 50000] [--classes 100] [--rounds 15]
+    python -m tests.benchmarks.evaluate_page [--task class] [--samples 50000] [--classes 100] [--rounds 15]
 
 The evaluation is made up, of random scores; its images are never asked for. A selection is measured from the choice in a
 view until everything is painted. Needs no display.
@@ -18,11 +18,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import psutil
 from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from studio.charts.confusion_picker import Box
+from studio.charts.point_picker import Span
 from studio.engine.child import ChildLink
 from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
@@ -31,6 +33,7 @@ from studio.pages.evaluate.views.calibration_view import CalibrationView
 from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
+from studio.pages.evaluate.views.points_view import PointsView
 from studio.pages.evaluate.views.slices_view import SlicesView
 from studio.pages.evaluate.views.threshold_view import ThresholdView
 from studio.services.app_settings import AppSettings
@@ -38,8 +41,9 @@ from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
 from studio.state.evaluations.one_class import OUTCOMES
 from studio.theme import apply
-from tests.evaluations import make_evaluation
+from tests.evaluations import make_evaluation, write_evaluation
 from training.config import parse_config
+from training.predictions import Evaluation
 from training.runs.folder import create_run
 
 FAKE_ENGINE = Path(__file__).parents[1] / "studio" / "fake_engine.py"
@@ -87,8 +91,35 @@ def list_choices(page: EvaluatePage, classes: int) -> dict[str, list[Callable[[]
     }
 
 
+def list_points(page: EvaluatePage) -> dict[str, list[Callable[[], object]]]:
+    """What is chosen in each view of predicted values."""
+    choices: dict[str, list[Callable[[], object]]] = {"all again": [page.selection.clear]}
+    for key in ("predictions", "residuals"):
+        view = page.views[key]
+        assert isinstance(view, PointsView)
+        chart = view.chart
+        spans = [Span(-2.0, end / 4, -2.0, 2.0) for end in range(-3, 4)]
+        choices[key] = [partial(chart.chosen.emit, span) for span in spans]
+    return choices
+
+
+def make_values(run: Path, samples: int) -> Evaluation:
+    """The evaluation of a made-up regression."""
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=(samples, 1)).astype(np.float32)
+    prediction = target + rng.normal(0.0, 0.3, target.shape).astype(np.float32)
+    columns = {
+        "index": np.arange(samples),
+        "loss": np.square(prediction - target)[:, 0],
+        "target": target,
+        "prediction": prediction,
+    }
+    return write_evaluation(run, columns, ("value",), target="values", task="regression")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--task", choices=("class", "values"), default="class")
     parser.add_argument("--samples", type=int, default=50_000)
     parser.add_argument("--classes", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)
@@ -99,7 +130,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         run = create_run(home / "workspace", parse_config({"name": "measured"}))
-        made = make_evaluation(run.path, samples=arguments.samples, classes=arguments.classes)
+        if arguments.task == "values":
+            made = make_values(run.path, arguments.samples)
+        else:
+            made = make_evaluation(run.path, samples=arguments.samples, classes=arguments.classes)
         settings = SettingsStore(home / "settings.json", AppSettings(keep_awake=False))
         words = [sys.executable, str(FAKE_ENGINE)]
         engine = EngineHost(EngineChoice(), lambda choice: ChildLink(choice.python, home / "logs", words))
@@ -117,11 +151,11 @@ def main() -> None:
         app.processEvents()
         page.grab()
         opened = time.perf_counter() - began
-        print(
-            f"{arguments.samples:,} samples, {arguments.classes} classes: {made.record.bytes / 2**20:.0f} MiB of files"
-        )
+        what = f"{arguments.classes} classes" if arguments.task == "class" else "a value to predict"
+        print(f"{arguments.samples:,} samples, {what}: {made.record.bytes / 2**20:.0f} MiB of files")
         print(f"opened in {opened:.2f} s")
-        for title, choices in list_choices(page, arguments.classes).items():
+        listed = list_choices(page, arguments.classes) if arguments.task == "class" else list_points(page)
+        for title, choices in listed.items():
             times = [measure(page, act) for _round in range(arguments.rounds) for act in choices]
             print(f"  {title:<20} median {statistics.median(times):6.1f} ms, slowest {max(times):6.1f} ms")
         print(f"memory of the page: {(process.memory_info().rss - before) / 2**20:.0f} MiB")

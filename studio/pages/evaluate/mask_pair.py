@@ -23,11 +23,12 @@ class MaskPair(QWidget):
         self._truth, self._prediction = evaluation.column("target"), evaluation.column("prediction")
         self._shown: tuple[Thumbnail, int] | None = None
         self.left, self.right = SampleView(), SampleView()
+        self.words = label("", "caption")
         self.bar = MaskBar(_SIDES, "prediction")
         self.bar.set_classes(evaluation.record.names)
         self.bar.changed.connect(self._draw)
         truth = in_widget(vbox(label("Truth", "caption"), (self.left, 1), spacing=SPACING.xs))
-        answer = in_widget(vbox(label("Prediction", "caption"), (self.right, 1), spacing=SPACING.xs))
+        answer = in_widget(vbox(self.words, (self.right, 1), spacing=SPACING.xs))
         vbox((hbox((truth, 1), (answer, 1), spacing=SPACING.m), 1), self.bar, parent=self, spacing=SPACING.m)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # so that the arrow keys reach the dialog
         self.setMinimumWidth(700)
@@ -42,6 +43,7 @@ class MaskPair(QWidget):
             return
         thumbnail, row = self._shown
         truth, prediction = self._truth[row], self._prediction[row]
+        self.words.setText(dict(_SIDES)[self.bar.layer])
         sides: tuple[tuple[SampleView, Layer], ...] = ((self.left, "truth"), (self.right, self.bar.layer))
         for view, layer in sides:
             drawn = lay_over(thumbnail.image, truth, prediction, layer, self.bar.opacity)

@@ -35,7 +35,7 @@ class PerClass(NamedTuple):
 
 def measure_classes(evaluation: Evaluation, mask: Mask | None) -> PerClass:
     """Of the samples in ``mask``, (n,), or of all. Of a selection there are only metrics that are counted at once: precision,
-    recall and F1."""
+    recall and F1, of masks IoU and Dice."""
     record = evaluation.record
     counts = _count(evaluation, mask)
     support = () if counts is None else counts[0].tolist()
@@ -43,14 +43,18 @@ def measure_classes(evaluation: Evaluation, mask: Mask | None) -> PerClass:
         return PerClass(
             record.names, support, {name: [Figure(*each) for each in rows] for name, rows in record.per_class.items()}
         )
-    if counts is None or record.target not in ("class", "labels"):
+    if counts is None:
         return PerClass(record.names, support, {})
     whole, answered, right = (each.tolist() for each in counts)
-    figures = {
-        "recall": [_rate(*each) for each in zip(right, whole, strict=True)],
-        "precision": [_rate(*each) for each in zip(right, answered, strict=True)],
-        "f1": [_f1(*each) for each in zip(whole, answered, right, strict=True)],
-    }
+    overlaps = [_f1(*each) for each in zip(whole, answered, right, strict=True)]
+    if record.target == "mask":
+        figures = {"iou": [_iou(*each) for each in zip(whole, answered, right, strict=True)], "dice": overlaps}
+    else:
+        figures = {
+            "recall": [_rate(*each) for each in zip(right, whole, strict=True)],
+            "precision": [_rate(*each) for each in zip(right, answered, strict=True)],
+            "f1": overlaps,
+        }
     known = [name for name in record.per_class if name in figures] or list(figures)
     return PerClass(record.names, support, {name: figures[name] for name in known})
 
@@ -91,3 +95,8 @@ def _rate(successes: int, count: int) -> Figure:
 
 def _f1(whole: int, answered: int, right: int) -> Figure:
     return Figure(*f1_of(right, whole, answered)) if whole + answered else Figure(None)
+
+
+def _iou(whole: int, answered: int, right: int) -> Figure:
+    union = whole + answered - right
+    return Figure(right / union) if union else Figure(None)

@@ -29,7 +29,7 @@ class SampleFigure(NamedTuple):
 def list_figures(record: EvaluationRecord) -> list[SampleFigure]:
     """What is measured of each sample of such an evaluation."""
     if record.target == "mask":
-        mean = SampleFigure("mean", "Mean of the classes", "mean_iou", find_mean_ious)
+        mean = SampleFigure("mean", "Mean IoU of the classes", "mean_iou", find_mean_ious)
         each = [
             SampleFigure(name, name, "mean_iou", partial(find_ious, number=number), number)
             for number, name in enumerate(record.names)

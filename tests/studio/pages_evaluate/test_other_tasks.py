@@ -21,6 +21,7 @@ from studio.pages.evaluate.views.ranking_view import RankingView
 from studio.pages.evaluate.views.tokens_view import TokensView
 from studio.panels.samples.images import class_color
 from studio.state.context import AppContext
+from studio.state.evaluations.per_class import measure_classes
 from studio.theme import theme
 from tests.evaluations import write_evaluation
 from tests.studio.pages_evaluate.test_evaluate_page import open_page
@@ -83,6 +84,12 @@ def test_masks_are_laid_over_and_images_chosen_by_their_iou(qtbot: QtBot, show_p
     qtbot.waitUntil(lambda: bool(len(view._bins)))
     view.chart.chosen.emit((0, 9))
     assert listed(page) == set(np.flatnonzero(iou[:, 1] < 0.5).tolist())
+    chosen = sorted(listed(page))
+    assert page.selection.evaluation is not None
+    measured = measure_classes(page.selection.evaluation, np.isin(np.arange(12), chosen))
+    sums = [part[chosen].sum(0) for part in (correct, support, predicted)]
+    shares = sums[0] / (sums[1] + sums[2] - sums[0])
+    assert [each.value for each in measured.figures["iou"]] == pytest.approx(shares.tolist())
     view.choose_worst()
     assert listed(page) == set(np.flatnonzero(iou[:, 1] <= iou[:, 0]).tolist())
     assert 3 in listed(page)

@@ -16,7 +16,7 @@ from studio.state.evaluations.per_class import Figure
 from studio.state.evaluations.sample_figures import Floats, SampleFigure, find_worst, list_figures
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import format_metric
-from studio.widgets import ComboBox, button, label
+from studio.widgets import STRETCH, ComboBox, button, hbox, label
 from training.predictions import Evaluation, EvaluationRecord
 from training.system.plain_table import Table
 
@@ -46,7 +46,7 @@ class FiguresView(View):
         self.worst = button("Where it is worst", clicked=self.choose_worst)
         self.worst.setToolTip("The images in which no class has a lower IoU than this one")
         self.add_action(self.figure)
-        self.add(self.overall, self.chart, label("Drag over bars to select.", "help"), self.worst)
+        self.add(self.overall, self.chart, hbox(label("Drag over bars to select.", "help"), STRETCH, self.worst))
         self.offer(self.chart, self._tabulate)
 
     @classmethod
@@ -124,7 +124,8 @@ class FiguresView(View):
         figure = self.picked
         ends = (format_metric(figure.metric, float(_EDGES[at])) for at in (bars[0], bars[1] + 1))
         find = partial(find_in_bars, figure=figure, bars=bars)
-        self.choose(f"{figure.title}: {' to '.join(ends)}", find, (figure.key, bars))
+        title = figure.title if figure.number is None else f"IoU of “{figure.title}”"
+        self.choose(f"{title}: {' to '.join(ends)}", find, (figure.key, bars))
 
     def _tabulate(self) -> Table:
         return {
