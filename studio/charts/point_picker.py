@@ -89,7 +89,8 @@ class PointPicker(QWidget):
     def set_part(self, mask: Mask | None) -> None:
         """Which points are among what is chosen; None: all."""
         before, self._part = self._part, mask
-        if (before is None) != (mask is None) or (before is not None and not np.array_equal(before, mask)):
+        same = before is mask or (before is not None and mask is not None and np.array_equal(before, mask))
+        if not same:
             self._image = None
             self.update()
 
@@ -291,8 +292,8 @@ class PointPicker(QWidget):
         """How many points touch each pixel, row by row."""
         pixels = self._find_pixels(width, height)
         chosen = pixels if mask is None else pixels[mask]
-        centers = np.bincount(chosen[chosen >= 0], minlength=width * height)
-        centers = centers.astype(np.int32).reshape(height, width)
+        counts = np.bincount(chosen[chosen >= 0], minlength=width * height)
+        centers: NDArray[np.int32] = counts.astype(np.int32).reshape(height, width)
         across = centers.copy()
         across[:, 1:] += centers[:, :-1]
         across[:, :-1] += centers[:, 1:]
