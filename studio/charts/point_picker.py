@@ -1,4 +1,4 @@
-"""Points over two axes, in which a rectangle chooses some. Tens of thousands are counted into pixels instead of being drawn one by one."""
+"""Points over two axes, in which a rectangle chooses some."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetrics, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from studio.charts.point_cloud import PointCloud
 from studio.charts.ticks import tick_labels
 from studio.theme import RADIUS, Palette, font, theme
 
@@ -22,9 +23,6 @@ _PAD = 10.0
 _TICKS = 5
 _THIN = 4.0
 """Pixels: a drag that is shorter is a click, which chooses all again."""
-_OPAQUE = 5
-"""Points on one pixel that have the whole color."""
-_FAINTEST = 0.35
 _BANDS = 20
 """Steps of the keyboard from one end of the x axis to the other."""
 
@@ -60,13 +58,11 @@ class PointPicker(QWidget):
         self._guide: Guide | None = None
         self._at: tuple[Floats, Floats] = (empty, empty)  # with the strips spread
         self._ranges = (0.0, 1.0), (0.0, 1.0)
-        self._part: Mask | None = None
+        self._cloud = PointCloud()
         self._marked: Span | None = None
         self._start: QPointF | None = None
         self._end: QPointF | None = None
         self._band: tuple[int, int] | None = None  # the keyboard's
-        self._image: tuple[object, QImage] | None = None
-        self._pixels: tuple[object, NDArray[np.int64]] | None = None  # of each point, for a size
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.CrossCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -82,16 +78,13 @@ class PointPicker(QWidget):
         elif guide == "zero":
             high = min(high[0], 0.0), max(high[1], 0.0)
         self._ranges = low, high
-        self._part, self._image, self._band, self._pixels = None, None, None, None
+        self._cloud, self._band = PointCloud(*self._at, *self._ranges), None
         self.setAccessibleName(f"{len(x.values):,} points: {y.title} against {x.title}")
         self.update()
 
     def set_part(self, mask: Mask | None) -> None:
         """Which points are among what is chosen; None: all."""
-        before, self._part = self._part, mask
-        same = before is mask or (before is not None and mask is not None and np.array_equal(before, mask))
-        if not same:
-            self._image = None
+        if self._cloud.set_part(mask):
             self.update()
 
     def mark(self, span: Span | None) -> None:
@@ -149,7 +142,7 @@ class PointPicker(QWidget):
         painter.setFont(font("caption"))
         self._paint_axes(painter, room, palette)
         if len(self.x_axis.values):
-            painter.drawImage(room.topLeft(), self._find_image(room, palette))
+            painter.drawImage(room.topLeft(), self._cloud.find_image(room, palette, self.devicePixelRatioF()))
         self._paint_guide(painter, room, palette)
         self._paint_boxes(painter, room, palette)
         if self.hasFocus():
@@ -250,57 +243,6 @@ class PointPicker(QWidget):
             painter.setBrush(inside)
             painter.setPen(QPen(QColor(palette.text), 1.5))
             painter.drawRect(box.intersected(room.adjusted(-3, -3, 3, 3)))
-
-    def _find_image(self, room: QRectF, palette: Palette) -> QImage:
-        scale = self.devicePixelRatioF()
-        width, height = round(room.width() * scale), round(room.height() * scale)
-        key = (width, height, palette.name)
-        if self._image is None or self._image[0] != key:
-            image = self._draw(width, height, palette)
-            image.setDevicePixelRatio(scale)
-            self._image = key, image
-        return self._image[1]
-
-    def _draw(self, width: int, height: int, palette: Palette) -> QImage:
-        """(height, width) pixels: those beside the selection in gray, the selected ones above them in color, the fuller the more
-        there are."""
-        canvas = np.zeros((height * width, 4), np.uint8)
-        part = self._part
-        groups = [(palette.accent, None)] if part is None else [(palette.border_strong, ~part), (palette.accent, part)]
-        for name, mask in groups:
-            counts = self._count(width, height, mask)
-            there = np.flatnonzero(counts)
-            color = QColor(name)
-            share = np.minimum(_FAINTEST + counts[there] / _OPAQUE * (1 - _FAINTEST), 1.0)
-            canvas[there, :3] = color.red(), color.green(), color.blue()
-            canvas[there, 3] = (share * 255).astype(np.uint8)
-        return QImage(canvas.tobytes(), width, height, 4 * width, QImage.Format.Format_RGBA8888).copy()
-
-    def _find_pixels(self, width: int, height: int) -> NDArray[np.int64]:
-        """The pixel of each point, row by row; -1 for one that is in none."""
-        if self._pixels is None or self._pixels[0] != (width, height):
-            (left, right), (bottom, top) = self._ranges
-            x, y = self._at
-            with np.errstate(invalid="ignore"):
-                columns = np.nan_to_num((x - left) / (right - left) * (width - 1), nan=-1.0).round().astype(np.int64)
-                rows = np.nan_to_num((top - y) / (top - bottom) * (height - 1), nan=-1.0).round().astype(np.int64)
-            inside = (columns > 0) & (columns < width - 1) & (rows > 0) & (rows < height - 1)
-            self._pixels = (width, height), np.where(inside, rows * width + columns, -1)
-        return self._pixels[1]
-
-    def _count(self, width: int, height: int, mask: Mask | None) -> NDArray[np.int32]:
-        """How many points touch each pixel, row by row."""
-        pixels = self._find_pixels(width, height)
-        chosen = pixels if mask is None else pixels[mask]
-        counts = np.bincount(chosen[chosen >= 0], minlength=width * height)
-        centers: NDArray[np.int32] = counts.astype(np.int32).reshape(height, width)
-        across = centers.copy()
-        across[:, 1:] += centers[:, :-1]
-        across[:, :-1] += centers[:, 1:]
-        dots = across.copy()
-        dots[1:] += across[:-1]
-        dots[:-1] += across[1:]
-        return dots.ravel()
 
 
 def find_inside(x: Axis, y: Axis, span: Span) -> Mask:

@@ -76,8 +76,8 @@ def test_a_rectangle_chooses_samples_by_truth_residual_and_column(
     middle = sum(view.chart._ranges[0]) / 2
     wanted = set(np.flatnonzero(target[:, 0] > middle).tolist())
     assert abs(len(wanted ^ set(rows.rows.tolist()))) <= 1  # a point on the line falls on either side
-    assert residuals.chart._part is not None
-    assert set(np.flatnonzero(residuals.chart._part).tolist()) == set(rows.rows.tolist())
+    assert residuals.chart._cloud.part is not None
+    assert set(np.flatnonzero(residuals.chart._cloud.part).tolist()) == set(rows.rows.tolist())
     qtbot.mouseClick(view.chart, Qt.MouseButton.LeftButton, pos=view.chart.rect().center())
     assert rows.rowCount() == 60
     # The residual of the other value against a column of texts: a strip for each, those that are missing as well.
