@@ -11,8 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from training.checkpoints.load import load_weights
-from training.config import RunConfig, parse_config
-from training.config.files import config_data
+from training.config import RunConfig
 from training.data.prepared import Preparing
 from training.engine.assemble import assemble
 from training.engine.device import choose_device, replace_missing_device
@@ -27,7 +26,7 @@ from training.runs.folder import RunFolder
 from training.runs.records.forms import Manifest
 from training.runs.records.manifest import MANIFEST, digest, verify
 from training.runs.records.teachers import became_of
-from training.runs.relocation import config_here
+from training.runs.relocation import config_here, require_places
 
 ReportProgress = Callable[[str, float | None], None]
 GIVEN = "given"
@@ -77,7 +76,7 @@ def open_session(
     if read_facts(measurable).layout == "image":
         auto = replace(auto, normalization=(tuple(manifest.data.mean), tuple(manifest.data.std)))
     if part != GIVEN:
-        parse_config(config_data(config), measurable.run.id)  # paths that are gone are told by their settings
+        require_places(measurable.run, config)
     session = assemble(config, report_progress, auto, kept, loads=True, code=measurable.run)
     try:
         if part != GIVEN:

@@ -18,6 +18,9 @@ from pydantic import JsonValue
 
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
+from training.config.sections.data.own_data import OwnDataSection
+from training.config.sections.objective import OwnLoss
+from training.errors import ConfigError
 from training.runs.folder import RunFolder, read_json
 from training.runs.storage import explain_disk_errors
 from training.system.atomic import write_text
@@ -27,6 +30,11 @@ PLACES = "places.json"
 DATA, DEVICE, THREADS = "dataset.path", "precision.device", "precision.threads"
 KEPT = (DATA, "dataset.validation_path", "dataset.images", "dataset.class_list", DEVICE, THREADS)
 """Settings that say where a run works, not what it computes."""
+OWN: tuple[str, ...] = ("model.",)
+"""A run's folder holds all of the network that goes on: weights, and the code of a person's own file."""
+OWN_DATASET = ("dataset.path", "dataset.trusted", "dataset.arguments")
+OWN_LOSS = ("objective.path", "objective.trusted", "objective.arguments")
+"""And the code of a person's own Dataset, and loss."""
 
 
 def remember(folder: RunFolder, settings: Mapping[str, JsonValue]) -> None:
@@ -53,6 +61,19 @@ def config_here(folder: RunFolder) -> RunConfig:
         candidates = [here.get(DATA), path, *elsewhere, *_beside(folder, path)]
         here[DATA] = next((item for item in candidates if isinstance(item, str) and os.path.exists(item)), path)  # noqa: PTH110 - False where nobody may look
     return _change(config, here)
+
+
+def require_places(folder: RunFolder, config: RunConfig) -> None:
+    """Raise ConfigError for what ``config`` names that is not there, unless the run has a copy of it."""
+    try:
+        parse_config(config_data(config), folder.id)
+    except ConfigError as error:
+        copied = OWN + (OWN_DATASET if isinstance(config.dataset, OwnDataSection) else ())
+        copied += OWN_LOSS if isinstance(config.objective, OwnLoss) else ()
+        copied += ("dataset.exclude",) if folder.exclude_file.is_file() else ()
+        problems = [problem for problem in error.problems if not problem.path.startswith(copied)]
+        if problems:
+            raise ConfigError(problems, folder.id) from error
 
 
 def _read_places(folder: RunFolder) -> dict[str, dict[str, JsonValue]]:

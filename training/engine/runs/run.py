@@ -12,8 +12,6 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import Change, diff
 from training.config.files import config_data
 from training.config.paths import with_changed_paths_absolute
-from training.config.sections.data.own_data import OwnDataSection
-from training.config.sections.objective import OwnLoss
 from training.engine.device import choose_device, replace_missing_device
 from training.engine.recovery.origin import refuse_other_teacher
 from training.engine.recovery.restore import Branch, FromStart, Resume, refuse_by_sheet, refuse_other_settings
@@ -25,17 +23,11 @@ from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.records.forms import Manifest, Parent, StatusRecord
 from training.runs.records.manifest import read_sealed, verify
 from training.runs.records.teachers import read_teacher, teacher_as_it_is, teacher_since
-from training.runs.relocation import DATA, DEVICE, KEPT, config_here
+from training.runs.relocation import DATA, DEVICE, KEPT, config_here, require_places
 from training.runs.resume_plan import ResumePlan, keeps_run, plan_branch, plan_resume
 from training.runs.rewind import list_set_aside, look_beyond
 from training.runs.workspace import find_target
 from training.toml_text import Toml
-
-OWN: tuple[str, ...] = ("model.",)
-"""A run's folder holds all of the network that goes on: weights, and the code of a person's own file."""
-OWN_DATASET = ("dataset.path", "dataset.trusted", "dataset.arguments")
-OWN_LOSS = ("objective.path", "objective.trusted", "objective.arguments")
-"""And the code of a person's own Dataset, and loss."""
 
 __all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run"]
 
@@ -224,15 +216,9 @@ def _refuse_other_code(folder: RunFolder, config: RunConfig) -> None:
 
 def _refuse_missing_files(folder: RunFolder, config: RunConfig) -> None:
     try:
-        parse_config(config_data(config), folder.id)
+        require_places(folder, config)
     except ConfigError as error:
-        of_code = OWN + (OWN_DATASET if isinstance(config.dataset, OwnDataSection) else ())
-        of_code += OWN_LOSS if isinstance(config.objective, OwnLoss) else ()
-        of_code += ("dataset.exclude",) if folder.exclude_file.is_file() else ()
-        problems = [problem for problem in error.problems if not problem.path.startswith(of_code)]
-        if not problems:
-            return
-        if all(problem.path != DATA for problem in problems):
+        if all(problem.path != DATA for problem in error.problems):
             raise
         raise InputError(
             f"{error}", f"If the data lies elsewhere on this machine, resume with --set {DATA}=FOLDER."
