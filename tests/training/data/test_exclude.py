@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -136,8 +137,8 @@ def test_nothing_left_of_a_part_is_refused(tmp_path: Path) -> None:
         prepare(excluding(config, file), CPU)
 
 
-def test_a_run_keeps_its_list_and_goes_on_with_it(tmp_path: Path) -> None:
-    """Whatever becomes of the file: a branch takes it as it is, the run itself the copy."""
+def test_a_run_keeps_its_list_and_goes_on_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever becomes of the file: a branch takes it as it is, the run itself the copy. Both are compared on what both have."""
     config = tiny_images(write_idx(tmp_path / "idx"), "precision.device=cpu", "loop.epochs=2")
     file, workspace = tmp_path / "exclude.txt", ["--workspace", str(tmp_path)]
     digests = digests_of(config, list(range(20)))
@@ -172,3 +173,9 @@ def test_a_run_keeps_its_list_and_goes_on_with_it(tmp_path: Path) -> None:
     assert main(["resume", branch.id, *workspace]) == 0  # there is nothing left to do, and nothing is missed
     assert main(["resume", str(whole.checkpoints / "step-00000002"), *workspace]) == 0
     assert all(torch.equal(part, first[name]) for name, part in load_file(whole.splits_file).items())
+    capsys.readouterr()
+    assert main(["compare", whole.id, branch.id, "--json", *workspace]) == 0
+    told = json.loads(capsys.readouterr().out)["comparisons"]
+    left = {list_evaluations(run)[0].record.samples for run in (whole, branch)}
+    assert len(left) == 2
+    assert {each["samples"] for each in told} == {min(left)}
