@@ -18,6 +18,7 @@ from studio.services.notifier import Notifier
 from studio.services.settings import SettingsStore
 from studio.state.drafts.draft import Draft
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
+from studio.state.evaluations.labels_job import LabelsJob
 from studio.state.model_to_try import ModelToTry
 from studio.state.runs.live_run import LiveRun
 from studio.state.runs.run_library import RunLibrary
@@ -79,9 +80,7 @@ class AppContext(QObject):
         self, workspace: Path, settings: SettingsStore, engine: EngineHost, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.workspace = workspace
-        self.settings = settings
-        self.engine = engine
+        self.workspace, self.settings, self.engine = workspace, settings, engine
         engine.setParent(self)
         self.background = Background(self)
         self.notifier = Notifier(self)
@@ -89,6 +88,7 @@ class AppContext(QObject):
         self.library = RunLibrary(workspace, self.background, self)
         self.live = LiveRun(self)
         self.evaluation = EvaluationChoice(self.background, self)
+        self.labels = LabelsJob(settings, self)
         self.model_to_try = ModelToTry(self)
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here

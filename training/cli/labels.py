@@ -45,6 +45,7 @@ def _judge_part(arguments: argparse.Namespace, run: RunFolder) -> SuspiciousLabe
 
 def _judge_training_part(arguments: argparse.Namespace, run: RunFolder) -> SuspiciousLabels | None:
     expected = expect_time(run, arguments.folds)
+    find_checkpoint(str(run.path), run.path.parent.parent)  # a run without one is told before torch is loaded
     say(expected.words)
     if arguments.trust:
         trust_resume(run, ())

@@ -121,6 +121,7 @@ def find_chances(evaluation: Evaluation) -> NDArray[np.float32]:
 
 def write_found(run: RunFolder, found: SuspiciousLabels) -> None:
     """Keep what was found in the training part. Raises OSError."""
+    run.labels.mkdir(exist_ok=True)
     write_text(run.labels / FILE, json.dumps(seal(json.loads(found.model_dump_json())), indent=1) + "\n")
 
 

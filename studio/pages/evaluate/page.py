@@ -67,6 +67,7 @@ class EvaluatePage(QWidget):
         self.header.data_given.connect(self.take_files)
         self.selection.changed.connect(self._update_views)
         context.library.refreshed.connect(self._look_again)
+        context.labels.finished.connect(self._tell_labels)
         self._follow()
 
     def _lay_out(self) -> None:
@@ -113,6 +114,20 @@ class EvaluatePage(QWidget):
         self.choice.choose_data(str(paths[0].absolute()))
         if self.choice.evaluation is None:
             self.evaluate()
+
+    @Slot()
+    def _tell_labels(self) -> None:
+        """The training part of a run was examined: offer what was found, each a sample of the evaluation of that part."""
+        run = self._context.labels.run
+
+        def show() -> None:
+            self.choice.choose_run(run)
+            self.choice.is_wanted = True
+            self.choice.choose_data("train")
+            self._context.show_page("evaluate")
+
+        words = "The training part is examined: its suspicious labels can be looked at."
+        self._context.notifier.notify(words, "success", action_text="Show", action=show, subject="suspicious labels")
 
     @Slot()
     def _look_again(self) -> None:

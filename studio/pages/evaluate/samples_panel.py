@@ -11,6 +11,7 @@ from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedLayout, QTableView
 
+from studio.actions.excluding import branch_without, exclude_rows
 from studio.actions.saving import ask_for_place, save_file
 from studio.pages.evaluate.details_dialog import DetailsDialog
 from studio.pages.evaluate.looking import Looking, tells_where
@@ -81,7 +82,12 @@ class SamplesPanel(Card):
             self,
             lambda: name_file(selection.evaluation, "samples"),
             tabulate=self.table.tabulate,
-            more=(("Copy list of files", self.copy_list), ("Save list of files …", self.save_list)),
+            more=(
+                ("Copy list of files", self.copy_list),
+                ("Save list of files …", self.save_list),
+                ("Put on exclude list …", self.exclude),
+                ("Branch without excluded samples", self.branch),
+            ),
         )
         self.add_action(self.order, self.form, icon_button("more", "Copy or save: Samples", clicked=self.menu.open))
         self.add(self._problem, self._nothing, self.masks, (self._stack, 1))
@@ -168,6 +174,21 @@ class SamplesPanel(Card):
             write_text(path, "".join(f"{find_file(name, place) or name}\n" for name in names))
 
         save_file(self._context, save, path, "The list was not saved")
+
+    def exclude(self) -> None:
+        """Put the selected samples on the exclude list of the run."""
+        evaluation = self._selection.evaluation
+        if evaluation is None:
+            return
+        if not self._selection.criteria:
+            words = "Select samples first: nothing is selected, and no run can leave out all of a part."
+            self._context.notifier.notify(words, "warning", subject="exclude list")
+            return
+        exclude_rows(self._context, self, evaluation, self.table.rows.tolist())
+
+    def branch(self) -> None:
+        """Prepare a branch that leaves out what is on the exclude list of the run."""
+        branch_without(self._context)
 
     # ------------------------------------------------------------------------------------------- inside
 

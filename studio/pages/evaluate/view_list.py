@@ -15,6 +15,7 @@ from studio.pages.evaluate.views.predictions_view import PredictionsView
 from studio.pages.evaluate.views.ranking_view import RankingView
 from studio.pages.evaluate.views.residuals_view import ResidualsView
 from studio.pages.evaluate.views.slices_view import SlicesView
+from studio.pages.evaluate.views.suspicious_view import SuspiciousView
 from studio.pages.evaluate.views.threshold_view import ThresholdView
 from studio.pages.evaluate.views.tokens_view import TokensView
 
@@ -30,6 +31,7 @@ VIEWS: tuple[type[View], ...] = (
     ThresholdView,
     CalibrationView,
     SlicesView,
+    SuspiciousView,
     LossView,
     ImportanceView,
     CompareView,

@@ -1,0 +1,98 @@
+"""Samples put on an exclude list, with a way back, and a branch that leaves them out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from studio.actions.question import Answer, ask
+from studio.state.context import AppContext
+from studio.state.evaluations.excluding import choose_list, describe_rows, find_list, propose_list, put_on_list
+from training.errors import TrainingError, pluralize
+from training.exclude_list import remove_from_list
+from training.predictions import Evaluation
+from training.runs.folder import RunFolder
+
+_SUBJECT = "exclude list"
+_TITLE = "The exclude list was not changed"
+
+
+def exclude_rows(context: AppContext, parent: QWidget, evaluation: Evaluation, rows: list[int]) -> bool:
+    """Put the samples in ``rows`` of the evaluation on the run's exclude list; whether they are on it now. Where it lies is asked
+    once."""
+    run = RunFolder(evaluation.folder.parent.parent)
+    try:
+        entries = describe_rows(evaluation, rows)
+        path = find_list(run) or _ask_for_list(context, parent, run)
+        if path is None:
+            return False
+        new = put_on_list(path, entries)
+    except (TrainingError, OSError) as error:
+        context.notifier.notify(str(error), "danger", title=_TITLE, subject=_SUBJECT)
+        return False
+    if not new:
+        words = f"{'It is' if len(entries) == 1 else 'All are'} on {path.name} already."
+        context.notifier.notify(words, "info", subject=_SUBJECT)
+        return True
+    context.notifier.notify(
+        f"{pluralize(len(new), 'sample')} excluded, by {path}. Files are not touched; a run that names this list leaves them out.",
+        "success",
+        subject=_SUBJECT,
+        action_text="Undo",
+        action=lambda: _take_off(context, path, new),
+    )
+    return True
+
+
+def branch_without(context: AppContext) -> None:
+    """Prepare a branch of the checkpoint that is looked at, with the run's exclude list; it waits for Start."""
+    choice = context.evaluation
+    if choice.folder is None or choice.checkpoint is None:
+        words = "The checkpoint of this step is not there any more; choose another step."
+        context.notifier.notify(words, "warning", subject=_SUBJECT)
+        return
+    path = find_list(choice.folder)
+    if path is None:
+        words = "No samples are excluded yet: put some on the exclude list first."
+        context.notifier.notify(words, "warning", subject=_SUBJECT)
+        return
+    context.branch_from(choice.folder, choice.checkpoint)
+    if context.branch is None or context.branch.folder != choice.folder:
+        return  # the run cannot be read, which was said
+    context.draft.set("dataset.exclude", str(path))
+    context.draft.finish_edit()
+    words = f"This branch leaves out what {path.name} lists. Press Start branch to train it."
+    context.notifier.notify(words, "info", subject=_SUBJECT)
+
+
+def _ask_for_list(context: AppContext, parent: QWidget, run: RunFolder) -> Path | None:
+    """None where the person turned away."""
+    proposed = propose_list(run, context.workspace)
+    here = "Add to that list" if proposed.is_file() else "Put it there"
+    text = (
+        f"It is a text file, a line for each sample, that this run's branches can leave out. Proposed: {proposed}\n\n"
+        "This is asked once for each run."
+    )
+    answers = [Answer("here", here, "primary"), Answer("other", "Choose another place …")]
+    answer = ask(parent.window(), "Where should the exclude list be?", text, answers)
+    path: Path | None = proposed if answer == "here" else None
+    if answer == "other":
+        chosen, _ = QFileDialog.getSaveFileName(
+            parent, "Exclude list", str(proposed), "Text (*.txt)", options=QFileDialog.Option.DontConfirmOverwrite
+        )
+        path = Path(chosen) if chosen else None
+    if path is not None:
+        choose_list(run, path)
+    return path
+
+
+def _take_off(context: AppContext, path: Path, entries: Mapping[str, str]) -> None:
+    try:
+        count = remove_from_list(path, entries)
+    except (TrainingError, OSError) as error:
+        context.notifier.notify(str(error), "danger", title=_TITLE, subject=_SUBJECT)
+        return
+    words = f"{pluralize(count, 'sample')} taken off {path.name} again."
+    context.notifier.notify(words, "info", subject=_SUBJECT)

@@ -1,0 +1,253 @@
+"""Labels that are probably wrong: of a held-out part at once, of the training part by runs that leave a fold out each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Slot
+
+from studio.actions.excluding import branch_without, exclude_rows
+from studio.actions.question import Answer, ask
+from studio.pages.evaluate.view import View
+from studio.pages.evaluate.views.suspicious_table import SuspiciousTable
+from studio.panels.samples.sample_images import SampleImages
+from studio.state.context import AppContext
+from studio.state.evaluations.excluding import find_list
+from studio.state.evaluations.selection import Selection
+from studio.widgets import FlowLayout, ProgressLine, button, in_widget, label
+from training.errors import InputError, pluralize
+from training.labels.progress import USUAL, expect_time, read_progress
+from training.predictions import Evaluation, EvaluationRecord
+from training.predictions.suspicious import SuspiciousLabel, SuspiciousLabels, find_suspicious_labels, read_found
+from training.runs.folder import RunFolder
+from training.system.plain_table import Table
+
+_ALL = "Suspicious labels"
+_ON_TRAIN = (
+    "This model has trained on these samples, wrong labels as well, so its own answers cannot tell which labels are wrong. "
+    "Runs that leave a part of the samples out each, and judge it then, can."
+)
+
+
+class SuspiciousView(View):
+    """Ticks are for the exclude list. A click on a row chooses its sample."""
+
+    key = "suspicious"
+    heading = "Suspicious labels"
+
+    def __init__(self, context: AppContext, selection: Selection) -> None:
+        super().__init__(context, selection)
+        self.found: SuspiciousLabels | None = None
+        self._evaluation: Evaluation | None = None
+        self._rows: dict[int, int] = {}  # of the evaluation, by the numbers of suspicious samples
+        self.images = SampleImages(context.engine, context.background, self)
+        self.words = label("", "help", wrap=True)
+        self.table = SuspiciousTable()
+        self.table.label_chosen.connect(self._on_label)
+        self.table.labels.ticked.connect(self._show_buttons)
+        self.images.arrived.connect(self.table.labels.show_images)
+        self.show_all = button("Select them", tooltip="Look at the suspicious samples only", clicked=self.choose_all)
+        self.tick_all = button("Tick all", "", "ghost", clicked=self._tick_all)
+        self.exclude = button("Put on exclude list …", clicked=self.exclude_ticked)
+        self.branch = button("Branch without them", "branch", clicked=lambda: branch_without(context))
+        self._buttons = in_widget(_flow(self.show_all, self.tick_all, self.exclude, self.branch))
+        self.progress = ProgressLine()
+        self.examine = button("Examine the training part …", clicked=self.ask_to_examine)
+        self.stop = button("Stop", "stop", clicked=context.labels.stop)
+        self._runs = label("", "help", wrap=True)
+        self.add(self.words, (self.table, 1), self._buttons, self.progress, self._runs)
+        self.add(in_widget(_flow(self.examine, self.stop)))
+        self.offer(None, self._tabulate)
+        context.labels.changed.connect(self._show_job)
+        context.labels.finished.connect(self._look_again)
+
+    @classmethod
+    def supports(cls, record: EvaluationRecord) -> bool:
+        return record.target == "class" and "log_sum" in record.columns
+
+    def show_evaluation(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self.images.show_evaluation(evaluation if evaluation.record.layout == "image" else None)
+        self.table.set_images(self.images.find if evaluation.record.layout == "image" else None)
+        self.table.labels.set_ticks(set())
+        self._take(None)
+        self._look_again()
+
+    def follow(self) -> None:
+        if self.found is not None:
+            mask = self.selection.mask_of_others(self.key)
+            self.table.labels.replace(
+                [each for each in self._list_known() if mask is None or mask[self._rows[each.number]]]
+            )
+        self._show()
+
+    def choose_all(self) -> None:
+        """Choose every suspicious sample."""
+        self.choose(_ALL, partial(find_numbers, numbers=list(self._rows)))
+
+    def exclude_ticked(self) -> None:
+        """Put the ticked samples on the exclude list, and take their ticks away."""
+        rows = [self._rows[number] for number in sorted(self.table.labels.ticks) if number in self._rows]
+        if self._evaluation is not None and exclude_rows(self.context, self, self._evaluation, rows):
+            self.table.labels.set_ticks(set())
+
+    def ask_to_examine(self) -> None:
+        """Say how long the runs take, and start them on a yes."""
+        run = self._find_run()
+        if run is None:
+            return
+        begun = read_progress(run)
+        folds = begun.folds if begun is not None else USUAL
+        try:
+            expected = expect_time(run, folds)
+        except InputError as error:
+            self.context.notifier.notify(str(error), "danger")
+            return
+        done = f" {begun.steps:,} of {begun.of:,} steps are done already." if begun is not None and begun.of else ""
+        text = (
+            f"{expected.words}{done}\n\nEach leaves a part of the training samples out and judges it then. They train one after the "
+            "other, beside whatever else is trained, and can be stopped at any time: what was trained is kept."
+        )
+        answers = [Answer("go", "Go on" if done else "Start", "primary")]
+        if ask(self.window(), "Examine the training part?", text, answers) == "go":
+            self.context.labels.start(run, folds)
+
+    # ------------------------------------------------------------------------------------------- inside
+
+    @property
+    def _is_own_part(self) -> bool:
+        """Whether the model trained on what is looked at."""
+        return self._evaluation is not None and self._evaluation.record.on == "train"
+
+    def _find_run(self) -> RunFolder | None:
+        return RunFolder(self._evaluation.folder.parent.parent) if self._evaluation is not None else None
+
+    @Slot()
+    def _look_again(self) -> None:
+        """Find them in the background."""
+        evaluation, run = self._evaluation, self._find_run()
+        if evaluation is None or run is None:
+            return
+
+        def find() -> SuspiciousLabels | None:
+            if evaluation.record.on != "train":
+                return find_suspicious_labels(evaluation)
+            found = read_found(run)
+            return found if found is not None and found.fingerprint == evaluation.record.fingerprint else None
+
+        def take(found: SuspiciousLabels | None) -> None:
+            if evaluation is self._evaluation:
+                self._take(found)
+                self.follow()
+
+        def refuse(error: Exception) -> None:
+            if evaluation is self._evaluation:
+                self.words.setText(str(error))
+
+        self.words.setText("Looking for suspicious labels …")
+        self.context.background.submit(find, take, refuse)
+
+    def _take(self, found: SuspiciousLabels | None) -> None:
+        self.found = found
+        self._rows = {}
+        if found is not None and self._evaluation is not None:
+            index = np.asarray(self._evaluation.column("index"))
+            order = np.argsort(index, kind="stable")
+            numbers = np.array([each.number for each in found.found], np.int64)
+            places = np.minimum(np.searchsorted(index[order], numbers), len(index) - 1)
+            rows = order[places]
+            self._rows = {
+                number: row
+                for number, row in zip(numbers.tolist(), rows.tolist(), strict=True)
+                if int(index[row]) == number
+            }
+        self.table.labels.replace(self._list_known())
+
+    def _list_known(self) -> Sequence[SuspiciousLabel]:
+        return [each for each in self.found.found if each.number in self._rows] if self.found is not None else ()
+
+    def _show(self) -> None:
+        found = self.found
+        if found is not None:
+            by = f", by {found.folds} runs that did not train on them" if found.folds else ""
+            count = pluralize(len(found.found), "label")
+            words = f"{count} of {found.samples:,} may be wrong{by}. Look at each: a tick is for the exclude list."
+            self.words.setText(" ".join([words if found.found else f"No label is suspicious{by}.", *found.notes]))
+        elif self._is_own_part:
+            self.words.setText(_ON_TRAIN)
+        has_any = bool(self._list_known())
+        self.table.setVisible(has_any)
+        self._buttons.setVisible(has_any)
+        self._show_buttons()
+        self._show_job()
+
+    @Slot()
+    def _show_buttons(self) -> None:
+        ticks = len(self.table.labels.ticks & self._rows.keys())
+        self.tick_all.setText("Untick all" if ticks else "Tick all")
+        self.exclude.setText(f"Put {ticks:,} on exclude list …" if ticks else "Put on exclude list …")
+        self.exclude.setEnabled(bool(ticks))
+        run = self._find_run()
+        self.branch.setVisible(run is not None and find_list(run) is not None)
+
+    @Slot()
+    def _show_job(self) -> None:
+        job, run = self.context.labels, self._find_run()
+        mine = run is not None and job.run == run
+        busy = job.is_busy and mine
+        self.progress.setVisible(busy)
+        self.stop.setVisible(busy)
+        self.stop.setEnabled(not job.is_stopping)
+        if busy:
+            self._show_reached()
+        done = self._is_own_part and self.found is not None
+        self.examine.setVisible(not busy and not done)
+        self.examine.setEnabled(not job.is_busy)
+        words = job.problem if mine else "Another run's training part is being examined." if job.is_busy else ""
+        if not words and self._is_own_part and self.found is None and not busy and run is not None:
+            begun = read_progress(run)
+            words = f"Stopped: {begun.words}. It goes on from there." if begun is not None and begun.of else ""
+        self._runs.setText(words)
+        self._runs.setVisible(bool(words))
+
+    def _show_reached(self) -> None:
+        job = self.context.labels
+        if job.is_stopping:
+            self.progress.set_progress(None, "Stopping; what was trained is kept …")
+        elif job.reached is None or not job.reached.of:
+            self.progress.set_progress(None, "Dividing the training part …")
+        else:
+            self.progress.set_progress(job.reached.fraction, job.reached.words)
+
+    def _on_label(self, found: SuspiciousLabel) -> None:
+        words = f"“{found.given}”, probably “{found.suggested}”: {found.name}"
+        self.choose(words, partial(find_numbers, numbers=[found.number]), found.number)
+
+    def _tick_all(self) -> None:
+        shown = {each.number for each in self.table.labels.labels}
+        self.table.labels.set_ticks(set() if self.table.labels.ticks & self._rows.keys() else shown)
+
+    def _tabulate(self) -> Table:
+        shown = self.table.labels.labels
+        return {
+            "number": [each.number for each in shown],
+            "sample": [each.name for each in shown],
+            "given": [each.given for each in shown],
+            "suggested": [each.suggested for each in shown],
+            "score": [each.score for each in shown],
+        }
+
+
+def find_numbers(evaluation: Evaluation, *, numbers: Sequence[int]) -> NDArray[np.bool_]:
+    """The samples of these numbers in the data."""
+    return np.isin(evaluation.column("index"), numbers)
+
+
+def _flow(*widgets: object) -> FlowLayout:
+    row = FlowLayout()
+    for widget in widgets:
+        row.addWidget(widget)  # type: ignore[arg-type]
+    return row
