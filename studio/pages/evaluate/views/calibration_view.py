@@ -52,7 +52,7 @@ class CalibrationView(View):
         self.words = label("", "help", wrap=True)
         self.add(hbox(self.state, self.form, STRETCH, self.names), self.chart, self.figures, self.words)
         self.set_subtitle(
-            "Bars on the line are calibrated. Lines: 95 % intervals. Below: samples in each bin. Click a bin to see them."
+            "Bars on the line are calibrated. Lines: 95% intervals. Below: samples in each bin. Click a bin to see them."
         )
         self.offer(self.chart, self.tabulate)
 

@@ -115,7 +115,7 @@ class ImportanceView(View):
         self.chart.set_bars(f"What {found.title} {change} without each column", bars[:_MOST_ROWS])
         more = f" {pluralize(len(bars) - _MOST_ROWS, 'more column')} in the table." if len(bars) > _MOST_ROWS else ""
         self.words.setText(
-            f"What {found.title} {change} when a column is shuffled: mean of {found.repetitions} times on {of}, with its 95 % interval. "
+            f"What {found.title} {change} when a column is shuffled: mean of {found.repetitions} times on {of}, with its 95% interval. "
             f"Pale: these samples do not show that it matters.{more}"
             + (" Click one to see the residuals against it." if ResidualsView.supports(self._evaluation.record) else "")
         )

@@ -198,7 +198,7 @@ def _describe_chance(slices: Sequence[Slice]) -> str:
     expected = len(slices) * (1 - LEVEL) / 2
     marked = sum(map(is_marked, slices))
     return (
-        f"{marked:,} of {len(slices):,} slices are marked: they are worse, and their 95 % interval excludes the figure of all other samples. "
+        f"{marked:,} of {len(slices):,} slices are marked: they are worse, and their 95% interval excludes the figure of all other samples. "
         f"By chance alone about {format_number(expected, 2)} would be. Gray: within chance."
     )
 
