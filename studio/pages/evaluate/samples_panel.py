@@ -66,7 +66,10 @@ class SamplesPanel(Card):
         self.form.current_changed.connect(self._show_form)
         self.grid = ImageTable(self.find_thumbnail, "Images of the samples", tile=_TILE)
         self.grid.opened.connect(self.enlarge)
-        self.rows = self._make_rows()
+        self.rows = _make_rows(self.table)
+        self.rows.selectionModel().currentRowChanged.connect(self._look_at_row)
+        self.rows.doubleClicked.connect(self._open_row)
+        self.rows.activated.connect(self._open_row)
         self.masks = MaskBar(LAYERS, "prediction")
         self.masks.changed.connect(self._lay_over_again)
         self._laid_over: dict[int, QImage] = {}  # by the row of the evaluation
@@ -192,20 +195,6 @@ class SamplesPanel(Card):
 
     # ------------------------------------------------------------------------------------------- inside
 
-    def _make_rows(self) -> QTableView:
-        rows = QTableView()
-        rows.setModel(self.table)
-        dress_table(rows, "Table of the samples", _ROW_HEIGHT)
-        rows.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        rows.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        rows.verticalHeader().hide()
-        rows.horizontalHeader().setResizeContentsPrecision(40)
-        rows.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        rows.selectionModel().currentRowChanged.connect(self._look_at_row)
-        rows.doubleClicked.connect(self._open_row)
-        rows.activated.connect(self._open_row)
-        return rows
-
     def _list_names(self) -> list[str]:
         evaluation = self._selection.evaluation
         return [str(evaluation.names[row]) for row in self.table.rows.tolist()] if evaluation is not None else []
@@ -274,13 +263,6 @@ class SamplesPanel(Card):
         if place is not None and place != self.rows.currentIndex().row():
             self.rows.selectRow(place)
 
-    def _fit_columns(self) -> None:
-        self.rows.resizeColumnsToContents()
-        header = self.rows.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        for column in range(self.table.columnCount()):
-            self.rows.setColumnWidth(column, min(self.rows.columnWidth(column) + 12, _WIDEST_COLUMN))
-
     @Slot()
     def _show_form(self) -> None:
         as_images = self.shows_images and self.form.current() == "images"
@@ -291,7 +273,7 @@ class SamplesPanel(Card):
     def _on_listed(self) -> None:
         if not self._is_fitted and len(self.table.rows):
             self._is_fitted = True
-            self._fit_columns()
+            _fit_columns(self.rows)
         self._nothing.setVisible(not len(self.table.rows))
         if len(self.table.rows) and self.table.find_place(self._selection.looked_at) is None:
             self._selection.look_at(int(self.table.rows[0]))
@@ -306,6 +288,25 @@ class SamplesPanel(Card):
         self._problem.setText(self.images.problem and f"The images cannot be shown. {self.images.problem}")
         self._problem.setVisible(bool(self.images.problem))
         self.grid.viewport().update()
+
+
+def _make_rows(table: SampleTable) -> QTableView:
+    rows = QTableView()
+    rows.setModel(table)
+    dress_table(rows, "Table of the samples", _ROW_HEIGHT)
+    rows.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    rows.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+    rows.verticalHeader().hide()
+    rows.horizontalHeader().setResizeContentsPrecision(40)
+    rows.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    return rows
+
+
+def _fit_columns(rows: QTableView) -> None:
+    rows.resizeColumnsToContents()
+    rows.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+    for column in range(rows.model().columnCount()):
+        rows.setColumnWidth(column, min(rows.columnWidth(column) + 12, _WIDEST_COLUMN))
 
 
 def _find_data(evaluation: Evaluation) -> str:
