@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 AGAIN = "evaluate the checkpoint again (python -m training evaluate --again)."
 _MOST_NAMES = 4096 * MEGABYTE
+_PARSING = threading.Lock()
+"""NumPy has Python parse the head of a file, which Python 3.11 does not bear in two threads at once (SystemError: "AST constructor recursion
+depth mismatch"); the window reads evaluations in the background, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +48,8 @@ class Evaluation:
         try:
             if path.is_symlink() or not path.is_file():
                 raise InputError(f"{path}: is missing; {AGAIN}")
-            array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
+            with _PARSING:
+                array: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: cannot be read ({error}); {AGAIN}") from error
         if array.dtype != form.dtype or array.shape != (self.record.samples, *form.shape):
