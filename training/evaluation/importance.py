@@ -134,12 +134,13 @@ class _Shuffling:
         tell, work = throttle(report_progress), len(self._groups) * REPETITIONS
         drops: dict[str, Metric] = {}
         for number, (name, features) in enumerate(self._groups.items()):
-            shuffled = []
-            for repetition, inputs in enumerate(self._shuffle(number, features)):
+            shuffled, orders = [], []
+            for repetition, (inputs, order) in enumerate(self._shuffle(number, features)):
                 done = number * REPETITIONS + repetition
                 tell(f"shuffling {name}, {number + 1:,} of {pluralize(len(self._groups), 'column')}", done / work)
                 shuffled.append(self._take(inputs))
-            drops[name] = _find_drop(plain, shuffled, self._rises)
+                orders.append(order)
+            drops[name] = _find_drop(plain, shuffled, orders, self._rises)
         report_progress("computing intervals", None)
         groups = self._evaluation.column("group")[self._places.numpy()] if self._evaluation.has("group") else None
         intervals = bootstrap_together(drops, groups, record.seed)
@@ -163,23 +164,24 @@ class _Shuffling:
         """Whether a higher number is a better one."""
         return metric(self._name).maximize
 
-    def _shuffle(self, number: int, features: list[int]) -> Iterator[Tensor]:
-        """The inputs with the values of the ``features`` of column ``number`` given to other samples; of lists to other items."""
+    def _shuffle(self, number: int, features: list[int]) -> Iterator[tuple[Tensor, NDArray[np.int64]]]:
+        """The inputs with the values of the ``features`` of column ``number`` given to other samples; of lists to other items. And
+        from which sample, or item, each has them."""
         inputs, there = self._inputs, None
         if inputs.ndim == 3:  # lists: places without an item stay as they are
             there = ~self._targets.isnan()
         rows = inputs if there is None else inputs[there]
         for repetition in range(REPETITIONS):
             random = np.random.Generator(np.random.PCG64([self._evaluation.record.seed, number, repetition]))
-            order = torch.from_numpy(random.permutation(len(rows))).to(rows.device)
+            order = random.permutation(len(rows))
             made = rows.clone()
-            made[:, features] = rows[order][:, features]
+            made[:, features] = rows[torch.from_numpy(order).to(rows.device)][:, features]
             if there is None:
-                yield made
+                yield made, order
                 continue
             whole = inputs.clone()
             whole[there] = made
-            yield whole
+            yield whole, order
 
     def _ask(self, inputs: Tensor) -> dict[str, NDArray[Any]]:
         """The columns of an evaluation, of what the network answers."""
@@ -205,12 +207,22 @@ class _Shuffling:
         return score.metric if isinstance(score, Rate) else score
 
 
-def _find_drop(plain: Metric, shuffled: Sequence[Metric], rises: bool) -> Metric:
+def _find_drop(plain: Metric, shuffled: Sequence[Metric], orders: Sequence[NDArray[np.int64]], rises: bool) -> Metric:
     """What ``plain`` is better than ``shuffled``: than what all of them amount to together, where a metric is one of sums, else than
-    their mean."""
+    their mean.
+
+    An answer after shuffling hangs on two samples: the one that is asked about, and the one whose value it was given (``orders``).
+    Sums change with how often either counts, to first order, as those of a V-statistic do; the second of them by what the value
+    changed. Without it the intervals are too narrow. Of lists, whose values come from single items, the first alone is seen."""
     sign, known = 1.0 if rises else -1.0, [each.terms for each in shuffled if each.terms is not None]
     if plain.terms is not None and len(known) == len(shuffled):
-        terms = np.concatenate([plain.terms, np.mean(known, axis=0, dtype=np.float64)], axis=1)
+        mixed: Floats = np.mean(known, axis=0, dtype=np.float64)
+        if len(orders[0]) == plain.samples:
+            given = np.zeros_like(mixed)
+            for each, order in zip(known, orders, strict=True):
+                given[order] += np.subtract(each, plain.terms, dtype=np.float64) / len(known)
+            mixed += given - given.mean(axis=0)
+        terms = np.concatenate([plain.terms, mixed], axis=1)
         parts, gather = [plain, plain], gather_sums(terms)
     else:
         parts = [plain, *shuffled]
