@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 from studio.services.background import Background
 from training.predictions import Evaluation, list_evaluations
 from training.predictions.record import PARTS
-from training.runs.folder import RunFolder
+from training.runs.folder import RunFolder, read_json
 from training.runs.records.manifest import BEST, CheckpointInfo, list_checkpoints
 
 logger = logging.getLogger(__name__)
@@ -33,6 +33,7 @@ class EvaluationChoice(QObject):
         self.folder: RunFolder | None = None
         self.checkpoints: Sequence[CheckpointInfo] = ()
         self.evaluations: Sequence[Evaluation] = ()
+        self.parts: Sequence[str] = PARTS
         self.step: int | None = None
         self.on = FIRST_PART
         self.loaded = False  # whether the folder was read since it was chosen
@@ -43,7 +44,7 @@ class EvaluationChoice(QObject):
         """Look at another run; ``step`` as ``choose_step``, or what there is of it."""
         if folder != self.folder:
             self.folder, self.loaded = folder, False
-            self.checkpoints, self.evaluations = (), ()
+            self.checkpoints, self.evaluations, self.parts = (), (), PARTS
             self.on = FIRST_PART
             self.step, self._is_settled = None, False
             self.is_wanted = self.is_wanted and step is not None
@@ -80,7 +81,7 @@ class EvaluationChoice(QObject):
         folder = self.folder
         if folder is not None:
             self._background.submit(
-                lambda: (list_checkpoints(folder), list_evaluations(folder)),
+                lambda: (list_checkpoints(folder), list_evaluations(folder), _find_parts(folder)),
                 lambda found: self._on_read(folder, *found),
                 lambda error: self._on_failed(folder, error),
             )
@@ -92,9 +93,9 @@ class EvaluationChoice(QObject):
 
     @property
     def data(self) -> list[str]:
-        """The parts, and the paths of other data that was evaluated, or is to be."""
+        """The parts that the run's data has, and the paths of other data that was evaluated, or is to be."""
         others = sorted({self.on, *(each.record.on for each in self.evaluations)} - set(PARTS))
-        return [*PARTS, *others]
+        return [*self.parts, *others]
 
     @property
     def evaluation(self) -> Evaluation | None:
@@ -116,12 +117,16 @@ class EvaluationChoice(QObject):
         return next((tuple(each.labels) for each in self.checkpoints if each.step == step), ())
 
     def _on_read(
-        self, folder: RunFolder, checkpoints: Sequence[CheckpointInfo], evaluations: Sequence[Evaluation]
+        self,
+        folder: RunFolder,
+        checkpoints: Sequence[CheckpointInfo],
+        evaluations: Sequence[Evaluation],
+        parts: Sequence[str],
     ) -> None:
         if folder != self.folder:
             return
         self.loaded = True
-        self.checkpoints = checkpoints
+        self.checkpoints, self.parts = checkpoints, parts
         known = {each.folder: each for each in self.evaluations}
         # The same object for what did not change: what was opened of it stays open.
         self.evaluations = [
@@ -134,9 +139,15 @@ class EvaluationChoice(QObject):
 
     def _on_failed(self, folder: RunFolder, error: Exception) -> None:
         logger.warning("The evaluations of %s could not be listed: %s", folder.id, error)
-        self._on_read(folder, (), ())
+        self._on_read(folder, (), (), PARTS)
 
     def _find_first(self) -> int | None:
         """The best checkpoint; else the last one, else the newest evaluation."""
         best = next((each.step for each in self.checkpoints if BEST in each.labels), None)
         return best if best is not None else next(iter(self.steps), None)
+
+
+def _find_parts(folder: RunFolder) -> Sequence[str]:
+    """The parts that the run found in its data; all there may be, where it left no word."""
+    known = read_json(folder.data_file).get("samples")
+    return [part for part in PARTS if part in known] if isinstance(known, dict) else PARTS

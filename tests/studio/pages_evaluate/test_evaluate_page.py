@@ -199,7 +199,13 @@ def test_samples_are_saved_as_a_table_and_as_a_list_of_files(
 
 
 def test_what_is_not_there_is_said(qtbot: QtBot, context: AppContext, run: RunFolder) -> None:
+    run.data_file.write_text('{"samples": {"train": 900, "validation": 400}}')
     page = open_page(qtbot, context)
+    assert [page.header.data.itemText(at) for at in range(page.header.data.count())][:2] == [
+        "Validation part",
+        "Training part",
+    ]
+    assert page.header.data.findData("test") < 0
     page.choice.choose_data("test")
     assert page.state.isVisible()
     assert page.state.empty.accessibleName() == "Not evaluated. The checkpoint of step 100 is not there any more."
