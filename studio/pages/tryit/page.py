@@ -54,6 +54,7 @@ class TryItPage(QWidget):
         self.summary = label("", "subtitle", wrap=True)
         self.empty = EmptyState("eye", *_NO_RUN)
         self._files: tuple[Path, ...] = ()
+        self._waiting: tuple[Path, ...] = ()  # let go over the page before there was a model
         self._shown = 0
         self._lay_out()
         self.model.changed.connect(self._follow)
@@ -86,14 +87,15 @@ class TryItPage(QWidget):
         """What becomes of files that are let go over this page."""
         description = self.model.description
         if description is None:
-            return "Choose a model first", "Then it is asked about these files."
-        what = paths[0].name if len(paths) == 1 else f"{len(paths):,} files"
-        return f"Ask the model about {what}", description.title
+            return "Choose a model first", f"Then it is asked about {_name_files(paths)}."
+        return f"Ask the model about {_name_files(paths)}", description.title
 
     def take_files(self, paths: Sequence[Path]) -> None:
-        """Ask the model about files and folders."""
+        """Ask the model about files and folders, as soon as there is one."""
         path = self._context.model_to_try.path
         if self.model.description is None or path is None:
+            self._waiting = tuple(paths)
+            self._show_nothing(self.model.refusal)
             return
         self._files, self._shown = tuple(paths), 0
         self.looking.take_files(path, paths)
@@ -178,7 +180,11 @@ class TryItPage(QWidget):
         self.prompt.suggest(description.prompt)
         self.plane.set_model(description)
         self.form.show_columns(description)
-        self._ask_row()
+        if self._waiting:
+            paths, self._waiting = self._waiting, ()
+            self.take_files(paths)
+        else:
+            self._ask_row()
 
     def _show_nothing(self, refusal: str) -> None:
         self._stack.setCurrentWidget(self.empty)
@@ -186,10 +192,10 @@ class TryItPage(QWidget):
         if refusal:
             look = "Look at the code …" if self.model.find_code() else "Try again"
             self.empty.set_content("warning", "This model cannot be asked", refusal, look)
-        elif self._context.model_to_try.path is not None:
-            self.empty.set_content("eye", *_LOADING)
-        else:
-            self.empty.set_content("eye", *_NO_RUN)
+            return
+        title, text = _NO_RUN if self._context.model_to_try.path is None else _LOADING
+        then = f" Then it is asked about {_name_files(self._waiting)}." if self._waiting else ""
+        self.empty.set_content("eye", title, text + then)
 
     @Slot()
     def _on_try_again(self) -> None:
@@ -215,3 +221,7 @@ class TryItPage(QWidget):
         super().resizeEvent(event)
         wide = event.size().width() >= _SIDE_BY_SIDE * max(theme().font_scale, 1.0)
         self._columns.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
+
+
+def _name_files(paths: Sequence[Path]) -> str:
+    return paths[0].name if len(paths) == 1 else f"{len(paths):,} files"
