@@ -107,7 +107,7 @@ def test_it_answers_while_a_run_trains_and_asks_before_it_loads_a_program(
     context.start_run(tiny(epochs=100_000))
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=PATIENCE)
     _window, page = open_page(qtbot, context)
-    page.take_files([tmp_path])  # before a model is chosen: nothing happens
+    page.take_files([tmp_path])  # for the next model, which is refused
     context.model_to_try.choose(tmp_path / "out")
     qtbot.waitUntil(lambda: bool(page.model.refusal), timeout=PATIENCE)
     assert "a program of torch.export" in page.model.refusal

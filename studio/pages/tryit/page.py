@@ -190,6 +190,7 @@ class TryItPage(QWidget):
         self._stack.setCurrentWidget(self.empty)
         self.plane.set_model(None)
         if refusal:
+            self._waiting = ()
             look = "Look at the code …" if self.model.find_code() else "Try again"
             self.empty.set_content("warning", "This model cannot be asked", refusal, look)
             return
