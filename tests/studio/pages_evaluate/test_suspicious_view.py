@@ -132,6 +132,6 @@ def test_the_training_part_is_never_judged_by_the_model_itself(
     context.labels.finished.emit()
     qtbot.waitUntil(lambda: view.table.isVisibleTo(view))
     assert [each.number for each in view.table.labels.labels] == [7, 3]
-    assert "by 5 runs that did not train on them" in view.words.text()
+    assert "to 5 runs that did not train on them" in view.words.text()
     view.choose_all()
     assert sorted(page.samples.table.rows.tolist()) == [3, 7]

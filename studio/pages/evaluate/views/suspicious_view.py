@@ -172,9 +172,10 @@ class SuspiciousView(View):
     def _show(self) -> None:
         found = self.found
         if found is not None:
-            by = f", by {found.folds} runs that did not train on them" if found.folds else ""
+            by = f" to {found.folds} runs that did not train on them" if found.folds else ""
             count = pluralize(len(found.found), "label")
-            words = f"{count} of {found.samples:,} may be wrong{by}. Look at each: a tick is for the exclude list."
+            few = "is" if len(found.found) == 1 else "are"
+            words = f"{count} of {found.samples:,} {few} suspicious{by}. Look at each: a tick is for the exclude list."
             self.words.setText(" ".join([words if found.found else f"No label is suspicious{by}.", *found.notes]))
         elif self._is_own_part:
             self.words.setText(_ON_TRAIN)
@@ -209,7 +210,11 @@ class SuspiciousView(View):
         words = job.problem if mine else "Another run's training part is being examined." if job.is_busy else ""
         if not words and self._is_own_part and self.found is None and not busy and run is not None:
             begun = read_progress(run)
-            words = f"Stopped: {begun.words}. It goes on from there." if begun is not None and begun.of else ""
+            words = (
+                f"Stopped at step {begun.steps:,} of {begun.of:,}; it goes on from there."
+                if begun is not None and begun.of
+                else ""
+            )
         self._runs.setText(words)
         self._runs.setVisible(bool(words))
 
