@@ -19,6 +19,7 @@ from studio.actions.runs import delete_run
 from studio.engine.state import RunState
 from studio.pages.evaluate.details_dialog import DetailsDialog
 from studio.pages.evaluate.page import EvaluatePage
+from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.compare_view import CompareView
 from studio.pages.evaluate.views.confusion_view import ConfusionView
@@ -229,7 +230,7 @@ def test_files_dropped_before_there_is_a_checkpoint_are_answered(
     assert page.choice.on == "validation"
 
 
-def test_a_checkpoint_is_evaluated_from_its_list(
+def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
     qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path
 ) -> None:
     window = open_window(qtbot, context)
@@ -258,6 +259,19 @@ def test_a_checkpoint_is_evaluated_from_its_list(
     evaluation = page.selection.evaluation
     assert evaluation is not None
     assert evaluation.record.step == chosen.step
+    panel = page.samples
+    first = int(panel.table.rows[0])  # the number of the sample as well
+    qtbot.waitUntil(lambda: panel.images.find(first) is not None)
+    assert panel.find_thumbnail(0).image.pixelColor(0, 0).red() == first
+    panel.grid.setFocus()
+    panel.grid.choose(0)
+    qtbot.keyClick(panel.grid, Qt.Key.Key_Return)
+    dialog = panel.findChild(SampleDialog)
+    assert dialog is not None
+    qtbot.keyClick(dialog.view, Qt.Key.Key_Right)
+    assert dialog.place.text() == "2 of 60"
+    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
+    assert panel.grid.find_place() == 1
 
 
 def test_classes_are_counted_among_what_is_selected_and_sorted(
