@@ -62,7 +62,8 @@ class SampleImages(QObject):
             self._images.move_to_end(number)
         elif number not in self._unreadable and not self.problem:
             self._wanted[number] = None
-            self._timer.start()
+            if not self._timer.isActive():  # or who looks again and again would wait for ever
+                self._timer.start()
         return image
 
     def why_missing(self, number: int) -> str:
