@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Signal
 from studio.engine.client import Ticket
 from studio.engine.host import EngineHost
 from training.predictions import Evaluation, EvaluationRecord
+from training.predictions.record import NAMES
 from training.protocol.messages import ExplainImage, Refusal
 from training.protocol.model_answers import ImageAttention
 
@@ -49,8 +50,9 @@ class Looking(QObject):
                 None, "The checkpoint of this step is not there any more, so it cannot be asked where it looked."
             )
             return
-        number = int(self.evaluation.column("index")[row])
-        request = ExplainImage(model=self._checkpoint, on=self.evaluation.record.on, number=number, output=output)
+        record, number = self.evaluation.record, int(self.evaluation.column("index")[row])
+        name = str(self.evaluation.names[row]) if NAMES in record.files else ""
+        request = ExplainImage(model=self._checkpoint, on=record.on, number=number, name=name, output=output)
 
         def refuse(refusal: Refusal) -> None:
             self._take(None, str(refusal))
