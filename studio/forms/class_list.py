@@ -9,14 +9,13 @@ from PySide6.QtGui import QBrush, QColor, QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QWidget
 
 from studio.theme import SPACING, set_property, theme
-from studio.widgets import button, hbox, label, vbox
+from studio.widgets import ALIGN_RIGHT, button, hbox, label, vbox
 from training.config.sections.data.classes import NO_CLASS
 from training.protocol.answers import ClassChoice
 
 _MOST_ROWS = 8
 _SEARCHED = 12  # more classes have a field to find one
 _NAME, _SAMPLES = range(2)
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class CheckList(QTreeWidget):
@@ -47,7 +46,7 @@ class CheckList(QTreeWidget):
         item.setData(_NAME, Qt.ItemDataRole.UserRole, name)
         item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)  # its box is no second thing to click
         item.setCheckState(_NAME, Qt.CheckState.Unchecked)
-        item.setTextAlignment(_SAMPLES, _RIGHT)
+        item.setTextAlignment(_SAMPLES, ALIGN_RIGHT)
         item.setForeground(_SAMPLES, QBrush(QColor(theme().palette.muted)))
         item.setToolTip(_NAME, tooltip)
         self.insertTopLevelItem(place, item)

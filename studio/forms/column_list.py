@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush, QColor, QHideEvent, QKeyEvent
 from PySide6.QtWidgets import QFrame, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QWidget
 
 from studio.theme import SPACING, set_property, theme
-from studio.widgets import Switch, vbox
+from studio.widgets import ALIGN_RIGHT, Switch, vbox
 from training.protocol.answers import Column
 
 _MOST_ROWS = 14
@@ -18,7 +18,6 @@ _SEARCHED = 12  # from so many columns on there is a field to find one
 _WIDEST_NAME, _NARROWEST = 260, 320
 _NAME, _HOLDS, _DISTINCT, _MISSING, _ROLE = range(5)
 _TITLES = ("Column", "Type", "Unique", "Missing", "Role")
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 class ColumnList(QFrame):
@@ -69,7 +68,7 @@ class ColumnList(QFrame):
             mode = QHeaderView.ResizeMode.Stretch if stretches else QHeaderView.ResizeMode.ResizeToContents
             header.setSectionResizeMode(column, mode)
         for column in (_DISTINCT, _MISSING):
-            view.headerItem().setTextAlignment(column, _RIGHT)
+            view.headerItem().setTextAlignment(column, ALIGN_RIGHT)
 
     def set_columns(self, columns: Sequence[Column]) -> None:
         """Offer other columns; the same ones stay ticked as they are. A list that is open keeps its own: a click hits what was seen."""
@@ -225,7 +224,7 @@ def _row(name: str) -> QTreeWidgetItem:
     )  # the whole row ticks it, its box no second time
     item.setCheckState(_NAME, Qt.CheckState.Unchecked)
     for column in (_DISTINCT, _MISSING):
-        item.setTextAlignment(column, _RIGHT)
+        item.setTextAlignment(column, ALIGN_RIGHT)
     return item
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from studio.widgets.shares import Share, ShareBar
     from studio.widgets.slider import Slider
     from studio.widgets.switch import Switch
-    from studio.widgets.tables import dress_table
+    from studio.widgets.tables import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, ChoiceTable, dress_table, fit_rows
     from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid, paint_image
     from studio.widgets.toasts import Toast, ToastArea
 
@@ -45,7 +45,7 @@ _HOMES = {
     "shares": ("Share", "ShareBar"),
     "slider": ("Slider",),
     "switch": ("Switch",),
-    "tables": ("dress_table",),
+    "tables": ("ALIGN_LEFT", "NO_PARENT", "ALIGN_RIGHT", "AnyIndex", "ChoiceTable", "dress_table", "fit_rows"),
     "thumbnails": ("Thumbnail", "ThumbnailGrid", "paint_image"),
     "toasts": ("Toast", "ToastArea"),
 }

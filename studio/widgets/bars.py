@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QAbstractListModel, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
 from PySide6.QtWidgets import QListView, QSizePolicy, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from studio.theme import Tone, font, theme
+from studio.widgets.tables import NO_PARENT, AnyIndex
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
 _GAP = 10
 
 
@@ -52,7 +51,7 @@ class BarModel(QAbstractListModel):
         self.figure_width = max((small.horizontalAdvance(bar.figure()) for bar in self.bars), default=0)
         self.endResetModel()
 
-    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self.bars)
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:

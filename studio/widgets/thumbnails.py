@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QRect, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
@@ -26,8 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from studio.theme import RADIUS, font, theme
+from studio.widgets.tables import AnyIndex
 
-AnyIndex = QModelIndex | QPersistentModelIndex
 _GAP = 8
 
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, Qt
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.state.formats import format_number
-from studio.widgets import dress_table
+from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, dress_table, fit_rows
 from training.config.rules.metrics import is_known, metric
 from training.runs.records.evaluation import Evaluation
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
 _ROW_HEIGHT = 28
 _MOST_ROWS = 15
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _MEAN_OF = {"iou": "mean_iou"}  # what is reported as a mean only, and is shown alike for a single class
 
 
@@ -37,17 +33,17 @@ class ClassFigures(QAbstractTableModel):
         self._order = self._arrange()
         self.endResetModel()
 
-    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._order)
 
-    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._titles())
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if self._is_figure(index.column()) else _LEFT
+            return ALIGN_RIGHT if self._is_figure(index.column()) else ALIGN_LEFT
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return self._text(self._order[index.row()], index.column())
         return None
@@ -56,7 +52,7 @@ class ClassFigures(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if self._is_figure(section) else _LEFT
+            return ALIGN_RIGHT if self._is_figure(section) else ALIGN_LEFT
         return self._titles()[section] if role == Qt.ItemDataRole.DisplayRole else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
@@ -126,9 +122,7 @@ class FiguresTable(QTableView):
     def show_evaluation(self, evaluation: Evaluation) -> None:
         """Show other figures."""
         self._model.replace(evaluation)
-        rows = min(max(self._model.rowCount(), 1), _MOST_ROWS)
-        frame = self.horizontalHeader().sizeHint().height() + self.horizontalScrollBar().sizeHint().height()
-        self.setFixedHeight(rows * _ROW_HEIGHT + frame + 6)
+        fit_rows(self, _MOST_ROWS)
 
 
 def _format(name: str, value: float) -> str:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTableView, QWidget
 
-from studio.widgets import Thumbnail
+from studio.widgets import NO_PARENT, AnyIndex, Thumbnail
 from studio.widgets.thumbnails import ThumbnailDelegate
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
 _GAP = 8
 
 
@@ -34,10 +32,10 @@ class _ImageModel(QAbstractTableModel):
         place = index.row() * self.across + index.column()
         return place if index.isValid() and place < self.count else None
 
-    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else -(-self.count // self.across)
 
-    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else self.across
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:

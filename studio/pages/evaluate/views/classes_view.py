@@ -6,29 +6,21 @@ from functools import partial
 
 from PySide6.QtCore import (
     QAbstractTableModel,
-    QItemSelectionModel,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
-    QSignalBlocker,
     Qt,
 )
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QHeaderView
 
 from studio.pages.evaluate.view import View
 from studio.state.context import AppContext
 from studio.state.evaluations.per_class import Figure, PerClass, find_class, measure_classes
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import format_metric, metric_title
-from studio.widgets import dress_table
+from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, ChoiceTable, fit_rows
 from training.predictions import Evaluation, EvaluationRecord
 from training.system.plain_table import Table
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _ROW_HEIGHT = 26
 _MOST_ROWS = 14
 _SPARE = 12
@@ -59,17 +51,17 @@ class ClassTable(QAbstractTableModel):
         else:
             self.endResetModel()
 
-    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self.rows)
 
-    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else 1 + bool(self.measured.support) + len(self.measured.figures)
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if index.column() else _LEFT
+            return ALIGN_RIGHT if index.column() else ALIGN_LEFT
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return self._describe(self.rows[index.row()], index.column())
         return None
@@ -78,7 +70,7 @@ class ClassTable(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < self.columnCount():
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section else _LEFT
+            return ALIGN_RIGHT if section else ALIGN_LEFT
         return self._title(section) if role == Qt.ItemDataRole.DisplayRole else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
@@ -142,14 +134,13 @@ class ClassesView(View):
         self.model = ClassTable(self)
         self.table = _ClassRows(self)
         self.table.setModel(self.model)
-        dress_table(self.table, "Metrics of each class", _ROW_HEIGHT)
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setResizeContentsPrecision(40)
         self.model.modelReset.connect(self._fit_columns)
         header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # in the order of the data, until a head is clicked
         self.table.setSortingEnabled(True)
-        self.table.clicked.connect(self._on_clicked)
+        self.table.row_chosen.connect(self.choose_row)
         self.add(self.table)
         self.offer(None, self.model.tabulate)
 
@@ -167,10 +158,9 @@ class ClassesView(View):
         if self._evaluation is None:
             return
         self.model.replace(measure_classes(self._evaluation, self.selection.mask_of_others(self.key)))
-        rows = min(max(self.model.rowCount(), 1), _MOST_ROWS)
-        frame = self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
-        self.table.setFixedHeight(rows * _ROW_HEIGHT + frame + 6)
-        self._mark(self.find_chosen())
+        fit_rows(self.table, _MOST_ROWS)
+        number = self.find_chosen()
+        self.table.mark(next((row for row, each in enumerate(self.model.rows) if each == number), None))
 
     def choose_row(self, row: int) -> None:
         """Choose the samples of the class in ``row`` of the table."""
@@ -187,36 +177,16 @@ class ClassesView(View):
             width = self.table.columnWidth(column) + _SPARE
             self.table.setColumnWidth(column, min(width, _WIDEST_NAME) if not column else width)
 
-    def _on_clicked(self, index: QModelIndex) -> None:
-        self.choose_row(index.row())
 
-    def _mark(self, number: object) -> None:
-        chosen = self.table.selectionModel()
-        with QSignalBlocker(chosen):
-            if isinstance(number, int) and number in self.model.rows:
-                index = self.model.index(self.model.rows.index(number), 0)
-                how = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
-                chosen.select(index, how)
-            else:
-                chosen.clearSelection()
-        self.table.viewport().update()
-
-
-class _ClassRows(QTableView):
-    """Enter chooses the current row."""
+class _ClassRows(ChoiceTable):
+    """Escape takes the choice back."""
 
     def __init__(self, view: ClassesView) -> None:
-        super().__init__()
+        super().__init__("Metrics of each class", _ROW_HEIGHT)
         self._view = view
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.verticalHeader().hide()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        chooses = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
-        if chooses and self.currentIndex().isValid():
-            self._view.choose_row(self.currentIndex().row())
-        elif event.key() == Qt.Key.Key_Escape and self._view.find_chosen() is not None:
+        if event.key() == Qt.Key.Key_Escape and self._view.find_chosen() is not None:
             self._view.selection.remove(self._view.key)
         else:
             super().keyPressEvent(event)

@@ -13,16 +13,18 @@ from PySide6.QtWidgets import QScrollArea
 
 from studio.charts.confusion_picker import Box, ConfusionPicker
 from studio.pages.evaluate.view import View
-from studio.pages.evaluate.views.mistakes_table import MOST, MistakesTable
+from studio.pages.evaluate.views.row_table import RowTable
 from studio.state.context import AppContext
 from studio.state.evaluations.confusions import Counts, Mistake, count_confusions, find_cells, find_mistakes
 from studio.state.evaluations.selection import Selection
+from studio.state.formats import format_percent
 from studio.widgets import Segmented, icon_button, label
 from training.predictions import Evaluation, EvaluationRecord
 from training.system.plain_table import Table
 
 _LEAST, _MOST = 320, 620
 """Pixels of the matrix: at least, and before a person enlarges it."""
+_MOST_MISTAKES = 50
 _EDGE = 4
 """Pixels that keep the scroll bars away from a matrix that fits."""
 _ZOOM = 1.25
@@ -56,13 +58,14 @@ class ConfusionView(View):
         self.pointed = label("", "caption")
         self.pointed.setMinimumWidth(1)  # a long name widens no card
         self.matrix.pointed.connect(self.pointed.setText)
-        self.mistakes = MistakesTable()
-        self.mistakes.mistake_chosen.connect(self._choose_mistake)
+        self.mistakes: Sequence[Mistake] = ()
+        self.frequent = RowTable("Most frequent mistakes", ("True", "Predicted as", "Samples", "Of the class"), (2, 3))
+        self.frequent.row_chosen.connect(self._choose_mistake)
         self.add_action(self.figures, self.smaller, self.larger)
         self.set_subtitle(
             "Rows: true class. Columns: predicted class. Color: share of the row. Click or drag to select."
         )
-        self.add(self.area, self.pointed, label("Most frequent mistakes", "caption"), (self.mistakes, 1))
+        self.add(self.area, self.pointed, label("Most frequent mistakes", "caption"), (self.frequent, 1))
         self.offer(self.matrix, self._tabulate)
 
     @classmethod
@@ -82,7 +85,13 @@ class ConfusionView(View):
         self.matrix.set_counts(self._names, self.counts)
         place = self.find_chosen()
         self.matrix.mark(place if isinstance(place, Box) else None)
-        self.mistakes.show_mistakes(self._names, find_mistakes(self.counts, MOST))
+        self.mistakes, names = find_mistakes(self.counts, _MOST_MISTAKES), self._names
+        self.frequent.rows.replace(
+            [
+                (names[each.true], names[each.predicted], f"{each.samples:,}", format_percent(each.share))
+                for each in self.mistakes
+            ]
+        )
         self._size()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -107,7 +116,8 @@ class ConfusionView(View):
     def _show_figures(self, figures: str) -> None:
         self.matrix.set_figures("counts" if figures == "counts" else "rates")
 
-    def _choose_mistake(self, mistake: Mistake) -> None:
+    def _choose_mistake(self, row: int) -> None:
+        mistake = self.mistakes[row]
         self._on_chosen(Box(mistake.true, mistake.predicted, mistake.true, mistake.predicted))
 
     def _on_chosen(self, box: Box | None) -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtCore import QAbstractTableModel, QObject, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QHeaderView
 
 from studio.theme import theme
-from studio.widgets import dress_table
+from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, ChoiceTable
 from training.system.plain_table import Table
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
 _ROW_HEIGHT = 26
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_LEAST_HEIGHT = 150
 
 
 class RowModel(QAbstractTableModel):
@@ -36,17 +33,17 @@ class RowModel(QAbstractTableModel):
         self.rows, self.wrong = rows, wrong
         self.endResetModel()
 
-    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self.rows)
 
-    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self.titles)
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid():
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if index.column() in self._numbers else _LEFT
+            return ALIGN_RIGHT if index.column() in self._numbers else ALIGN_LEFT
         if role == Qt.ItemDataRole.ForegroundRole and index.row() in self.wrong:
             return QColor(theme().palette.danger)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
@@ -57,7 +54,7 @@ class RowModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.titles):
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section in self._numbers else _LEFT
+            return ALIGN_RIGHT if section in self._numbers else ALIGN_LEFT
         return self.titles[section] if role == Qt.ItemDataRole.DisplayRole else None
 
     def tabulate(self) -> Table:
@@ -65,30 +62,16 @@ class RowModel(QAbstractTableModel):
         return {title: [row[at] for row in self.rows] for at, title in enumerate(self.titles)}
 
 
-class RowTable(QTableView):
-    """Signals: `row_chosen(int)` when a row is clicked, or Enter pressed in it."""
+class RowTable(ChoiceTable):
+    """Shows a ``RowModel``."""
 
-    row_chosen = Signal(int)
-
-    def __init__(self, name: str, titles: Sequence[str], numbers: Sequence[int], rows: int = 10) -> None:
-        """``rows`` are in sight at a time."""
-        super().__init__()
+    def __init__(self, name: str, titles: Sequence[str], numbers: Sequence[int], rows: int | None = None) -> None:
+        """``rows`` are in sight at a time; None: as many as there is room for."""
+        super().__init__(name, _ROW_HEIGHT)
         self.rows = RowModel(titles, numbers, self)
         self.setModel(self.rows)
-        dress_table(self, name, _ROW_HEIGHT)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.verticalHeader().hide()
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        self.setFixedHeight(rows * _ROW_HEIGHT + self.horizontalHeader().sizeHint().height() + 6)
-        self.clicked.connect(self._choose)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            self._choose(self.currentIndex())
+        if rows is None:
+            self.setMinimumHeight(_LEAST_HEIGHT)
         else:
-            super().keyPressEvent(event)
-
-    def _choose(self, index: QModelIndex) -> None:
-        if index.isValid():
-            self.row_chosen.emit(index.row())
+            self.setFixedHeight(rows * _ROW_HEIGHT + self.horizontalHeader().sizeHint().height() + 6)

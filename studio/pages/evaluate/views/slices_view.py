@@ -7,15 +7,11 @@ from functools import partial
 
 from PySide6.QtCore import (
     QAbstractTableModel,
-    QItemSelectionModel,
-    QModelIndex,
     QObject,
-    QPersistentModelIndex,
-    QSignalBlocker,
     Qt,
 )
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QHeaderView
 
 from studio.pages.evaluate.view import View
 from studio.state.context import AppContext
@@ -23,15 +19,11 @@ from studio.state.evaluations.selection import Selection
 from studio.state.evaluations.slices import Slice, find_members, find_score, find_slices
 from studio.state.formats import format_metric, format_number, metric_title
 from studio.theme import icon, theme
-from studio.widgets import dress_table, label
+from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, ChoiceTable, fit_rows, label
 from training.predictions import Evaluation, EvaluationRecord
 from training.statistics.intervals import LEVEL
 from training.system.plain_table import Table
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _ROW_HEIGHT = 26
 _MOST_ROWS = 12
 _WIDEST = 210
@@ -53,17 +45,17 @@ class SliceTable(QAbstractTableModel):
         self.metric, self.slices = metric, slices
         self.endResetModel()
 
-    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self.slices)
 
-    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else 5
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section else _LEFT
+            return ALIGN_RIGHT if section else ALIGN_LEFT
         if role == Qt.ItemDataRole.ToolTipRole and section == 1:
             return "By how much the figure of all samples is worse than that of all others"
         if role != Qt.ItemDataRole.DisplayRole:
@@ -76,7 +68,7 @@ class SliceTable(QAbstractTableModel):
             return None
         each, column = self.slices[index.row()], index.column()
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if column else _LEFT
+            return ALIGN_RIGHT if column else ALIGN_LEFT
         if role == Qt.ItemDataRole.DecorationRole and not column and is_marked(each):
             return icon(_MARK, "warning")
         if role == Qt.ItemDataRole.ForegroundRole and not each.stands_out:
@@ -124,17 +116,12 @@ class SlicesView(View):
         super().__init__(context, selection)
         self._evaluation: Evaluation | None = None
         self.model = SliceTable(self)
-        self.table = QTableView()
+        self.table = ChoiceTable("Slices", _ROW_HEIGHT)
         self.table.setModel(self.model)
-        dress_table(self.table, "Slices", _ROW_HEIGHT)
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.table.verticalHeader().hide()
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setResizeContentsPrecision(40)
-        self.table.clicked.connect(lambda index: self.choose_row(index.row()))
-        self.table.activated.connect(lambda index: self.choose_row(index.row()))
+        self.table.row_chosen.connect(self.choose_row)
         self.words = label("", "help", wrap=True)
         self._is_fitted = False
         self.add(self.table, self.words)
@@ -159,11 +146,10 @@ class SlicesView(View):
         if not self._is_fitted and slices:
             self._is_fitted = True
             self._fit_columns()
-        rows = min(max(len(slices), 1), _MOST_ROWS)
-        frame = self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
-        self.table.setFixedHeight(rows * _ROW_HEIGHT + frame + 6)
+        fit_rows(self.table, _MOST_ROWS)
         self.words.setText(_describe_chance(slices))
-        self._mark()
+        place = self.find_chosen()
+        self.table.mark(next((row for row, each in enumerate(slices) if place == (each.aspect, each.title)), None))
 
     def choose_row(self, row: int) -> None:
         """Choose the samples of the slice in a row of the table."""
@@ -175,16 +161,6 @@ class SlicesView(View):
         self.table.resizeColumnsToContents()
         for column in range(self.model.columnCount()):
             self.table.setColumnWidth(column, min(self.table.columnWidth(column) + 12, _WIDEST))
-
-    def _mark(self) -> None:
-        chosen, place = self.table.selectionModel(), self.find_chosen()
-        with QSignalBlocker(chosen):
-            chosen.clearSelection()
-            for row, each in enumerate(self.model.slices):
-                if place == (each.aspect, each.title):
-                    how = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
-                    chosen.select(self.model.index(row, 0), how)
-        self.table.viewport().update()
 
 
 def is_marked(each: Slice) -> bool:

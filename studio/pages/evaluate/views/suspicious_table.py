@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QAbstractTableModel, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from studio.widgets import dress_table
+from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, dress_table
 from training.predictions.suspicious import SuspiciousLabel
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
 _ROW_HEIGHT = 26
 _IMAGE = 40
 _WIDEST = 400
@@ -24,8 +22,6 @@ _TIPS = (
     "The class that the sample is likelier of",
     "By how much the suggested class is more probable than the given one, from 0 to 1",
 )
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 class SuspiciousModel(QAbstractTableModel):
@@ -65,10 +61,10 @@ class SuspiciousModel(QAbstractTableModel):
         self.dataChanged.emit(index, index, [Qt.ItemDataRole.CheckStateRole])
         self.ticked.emit()
 
-    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self.labels)
 
-    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(_TITLES)
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
@@ -88,7 +84,7 @@ class SuspiciousModel(QAbstractTableModel):
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return (found.name, found.given, found.suggested, f"{found.score:.3f}")[column]
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if column == len(_TITLES) - 1 else _LEFT
+            return ALIGN_RIGHT if column == len(_TITLES) - 1 else ALIGN_LEFT
         if column == 0 and role == Qt.ItemDataRole.CheckStateRole:
             return Qt.CheckState.Checked if found.number in self.ticks else Qt.CheckState.Unchecked
         if column == 0 and role == Qt.ItemDataRole.DecorationRole and self.find_image is not None:
@@ -99,7 +95,7 @@ class SuspiciousModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if section == len(_TITLES) - 1 else _LEFT
+            return ALIGN_RIGHT if section == len(_TITLES) - 1 else ALIGN_LEFT
         if role == Qt.ItemDataRole.ToolTipRole:
             return _TIPS[section]
         return _TITLES[section] if role == Qt.ItemDataRole.DisplayRole else None

@@ -8,14 +8,12 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.theme import SPACING
-from studio.widgets import BigNumber, Card, dress_table, hbox, let_grow, vbox
+from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, BigNumber, Card, dress_table, hbox, let_grow, vbox
 from training.errors import format_bytes
 from training.protocol.answers import Layer, ModelSummary
 
 _COLUMNS = ("Layer", "Type", "Output", "Parameters")
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_ALIGNMENTS = (_LEFT, _LEFT, _RIGHT, _RIGHT)
+_ALIGNMENTS = (ALIGN_LEFT, ALIGN_LEFT, ALIGN_RIGHT, ALIGN_RIGHT)
 _ROW_HEIGHT = 30
 _LEAST_ROWS = 14
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, Qt
 from PySide6.QtGui import QBrush, QColor, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
@@ -13,18 +13,14 @@ from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.pages.setup.samples.page_bar import PageBar
 from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.theme import theme
-from studio.widgets import Card, StatusPill, dress_table, let_grow
+from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, Card, StatusPill, dress_table, let_grow
 from training.errors import pluralize
 from training.protocol.answers import Column, DatasetReport, TablePreview
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
 _ROW_HEIGHT = 28
 _LEAST_ROWS = 12
 _WIDEST = 190
 _FIGURES = ("float", "int")
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _ABOUT = ("Role", "Type", "Values", "Missing")
 
 
@@ -50,10 +46,10 @@ class ColumnTable(QAbstractTableModel):
         self._offset = offset
         self.endResetModel()
 
-    def rowCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(_ABOUT) + len(self._rows)
 
-    def columnCount(self, parent: AnyIndex = _NO_PARENT) -> int:
+    def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._columns)
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
@@ -67,12 +63,12 @@ class ColumnTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.BackgroundRole and column.role == "target":
             return _brush(theme().palette.accent_soft)
         if role == Qt.ItemDataRole.TextAlignmentRole and column.holds in _FIGURES:
-            return _RIGHT
+            return ALIGN_RIGHT
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if role == Qt.ItemDataRole.TextAlignmentRole and orientation == Qt.Orientation.Horizontal:
-            return _RIGHT if self._columns[section].holds in _FIGURES else _LEFT
+            return ALIGN_RIGHT if self._columns[section].holds in _FIGURES else ALIGN_LEFT
         if role == Qt.ItemDataRole.DisplayRole:
             if orientation == Qt.Orientation.Horizontal:
                 return self._columns[section].name
