@@ -109,16 +109,14 @@ def _open_checkpoint(path: Path) -> UsableModel:
     file = ExportedFile(name=name, format="safetensors", bytes=known.bytes, sha256=known.sha256)
     record = _name_features(describe_model(bundle, file, (name,)))
     facts = _as_usage_reads(record)
-    ask = partial(_ask_network, bundle.model, facts)
+    ask = partial(_ask_torch, weights.logits, bundle.model, facts)
     return UsableModel(path, record, facts, ask, bundle.facts, bundle.config, False, bundle.model)
 
 
-def _ask_network(model: nn.Module, facts: ModelFacts, samples: Any) -> NDArray[np.float32]:
-    return weights.logits(model, facts, samples).float().numpy()
-
-
-def _ask_program(model: nn.Module, facts: ModelFacts, samples: Any) -> NDArray[np.float32]:
-    return program.logits(model, facts, samples).float().numpy()
+def _ask_torch(
+    logits: Callable[..., torch.Tensor], model: nn.Module, facts: ModelFacts, samples: Any
+) -> NDArray[np.float32]:
+    return logits(model, facts, samples).float().numpy()
 
 
 def _open_export(folder: Path) -> UsableModel:
@@ -143,7 +141,9 @@ def _open_export(folder: Path) -> UsableModel:
     record = _name_features(record)
     facts = _as_usage_reads(record)
     network = _build_network(file, record, data, config) if record.file.format == "safetensors" else None
-    ask = partial(_ask_network, network, facts) if network is not None else _open_file(file, record, facts)
+    ask = (
+        partial(_ask_torch, weights.logits, network, facts) if network is not None else _open_file(file, record, facts)
+    )
     return UsableModel(folder, record, facts, ask, data, config, True, network)
 
 
@@ -206,7 +206,7 @@ def _open_program(file: Path, record: ModelJson, facts: ModelFacts) -> Ask:
         raise InputError(
             f"{file}: cannot be loaded ({escape_unprintable(str(error), 200)}); export the model again."
         ) from error
-    return partial(_ask_program, model, facts)
+    return partial(_ask_torch, program.logits, model, facts)
 
 
 def _code_beside(file: Path) -> Path | None:

@@ -39,6 +39,7 @@ from training.predictions.importance import (
     read_importance,
     write_importance,
 )
+from training.predictions.record import keep_finite
 from training.statistics.intervals import Floats, Metric, Weights, bootstrap_together
 from training.statistics.metrics import gather_sums, mean
 
@@ -145,13 +146,15 @@ class _Shuffling:
         groups = self._evaluation.column("group")[self._places.numpy()] if self._evaluation.has("group") else None
         intervals = bootstrap_together(drops, groups, record.seed)
         columns = [
-            ColumnImportance(name=name, drop=_plain(one.value), low=_plain(one.low), high=_plain(one.high))
+            ColumnImportance(
+                name=name, drop=keep_finite(one.value), low=keep_finite(one.low), high=keep_finite(one.high)
+            )
             for name, (one,) in intervals.items()
         ]
         columns.sort(key=lambda column: -math.inf if column.drop is None else column.drop, reverse=True)
         return Importance(
             metric=self._name,
-            value=_plain(plain.value),
+            value=keep_finite(plain.value),
             samples=samples,
             seed=record.seed,
             manifest_sha256=record.manifest_sha256,
@@ -237,7 +240,3 @@ def _find_drop(plain: Metric, shuffled: Sequence[Metric], orders: Sequence[NDArr
         return sign * (first - np.mean(others, axis=0))
 
     return Metric(plain.samples, gather, score)
-
-
-def _plain(number: float) -> float | None:
-    return number if math.isfinite(number) else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from training.core.kept_scores import count_nearer
 from training.facts import IGNORED
+from training.predictions.probabilities import reach_threshold
 from training.predictions.record import EvaluationRecord
 from training.statistics import metrics as of
 from training.statistics import ranking
@@ -120,7 +120,7 @@ def _measure_classes(record: EvaluationRecord, columns: Columns) -> Scores:
 def _measure_labels(columns: Columns, threshold: float) -> Scores:
     truth = columns["target"] > 0
     scores = columns["scores"].astype(np.float32)
-    told = scores >= np.float32(math.log(threshold) - math.log1p(-threshold))
+    told = reach_threshold(scores, threshold)
     whole, answered, right = (each.astype(np.int64) for each in (truth, told, truth & told))
     counts = whole, answered, right
     support, guesses, hits = (each.sum(0) for each in counts)

@@ -18,7 +18,7 @@ from training.evaluation.baselines import answer_by_bigrams, answer_trivially
 from training.evaluation.linear import answer_linearly
 from training.evaluation.scores import Columns, Rate, Scores, measure_columns
 from training.predictions.reading import Evaluation
-from training.predictions.record import Baseline, EvaluationRecord, Measured
+from training.predictions.record import Baseline, EvaluationRecord, Measured, keep_finite
 from training.statistics.intervals import Interval, Metric, bootstrap_together, wilson
 from training.statistics.metrics import mean
 
@@ -94,16 +94,18 @@ def measure_intervals(
     extra = {name: each[0] for name, each in intervals.items() if name == CALIBRATION}
     metrics = {
         name: Measured(
-            value=_plain(interval.value),
-            low=_plain(interval.low),
-            high=_plain(interval.high),
+            value=keep_finite(interval.value),
+            low=keep_finite(interval.low),
+            high=keep_finite(interval.high),
             baseline=None if name == CALIBRATION else baseline.get(name),
             linear=linear.get(name),
         )
         for name, interval in {**whole, **extra}.items()
     }
     per_class = {
-        name.removeprefix(_EACH): tuple((_plain(one.value), _plain(one.low), _plain(one.high)) for one in several)
+        name.removeprefix(_EACH): tuple(
+            (keep_finite(one.value), keep_finite(one.low), keep_finite(one.high)) for one in several
+        )
         for name, several in intervals.items()
         if name.startswith(_EACH)
     }
@@ -186,7 +188,3 @@ def _compare(name: str, metrics: Mapping[str, Measured], samples: int) -> Iterab
             yield f"The model does not beat {what}: {shown}."
         elif limit is not None and sign * limit <= sign * simple.value:
             yield f"These {pluralize(samples, 'sample')} do not show that the model beats {what}: {shown}."
-
-
-def _plain(number: float) -> float | None:
-    return number if math.isfinite(number) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -59,6 +60,11 @@ def apply_softmax(logits: NDArray[np.float64], multiplicity: NDArray[np.float64]
     weights = np.exp(logits - logits.max(1, keepdims=True))
     total = weights.sum(1) if multiplicity is None else weights @ multiplicity
     return np.asarray(weights / total[:, None])
+
+
+def reach_threshold(logits: NDArray[np.floating], threshold: float) -> NDArray[np.bool_]:
+    """Whether the probability of each label is at least ``threshold``, between 0 and 1: in float32, as ``core.scores.exceed``."""
+    return np.asarray(logits.astype(np.float32) >= np.float32(math.log(threshold) - math.log1p(-threshold)))
 
 
 def squash(logits: NDArray[np.float64]) -> NDArray[np.float64]:

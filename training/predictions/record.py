@@ -70,7 +70,12 @@ class Measured(RecordForm):
     @classmethod
     def of(cls, value: float) -> Self:
         """Without an interval."""
-        return cls(value=value if math.isfinite(value) else None)
+        return cls(value=keep_finite(value))
+
+
+def keep_finite(number: float) -> float | None:
+    """``number`` as JSON can hold it: None of what is infinite or no number."""
+    return number if math.isfinite(number) else None
 
 
 class EvaluationRecord(RecordForm):
@@ -97,7 +102,7 @@ class EvaluationRecord(RecordForm):
     properties: tuple[str, ...] = ()
     done: Count = 0
     seed: int = 0
-    threshold: float = 0.5
+    threshold: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
     """The probability from which on a label, or the second of two classes, is taken as told."""
     metrics: dict[str, Measured] = {}
     per_class: dict[str, tuple[tuple[float | None, float | None, float | None], ...]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from studio.engine.host import EngineHost
 from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord, read
 from training.predictions.pairing import find_keys, pairs_by_content
+from training.predictions.probabilities import reach_threshold
 from training.predictions.reading import list_folders
 from training.protocol.answers import EvaluationComparison
 from training.protocol.messages import CompareEvaluations, Refusal
@@ -57,9 +57,8 @@ def find_right(evaluation: Evaluation) -> Mask:
     target = evaluation.column("target")
     if evaluation.record.target == "class":
         return np.asarray(target == evaluation.column("prediction"))
-    chance = evaluation.record.threshold
-    least = math.log(chance / (1 - chance)) if 0 < chance < 1 else 0.0
-    return np.asarray(((target > 0) == (evaluation.column("scores") >= least)).all(1))
+    answers = reach_threshold(evaluation.column("scores"), evaluation.record.threshold)
+    return np.asarray(((target > 0) == answers).all(1))
 
 
 class Answers(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from studio.state.evaluations.confusions import count_confusions
 from training.predictions import Evaluation
+from training.predictions.probabilities import reach_threshold
 from training.statistics.intervals import f1_of, wilson
 
 Mask = NDArray[np.bool_]
@@ -79,8 +79,8 @@ def _count(evaluation: Evaluation, mask: Mask | None) -> tuple[NDArray[np.int64]
         cells = count_confusions(target, prediction, len(record.names), mask)
         return cells.sum(1), cells.sum(0), np.diagonal(cells)
     if record.target == "labels":
-        least = math.log(record.threshold / (1 - record.threshold)) if 0 < record.threshold < 1 else 0.0
-        truth, answers = evaluation.column("target")[rows] > 0, evaluation.column("scores")[rows] >= least
+        truth = evaluation.column("target")[rows] > 0
+        answers = reach_threshold(evaluation.column("scores")[rows], record.threshold)
         return truth.sum(0), answers.sum(0), (truth & answers).sum(0)
     if record.target == "mask":
         return tuple(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from studio.state.formats import format_number, format_percent
 from training.config.rules.metrics import metric
 from training.predictions import Evaluation
+from training.predictions.probabilities import reach_threshold
 from training.system.plain_table import Cell
 
 _MOST_VALUES = 4
@@ -91,13 +92,12 @@ def _describe_classes(evaluation: Evaluation) -> Iterator[SampleColumn]:
 def _describe_labels(evaluation: Evaluation) -> Iterator[SampleColumn]:
     names, record = evaluation.record.names, evaluation.record
     target, scores = evaluation.column("target"), evaluation.column("scores")
-    least = np.log(record.threshold / (1 - record.threshold)) if 0 < record.threshold < 1 else 0.0
 
     def join(on: NDArray[np.bool_]) -> str:
         return ", ".join(name for name, is_on in zip(names, on.tolist(), strict=True) if is_on) or "none"
 
     yield SampleColumn("True", lambda row: join(target[row] > 0))
-    yield SampleColumn("Predicted", lambda row: join(scores[row] >= least))
+    yield SampleColumn("Predicted", lambda row: join(reach_threshold(scores[row], record.threshold)))
 
 
 def _describe_values(evaluation: Evaluation, most: int) -> Iterator[SampleColumn]:

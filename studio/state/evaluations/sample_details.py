@@ -10,6 +10,7 @@ from studio.state.evaluations.sample_columns import describe_samples
 from studio.state.formats import format_number, format_percent
 from training.facts import IGNORED
 from training.predictions import Evaluation
+from training.predictions.probabilities import squash
 from training.system.token_text import make_decoder
 
 Detail = tuple[str, str]
@@ -32,7 +33,7 @@ def _list_more(evaluation: Evaluation, row: int) -> Iterator[Detail]:
         case "class" if evaluation.has("scores"):
             yield from _list_classes(evaluation, row)
         case "labels":
-            chances = 1.0 / (1.0 + np.exp(-evaluation.column("scores")[row].astype(np.float64)))
+            chances = squash(evaluation.column("scores")[row].astype(np.float64))
             for name, chance in zip(evaluation.record.names, chances.tolist(), strict=True):
                 yield f"Probability of “{name}”", format_percent(chance)
         case "tokens":
