@@ -123,7 +123,7 @@ class _Signals:
         self._requests.put(None)
 
     def reraise(self) -> None:
-        """End as the signal would have ended the process, if one came: whoever waits for it sees why."""
+        """End as the signal would have ended the process, if one came: who waits for it sees why."""
         if self._received is not None:
             signal.raise_signal(self._received)
 

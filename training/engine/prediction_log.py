@@ -84,7 +84,7 @@ class PredictionLog:
         if not self._waiting:
             return
         block = {name: _fetch([each[name] for each in self._waiting], form) for name, form in self._forms()}
-        start, rows = self._writer.written, len(block["loss"])
+        start, rows = self._writer.row_count, len(block["loss"])
         block |= {name: values[start : start + rows] for name, values in self._known.items()}
         self._waiting, self._bytes = [], 0
         with explain_full_disk(self._writer.folder):
@@ -96,7 +96,7 @@ class PredictionLog:
         stream = io.BytesIO()
         torch.save({"parts": self.parts[self._saved_parts :], "sums": sums}, stream)
         with explain_full_disk(self._writer.folder):
-            write_bytes(self._writer.folder / f"{MEASURED}-{self._writer.written:012d}.pt", stream.getvalue())
+            write_bytes(self._writer.folder / f"{MEASURED}-{self._writer.row_count:012d}.pt", stream.getvalue())
             self._writer.save()
         self._saved_parts, self._saved = len(self.parts), time.monotonic()
 

@@ -50,7 +50,7 @@ class EvaluationWriter:
             raise
 
     @property
-    def written(self) -> int:
+    def row_count(self) -> int:
         """How many samples are in the files; those behind ``record.done`` may get lost yet."""
         return self._written
 

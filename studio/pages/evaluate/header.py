@@ -93,7 +93,7 @@ class EvaluationHeader(QWidget):
         self._show_epochs()
 
     def _show_epochs(self) -> None:
-        kept = self._choice.kept
+        kept = self._choice.epochs
         self._epochs.setVisible(len(kept) > 1)
         at = next((at for at, each in enumerate(kept) if each.record.step == self._choice.step), None)
         with QSignalBlocker(self.slider):
@@ -105,7 +105,7 @@ class EvaluationHeader(QWidget):
 
     @Slot(int)
     def _on_slid(self, at: int) -> None:
-        kept = self._choice.kept
+        kept = self._choice.epochs
         if 0 <= at < len(kept):
             self._choice.choose_step(kept[at].record.step)
 

@@ -46,7 +46,7 @@ class View(Card):
         raise NotImplementedError
 
     def let_go(self) -> None:
-        """It will be deleted: whoever answers it is to be asked no more."""
+        """It will be deleted: who answers it is to be asked no more."""
 
     def choose(self, words: str, find: Callable[[Evaluation], Mask], place: object = None) -> None:
         """Choose samples; the same words as before choose all again, so a second click undoes the first."""

@@ -100,10 +100,10 @@ class EvaluationChoice(QObject):
     @property
     def evaluation(self) -> Evaluation | None:
         """What is there of the choice."""
-        return next((each for each in self.kept if each.record.step == self.step), None)
+        return next((each for each in self.epochs if each.record.step == self.step), None)
 
     @property
-    def kept(self) -> list[Evaluation]:
+    def epochs(self) -> list[Evaluation]:
         """The evaluations on the chosen data, the oldest step first: those of an epoch slider."""
         return [each for each in reversed(self.evaluations) if each.record.on == self.on]
 

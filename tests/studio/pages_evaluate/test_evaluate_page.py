@@ -211,7 +211,7 @@ def test_what_is_not_there_is_said(qtbot: QtBot, context: AppContext, run: RunFo
     assert page.state.empty.accessibleName() == "Not evaluated. The checkpoint of step 100 is not there any more."
     assert page.selection.evaluation is None
     page.choice.choose_data("validation")
-    (page.choice.kept[0].folder / "target.npy").write_bytes(b"x")
+    (page.choice.epochs[0].folder / "target.npy").write_bytes(b"x")
     page.choice.choose_data("test")
     page.choice.choose_data("validation")
     assert "target.npy" in page.state.empty.accessibleName()

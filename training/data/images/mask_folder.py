@@ -160,17 +160,17 @@ class _Pairing:
     """Pairs of one part after the other."""
 
     def __init__(self, root: Path) -> None:
-        self._pictures, self._masks = Listing(root), Listing(root)
+        self._images, self._masks = Listing(root), Listing(root)
         self._pairs: list[tuple[int, int]] = []
         self._folders: list[str] = []
 
     def add(self, place: Place) -> None:
         """The pairs of a part."""
-        pictures, masks = self._pictures, self._masks
-        first = len(pictures.paths), len(masks.paths)
+        images, masks = self._images, self._masks
+        first = len(images.paths), len(masks.paths)
         if not place.masks:
-            list_lines(pictures, masks, place)
-            self._pairs += zip(range(first[0], len(pictures.paths)), range(first[1], len(masks.paths)), strict=True)
+            list_lines(images, masks, place)
+            self._pairs += zip(range(first[0], len(images.paths)), range(first[1], len(masks.paths)), strict=True)
             return
         in_folder = "*" not in place.images
         of_images = Pattern.of_folder(place.images) if in_folder else Pattern.read(place.images)
@@ -179,12 +179,12 @@ class _Pairing:
         of_masks = Pattern.read(place.masks, base) if by_pattern else Pattern.of_folder(place.masks)
         # A file that fits both is what the narrower one says.
         narrow = of_masks.length >= of_images.length
-        names = dict(_list_by(pictures, place.part, of_images, of_masks if narrow else None))
+        names = dict(_list_by(images, place.part, of_images, of_masks if narrow else None))
         others = dict(_list_by(masks, place.part, of_masks, None if narrow else of_images))
         self._match(names, others, () if by_pattern else MASK_ENDINGS, place)
 
     def _match(self, names: dict[int, str], others: dict[int, str], endings: tuple[str, ...], place: Place) -> None:
-        pictures, masks = self._pictures, self._masks
+        images, masks = self._images, self._masks
         rows: dict[str, int] = {}
         for row, name in others.items():
             if name in rows:
@@ -195,7 +195,7 @@ class _Pairing:
         for row, name in names.items():
             mask = _mask_of(rows, name, endings)
             if mask is None:
-                pictures.skip(pictures.paths[row], f"has no mask of its name in {place.masks}")
+                images.skip(images.paths[row], f"has no mask of its name in {place.masks}")
             else:
                 self._pairs.append((row, mask))
                 used.add(mask)
@@ -205,10 +205,10 @@ class _Pairing:
 
     def finish(self) -> Listing:
         """All of them, with what has no partner as skipped."""
-        pictures, masks = self._pictures, self._masks
-        paired = pictures.select(row for row, _ in self._pairs)
+        images, masks = self._images, self._masks
+        paired = images.select(row for row, _ in self._pairs)
         paired.masks = masks.select(mask for _, mask in self._pairs)
-        paired.skipped = list(dict.fromkeys([*pictures.skipped, *masks.skipped]))
+        paired.skipped = list(dict.fromkeys([*images.skipped, *masks.skipped]))
         without = sum(each.reason.startswith("has no mask") for each in paired.skipped)
         alone = sum(each.reason == "a mask without an image" for each in paired.skipped)
         told = [f"{pluralize(len(paired.paths), 'image')} paired with a mask"]

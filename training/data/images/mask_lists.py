@@ -20,12 +20,12 @@ _MASK_COLUMNS = frozenset(
 )
 
 
-def list_lines(pictures: Listing, masks: Listing, place: Place) -> None:
+def list_lines(images: Listing, masks: Listing, place: Place) -> None:
     """Add what each line of the list ``place.images`` has. Paths are relative to the folder or to that of the list; of others, as
     those of SegNet's lists (/SegNet/CamVid/train/...), the longest end counts that is there. Raises InputError for a line that does not
     name two files."""
-    root, shown = pictures.root, show_path(place.images)
-    pictures.groups.append((place.part, ""))
+    root, shown = images.root, show_path(place.images)
+    images.groups.append((place.part, ""))
     masks.groups.append((place.part, ""))
     finder = _Finder(root, Path(place.images).parent.as_posix())
     seen: set[str] = set()
@@ -33,16 +33,16 @@ def list_lines(pictures: Listing, masks: Listing, place: Place) -> None:
         image, mask = map(finder.find, names)
         where = f"({shown}, line {number:,})"
         if image.reason or image.status is None:
-            pictures.skip(image.path, f"{image.reason} {where}")
+            images.skip(image.path, f"{image.reason} {where}")
         elif mask.reason or mask.status is None:
-            pictures.skip(image.path, f"its mask {show_path(mask.path)}: {mask.reason} {where}")
+            images.skip(image.path, f"its mask {show_path(mask.path)}: {mask.reason} {where}")
         elif image.path == mask.path:
-            pictures.skip(image.path, f"is named as its own mask {where}")
+            images.skip(image.path, f"is named as its own mask {where}")
         elif image.path in seen:
-            pictures.skip(image.path, f"is named a second time {where}")
+            images.skip(image.path, f"is named a second time {where}")
         else:
             seen.add(image.path)
-            pictures.add(image.path, image.status)
+            images.add(image.path, image.status)
             masks.add(mask.path, mask.status)
 
 

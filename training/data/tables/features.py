@@ -55,10 +55,10 @@ class Features:
     @property
     def codes(self) -> tuple[tuple[str, ...], ...]:
         """For each of ``columns``: what its codes stand for."""
-        return (*self._select(self._known), *(() for _ in self.marked))
+        return (*self._select(self._trained_texts), *(() for _ in self.marked))
 
     @property
-    def _known(self) -> tuple[tuple[str, ...], ...]:
+    def _trained_texts(self) -> tuple[tuple[str, ...], ...]:
         if not self.maps:
             return self.texts
         return tuple(
@@ -71,7 +71,7 @@ class Features:
         """As ``DataFacts.categories``."""
         known = [
             each.buckets + 1 if each is not None and each.part == "hash" else len(codes) + 1 if texts else 0
-            for codes, texts, each in zip(self._known, self.texts, self.derived, strict=True)
+            for codes, texts, each in zip(self._trained_texts, self.texts, self.derived, strict=True)
         ]
         return (*self._select(known), *(0 for _ in self.marked)) if any(known) else ()
 

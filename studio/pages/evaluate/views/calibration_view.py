@@ -87,7 +87,7 @@ class CalibrationView(View):
         evaluation = self._evaluation
         if evaluation is None or not self._binned:
             return
-        self._shown = self._binned[self._shown_temperature, self.form.current()]
+        self._shown = self._binned[self._temperature_in_sight, self.form.current()]
         confidence = describe_confidence(evaluation.record, self._number)
         self.chart.show_bins(confidence, self._shown.bins, self._find_bin())
         self.figures.set_rows([(f"ECE, equal {form}", self._describe_error(form)) for form in _FORMS])
@@ -113,7 +113,7 @@ class CalibrationView(View):
         return max(self.names.currentIndex(), 0)
 
     @property
-    def _shown_temperature(self) -> float:
+    def _temperature_in_sight(self) -> float:
         return self.temperature if self.temperature is not None and self.state.current() == "after" else 1.0
 
     def _bin(self, temperature: float) -> None:
@@ -204,7 +204,7 @@ class CalibrationView(View):
         )
 
     def _place(self, low: float, high: float) -> tuple[object, ...]:
-        return low, high, self.form.current(), self._shown_temperature, self._number
+        return low, high, self.form.current(), self._temperature_in_sight, self._number
 
     def _on_chosen(self, number: int | None) -> None:
         if number is None or self._shown is None or self._evaluation is None:
@@ -215,13 +215,15 @@ class CalibrationView(View):
         find = partial(
             find_between,
             number=self._number,
-            temperature=self._shown_temperature,
+            temperature=self._temperature_in_sight,
             low=each.low,
             high=each.high,
             closed=closed,
         )
         what = describe_confidence(self._evaluation.record, self._number)
-        with_temperature = "" if self._shown_temperature == 1.0 else f", temperature {self._shown_temperature:.3g}"
+        with_temperature = (
+            "" if self._temperature_in_sight == 1.0 else f", temperature {self._temperature_in_sight:.3g}"
+        )
         self.choose(
             f"{what} {each.low:.3g} to {each.high:.3g}{with_temperature}", find, self._place(each.low, each.high)
         )
