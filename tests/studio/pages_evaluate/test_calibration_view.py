@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from studio.pages.evaluate.views.calibration_view import CalibrationView
 from studio.state.context import AppContext
 from tests.evaluations import make_binary, make_classes, write_evaluation
-from tests.studio.pages_evaluate.test_evaluate_page import open_page
+from tests.studio.pages_evaluate.page_driver import open_page
 from training.config import RunConfig
 from training.predictions.probabilities import find_temperature
 from training.runs.folder import RunFolder, create_run

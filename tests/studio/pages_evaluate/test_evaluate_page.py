@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,57 +10,19 @@ import polars as pl
 import pytest
 from numpy.typing import NDArray
 from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
-from studio.actions.runs import delete_run
-from studio.engine.state import RunState
 from studio.pages.evaluate.details_dialog import DetailsDialog
-from studio.pages.evaluate.page import EvaluatePage
-from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.compare_view import CompareView
-from studio.pages.evaluate.views.confusion_view import ConfusionView
 from studio.pages.evaluate.views.loss_view import LossView
 from studio.state.context import AppContext
 from studio.state.evaluations.sample_details import make_details
 from tests.evaluations import make_classes, make_evaluation, write_evaluation
-from tests.studio.window_driver import open_window, train_page
-from training.config import RunConfig
+from tests.studio.pages_evaluate.page_driver import NAMES, MakeConfig, click_cell, confusion, open_page
 from training.predictions import Baseline, Measured
 from training.runs.folder import RunFolder, create_run
-
-NAMES = tuple(f"class {number}" for number in range(3))
-MakeConfig = Callable[..., RunConfig]
-
-
-@pytest.fixture
-def run(workspace: Path, config: MakeConfig) -> RunFolder:
-    """A run of whose checkpoint at step 100 there is an evaluation."""
-    made = create_run(workspace, config("first"))
-    make_evaluation(made.path, samples=400, on="validation")
-    return made
-
-
-def open_page(qtbot: QtBot, context: AppContext) -> EvaluatePage:
-    page = open_window(qtbot, context, "evaluate").page("evaluate")
-    assert isinstance(page, EvaluatePage)
-    qtbot.waitUntil(lambda: page.selection.evaluation is not None)
-    return page
-
-
-def confusion(page: EvaluatePage) -> ConfusionView:
-    view = page.views["confusion"]
-    assert isinstance(view, ConfusionView)
-    return view
-
-
-def click_cell(qtbot: QtBot, view: ConfusionView, row: int, column: int) -> None:
-    view.grab()  # laid out
-    square, cell = view.matrix._square(), view.matrix._cell()
-    place = QPointF(square.left() + (column + 0.5) * cell, square.top() + (row + 0.5) * cell).toPoint()
-    qtbot.mouseClick(view.matrix, Qt.MouseButton.LeftButton, pos=place)
 
 
 def test_a_cell_shows_its_samples_and_a_chip_takes_it_away(qtbot: QtBot, context: AppContext, run: RunFolder) -> None:
@@ -217,63 +178,6 @@ def test_what_is_not_there_is_said(qtbot: QtBot, context: AppContext, run: RunFo
     assert "target.npy" in page.state.empty.accessibleName()
 
 
-def test_files_dropped_before_there_is_a_checkpoint_are_answered(
-    qtbot: QtBot, context: AppContext, tmp_path: Path
-) -> None:
-    page = open_window(qtbot, context, "evaluate").page("evaluate")
-    assert isinstance(page, EvaluatePage)
-    heard: list[str] = []
-    context.notifier.notified.connect(lambda notice: heard.append(f"{notice.title}. {notice.text}"))
-    page.take_files([tmp_path])
-    assert heard[0].startswith("Choose a checkpoint first. ")
-    assert "Setup" in heard[0]
-    assert page.choice.on == "validation"
-
-
-def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
-    qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path
-) -> None:
-    window = open_window(qtbot, context)
-    context.start_run(config())
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
-    listed = train_page(window).checkpoints
-    qtbot.waitUntil(lambda: len(listed.model.checkpoints) == 2)
-    chosen = listed.model.checkpoints[1]
-    listed.choose(chosen.name)
-    qtbot.mouseClick(listed.evaluate, Qt.MouseButton.LeftButton)  # which evaluates what was not yet
-    page = window.page("evaluate")
-    assert isinstance(page, EvaluatePage)
-    qtbot.waitUntil(lambda: page.selection.evaluation is not None)
-    # Other data, by its path, which does not fit.
-    page.take_files([tmp_path / "birds"])
-    assert page.header.data.currentText() == "birds"
-    qtbot.waitUntil(lambda: "has the class 'emu'" in page.state.empty.accessibleName())
-    # What takes too long is canceled, and another one is made.
-    page.choice.choose_data("train")
-    assert f"step {chosen.step:,} was not measured on the training part" in page.state.empty.accessibleName()
-    qtbot.mouseClick(page.state.empty.button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: "30 of 60" in page.state.progress.accessibleName())
-    qtbot.mouseClick(page.state.cancel, Qt.MouseButton.LeftButton)
-    assert page.state.empty.accessibleName().startswith("Not evaluated yet")
-    page.choice.choose_data("validation")
-    evaluation = page.selection.evaluation
-    assert evaluation is not None
-    assert evaluation.record.step == chosen.step
-    panel = page.samples
-    first = int(panel.table.rows[0])  # the number of the sample as well
-    qtbot.waitUntil(lambda: panel.images.find(first) is not None)
-    assert panel.find_thumbnail(0).image.pixelColor(0, 0).red() == first
-    panel.grid.setFocus()
-    panel.grid.choose(0)
-    qtbot.keyClick(panel.grid, Qt.Key.Key_Return)
-    dialog = panel.findChild(SampleDialog)
-    assert dialog is not None
-    qtbot.keyClick(dialog.view, Qt.Key.Key_Right)
-    assert dialog.place.text() == "2 of 60"
-    qtbot.keyClick(dialog, Qt.Key.Key_Escape)
-    assert panel.grid.find_place() == 1
-
-
 def test_classes_are_counted_among_what_is_selected_and_sorted(
     qtbot: QtBot, context: AppContext, run: RunFolder, tmp_path: Path
 ) -> None:
@@ -298,38 +202,6 @@ def test_classes_are_counted_among_what_is_selected_and_sorted(
     largest = view.model.rows[0]
     assert set(evaluation.column("target")[page.samples.table.rows].tolist()) == {largest}
     assert view.model.tabulate()["recall"][0] == view.model.measured.figures["recall"][largest].value
-
-
-def test_images_of_other_data_are_read_from_their_files_and_a_deleted_run_is_let_go_of(
-    qtbot: QtBot, context: AppContext, run: RunFolder, tmp_path: Path
-) -> None:
-    data = tmp_path / "photos"
-    data.mkdir()
-    names = [f"{number}.png" for number in range(40)]
-    for number, name in enumerate(names[:-1]):  # the last one is gone
-        made = QImage(2, 2, QImage.Format.Format_Grayscale8)
-        made.fill(number)
-        assert made.save(str(data / name))
-    write_evaluation(run.path, make_classes(40, 3), NAMES, names, on=str(data), layout="image")
-    page = open_page(qtbot, context)
-    assert [page.header.data.itemText(at) for at in range(page.header.data.count())][-1] == "photos"
-    page.choice.choose_data(str(data))
-    panel = page.samples
-    for number in (3, 39):
-        place = panel.table.find_place(number)
-        assert place is not None
-        panel.grid.choose(place)
-        page.grab()
-    qtbot.waitUntil(lambda: panel.images.find(3) is not None and bool(panel.images.why_missing(39)))
-    image = panel.images.find(3)
-    assert image is not None
-    assert image.pixelColor(0, 0).red() == 3
-    assert panel.find_enlarged(panel.table.find_place(3) or 0).file == data / "3.png"
-    delete_run(context, run)
-    qtbot.waitUntil(lambda: not run.path.exists())
-    assert page.choice.folder is None
-    assert not page.views
-    qtbot.waitUntil(lambda: page.state.empty.accessibleName().startswith("No runs yet"))
 
 
 def test_two_evaluations_are_compared_and_who_is_right_where_is_chosen(

@@ -7,11 +7,10 @@ from pathlib import Path
 
 from pytestqt.qtbot import QtBot
 
-from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.evaluate.views.importance_view import ImportanceView
 from studio.state.context import AppContext
 from tests.evaluations import make_classes, make_evaluation, write_evaluation
-from tests.studio.window_driver import open_window
+from tests.studio.pages_evaluate.page_driver import open_page
 from training.config import RunConfig
 from training.predictions import Evaluation
 from training.predictions.importance import ColumnImportance, Importance, write_importance
@@ -44,9 +43,7 @@ def test_columns_are_measured_on_request_and_shown_with_their_intervals(
     write(evaluation, manifest_sha256="1" * 64)  # of another checkpoint
     images = make_classes(400, 3)
     write_evaluation(run.path, images, ("a", "b", "c"), on="train", layout="image")
-    page = open_window(qtbot, context, "evaluate").page("evaluate")
-    assert isinstance(page, EvaluatePage)
-    qtbot.waitUntil(lambda: page.selection.evaluation is not None)
+    page = open_page(qtbot, context)
     view = page.views["importance"]
     assert isinstance(view, ImportanceView)
     assert view.measure.isVisible()

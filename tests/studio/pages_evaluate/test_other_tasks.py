@@ -24,7 +24,7 @@ from studio.state.context import AppContext
 from studio.state.evaluations.per_class import measure_classes
 from studio.theme import theme
 from tests.evaluations import write_evaluation
-from tests.studio.pages_evaluate.test_evaluate_page import open_page
+from tests.studio.pages_evaluate.page_driver import open_page
 from training.config import RunConfig
 from training.runs.folder import create_run
 from training.system.token_text import UNKNOWN

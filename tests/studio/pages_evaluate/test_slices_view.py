@@ -17,7 +17,7 @@ from studio.pages.evaluate.views.slices_view import SlicesView, is_marked
 from studio.state.context import AppContext
 from studio.state.evaluations.slices import find_members, find_slices
 from tests.evaluations import make_classes, write_evaluation
-from tests.studio.pages_evaluate.test_evaluate_page import NAMES, open_page
+from tests.studio.pages_evaluate.page_driver import NAMES, open_page
 from training.config import RunConfig
 from training.runs.folder import create_run
 

@@ -17,7 +17,7 @@ from studio.pages.evaluate.views.suspicious_view import SuspiciousView
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from tests.evaluations import make_classes, write_evaluation
-from tests.studio.pages_evaluate.test_evaluate_page import NAMES, open_page
+from tests.studio.pages_evaluate.page_driver import NAMES, open_page
 from tests.studio.window_driver import answer_next_question
 from tests.training.tiny import write_idx
 from training.config import RunConfig

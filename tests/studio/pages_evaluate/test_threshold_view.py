@@ -13,7 +13,7 @@ from studio.pages.evaluate.views.loss_view import LossView
 from studio.pages.evaluate.views.threshold_view import ThresholdView
 from studio.state.context import AppContext
 from tests.evaluations import make_binary, make_labels, write_evaluation
-from tests.studio.pages_evaluate.test_evaluate_page import open_page
+from tests.studio.pages_evaluate.page_driver import open_page
 from training.config import RunConfig
 from training.runs.folder import create_run
 

@@ -17,7 +17,7 @@ from studio.pages.evaluate.views.predictions_view import PredictionsView
 from studio.pages.evaluate.views.residuals_view import ResidualsView
 from studio.state.context import AppContext
 from tests.evaluations import make_record
-from tests.studio.pages_evaluate.test_evaluate_page import open_page
+from tests.studio.pages_evaluate.page_driver import open_page
 from training.config import RunConfig
 from training.predictions.record import ROWS, evaluation_folder
 from training.predictions.writing import EvaluationWriter
