@@ -8,7 +8,8 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from studio.theme import RADIUS, Palette, font, theme
+from studio.charts.ground import paint_ground
+from studio.theme import Palette, font, theme
 from studio.widgets import format_number
 
 _PAD = 12.0
@@ -78,10 +79,7 @@ class Histogram(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         palette = theme().palette
         painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(palette.sunken))
-        painter.drawRoundedRect(self.rect(), RADIUS.medium, RADIUS.medium)
+        paint_ground(painter, self)
         painter.setFont(font("caption"))
         room = self._room()
         self._paint_words(painter, room, palette)

@@ -12,9 +12,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from studio.charts.ground import paint_focus, paint_ground
 from studio.charts.point_cloud import PointCloud
 from studio.charts.ticks import tick_labels
-from studio.theme import RADIUS, Palette, font, theme
+from studio.theme import Palette, font, theme
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -135,20 +136,14 @@ class PointPicker(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         palette, room = theme().palette, self._room()
         painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(palette.sunken))
-        painter.drawRoundedRect(self.rect(), RADIUS.medium, RADIUS.medium)
+        paint_ground(painter, self)
         painter.setFont(font("caption"))
         self._paint_axes(painter, room, palette)
         if len(self.x_axis.values):
             painter.drawImage(room.topLeft(), self._cloud.find_image(room, palette, self.devicePixelRatioF()))
         self._paint_guide(painter, room, palette)
         self._paint_boxes(painter, room, palette)
-        if self.hasFocus():
-            painter.setPen(QPen(QColor(palette.accent), 1.5, Qt.PenStyle.DotLine))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        paint_focus(painter, self)
 
     # ------------------------------------------------------------------------------------------- inside
 

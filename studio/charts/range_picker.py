@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import QPoint, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 
+from studio.charts.ground import paint_focus
 from studio.charts.histogram import Histogram
 from studio.theme import Palette, theme
 
@@ -93,9 +94,7 @@ class RangePicker(Histogram):
             painter.fillRect(box, inside)
             painter.setPen(QPen(QColor(palette.text), 1.5))
             painter.drawRect(box)
-        if self.hasFocus():
-            painter.setPen(QPen(QColor(palette.accent), 1.5, Qt.PenStyle.DotLine))
-            painter.drawRect(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        paint_focus(painter, self)
 
     def _paint_bars(self, painter: QPainter, room: QRectF, palette: Palette) -> None:
         for number, count in enumerate(self._counts):

@@ -9,8 +9,9 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from studio.charts.ground import paint_focus, paint_ground
 from studio.charts.unit_square import UnitSquare
-from studio.theme import RADIUS, Palette, font, theme
+from studio.theme import Palette, font, theme
 from training.statistics.calibration import Bin
 
 _PAD = 8.0
@@ -98,11 +99,7 @@ class ReliabilityDiagram(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, palette, square = QPainter(self), theme().palette, self.square()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(palette.sunken))
-        painter.drawRoundedRect(self.rect(), RADIUS.medium, RADIUS.medium)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
+        paint_ground(painter, self)
         square.paint_frame(painter, palette, "", self._confidence, "Share that came true")
         for number, each in enumerate(self._bins):
             if each.samples:
@@ -110,9 +107,7 @@ class ReliabilityDiagram(QWidget):
         painter.setPen(QPen(QColor(palette.text), 1, Qt.PenStyle.DashLine))
         painter.drawLine(square.place(0, 0), square.place(1, 1))
         self._paint_counts(painter, palette, square)
-        if self.hasFocus():
-            painter.setPen(QPen(QColor(palette.accent), 1.5, Qt.PenStyle.DotLine))
-            painter.drawRect(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        paint_focus(painter, self)
 
     def _paint_bin(self, painter: QPainter, palette: Palette, square: UnitSquare, number: int) -> None:
         each = self._bins[number]

@@ -7,7 +7,8 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.charts.class_legend import paint_names
-from studio.theme import RADIUS, font, theme
+from studio.charts.ground import paint_ground
+from studio.theme import font, theme
 
 _PAD = 14.0
 
@@ -37,10 +38,7 @@ class Scatter(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         palette = theme().palette
         painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(palette.sunken))
-        painter.drawRoundedRect(self.rect(), RADIUS.medium, RADIUS.medium)
+        paint_ground(painter, self)
         legend = self._paint_legend(painter)
         if not self._groups:
             return

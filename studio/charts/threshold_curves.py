@@ -9,8 +9,9 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from studio.charts.ground import paint_ground
 from studio.charts.unit_square import UnitSquare
-from studio.theme import RADIUS, Palette, font, theme
+from studio.theme import Palette, font, theme
 from training.statistics.curves import Curve
 
 _PAD = 8.0
@@ -86,12 +87,8 @@ class ThresholdCurves(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter, palette = QPainter(self), theme().palette
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        paint_ground(painter, self)
         painter.setFont(font("caption"))
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(palette.sunken))
-        painter.drawRoundedRect(self.rect(), RADIUS.medium, RADIUS.medium)
-        painter.setBrush(Qt.BrushStyle.NoBrush)
         for square, chart in zip(self.squares(), self._charts, strict=False):
             self._paint_chart(painter, palette, square, chart)
         for square, point in zip(self.squares(), self._points, strict=False):

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage, QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
-from studio.panels.samples.enlarged_sample import EnlargedSample
+from studio.pages.evaluate.listed_sample import ListedSample
 from studio.state.evaluations.sample_details import Detail
 from studio.state.evaluations.sample_table import SampleTable
 from studio.widgets import Thumbnail, dress_table
@@ -53,9 +53,8 @@ class SampleDetails(QTableWidget):
             super().keyPressEvent(event)
 
 
-class DetailsDialog(EnlargedSample):
-    """Goes through the samples as they are listed, from the one at ``place`` on; ``list_details`` gives what is known of a row of the
-    evaluation."""
+class DetailsDialog(ListedSample):
+    """``list_details`` gives what is known of a row of the evaluation."""
 
     def __init__(
         self,
@@ -65,21 +64,13 @@ class DetailsDialog(EnlargedSample):
         parent: QWidget | None = None,
     ) -> None:
         details = SampleDetails()
-        super().__init__(parent, details)
+        super().__init__(table, place, parent, details)
         self.details = details
         self.detail.hide()
-        self.at = place
-        self._table = table
         self._list_details = list_details
-        table.modelReset.connect(self.reject)  # other samples are listed now
-        self._show()
-
-    def step(self, by: int) -> None:
-        self.at = (self.at + by) % len(self._table.rows)
         self._show()
 
     def _show(self) -> None:
-        row = int(self._table.rows[self.at])
-        name = self._table.columns[0].describe(row)
-        self.show_sample(Thumbnail(QImage(), name), f"{self.at + 1:,} of {len(self._table.rows):,}")
-        self.details.show_details(self._list_details(row))
+        name = self._table.columns[0].describe(self.row)
+        self.show_sample(Thumbnail(QImage(), name), self.position)
+        self.details.show_details(self._list_details(self.row))

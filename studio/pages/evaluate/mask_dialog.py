@@ -7,15 +7,15 @@ from collections.abc import Callable
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
+from studio.pages.evaluate.listed_sample import ListedSample
 from studio.pages.evaluate.mask_pair import MaskPair
-from studio.panels.samples.enlarged_sample import EnlargedSample
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.evaluations.sample_table import SampleTable
 from studio.widgets import Thumbnail
 from training.predictions import Evaluation
 
 
-class MaskDialog(EnlargedSample):
+class MaskDialog(ListedSample):
     """As ``SampleDialog``; ``find`` gives the image without anything over it."""
 
     def __init__(
@@ -28,20 +28,13 @@ class MaskDialog(EnlargedSample):
         parent: QWidget | None = None,
     ) -> None:
         self.pair = MaskPair(evaluation)
-        super().__init__(parent, view=self.pair)
-        self.at = place
-        self._table = table
+        super().__init__(table, place, parent, view=self.pair)
         self._find = find
         images.arrived.connect(self._show)
-        table.modelReset.connect(self.reject)  # other samples are listed now
-        self._show()
-
-    def step(self, by: int) -> None:
-        self.at = (self.at + by) % len(self._table.rows)
         self._show()
 
     @Slot()
     def _show(self) -> None:
         shown = self._find(self.at)
-        self.show_sample(shown, f"{self.at + 1:,} of {len(self._table.rows):,}")
-        self.pair.show_sample(shown, int(self._table.rows[self.at]))
+        self.show_sample(shown, self.position)
+        self.pair.show_sample(shown, self.row)

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from PySide6.QtCore import QSize, Slot
 from PySide6.QtWidgets import QWidget
 
+from studio.pages.evaluate.listed_sample import ListedSample
 from studio.pages.evaluate.looking import Looking
 from studio.panels.samples.attention import AttentionBar, color_heat, read_pixels
-from studio.panels.samples.enlarged_sample import EnlargedSample
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.evaluations.sample_table import SampleTable
 from studio.widgets import Thumbnail
@@ -18,9 +18,8 @@ _ROOM = QSize(620, 640)
 """With the words below the image."""
 
 
-class SampleDialog(EnlargedSample):
-    """Goes through the samples as they are listed, from the one at ``place`` on; the last is followed by the first. ``find`` gives
-    what is to be seen of a place, ``looking`` where the network looked in it; None where nothing tells."""
+class SampleDialog(ListedSample):
+    """``find`` gives what is to be seen of a place, ``looking`` where the network looked in it; None where nothing tells."""
 
     def __init__(
         self,
@@ -32,9 +31,8 @@ class SampleDialog(EnlargedSample):
         looking: Looking | None = None,
     ) -> None:
         bar = AttentionBar()
-        super().__init__(parent, below=bar)
+        super().__init__(table, place, parent, below=bar)
         self.bar = bar
-        self.at = place
         self._looking = looking
         self.bar.setVisible(looking is not None)
         if looking is not None:
@@ -45,14 +43,8 @@ class SampleDialog(EnlargedSample):
             self.bar.changed.connect(self._look)
             self.bar.opacity_changed.connect(self.view.set_opacity)
             self.finished.connect(looking.forget)
-        self._table = table
         self._find = find
         images.arrived.connect(self._show_image)
-        table.modelReset.connect(self.reject)  # other samples are listed now
-        self._show()
-
-    def step(self, by: int) -> None:
-        self.at = (self.at + by) % len(self._table.rows)
         self._show()
 
     def _show(self) -> None:
@@ -61,7 +53,7 @@ class SampleDialog(EnlargedSample):
 
     @Slot()
     def _show_image(self) -> None:
-        self.show_sample(self._find(self.at), f"{self.at + 1:,} of {len(self._table.rows):,}")
+        self.show_sample(self._find(self.at), self.position)
         self._show_attention()
 
     @Slot()
@@ -72,7 +64,7 @@ class SampleDialog(EnlargedSample):
         self._looking.forget()
         if self.bar.is_on:
             self.resize(self.size().expandedTo(_ROOM))
-            self._looking.ask(int(self._table.rows[self.at]), self.bar.chosen)
+            self._looking.ask(self.row, self.bar.chosen)
         self._show_attention()
 
     @Slot()
