@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, QVariantAnimation
+from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QVariantAnimation
 from PySide6.QtGui import QColor, QHideEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
@@ -23,6 +23,7 @@ class BigNumber(QWidget):
         self._delta.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._delta.hide()
         self._reserved = 0  # lines
+        self._delta.installEventFilter(self)
         vbox(self._caption, hbox(self._value, STRETCH), self._delta, STRETCH, parent=self, spacing=2)
         self._describe()
 
@@ -55,15 +56,16 @@ class BigNumber(QWidget):
         policy = self._delta.sizePolicy()
         policy.setRetainSizeWhenHidden(count > 0)
         self._delta.setSizePolicy(policy)
+        self._delta.ensurePolished()
         self._measure()
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The words' own type tells how high they are: that of the whole may change before theirs does."""
+        if event.type() == QEvent.Type.FontChange and watched is self._delta:
             self._measure()
+        return super().eventFilter(watched, event)
 
     def _measure(self) -> None:
-        self._delta.ensurePolished()
         self._delta.setMinimumHeight(self._reserved * self._delta.fontMetrics().lineSpacing())
 
     def _describe(self) -> None:
