@@ -15,6 +15,7 @@ from training.catalog.script_data import bytes_beside
 from training.protocol.answers import ExportResult
 from training.protocol.messages import ExportRequest
 from training.runs.folder import RunFolder, read_json
+from training.runs.records.about import name_of, read_about
 from training.runs.records.manifest import BEST, CheckpointInfo, list_checkpoints
 
 _SCRIPT_CHECKED = "Compared with the run: same initial weights, sample order, learning rates and weight decay."
@@ -39,7 +40,7 @@ def export_checkpoint(
     then."""
     kept = context.settings.get().export_folder
     place = Path(kept) if kept and Path(kept).is_dir() else folder.exports
-    name, engine = folder.status().name or folder.id, context.engine.info
+    name, engine = name_of(folder.status(), read_about(folder)), context.engine.info
     facts = read_json(folder.data_file)
     data_bytes, has_probabilities = bytes_beside(facts), facts.get("target") in ("class", "labels")
     unwritable = engine.unwritable if engine else {}

@@ -13,6 +13,7 @@ from studio.state.runs.set_aside import Stretch, steps_between
 from training.control import Command
 from training.errors import InputError, format_bytes, pluralize
 from training.runs.folder import RunFolder
+from training.runs.records.about import name_of, read_about
 from training.runs.records.manifest import CheckpointInfo
 from training.runs.rewind import Beyond, SetAside, clear, look_beyond, restore
 
@@ -25,7 +26,7 @@ def pause_or_continue(context: AppContext) -> None:
 
 def delete_run(context: AppContext, folder: RunFolder) -> bool:
     """Move the run into the trash, with a notice that brings it back; returns whether it could be tried."""
-    name = folder.status().name or folder.id
+    name = name_of(folder.status(), read_about(folder))
     if context.live.folder is not None and context.live.folder.path == folder.path:
         if context.live.live:
             context.notifier.notify("This run is being trained. Stop it first.", "warning")

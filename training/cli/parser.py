@@ -187,6 +187,17 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--parquet", type=Path, metavar="FILE", help="write the same table to a Parquet file")
     option("--epochs", action="store_true", help="with --csv or --parquet: a row for each epoch")
 
+    told = "tell or change what you say of a run: its name in lists, a star, tags, notes, whether it is archived"
+    option = add("about", "cli.about:tell_about", told, *_RECORDS)
+    option("run", metavar="RUN", help="a run's id, name or folder")
+    option("--name", metavar="NAME", help='what it is called; "" gives the name in its configuration back')
+    option("--tag", action="append", default=[], metavar="TAG", help="add a tag; may be given several times")
+    option("--untag", action="append", default=[], metavar="TAG", help="take a tag off it; may be given several times")
+    switch = argparse.BooleanOptionalAction
+    option("--star", action=switch, help="mark it with a star, or take the star off it")
+    option("--note", metavar="TEXT", help='replace the notes; "" removes them, - reads them from standard input')
+    option("--archive", action=switch, help="leave it out of lists, or have it listed again; its folder stays")
+
     told = "bring back what a run set aside when it went back to a checkpoint"
     option = add("restore", "cli.restore:restore_set_aside", told, *_RECORDS)
     option("run", metavar="RUN", help="a run's id, name or folder")

@@ -15,6 +15,7 @@ dataset.py         the same of a Dataset
 loss.py            and of a loss
 exclude.txt        the exclude list, as it was when the run began
 profile.json       where the time of its steps went, once somebody asked
+about.json         what a person says of it: name, star, tags, notes, archived
 evaluation.json    which class was taken for which at the best validation and the test
 boundary.bin       what a network answers over the plane of its two inputs, validation by validation
 labels/            runs that left a part of the training samples out each, and the suspicious labels found by them
@@ -95,6 +96,7 @@ class RunFolder:
     packages_file = _Entry("packages.json")
     evaluation_file = _Entry("evaluation.json")
     boundary_file = _Entry("boundary.bin")
+    about_file = _Entry("about.json")
     code_file = _Entry("network.py")
     dataset_code_file = _Entry("dataset.py")
     loss_code_file = _Entry("loss.py")

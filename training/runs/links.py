@@ -18,7 +18,7 @@ _SERIES: Final = frozenset({"series.bin", "telemetry.bin", "parts.bin", "layers.
 _APPENDED: Final = _SERIES | {"events.jsonl", "boundary.bin", "log.txt"}
 FILES: Final = _APPENDED | {
     "config.toml", "status.json", "environment.json", "packages.json", "data.json", "commands.jsonl", "splits.safetensors", "owner.json",
-    "labels.json", "places.json", "network.py", "dataset.py", "loss.py", "exclude.txt", "profile.json", "evaluation.json",
+    "labels.json", "places.json", "network.py", "dataset.py", "loss.py", "exclude.txt", "profile.json", "evaluation.json", "about.json",
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from training.errors import InputError
 from training.runs.folder import RunFolder, refuse_removal
+from training.runs.records.about import name_of, read_about
 
 TRASH = "trash"
 
@@ -66,7 +67,9 @@ def list_trash(workspace: Path, known: Sequence[TrashedRun] = ()) -> list[Trashe
     for each in folders:
         thrown = each.path.stat().st_mtime
         seen = before.get((each, thrown))
-        found.append(seen or TrashedRun(each, each.read_status().name or each.id, thrown, measure_folder(each.path)))
+        found.append(
+            seen or TrashedRun(each, name_of(each.read_status(), read_about(each)), thrown, measure_folder(each.path))
+        )
     return sorted(found, key=lambda run: run.thrown, reverse=True)
 
 

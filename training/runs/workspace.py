@@ -13,6 +13,7 @@ from platformdirs import user_documents_path
 
 from training.errors import CheckpointError, InputError
 from training.runs.folder import RunFolder
+from training.runs.records.about import read_about
 from training.runs.records.manifest import (
     BEST,
     MANIFEST,
@@ -97,8 +98,8 @@ def _find_meant(text: str, workspace: Path) -> RunFolder:
         )
     folders = run_folders(workspace)
     exact = next((folder for folder in folders if folder.id == text), None)
-    # The newest first, and no further than to the first of that name: each look at a name reads a file.
-    found = exact or next((folder for folder in reversed(folders) if folder.read_status().name == text), None)
+    # The newest first, and no further than to the first of that name: each look at a name reads files.
+    found = exact or next((folder for folder in reversed(folders) if _call(folder) == text), None)
     if found is not None:
         return found
     begun = [folder for folder in folders if folder.id.startswith(text)]
@@ -111,6 +112,11 @@ def _find_meant(text: str, workspace: Path) -> RunFolder:
     recent = ", ".join(folder.id for folder in folders[-3:])
     hint = f"the newest {'are' if len(folders) > 1 else 'is'} {recent}." if recent else "there are no runs yet."
     raise InputError(f"{_quote_odd(text)}: no such run in {workspace}; {hint}")
+
+
+def _call(folder: RunFolder) -> str:
+    """What the run is called."""
+    return read_about(folder).name or folder.read_status().name
 
 
 def _refuse_set_aside(path: Path) -> None:
