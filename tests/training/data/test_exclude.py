@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,12 @@ def test_a_run_keeps_its_list_and_goes_on_with_it(tmp_path: Path, capsys: pytest
     left = {list_evaluations(run)[0].record.samples for run in (whole, branch)}
     assert len(left) == 2
     assert {each["samples"] for each in told} == {min(left)}
+
+
+def test_of_what_several_write_at_once_nothing_is_lost(tmp_path: Path) -> None:
+    file, digests = tmp_path / "exclude.txt", [f"{number:032x}" for number in range(60)]
+    add_to_list(file, {digests[0]: "first"})
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda digest: add_to_list(file, {digest: "sample"}), digests[1:]))
+        list(pool.map(lambda digest: remove_from_list(file, [digest]), digests[:30]))
+    assert sorted(read_exclude_list(file)) == digests[30:]
