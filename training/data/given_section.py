@@ -49,7 +49,7 @@ def _find_kind(facts: DataFacts, path: Path) -> type[DatasetSection]:
     if facts.layout == "vector":
         return NpzDataset
     if facts.layout != "image":
-        raise refuse_given(path, "cannot be taken: only the parts of its own data can be ranked by this version")
+        raise refuse_given(path, "is none of the files or folders that such data is read from")
     if path.is_file():
         return NpzImagesDataset if path.suffix.lower() == ".npz" else ImageTableDataset
     if facts.target == "mask":

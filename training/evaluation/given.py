@@ -21,6 +21,7 @@ from training.data.source import Opening, ReportProgress, Source
 from training.data.sources import open_source
 from training.data_report import DataReport, InputStats
 from training.errors import InputError
+from training.evaluation.given_queries import open_queries
 from training.evaluation.given_rows import open_rows
 from training.evaluation.given_text import open_given_text
 from training.evaluation.opening import GIVEN, Measurable, read_facts
@@ -82,9 +83,12 @@ def open_given(measurable: Measurable, path: Path, report_progress: ReportProgre
     normalization = Normalization(tuple(known.mean), tuple(known.std), facts.layout, known.missing)
     notes: tuple[str, ...] = ()
     if facts.layout == "tokens":
-        source: Source = open_given_text(config.dataset, facts, path, report_progress)
+        source: Source
+        source, notes = open_given_text(config.dataset, facts, path, report_progress)
     elif facts.layout == "vector" and path.suffix.lower() != ".npz":
         source, notes = open_rows(measurable.checkpoint, config.dataset, facts, path)
+    elif facts.layout == "list":
+        source, notes = open_queries(measurable.checkpoint, config.dataset, facts, path)
     else:
         source = _open_samples(config, facts, path, report_progress)
     return GivenData(path, source, facts, normalization, notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from torch import Tensor
 from training.answering.model import open_model
 from training.answering.samples import read_table_file
 from training.config.sections.data.dataset_section import DatasetSection
-from training.config.sections.data.tables import TableDataset
+from training.config.sections.data.tables import TableDataset, TableSection
 from training.data.source import Source
 from training.data.tables.columns import find_roles
 from training.data.tables.table_file import read_new_table, read_section
@@ -50,7 +51,7 @@ def open_rows(
     if not isinstance(dataset, TableDataset):
         raise InputError(f"--on {shown}: is a table, but the run was not trained on one.", "Nothing was evaluated.")
     frame = read_new_table(path, dataset, facts.table)
-    names = _find_targets(dataset, facts, frame, shown)
+    names = find_targets(dataset, facts, frame, shown)
     known = frame.select(pl.all_horizontal(pl.col(name).is_not_null() for name in names)).to_series()
     rows = torch.from_numpy(known.arg_true().to_numpy().astype(np.int64))
     if not len(rows):
@@ -61,9 +62,8 @@ def open_rows(
     if refused:
         raise InputError(f"--on {shown}: {refused}.", "Nothing was evaluated.")
     values = torch.from_numpy(np.stack([each.values for each in wanted if each.values is not None]).astype(np.float32))
-    targets = _read_targets(frame.filter(known), names, facts, shown)
-    unseen = Counter(note for each in wanted for note in each.notes)
-    notes = [f"{note} ({pluralize(count, 'row')})." for note, count in unseen.most_common(_NAMED)]
+    targets = read_targets(frame.filter(known), names, facts, shown)
+    notes = count_notes((note for each in wanted for note in each.notes), "row")
     if len(rows) < frame.height:
         notes.append(f"{pluralize(frame.height - len(rows), 'row')} without a target left out.")
     return (
@@ -86,7 +86,7 @@ def open_rows(
     )
 
 
-def _find_targets(dataset: TableDataset, facts: DataFacts, frame: pl.DataFrame, shown: str) -> tuple[str, ...]:
+def find_targets(dataset: TableSection, facts: DataFacts, frame: pl.DataFrame, shown: str) -> tuple[str, ...]:
     """The columns that the run predicts. Where its settings do not name them, the run's own file tells."""
     names = facts.names if facts.target != "class" else tuple(dataset.targets)
     if not names:
@@ -94,15 +94,25 @@ def _find_targets(dataset: TableDataset, facts: DataFacts, frame: pl.DataFrame, 
         names = find_roles(own, dataset).targets
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        has = ", ".join(escape_unprintable(name, 40) for name in frame.columns[:_NAMED])
-        raise InputError(
-            f"--on {shown}: has no column '{escape_unprintable(missing[0], 60)}', which the network predicts; it has {has}.",
-            "Nothing was evaluated.",
-        )
+        raise refuse_column(frame, missing[0], "which the network predicts", shown)
     return names
 
 
-def _read_targets(frame: pl.DataFrame, names: tuple[str, ...], facts: DataFacts, shown: str) -> Tensor:
+def refuse_column(frame: pl.DataFrame, name: str, what: str, shown: str) -> InputError:
+    """The error that says that ``frame`` lacks a column, and ``what`` the column is there for, a clause."""
+    has = ", ".join(escape_unprintable(each, 40) for each in frame.columns[:_NAMED])
+    return InputError(
+        f"--on {shown}: has no column '{escape_unprintable(name, 60)}', {what}; it has {has}.", "Nothing was evaluated."
+    )
+
+
+def count_notes(notes: Iterable[str], noun: str) -> list[str]:
+    """The commonest of ``notes``, each with how often it was made."""
+    return [f"{note} ({pluralize(count, noun)})." for note, count in Counter(notes).most_common(_NAMED)]
+
+
+def read_targets(frame: pl.DataFrame, names: tuple[str, ...], facts: DataFacts, shown: str) -> Tensor:
+    """int64 (rows,) numbers of classes, or float32 (rows, names). Raises InputError for a cell that is none."""
     if facts.target == "class":
         return _number(frame.get_column(names[0]), facts.names, shown)
     columns = []

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +16,12 @@ from training.config.sections.data.text import TextDataset
 from training.data.source import ReportProgress
 from training.data.sources.text import Part, Text, token_kind
 from training.data.texts.text_files import find_text
-from training.data.texts.vocabulary import vocabulary_of
-from training.errors import InputError
+from training.data.texts.vocabulary import Vocabulary, vocabulary_of
+from training.errors import InputError, pluralize
 from training.facts import DataFacts
 from training.system.untrusted import escape_unprintable
+
+_NAMED = 5
 
 
 @dataclass(kw_only=True, eq=False)
@@ -31,15 +35,16 @@ class GivenText(Text):
 
 def open_given_text(
     dataset: DatasetSection, facts: DataFacts, path: Path, report_progress: ReportProgress
-) -> GivenText:
-    """In the run's vocabulary; characters that it does not hold count as unknown. Raises InputError for what is no text, or too short."""
+) -> tuple[GivenText, tuple[str, ...]]:
+    """In the run's vocabulary, and how many characters that lacks: they count as unknown. Raises InputError for what is no text, or too short."""
     shown, context = escape_unprintable(str(path), 300), facts.shape[0]
     encoding = dataset.encoding if isinstance(dataset, TextDataset) else "auto"
     files = find_text(path, encoding, "--on")
     report_progress("encoding the text", None)
     vocabulary = vocabulary_of(facts)
-    pieces = vocabulary.encode_all(files.pieces(lambda count: None))
+    foreign: Counter[str] = Counter()
     kind = token_kind(len(vocabulary.names))
+    pieces = vocabulary.encode_all(_note_foreign(files.pieces(lambda count: None), vocabulary, foreign))
     tokens = np.concatenate([np.zeros(0, kind), *(piece.astype(kind) for piece in pieces)])
     windows = max(0, (len(tokens) - 1) // context)
     if not windows:
@@ -48,7 +53,7 @@ def open_given_text(
             "Give a longer text.",
         )
     content = hashlib.sha256(f"{files.digest}{vocabulary.names}{vocabulary.merges}{context}".encode()).hexdigest()
-    return GivenText(
+    text = GivenText(
         tokens=torch.from_numpy(tokens),
         sections=(Part("train", 0, len(tokens), context, windows), Part("validation", len(tokens), 0, context, 0)),
         vocabulary=facts.vocabulary,
@@ -59,3 +64,23 @@ def open_given_text(
         parts={"train": torch.arange(windows)},
         fingerprint=content,
     )
+    return text, _describe_foreign(foreign)
+
+
+def _note_foreign(pieces: Iterator[str], vocabulary: Vocabulary, foreign: Counter[str]) -> Iterator[str]:
+    """``pieces``; their characters that the vocabulary lacks are counted on the way."""
+    known = frozenset(vocabulary.names)
+    for piece in pieces:
+        if vocabulary.kind == "characters" and not known.issuperset(found := Counter(piece)):
+            foreign.update({each: count for each, count in found.items() if each not in known})
+        yield piece
+
+
+def _describe_foreign(foreign: Counter[str]) -> tuple[str, ...]:
+    if not foreign:
+        return ()
+    count, first = foreign.total(), list(foreign)[:_NAMED]
+    named = ", ".join(f"'{escape_unprintable(each)}'" for each in first)
+    more = f" and {len(foreign) - len(first):,} more" if len(foreign) > len(first) else ""
+    said = f"{'is' if count == 1 else 'are'} not in the vocabulary and {'counts' if count == 1 else 'count'} as unknown"
+    return (f"{pluralize(count, 'character')} of the text {said}: {named}{more}.",)

@@ -63,6 +63,19 @@ def write_images(
     return folder
 
 
+def write_ranked(path: Path, queries: int = 30, seed: int = 0) -> Path:
+    """Columns "query", "size", "color" and "rank"; three to six rows of a query, which lie apart from each other."""
+    draw = np.random.default_rng(seed)
+    rows = [f"q{number:02d}" for number in range(queries) for _ in range(int(draw.integers(3, 7)))]
+    lines = ["query,size,color,rank"]
+    for name in draw.permutation(rows):
+        size = draw.normal()
+        color = ("red", "green")[int(draw.random() < 0.5)]
+        lines.append(f"{name},{size:.4f},{color},{int(size > 0) + int(color == 'red')}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
 def write_text(path: Path, lines: int = 120) -> Path:
     """Sums that are right."""
     path.write_text(
@@ -122,6 +135,11 @@ def make_config(task: str, folder: Path, **sections: Section) -> RunConfig:
             "model": mlp,
             "objective": {"kind": "ranking"},
         },
+        "ranked table": {
+            "dataset": {"kind": "ranking", "path": str(folder / "ranked.csv")},
+            "model": tabular,
+            "objective": {"kind": "ranking"},
+        },
     }
     made: dict[str, Any] = {
         "name": task.replace(" ", "-"),
@@ -156,6 +174,7 @@ def write_data(folder: Path) -> Path:
     write_masks(folder / "masks")
     write_images(folder / "images")
     write_text(folder / "text.txt")
+    write_ranked(folder / "ranked.csv")
     write_idx(folder / "idx")
     draw = np.random.default_rng(2)
     np.savez(folder / "rows.npz", x=draw.normal(size=(60, 4)).astype(np.float32), y=np.arange(60) % 3)

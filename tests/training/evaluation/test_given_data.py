@@ -9,7 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.training.evaluation.tasks import make_config, write_data, write_images, write_masks, write_table, write_text
+from tests.training.evaluation.tasks import (
+    make_config,
+    write_data,
+    write_images,
+    write_masks,
+    write_ranked,
+    write_table,
+    write_text,
+)
 from training.cli import main
 from training.data.browse import Browser
 from training.engine.runs.run import start_run
@@ -28,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunFolder]:
     workspace = tmp_path_factory.mktemp("workspace")
-    tasks = ("images", "table class", "tasks", "mask", "tokens", "idx", "npz", "image table")
+    tasks = ("images", "table class", "tasks", "mask", "tokens", "idx", "npz", "image table", "ranked table")
     return {task: RunFolder(Path(start_run(make_config(task, data), workspace).folder)) for task in tasks}
 
 
@@ -43,6 +51,7 @@ def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, RunF
         ("idx", "idx"),
         ("npz", "rows.npz"),
         ("image table", "images.csv"),
+        ("ranked table", "ranked.csv"),
     ],
 )
 def test_the_run_s_own_files_give_the_same_answers(
@@ -91,6 +100,19 @@ def test_fewer_classes_and_new_categories_are_taken(
     assert main(["evaluate", str(runs["table class"].path), "--on", str(table), "--json"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
     assert any("'blue' in color was not in the training data and counts as unknown" in note for note in notes)
+    text = write_text(tmp_path / "other.txt")
+    text.write_text(text.read_text().replace(" + 7 ", " ⊕ é ").replace("\n", "~\n", 3), encoding="utf-8")
+    assert main(["evaluate", str(runs["tokens"].path), "--on", str(text), "--json"]) == 0
+    count = text.read_text(encoding="utf-8").count("⊕") * 2 + 3
+    said = f"{count} characters of the text are not in the vocabulary and count as unknown: '~', '⊕', 'é'."
+    assert json.loads(capsys.readouterr().out)["notes"][0] == said
+    ranked = write_ranked(tmp_path / "ranked.csv", queries=4, seed=1)
+    ranked.write_text(ranked.read_text() + "alone,0.5,red,1\nq00,0.1,blue,\nq00,0.2,blue,3\n")
+    assert main(["evaluate", str(runs["ranked table"].path), "--on", str(ranked), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {"1 row without a target left out.", "1 query of a single row left out."} <= set(told["notes"])
+    assert any("'blue' in color was not in the training data" in note for note in told["notes"])
+    assert read(Path(told["folder"])).record.samples == 4
 
 
 def test_other_data_is_refused_by_name(runs: dict[str, RunFolder], tmp_path: Path, capsys: Captured) -> None:
@@ -110,6 +132,14 @@ def test_other_data_is_refused_by_name(runs: dict[str, RunFolder], tmp_path: Pat
     refuse("table class", tmp_path / "kinds.csv", "column 'kind' has the class 'yew', which the network does not know")
     (tmp_path / "untold.csv").write_text(table.read_text().replace("kind", "sort"))
     refuse("table class", tmp_path / "untold.csv", "has no column 'kind', which the network predicts")
+    ranked = write_ranked(tmp_path / "ranked.csv")
+    for name, why in (("query", "which tells the queries apart"), ("rank", "which the network predicts")):
+        (tmp_path / f"no-{name}.csv").write_text(ranked.read_text().replace(name, "other", 1))
+        refuse("ranked table", tmp_path / f"no-{name}.csv", f"has no column '{name}', {why}; it has ")
+    (tmp_path / "no-size.csv").write_text(ranked.read_text().replace("size", "other", 1))
+    refuse("ranked table", tmp_path / "no-size.csv", "has no column 'size'")
+    (tmp_path / "nobody.csv").write_text(ranked.read_text() + ",0.5,red,1\n")
+    refuse("ranked table", tmp_path / "nobody.csv", "has nothing in column 'query'; name its query")
     refuse("tokens", write_text(tmp_path / "short.txt", lines=1), "has 10 tokens, but the network reads windows of 16")
     refuse("images", tmp_path / "nothing", "there is no such file or folder")
     masks = write_masks(tmp_path / "masks", count=4)

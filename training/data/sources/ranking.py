@@ -18,7 +18,7 @@ from training.errors import InputError, pluralize
 from training.facts import Layout, Target
 from training.system.untrusted import escape_unprintable
 
-_NONE = -1
+NO_ROW = -1
 """A place that no row fills."""
 
 
@@ -32,7 +32,7 @@ class Queries(Table):
 
     def fit(self, train: Tensor) -> Self:
         rows = self.rows[train].flatten()
-        self._set_features(self.features.fit(rows[rows != _NONE]))
+        self._set_features(self.features.fit(rows[rows != NO_ROW]))
         return self
 
     def read(self, indices: Tensor) -> Tensor:
@@ -42,12 +42,12 @@ class Queries(Table):
         coded = torch.tensor([bool(codes) for codes in self.categories] or [False] * len(self.columns))
         # A code is no amount that could be missing: no row has the unknown category.
         nothing = torch.where(coded, 0.0, float("nan"))
-        return torch.where((rows == _NONE).unsqueeze(2), nothing, items)
+        return torch.where((rows == NO_ROW).unsqueeze(2), nothing, items)
 
     def in_file(self, indices: Tensor) -> Tensor:
         rows = self.rows[indices]
         items = self.features.in_file(rows.flatten()).view(*rows.shape, -1)
-        return torch.where((rows == _NONE).unsqueeze(2), float("nan"), items)
+        return torch.where((rows == NO_ROW).unsqueeze(2), float("nan"), items)
 
     def name(self, index: int) -> str:
         return f"query {self.queries[index]}"
@@ -64,7 +64,7 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
     if not bool(query.all()):
         name = escape_unprintable(dataset.query_column, 60)
         raise InputError(f"dataset.query_column: some rows have nothing in column '{name}'; name their query.")
-    places, kept, cut = _places(query, dataset.max_items)
+    places, kept, cut = place_items(query, dataset.max_items)
     if not len(kept):
         raise InputError(
             "dataset.query_column: no query has two rows, so there is nothing to rank; choose another column."
@@ -86,7 +86,7 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
         features=encode(columns, roles.categorical, dataset, rows),
         written=written,
         classes=roles.targets,
-        targets=torch.where(places == _NONE, float("nan"), ranks[places]),
+        targets=torch.where(places == NO_ROW, float("nan"), ranks[places]),
         rows=places,
         queries=tuple(texts[code - 1] for code in kept.tolist()),
         parts=parts,
@@ -95,7 +95,7 @@ def open_ranking(dataset: RankingDataset, opening: Opening) -> Queries:
     )
 
 
-def _places(query: Tensor, most: int) -> tuple[Tensor, Tensor, int]:
+def place_items(query: Tensor, most: int) -> tuple[Tensor, Tensor, int]:
     """The rows (queries, items) of each query of two rows and more, its code, and how many rows do not fit in."""
     codes, sizes = torch.unique(query, return_counts=True)
     order = torch.sort(query, stable=True).indices
@@ -105,7 +105,7 @@ def _places(query: Tensor, most: int) -> tuple[Tensor, Tensor, int]:
     item = torch.arange(length)
     wanted = starts[large].unsqueeze(1) + item
     there = item < sizes[large].unsqueeze(1)
-    rows = torch.where(there, order[wanted.clamp(max=len(order) - 1)], _NONE)
+    rows = torch.where(there, order[wanted.clamp(max=len(order) - 1)], NO_ROW)
     return rows, codes[large], int((sizes - length).clamp(min=0).sum())
 
 
@@ -115,7 +115,7 @@ def _parts_of_queries(rows: dict[str, Tensor], places: Tensor, name: str) -> dic
     for number, indices in enumerate(rows.values()):
         numbers[indices[indices < len(numbers)]] = number
     first = numbers[places[:, 0]]
-    same = (numbers[places.clamp(min=0)] == first.unsqueeze(1)) | (places == _NONE)
+    same = (numbers[places.clamp(min=0)] == first.unsqueeze(1)) | (places == NO_ROW)
     if not bool(same.all()):
         raise InputError(
             f"dataset.split_column: column '{escape_unprintable(name, 60)}' puts rows of one query into two parts; keep a query together."
