@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 from training.config.sections.data.dataset_section import PartsSection
 from training.data.exclude import sample_digests
@@ -10,13 +12,12 @@ from training.data.source import Source
 from training.engine.prediction_log import PROPERTIES, PredictionLog, Unwritable, explain_full_disk, run_pass
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
-from training.errors import format_bytes, pluralize
+from training.errors import InputError, format_bytes, pluralize
 from training.events import inform, warn
 from training.objectives import MetricSet
 from training.objectives.columns import Columns
-from training.predictions.reading import list_folders
 from training.predictions.record import ColumnForm, EvaluationRecord, Measured, evaluation_folder
-from training.predictions.writing import EvaluationWriter, drop
+from training.predictions.writing import EvaluationWriter, claim, drop
 
 _PART = "validation"
 
@@ -74,23 +75,47 @@ class KeptPredictions:
         self._open: EvaluationWriter | None = None
         self.forget_later()
 
+    @contextmanager
+    def claim(self) -> Iterator[bool]:
+        """Whether this validation is kept: ``measure`` it inside then, and ``finish`` or ``give_up``. While another process writes the
+        same evaluation it is not, which is told."""
+        if not self._wanted:
+            yield False
+            return
+        with ExitStack() as claimed:
+            try:
+                with explain_full_disk(self._place):
+                    claimed.enter_context(claim(self._place))
+            except Unwritable as error:
+                self.give_up(error)
+            except InputError as error:
+                advice = "What this validation answered is not kept; the next one is."
+                self._run.emit(warn(error.message, advice, step=self._session.progress.step))
+            else:
+                yield True
+                return
+        yield False
+
     @property
-    def wanted(self) -> bool:
-        """Whether the next validation is kept."""
-        return self._wanted
+    def _place(self) -> Path:
+        return evaluation_folder(self._run.folder, self._session.progress.step, _PART)
 
     def forget_later(self) -> None:
         """The run stands at an earlier step again: what was evaluated beyond it is void."""
-        for step, folder in list_folders(self._run.folder):
+        for step, folder in self._run.folder.evaluation_folders():
             if step > self._session.progress.step:
-                drop(folder)
+                with (
+                    suppress(InputError, OSError),
+                    claim(folder),
+                ):  # what another process computes, it computes of weights of its own
+                    drop(folder)
 
     def measure(self, metrics: MetricSet) -> tuple[float, float]:
         """Loss and score of the validation part, as ``core.evaluation.evaluate`` returns them. Raises Unwritable."""
         session, folder = self._session, self._run.folder
         columns = Columns(session.config.objective, session.objective, session.data.facts)
         record = announce_evaluation(session, columns, _PART, folder.id, _PART)
-        place = evaluation_folder(folder, record.step, _PART)
+        place = self._place
         with explain_full_disk(place):
             drop(place)
             writer = EvaluationWriter(place, record, durable=False)

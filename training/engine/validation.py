@@ -121,14 +121,15 @@ class Validation:
 
     def _measure_and_keep(self) -> tuple[dict[str, float], Tables]:
         kept = self._kept
-        if kept.wanted:
-            try:
-                found = evaluate(self._session, "validation", "val/", self._out_of_memory, kept.measure)
-            except Unwritable as error:
-                kept.give_up(error)
-            else:
-                kept.finish({name.removeprefix("val/"): value for name, value in found[0].items()})
-                return found
+        with kept.claim() as claimed:
+            if claimed:
+                try:
+                    found = evaluate(self._session, "validation", "val/", self._out_of_memory, kept.measure)
+                except Unwritable as error:
+                    kept.give_up(error)
+                else:
+                    kept.finish({name.removeprefix("val/"): value for name, value in found[0].items()})
+                    return found
         return evaluate(self._session, "validation", "val/", self._out_of_memory)
 
     def test(self, best: Path | None) -> None:

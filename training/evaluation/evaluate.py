@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
 from torch import Tensor
 
 from training.data.prepared import Preparing
@@ -33,7 +31,7 @@ from training.evaluation.summary import summarize
 from training.predictions import Evaluation, read
 from training.predictions.reading import find_damage
 from training.predictions.record import EvaluationRecord, evaluation_folder
-from training.predictions.writing import EvaluationWriter, drop, find_unfinished
+from training.predictions.writing import EvaluationWriter, claim, drop, find_unfinished
 
 
 def evaluate_checkpoint(
@@ -80,7 +78,9 @@ class _Task:
     """Of the samples, where they are no part of the data."""
 
     def carry_out(self, report_progress: ReportProgress, again: bool, kept: Preparing | None) -> Evaluation:
-        with _claim(self.folder):
+        with ExitStack() as claimed:
+            with explain_full_disk(self.folder):
+                claimed.enter_context(claim(self.folder))
             if again:
                 drop(self.folder)
             elif (known := self._find_known(report_progress)) is not None:
@@ -151,16 +151,3 @@ class _Task:
             writer.write_digests(digests)
         source, order = session.data.source, session.data.evaluation_order(self.part)
         write_rows(writer, source, session.config.dataset, order, None if own_part else Path(self.on))
-
-
-@contextmanager
-def _claim(folder: Path) -> Iterator[None]:
-    """One process at a time."""
-    with explain_full_disk(folder):
-        folder.parent.mkdir(exist_ok=True)
-    lock = FileLock(folder.parent / f".{folder.name}.lock")
-    try:
-        with lock.acquire(timeout=0):
-            yield
-    except Timeout as error:
-        raise InputError(f"{folder}: is being computed by another process; wait until it is done.") from error

@@ -11,7 +11,7 @@ from training.evaluation.baselines import answer_trivially
 from training.evaluation.summary import MappedColumns, measure_intervals
 from training.facts import DataFacts
 from training.predictions import Evaluation, read
-from training.predictions.writing import replace_metrics
+from training.predictions.writing import claim, replace_metrics
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints, read_manifest
 
@@ -19,9 +19,16 @@ from training.runs.records.manifest import list_checkpoints, read_manifest
 def add_intervals(folder: Path) -> Evaluation:
     """The evaluation in ``folder``, with the intervals that it lacks written into its record. Raises InputError where it cannot be read,
     OSError where it cannot be written."""
-    evaluation = read(folder)
-    record, run = evaluation.record, RunFolder(folder.parent.parent)
-    if not record.lacks_intervals:
+    if not read(folder).record.lacks_intervals:
+        return read(folder)
+    with claim(folder):
+        return _add(read(folder))
+
+
+def _add(evaluation: Evaluation) -> Evaluation:
+    folder, record = evaluation.folder, evaluation.record
+    run = RunFolder(folder.parent.parent)
+    if not record.lacks_intervals:  # another process was faster
         return evaluation
     config = run.readable_config()
     if config is None:

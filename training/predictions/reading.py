@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from training.errors import InputError
-from training.predictions.record import DIGESTS, FOLDER_NAME, FORMAT, NAMES, RECORD, ROWS, EvaluationRecord
+from training.predictions.record import DIGESTS, FORMAT, NAMES, RECORD, ROWS, EvaluationRecord
 from training.runs.folder import RunFolder, read_json
 from training.runs.records.manifest import digest, seal
 from training.system.untrusted import MEGABYTE, escape_unprintable, parse_json, read_bytes
@@ -182,16 +182,7 @@ def list_evaluations(run: RunFolder) -> list[Evaluation]:
 _PLACES = {"validation": 0, "test": 1, "train": 2}
 
 
-def list_folders(run: RunFolder) -> list[tuple[int, Path]]:
-    """All that lies in the place of an evaluation, finished or not, each with its step."""
-    try:
-        found = ((FOLDER_NAME.fullmatch(path.name), path) for path in run.evaluations.iterdir())
-        return [(int(match[1]), path) for match, path in found if match]
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-
-
 def _find(run: RunFolder) -> Iterable[Evaluation]:
-    for _step, folder in list_folders(run):
+    for _step, folder in run.evaluation_folders():
         with suppress(InputError):  # unfinished, damaged or of another version
             yield read(folder)

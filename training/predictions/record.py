@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
@@ -141,6 +140,3 @@ class EvaluationRecord(RecordForm):
 def evaluation_folder(run: RunFolder, step: int, key: str) -> Path:
     """Where the evaluation at ``step`` on ``key`` lies: a part's name, or eight hex digits of other data's digest."""
     return run.evaluations / f"step-{step:08d}-{key}"
-
-
-FOLDER_NAME: Final = re.compile(r"step-([0-9]{8,16})-(validation|test|train|[0-9a-f]{8})")

@@ -6,12 +6,13 @@ import errno
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
 import numpy as np
+from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from training.errors import InputError, format_bytes
@@ -156,6 +157,22 @@ def find_unfinished(folder: Path, announced: EvaluationRecord) -> EvaluationReco
             return known
     drop(folder)
     return announced.model_copy(update={"done": 0})
+
+
+@contextmanager
+def claim(folder: Path) -> Iterator[None]:
+    """Inside, no other process or thread writes the evaluation in ``folder``. Raises InputError while another does, OSError where it
+    cannot be written."""
+    folder.parent.mkdir(exist_ok=True)
+    lock = FileLock(folder.parent / f".{folder.name}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise InputError(f"{folder}: is being computed by another process; wait until it is done.") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def drop(folder: Path) -> None:

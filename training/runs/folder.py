@@ -61,6 +61,7 @@ __all__ = [
     "release",
 ]
 
+EVALUATION_NAME = re.compile(r"step-([0-9]{8,16})-(validation|test|train|[0-9a-f]{8})")
 AT_WORK = ("running", "paused", "created")
 """What a status record says while a process works on the run."""
 
@@ -113,6 +114,14 @@ class RunFolder:
     def column_files(self) -> tuple[Path, ...]:
         """What has columns of its own names (``records/columns``), there or not."""
         return (self.parts_file, self.layers_file)
+
+    def evaluation_folders(self) -> list[tuple[int, Path]]:
+        """All that lies in the place of an evaluation, finished or not, each with its step."""
+        try:
+            found = ((EVALUATION_NAME.fullmatch(path.name), path) for path in self.evaluations.iterdir())
+            return [(int(match[1]), path) for match, path in found if match]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     @property
     def id(self) -> str:

@@ -74,13 +74,14 @@ def look_beyond(folder: RunFolder, checkpoint: Path) -> Beyond | None:
     reached, later = _came_beyond(folder, step)
     if not reached:
         return None
+    evaluations = [path for at, path in folder.evaluation_folders() if at > step]
     records = [path for path in state_files(folder) if path != folder.profile_file]  # which the run keeps
     return Beyond(
         checkpoint=checkpoint,
         step=step,
         reached=reached,
         checkpoints=len(later),
-        size=sum(map(own_bytes, later)) + sum(map(_size, records)),
+        size=sum(map(own_bytes, [*later, *evaluations])) + sum(map(_size, records)),
         status=folder.status_file.read_bytes() if folder.status_file.is_file() else b"",
         events=_size(folder.events_file),
     )
@@ -117,6 +118,9 @@ def rewind(folder: RunFolder, beyond: Beyond) -> SetAside:
         earlier = {path for path in checkpoint_folders(folder) if path.name <= checkpoint_name(beyond.step)}
         for path in earlier | {beyond.checkpoint}:  # which may have been renamed
             shutil.copytree(path, new.checkpoints / path.name, copy_function=link, symlinks=True)
+        for step, path in folder.evaluation_folders():
+            if step <= beyond.step:
+                shutil.copytree(path, new.evaluations / path.name, copy_function=link, symlinks=True)
         _write_records(folder, new, beyond)
         for path in (kept.status_file, kept.events_file):  # links to what the attempt wrote since
             path.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """What a run sets aside: a whole former state of it, in ``set_aside/<name>`` of its folder, until it changes places with the
 present one again or is cleared away.
 
-A state is every file that training changes, and the checkpoints. The present one and another change places by one rename: it
+A state is every file that training changes, the checkpoints, and what was evaluated of them. The present one and another change places by one rename: it
 gives a finished folder with all that is kept its name. From then on the exchange is done; what is left, putting the files in
 their places, can be repeated and is finished by whoever works on the run or reads it next. A process that is killed before
 leaves a temporary folder, which counts for nothing and is removed.
@@ -126,8 +126,11 @@ def exchange(
             if path.is_file():
                 link(path, made / path.name)
         fill(made)
-        state = made / NEW if source == NEW else place / source
-        names = [path.name for path in state_files(RunFolder(state)) if path.is_file()]
+        state = RunFolder(made / NEW if source == NEW else place / source)
+        names = [path.name for path in state_files(state) if path.is_file()]
+        if folder.evaluations.is_dir() or state.evaluations.is_dir():  # which then change places, too
+            folder.evaluations.mkdir(exist_ok=True)
+            state.evaluations.mkdir(exist_ok=True)
         (made / _RECORD).write_text(record.model_dump_json() + "\n", encoding="utf-8")
         plan = ExchangePlan(source=source, files=names, keep=keep)
         (made / _UNFINISHED).write_text(plan.model_dump_json() + "\n", encoding="utf-8")
@@ -155,10 +158,11 @@ def link(source: str | Path, target: str | Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Make what lies in ``folder`` survive a power cut. Checkpoints in it are linked: they have been on the disk for long."""
+    """Make what lies in ``folder`` survive a power cut. Checkpoints in it are linked: they have been on the disk for long;
+    evaluations can be computed again."""
     for where, _, names in os.walk(folder, topdown=False):
         path = Path(where)
-        for name in names if "checkpoints" not in path.relative_to(folder).parts else ():
+        for name in names if not {"checkpoints", "evaluations"} & {*path.relative_to(folder).parts} else ():
             _sync_file(path / name)
         sync_folder(path)
 
@@ -221,11 +225,12 @@ def _finish(folder: RunFolder, aside: Path) -> None:
     try:
         for place in (aside.parent, folder.path):  # the plan's name before what it tells to do
             sync_folder(place)
-        kept, new = RunFolder(aside).checkpoints, RunFolder(source).checkpoints
-        if not kept.is_dir():
-            folder.checkpoints.rename(kept)
-        if new.is_dir():
-            new.rename(folder.checkpoints)
+        for present in (folder.checkpoints, folder.evaluations):
+            kept, new = aside / present.name, source / present.name
+            if new.is_dir():
+                if not kept.is_dir():
+                    present.rename(kept)
+                new.rename(present)
         for path in state_files(folder):
             if (source / path.name).is_file():
                 os.replace(source / path.name, path)

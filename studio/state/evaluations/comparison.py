@@ -16,7 +16,6 @@ from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord, read
 from training.predictions.pairing import find_keys, pairs_by_content
 from training.predictions.probabilities import reach_threshold
-from training.predictions.reading import list_folders
 from training.protocol.answers import EvaluationComparison
 from training.protocol.messages import CompareEvaluations, Refusal
 from training.runs.folder import RunFolder
@@ -32,7 +31,9 @@ def find_comparable(shown: Evaluation, runs: Sequence[RunFolder]) -> list[Evalua
 
 
 def _find_in(run: RunFolder, key: str) -> Iterator[Evaluation]:
-    folders = sorted(((step, path) for step, path in list_folders(run) if path.name.endswith(f"-{key}")), reverse=True)
+    folders = sorted(
+        ((step, path) for step, path in run.evaluation_folders() if path.name.endswith(f"-{key}")), reverse=True
+    )
     for _step, folder in folders[:_MOST_OF_A_RUN]:
         with suppress(InputError):
             yield read(folder)

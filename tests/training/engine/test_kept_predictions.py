@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.training.engine.going_back import state
+from tests.training.engine.stopping import stopping_at
 from tests.training.small_files import files_no_larger_than
 from tests.training.tiny import tiny
 from training.cli import main
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.run import resume_run, start_run
+from training.events import Event, Validated
 from training.predictions import Evaluation, list_evaluations, read
-from training.predictions.writing import EvaluationWriter
+from training.predictions.record import evaluation_folder
+from training.predictions.writing import EvaluationWriter, claim
 from training.protocol.messages import AddIntervals
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.manifest import list_checkpoints, read_manifest
+from training.runs.rewind import list_set_aside, restore
+from training.runs.workspace import run_folders
 from training.serve import serve
 
 OFTEN = ("loop.validate_every_steps=4", "checkpoints.keep_last=9")
@@ -80,6 +87,34 @@ def test_what_a_run_goes_back_from_is_void_and_comes_again(tmp_path: Path) -> No
     resume_run(str(folder.checkpoints / "step-00000012"), tmp_path, hooks=Hooks(flushed=look))
     assert seen[0] in ([4, 8, 12], [4, 8, 12, 16])
     assert {found.record.step: columns_of(found) for found in list_evaluations(folder)} == before
+
+
+def test_what_was_kept_beyond_comes_back_with_the_steps(tmp_path: Path) -> None:
+    folder = run(tmp_path, "loop.keep_predictions=true")
+    before = state(folder)
+    resume_run(str(folder.checkpoints / "step-00000012"), tmp_path, hooks=stopping_at(16))
+    since = state(folder)
+    assert sorted(found.record.step for found in list_evaluations(folder)) == [4, 8, 12, 16]
+    [aside] = list_set_aside(folder)
+    newer = restore(folder, aside)
+    assert state(folder) == before
+    assert newer is not None
+    restore(folder, newer)
+    assert state(folder) == since
+
+
+def test_a_validation_that_another_process_evaluates_is_not_kept_and_the_next_one_is(tmp_path: Path) -> None:
+    def evaluate_meanwhile(event: Event) -> None:
+        if isinstance(event, Validated) and event.step in (4, 8):
+            folder = evaluation_folder(next(iter(run_folders(tmp_path))), event.step + 4, "validation")
+            held.enter_context(claim(folder)) if event.step == 4 else held.close()
+
+    held = ExitStack()
+    config = tiny(*OFTEN, "loop.keep_predictions=true")
+    folder = RunFolder(Path(start_run(config, tmp_path, Hooks(watch=evaluate_meanwhile)).folder))
+    assert sorted(found.record.step for found in list_evaluations(folder)) == [4, 12, 16, 20, 24]
+    findings = read_history(folder.events_file).findings
+    assert sum("is being computed by another process" in finding.title for finding in findings) == 1
 
 
 def test_a_disk_that_is_full_ends_the_keeping_and_not_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
