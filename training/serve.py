@@ -227,7 +227,7 @@ class Server:
 
     def _evaluate(self, request: EvaluationQuestion) -> EvaluationResult | EvaluationComparison:
         if isinstance(request, AddIntervals | CompareEvaluations):
-            return _look_into_evaluations(request)
+            return _look_into_evaluations(request, self._kept)
         import torch
 
         from training.engine.recovery.memory import free_memory
@@ -280,13 +280,15 @@ def _summarize_model(request: SummarizeModel) -> ModelSummary:
     return summarize_model(parse_config(request.config, about=("dataset", "model", "objective")))
 
 
-def _look_into_evaluations(request: AddIntervals | CompareEvaluations) -> EvaluationResult | EvaluationComparison:
+def _look_into_evaluations(
+    request: AddIntervals | CompareEvaluations, kept: PreparedData | None
+) -> EvaluationResult | EvaluationComparison:
     from training.evaluation.compare import compare_evaluations
     from training.evaluation.kept_intervals import add_intervals
 
     if isinstance(request, AddIntervals):
-        return EvaluationResult(folder=str(add_intervals(request.evaluation).folder))
-    found = compare_evaluations(add_intervals(request.first), add_intervals(request.second))
+        return EvaluationResult(folder=str(add_intervals(request.evaluation, kept).folder))
+    found = compare_evaluations(add_intervals(request.first, kept), add_intervals(request.second, kept))
     sentences = {each.metric: each.sentence for each in found.differences}
     return EvaluationComparison(samples=found.samples, sentences=sentences, notes=found.notes)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from training.engine.session import Session
+from training.data.batching.batches import Data
 from training.evaluation.opening import GIVEN
 from training.evaluation.scores import Columns
 from training.facts import DataFacts
@@ -107,10 +107,9 @@ def _answer_any_order(facts: DataFacts, columns: Columns) -> tuple[str, Arrays] 
     return "any order", {"target": columns["target"], "scores": np.zeros_like(columns["target"])}
 
 
-def answer_by_bigrams(session: Session, part: str, columns: Columns) -> tuple[str, Arrays] | None:
+def answer_by_bigrams(data: Data, part: str, columns: Columns) -> tuple[str, Arrays] | None:
     """What the token before alone tells, counted in the training part. None for data that is no text, whose training part is not known,
     or where counting takes more than evaluating."""
-    data = session.data
     if data.facts.layout != "tokens" or part not in data.splits or part == GIVEN:
         return None
     train = data.splits["train"]

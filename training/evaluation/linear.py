@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.engine.session import Session
+from training.data.batching.batches import Data
 from training.evaluation.baselines import Arrays, classes_as_columns
 from training.evaluation.scores import Columns
 from training.facts import DataFacts
@@ -19,22 +19,26 @@ _PENALTY = 1e-3
 told apart without error."""
 
 
-def answer_linearly(session: Session, part: str, columns: Columns) -> tuple[str, Arrays] | None:
+def suits_regression(facts: DataFacts) -> bool:
+    """Whether such data is a table of a few columns, and its target one that a regression is for."""
+    few = sum(facts.categories) + len(facts.columns) <= _MOST_FEATURES
+    return facts.layout == "vector" and bool(facts.columns) and facts.target in ("class", "values") and few
+
+
+def answer_linearly(data: Data, part: str, columns: Columns) -> tuple[str, Arrays] | None:
     """The name of the regression, fitted to the training part, and what it answers to ``part``. None for data that is no table, of
     tasks that no single regression is for, and of too many columns."""
-    facts, data = session.data.facts, session.data
-    if facts.layout != "vector" or not facts.columns or facts.target not in ("class", "values"):
-        return None
+    facts = data.facts
     width = sum(facts.categories) + len(facts.columns)
-    if width > _MOST_FEATURES or width * len(data.splits["train"]) > _MOST_NUMBERS or "embedding" in columns:
+    if not suits_regression(facts) or width * len(data.splits["train"]) > _MOST_NUMBERS or "embedding" in columns:
         return None
     if part != "train" and data.splits["train"].equal(
         data.splits[part]
     ):  # data given as a path has none of its own to fit
         return None
     with torch.inference_mode(False), torch.no_grad():
-        inputs, targets = _read(session, "train")
-        asked, _ = _read(session, part)
+        inputs, targets = _read(data, "train")
+        asked, _ = _read(data, part)
         if facts.target == "values":
             fitted = torch.linalg.lstsq(inputs, targets.double(), driver="gelsd").solution
             return "linear regression", {"target": columns["target"], "prediction": (asked @ fitted).numpy()}
@@ -42,11 +46,11 @@ def answer_linearly(session: Session, part: str, columns: Columns) -> tuple[str,
         return "logistic regression", classes_as_columns(chances.numpy(), columns)
 
 
-def _read(session: Session, part: str) -> tuple[Tensor, Tensor]:
+def _read(data: Data, part: str) -> tuple[Tensor, Tensor]:
     """float64 (n, features) with a last one of 1, and the targets, on the CPU."""
     inputs, targets = [], []
-    for batch in session.data.evaluation_batches(part):
-        inputs.append(_write_out(batch.inputs.cpu().double(), session.data.facts))
+    for batch in data.evaluation_batches(part):
+        inputs.append(_write_out(batch.inputs.cpu().double(), data.facts))
         targets.append(batch.targets.cpu())
     return torch.cat(inputs), torch.cat(targets)
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from training.config.rules.metrics import is_known, metric, title_of
 from training.config.sections.objective_section import ObjectiveSection
+from training.data.batching.batches import Data
 from training.engine.session import Session
 from training.errors import pluralize
 from training.evaluation.baselines import answer_by_bigrams, answer_trivially
@@ -65,14 +66,18 @@ def summarize(
 ) -> Summary:
     """``found`` are the run's own metrics of the pass; its columns lie in ``folder``."""
     columns: Columns = MappedColumns(Evaluation(folder, record))
-    trivial = answer_trivially(record, session.data.facts, columns) or answer_by_bigrams(session, part, columns)
-    summary = measure_intervals(
-        record, columns, session.config.objective, found, trivial, answer_linearly(session, part, columns)
-    )
+    answered = answer_simply(record, session.data, part, columns)
+    summary = measure_intervals(record, columns, session.config.objective, found, *answered)
     notes = [*pieces, *_compare(next(iter(session.objective.metrics), "loss"), summary.metrics, record.samples)]
     if session.objective.compares_samples:
         notes.append("The loss compares samples with each other, so none has a loss of its own.")
     return summary._replace(notes=tuple(notes))
+
+
+def answer_simply(record: EvaluationRecord, data: Data, part: str, columns: Columns) -> tuple[Answered, Answered]:
+    """What a predictor that looks at no input, or at the token before alone, answers to a part of the data, and what a regression does."""
+    trivial = answer_trivially(record, data.facts, columns) or answer_by_bigrams(data, part, columns)
+    return trivial, answer_linearly(data, part, columns)
 
 
 def measure_intervals(

@@ -10,11 +10,14 @@ import pytest
 
 from tests.training.engine.going_back import state
 from tests.training.engine.stopping import stopping_at
+from tests.training.evaluation.tasks import make_config, write_data
 from tests.training.small_files import files_no_larger_than
 from tests.training.tiny import tiny
 from training.cli import main
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.run import resume_run, start_run
+from training.evaluation import evaluate_checkpoint
+from training.evaluation.kept_intervals import add_intervals
 from training.events import Event, Validated
 from training.predictions import Evaluation, list_evaluations, read
 from training.predictions.record import evaluation_folder
@@ -87,6 +90,19 @@ def test_what_a_run_goes_back_from_is_void_and_comes_again(tmp_path: Path) -> No
     resume_run(str(folder.checkpoints / "step-00000012"), tmp_path, hooks=Hooks(flushed=look))
     assert seen[0] in ([4, 8, 12], [4, 8, 12, 16])
     assert {found.record.step: columns_of(found) for found in list_evaluations(folder)} == before
+
+
+@pytest.mark.parametrize(("task", "simple"), [("table class", "logistic regression"), ("tokens", "bigram")])
+def test_simple_predictors_stand_beside_what_was_kept_at_every_step(task: str, simple: str, tmp_path: Path) -> None:
+    config = make_config(task, write_data(tmp_path / "data"), loop={"keep_predictions": True})
+    folder = RunFolder(Path(start_run(config, tmp_path).folder))
+    steps = sorted(found.record.step for found in list_evaluations(folder))
+    kept = [add_intervals(evaluation_folder(folder, step, "validation")).record.metrics for step in steps]
+    evaluated = evaluate_checkpoint(folder.checkpoints / f"step-{steps[-1]:08d}").record.metrics
+    assert kept[-1] == {name: evaluated[name] for name in kept[-1]}
+    told = [{name: (each.baseline, each.linear) for name, each in metrics.items()} for metrics in kept]
+    assert told[0] == told[-1]
+    assert simple in {each.name for pair in told[0].values() for each in pair if each is not None}
 
 
 def test_what_was_kept_beyond_comes_back_with_the_steps(tmp_path: Path) -> None:
