@@ -1,7 +1,7 @@
-"""How many labels that were flipped come first: ``python -m tests.benchmarks.suspicious_labels --mnist FOLDER``.
+"""How many labels that were flipped come first: ``python -m tests.benchmarks.suspicious_labels --mnist FOLDER`` or ``--cifar10 FOLDER``.
 
-Nothing is timed. A share of MNIST is drawn, 2 % of its labels are replaced by another class each, and a run of ``small_cnn`` is trained on
-them as they are. Told are precision and recall of as many of the first suspicious labels as were flipped, of the training part by k
+Nothing is timed. A share of the images is drawn, 2 % of its labels are replaced by another class each, and a run of ``small_cnn`` is
+trained on them as they are. Told are precision and recall of as many of the first suspicious labels as were flipped, of the training part by k
 folds and of the validation part by the run itself, and the same of the ranking by loss alone of the run that trained on them.
 """
 
@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from training.config import parse_config
 from training.engine.runs.run import start_run
 from training.evaluation import evaluate_checkpoint
 from training.laboratory.plan import write_share
+from training.predictions import Evaluation
 from training.predictions.suspicious import SuspiciousLabels, find_suspicious_labels, read_found
 from training.runs.folder import RunFolder
 from training.runs.workspace import find_checkpoint
@@ -31,7 +34,7 @@ _HEADER = 8
 
 
 def flip(folder: Path, seed: int) -> set[int]:
-    """Give 2 % of the training images another label; returns their numbers."""
+    """Give 2 % of the training images another label; returns their numbers, which those of the data are."""
     path, rng = folder / _LABELS, np.random.default_rng(seed)
     content = bytearray(path.read_bytes())
     labels = np.frombuffer(content, np.uint8, offset=_HEADER)
@@ -39,6 +42,30 @@ def flip(folder: Path, seed: int) -> set[int]:
     labels[chosen] = (labels[chosen] + rng.integers(1, 10, len(chosen), dtype=np.uint8)) % 10
     path.write_bytes(content)
     return set(chosen.tolist())
+
+
+def copy_flipped(source: Path, share: float, into: Path, seed: int) -> set[str]:
+    """Copy ``share`` of the images of each class folder of ``source``, 2 % of them into the folder of another class; returns the names
+    of those."""
+    classes = sorted(path for path in source.iterdir() if path.is_dir())
+    files = [(number, path) for number, place in enumerate(classes) for path in _first(place, share)]
+    rng = np.random.default_rng(seed)
+    wrong = dict.fromkeys(rng.choice(len(files), round(FLIPPED * len(files)), replace=False).tolist())
+    names = set()
+    for place in classes:
+        (into / place.name).mkdir(parents=True)
+    for number, (own, path) in enumerate(files):
+        given = (own + int(rng.integers(1, len(classes)))) % len(classes) if number in wrong else own
+        name = f"{classes[given].name}/{classes[own].name}-{path.name}"
+        shutil.copyfile(path, into / name)
+        if number in wrong:
+            names.add(name)
+    return names
+
+
+def _first(folder: Path, share: float) -> list[Path]:
+    paths = sorted(folder.iterdir())
+    return paths[: round(share * len(paths))]
 
 
 def tell(title: str, ranked: list[int], wrong: set[int], samples: int) -> None:
@@ -53,13 +80,14 @@ def tell(title: str, ranked: list[int], wrong: set[int], samples: int) -> None:
         )
 
 
-def measure(data: Path, epochs: int, folds: int, seed: int, workspace: Path) -> None:
-    wrong = flip(data, seed)
+def measure(
+    dataset: dict[str, Any], wrong: set[int] | set[str], epochs: int, folds: int, seed: int, workspace: Path
+) -> None:
     config = parse_config(
         {
             "name": "flipped",
             "seed": seed,
-            "dataset": {"kind": "idx", "path": str(data), "validation": "split"},
+            "dataset": dataset,
             "model": {"kind": "small_cnn"},
             "loop": {"epochs": epochs, "batch_size": 64},
         }
@@ -67,7 +95,8 @@ def measure(data: Path, epochs: int, folds: int, seed: int, workspace: Path) -> 
     with contextlib.redirect_stderr(Path(os.devnull).open("w")):
         run = RunFolder(Path(start_run(config, workspace).folder))
         checkpoint, _ = find_checkpoint(str(run.path), workspace)
-        validation = find_suspicious_labels(evaluate_checkpoint(checkpoint))
+        held_out = evaluate_checkpoint(checkpoint)
+        validation = find_suspicious_labels(held_out)
         trained = evaluate_checkpoint(checkpoint, "train")
     if run_command(["labels", str(run.path), "--on", "train", "--folds", str(folds)]):
         raise SystemExit("the folds were not trained")
@@ -75,11 +104,17 @@ def measure(data: Path, epochs: int, folds: int, seed: int, workspace: Path) -> 
     assert training is not None
     print(f"\nseed {seed}: best checkpoint {checkpoint.name}")
     numbers: NDArray[np.int64] = np.asarray(trained.column("index"))
-    part = set(numbers.tolist())
-    _tell_found(f"training part by {folds} folds", training, wrong & part)
-    _tell_found("validation part by the run", validation, wrong - part)
+    part = _find_wrong(trained, wrong)
+    _tell_found(f"training part by {folds} folds", training, part)
+    _tell_found("validation part by the run", validation, _find_wrong(held_out, wrong))
     by_loss = numbers[np.argsort(-np.asarray(trained.column("loss")), kind="stable")].tolist()
-    tell("for comparison, training part by its loss in the run that trained on it", by_loss, wrong & part, len(part))
+    tell("for comparison, training part by its loss in the run that trained on it", by_loss, part, len(numbers))
+
+
+def _find_wrong(evaluation: Evaluation, wrong: set[int] | set[str]) -> set[int]:
+    """Of the samples of an evaluation those that were flipped, by number or by name."""
+    numbers = np.asarray(evaluation.column("index")).tolist()
+    return {number for number, name in zip(numbers, evaluation.names, strict=True) if number in wrong or name in wrong}
 
 
 def _tell_found(title: str, found: SuspiciousLabels, wrong: set[int]) -> None:
@@ -89,15 +124,26 @@ def _tell_found(title: str, found: SuspiciousLabels, wrong: set[int]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mnist", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--share", type=float, default=0.1, help="of MNIST (0.1: 6,000 training images)")
+    data = parser.add_mutually_exclusive_group(required=True)
+    data.add_argument("--mnist", type=Path, metavar="FOLDER", help="of the four idx files")
+    data.add_argument("--cifar10", type=Path, metavar="FOLDER", help="of the training images, a folder a class")
+    parser.add_argument(
+        "--share", type=float, default=0.1, help="of the images (0.1: 6,000 of MNIST's training images)"
+    )
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        data = write_share(given.mnist, given.share, Path(folder))
-        measure(data, given.epochs, given.folds, given.seed, Path(folder) / "workspace")
+        place = Path(folder)
+        if given.mnist is not None:
+            share = write_share(given.mnist, given.share, place)
+            dataset, wrong = {"kind": "idx", "path": str(share), "validation": "split"}, flip(share, given.seed)
+        else:
+            images = place / "images"
+            dataset = {"kind": "image_folder", "path": str(images)}
+            wrong = copy_flipped(given.cifar10, given.share, images, given.seed)
+        measure(dataset, wrong, given.epochs, given.folds, given.seed, place / "workspace")
 
 
 if __name__ == "__main__":
