@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 from enum import StrEnum
 from pathlib import Path
 
 from training.errors import InputError, TrainingError
+from training.system.held_input import call_at_its_end
 
 COMMANDS_FILE = "commands.jsonl"
 
@@ -131,13 +131,5 @@ class Control:
 
 
 def stop_with_input(control: Control) -> None:
-    """Stop and keep the run once standard input ends: whoever held its other end has gone. Past Python's buffered stream, in
-    which a waiting thread would abort the interpreter when the main one ends."""
-    descriptor = sys.stdin.fileno()
-
-    def listen() -> None:
-        while os.read(descriptor, 4096):
-            pass
-        control.request_stop(LEFT_ALONE)
-
-    threading.Thread(target=listen, name="standard input", daemon=True).start()
+    """Stop and keep the run once standard input ends: whoever held its other end has gone."""
+    call_at_its_end(lambda: control.request_stop(LEFT_ALONE))

@@ -1,4 +1,4 @@
-"""Samples put on an exclude list, with a way back, and a branch that leaves them out."""
+"""Samples put on an exclude list, with a way back, and a run or a branch that leaves them out."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from studio.actions.question import Answer, ask
 from studio.state.context import AppContext
 from studio.state.evaluations.excluding import choose_list, describe_rows, find_list, propose_list, put_on_list
+from training.config.run import LONGEST_NAME
 from training.errors import TrainingError, pluralize
 from training.exclude_list import remove_from_list
 from training.predictions import Evaluation
 from training.runs.folder import RunFolder
+from training.runs.relocation import config_here
 
 _SUBJECT = "exclude list"
 _TITLE = "The exclude list was not changed"
+_CLEANED = " cleaned"  # at the end of a run's name
 
 
 def exclude_rows(context: AppContext, parent: QWidget, evaluation: Evaluation, rows: list[int]) -> bool:
@@ -46,6 +49,27 @@ def exclude_rows(context: AppContext, parent: QWidget, evaluation: Evaluation, r
     return True
 
 
+def start_over_without(context: AppContext, run: RunFolder) -> None:
+    """Train the configuration of ``run`` from step 0 with fresh weights and the run's exclude list."""
+    path = _require_list(context, run)
+    if path is None:
+        return
+    if problem := context.start_problem():
+        context.notifier.notify(problem, "warning", subject=_SUBJECT)
+        return
+    try:
+        config = config_here(run)
+    except TrainingError as error:
+        context.notifier.notify(str(error), "danger", subject=_SUBJECT)
+        return
+    stem = config.name.removesuffix(_CLEANED)
+    context.cancel_branch()
+    context.draft.set_config(config.model_copy(update={"name": stem[: LONGEST_NAME - len(_CLEANED)] + _CLEANED}))
+    context.draft.set("dataset.exclude", str(path))
+    context.draft.finish_edit()
+    context.start_draft()
+
+
 def branch_without(context: AppContext) -> None:
     """Prepare a branch of the checkpoint that is looked at, with the run's exclude list; it waits for Start."""
     choice = context.evaluation
@@ -53,10 +77,8 @@ def branch_without(context: AppContext) -> None:
         words = "The checkpoint of this step is not there any more; choose another step."
         context.notifier.notify(words, "warning", subject=_SUBJECT)
         return
-    path = find_list(choice.folder)
+    path = _require_list(context, choice.folder)
     if path is None:
-        words = "No samples are excluded yet: put some on the exclude list first."
-        context.notifier.notify(words, "warning", subject=_SUBJECT)
         return
     context.branch_from(choice.folder, choice.checkpoint)
     if context.branch is None or context.branch.folder != choice.folder:
@@ -65,6 +87,14 @@ def branch_without(context: AppContext) -> None:
     context.draft.finish_edit()
     words = f"This branch leaves out what {path.name} lists. Press Start branch to train it."
     context.notifier.notify(words, "info", subject=_SUBJECT)
+
+
+def _require_list(context: AppContext, run: RunFolder) -> Path | None:
+    path = find_list(run)
+    if path is None:
+        words = "No samples are excluded yet: put some on the exclude list first."
+        context.notifier.notify(words, "warning", subject=_SUBJECT)
+    return path
 
 
 def _ask_for_list(context: AppContext, parent: QWidget, run: RunFolder) -> Path | None:

@@ -22,10 +22,17 @@ class Answer(NamedTuple):
 
 class SideCommand(QObject):
     """``python -m training WORDS``, begun by the constructor. ``told`` hears its ``Answer``, unless it was given up before, and then it is
-    gone; ``text`` is its standard input."""
+    gone; ``text`` is its standard input. ``hold``: its standard input stays open for as long as this process lives, which it can watch
+    (``--while-held``)."""
 
     def __init__(
-        self, parent: QObject, python: str, words: Sequence[str], told: Callable[[Answer], object], text: str = ""
+        self,
+        parent: QObject,
+        python: str,
+        words: Sequence[str],
+        told: Callable[[Answer], object],
+        text: str = "",
+        hold: bool = False,
     ) -> None:
         super().__init__(parent)
         self._told: Callable[[Answer], object] | None = told
@@ -42,7 +49,8 @@ class SideCommand(QObject):
             application.aboutToQuit.connect(self.give_up)
         process.start()
         process.write(text.encode())
-        process.closeWriteChannel()
+        if not hold:
+            process.closeWriteChannel()
 
     def stop(self) -> None:
         """Ask it for an end, which its answer tells; at once where a system has no such question."""

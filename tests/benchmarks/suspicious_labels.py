@@ -135,7 +135,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
+        place, wrong = Path(folder), set[Any]()
         if given.mnist is not None:
             share = write_share(given.mnist, given.share, place)
             dataset, wrong = {"kind": "idx", "path": str(share), "validation": "split"}, flip(share, given.seed)

@@ -13,10 +13,10 @@ import pytest
 PROGRAM = Path(__file__).with_name("faulty_window.py")
 
 
-def start(fault: str) -> subprocess.CompletedProcess[str]:
+def start(*fault: str) -> subprocess.CompletedProcess[str]:
     root = str(PROGRAM.parents[2])
     return subprocess.run(
-        [sys.executable, str(PROGRAM), fault],
+        [sys.executable, str(PROGRAM), *fault],
         capture_output=True,
         text=True,
         timeout=120,

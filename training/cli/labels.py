@@ -17,6 +17,7 @@ from training.runs.cli_consent import trust_resume
 from training.runs.folder import RunFolder
 from training.runs.workspace import find_checkpoint, find_run
 from training.streams import print_json, say
+from training.system.held_input import call_at_its_end
 
 _SHOWN = 20
 
@@ -53,6 +54,8 @@ def _judge_training_part(arguments: argparse.Namespace, run: RunFolder) -> Suspi
     from training.laboratory.child import Interrupt, count_signals
 
     interrupt, console = Interrupt(), Console()
+    if arguments.while_held:
+        call_at_its_end(interrupt.ask)
 
     def report(text: str, fraction: float | None) -> None:
         console.event(PhaseChanged(phase=text, fraction=fraction))

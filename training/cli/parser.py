@@ -44,6 +44,8 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--json": {"action": "store_true", "help": "end stdout with one JSON object"},
 }
 """What several commands take."""
+_WHILE_HELD: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPRESS}
+"""For programs that begin a run and hold the other end of its standard input: not for people."""
 _TRAINING = ("--profile", "--track", "--copy-to", "--set", "--trust")
 _RECORDS = ("--workspace", "--json")
 EXPORTS = ("safetensors", "onnx", "torch-export", "script", "tutorial", "accelerate")
@@ -69,8 +71,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--dry-run", action="store_true", help="say what would be restored, changed and ignored, and train nothing")
     branch = "make a new run of it, and leave this one, with all that came later, as it is"
     option("--branch", action="store_true", help=branch)
-    # For programs that begin a run and hold the other end of its standard input: not for people.
-    option("--while-held", action="store_true", help=argparse.SUPPRESS)
+    option("--while-held", **_WHILE_HELD)
 
     option = add("check", "cli.check:check", "look for problems without training", "--set", "--trust", *_RECORDS)
     machine = f"{_SHARED['config']['help']}; without it the check is of this machine: torch, its devices, shared memory"
@@ -170,6 +171,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     )
     option("--on", default="validation", choices=("validation", "test", "train"), help=where)
     option("--folds", type=int, default=5, metavar="K", help="how many runs judge the training part (5)")
+    option("--while-held", **_WHILE_HELD)
 
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
     option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)

@@ -23,6 +23,7 @@ from training.errors import InputError
 from training.evaluation.opening import ReportProgress, make_columns, open_session, verify_checkpoint
 from training.exclude_list import add_to_list, read_exclude_list
 from training.labels.progress import PLAN, fold_folder
+from training.predictions.suspicious import refuse_target
 from training.runs.folder import RunFolder, write_first
 from training.runs.relocation import config_here
 from training.runs.workspace import find_checkpoint
@@ -60,7 +61,7 @@ def divide(run: RunFolder, folds: int, report_progress: ReportProgress) -> Folds
         _refuse_others(session)
         source, train = session.data.source, session.data.splits["train"]
         groups = source.groups[train] if source.groups is not None else None
-        classes = source.targets[train].to(torch.int64)
+        classes = _find_strata(source.targets[train])
         if folds > len(train):
             raise InputError(f"--folds {folds}: the training part has {len(train):,} samples; take fewer folds.")
         fold_of = divide_into_folds(classes, folds, config.seed, groups)
@@ -157,12 +158,20 @@ def _note_weights(config: RunConfig) -> tuple[str, ...]:
     )
 
 
+def _find_strata(targets: Tensor) -> Tensor:
+    """int64 (n,) by which folds are alike: the classes; of labels (n, K) the rarest that a sample has, 0 for none."""
+    if targets.ndim == 1:
+        return targets.to(torch.int64)
+    on = targets > 0
+    rarity = torch.argsort(torch.argsort(on.sum(0), descending=True, stable=True)) + 1
+    return (on * rarity).amax(1)
+
+
 def _refuse_others(session: Session) -> None:
     dataset, source = session.config.dataset, session.data.source
-    if session.data.facts.target != "class" or "log_sum" not in make_columns(session).forms:
-        raise InputError(
-            f"Suspicious labels are found where each sample has one class; this run is for {session.config.objective.kind}."
-        )
+    has_probabilities = "log_sum" in make_columns(session).forms
+    if why := refuse_target(session.data.facts.target, has_probabilities):
+        raise InputError(why)
     if not isinstance(dataset, PartsSection) or source.varies:
         raise InputError(
             f"dataset.kind: {dataset.kind} has no exclude list, so no fold can be left out; "

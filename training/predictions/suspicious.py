@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from training.errors import InputError
+from training.predictions.probabilities import squash
 from training.predictions.reading import Evaluation
 from training.predictions.record import EvaluationRecord, RecordForm
 from training.runs.folder import RunFolder, read_json
 from training.runs.records.forms import Count
 from training.runs.records.manifest import seal
-from training.statistics.confident import find_suspicious
+from training.statistics.confident import find_suspicious, find_suspicious_sets
 from training.system.atomic import write_text
 
 FILE: Final = "suspicious.json"
@@ -27,8 +28,9 @@ ON_TRAIN = (
 
 
 class SuspiciousLabel(RecordForm):
-    """A sample by its ``number`` in the data, the class that it was ``given`` and the one it is likelier of. ``score``, from 0 to 1, is
-    how much more probable that is; ``digest`` is what an exclude list calls the sample, "" of data that has none."""
+    """A sample by its ``number`` in the data, the class that it was ``given`` and the one it is likelier of; of several labels those
+    that are probably wrong ("cat, no dog"), and what they are likelier. ``score``, from 0 to 1, is how much more probable that is, of
+    the label of which it is most so; ``digest`` is what an exclude list calls the sample, "" of data that has none."""
 
     number: Count
     name: str
@@ -52,26 +54,30 @@ class SuspiciousLabels(RecordForm):
     notes: tuple[str, ...] = ()
 
 
+_NO_LABELS: Final = {
+    "values": "values, of which none is wrong but for being far off: sort the samples by their loss instead",
+    "mask": "masks, which are right and wrong by pixels: sort the images by their loss instead",
+    "tokens": "text, which was given no label: sort the texts by their loss instead",
+    "ranks": "ranks, which have no probability: sort the lists by their loss instead",
+    "tasks": "several tasks, and a sample may be wrong in one and right in another: train each alone to ask for its labels",
+    "class": "distances, which tell no probability of a class: look at the neighbors of other classes instead",
+}
+
+
+def refuse_target(target: str, has_probabilities: bool) -> str:
+    """Why confident learning finds no suspicious labels in answers of this kind, in a sentence; "" where it does."""
+    if target == "labels" or (target == "class" and has_probabilities):
+        return ""
+    return f"Suspicious labels are found where samples have a class or labels; this run learns {_NO_LABELS[target]}."
+
+
 def refuse_labels(record: EvaluationRecord) -> str:
     """Why there are no suspicious labels in such an evaluation, in a sentence; "" where there may be."""
-    if record.target != "class" or "log_sum" not in record.columns:
-        return f"Suspicious labels are found where each sample has one class; this run learns {_name_target(record)}."
-    return ON_TRAIN if record.on == "train" else ""
-
-
-def _name_target(record: EvaluationRecord) -> str:
-    kinds = {
-        "labels": "several labels at once",
-        "values": "values",
-        "mask": "masks",
-        "tokens": "text",
-        "ranks": "ranks",
-    }
-    return kinds.get(record.target, "several tasks" if record.target == "tasks" else "distances")
+    return refuse_target(record.target, "log_sum" in record.columns) or (ON_TRAIN if record.on == "train" else "")
 
 
 def find_suspicious_labels(evaluation: Evaluation) -> SuspiciousLabels:
-    """Of samples that the model did not train on. Raises InputError where it did, or where they have not one class each."""
+    """Of samples that the model did not train on. Raises InputError where it did, or where they have neither a class nor labels."""
     if why := refuse_labels(evaluation.record):
         raise InputError(why)
     record = evaluation.record
@@ -87,17 +93,16 @@ def rank_labels(evaluations: Sequence[Evaluation]) -> tuple[SuspiciousLabel, ...
     chances = np.concatenate([find_chances(each) for each in evaluations])
     given = np.concatenate([np.asarray(each.column("target"), np.int64) for each in evaluations])
     starts = np.cumsum([0, *(each.record.samples for each in evaluations)])
-    suspicion = find_suspicious(chances, given)
     found = []
-    for sample, suggested, margin in zip(*(each.tolist() for each in suspicion), strict=True):
+    for sample, was, suggested, margin in _rank(chances, given, classes):
         which = int(np.searchsorted(starts, sample, "right")) - 1
         evaluation, row = evaluations[which], sample - int(starts[which])
         found.append(
             SuspiciousLabel(
                 number=int(evaluation.column("index")[row]),
                 name=evaluation.names[row],
-                given=classes[given[sample]],
-                suggested=classes[suggested],
+                given=was,
+                suggested=suggested,
                 score=margin,
                 digest=evaluation.digests[row] if evaluation.digests is not None else "",
             )
@@ -105,8 +110,29 @@ def rank_labels(evaluations: Sequence[Evaluation]) -> tuple[SuspiciousLabel, ...
     return tuple(found)
 
 
+def _rank(
+    chances: NDArray[np.float32], given: NDArray[np.int64], classes: Sequence[str]
+) -> Iterator[tuple[int, str, str, float]]:
+    """The rows, what they were given, what they are likelier, and by how much."""
+    if given.ndim == 1:
+        for row, suggested, margin in zip(*(each.tolist() for each in find_suspicious(chances, given)), strict=True):
+            yield row, classes[given[row]], classes[suggested], margin
+        return
+    rows, wrong, margins = find_suspicious_sets(chances, given)
+    for row, labels, margin in zip(rows.tolist(), wrong, margins.tolist(), strict=True):
+        places = np.flatnonzero(labels).tolist()
+        was, suggested = (
+            ", ".join(classes[at] if (given[row, at] > 0) == on else f"no {classes[at]}" for at in places)
+            for on in (True, False)
+        )
+        yield row, was, suggested, margin
+
+
 def find_chances(evaluation: Evaluation) -> NDArray[np.float32]:
-    """(n, classes): how probable each class was held to be; of more than 20 classes, those that no score was kept of are 0."""
+    """(n, classes): how probable each class, or each of several labels, was held to be; of more than 20 classes, those that no score
+    was kept of are 0."""
+    if evaluation.record.target == "labels":
+        return squash(np.asarray(evaluation.column("scores"), np.float64)).astype(np.float32)
     log_sum, target = np.asarray(evaluation.column("log_sum"))[:, None], evaluation.column("target")
     kept: NDArray[np.float32] = np.exp(np.minimum(evaluation.column("scores") - log_sum, 0.0))
     if not evaluation.has("classes"):

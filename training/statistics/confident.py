@@ -63,3 +63,22 @@ def count_joint(probabilities: Floats, labels: NDArray[np.int64]) -> NDArray[np.
     np.fill_diagonal(joint, np.maximum(joint.diagonal(), 1))
     scaled = joint / joint.sum(1, keepdims=True) * support[:, None]
     return np.rint(scaled).astype(np.int64)
+
+
+def find_suspicious_sets(
+    probabilities: NDArray[np.floating], labels: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], Floats]:
+    """Of the probabilities (n, K) that each of K labels is on, and which were given (n, K), 1 or 0: label by label ``find_suspicious``
+    of its two classes, on and off.
+
+    Returns the samples with a label that is probably wrong, int64 (m,), the most suspicious first; which of their labels those are,
+    bool (m, K); and the largest of their margins, float64 (m,)."""
+    chances, given = np.asarray(probabilities, np.float64), np.asarray(labels, np.int64)
+    margins = np.zeros(given.shape)
+    for number in range(given.shape[1]):
+        found = find_suspicious(np.stack([1.0 - chances[:, number], chances[:, number]], 1), given[:, number])
+        margins[found.samples, number] = found.margins
+    largest = margins.max(1, initial=0.0)
+    samples = np.flatnonzero(largest)
+    samples = samples[np.argsort(-largest[samples], kind="stable")]
+    return samples, margins[samples] > 0.0, largest[samples]

@@ -53,9 +53,9 @@ class EvaluationChoice(QObject):
         self.changed.emit()
         self.refresh()
 
-    def want(self, folder: RunFolder, step: int) -> None:
-        """Look at a checkpoint's answers to the validation part; they are to be computed where they are not there."""
-        self.on, self.is_wanted = FIRST_PART, True
+    def want(self, folder: RunFolder, step: int, on: str = FIRST_PART) -> None:
+        """Look at a checkpoint's answers to the part ``on``; they are to be computed where they are not there."""
+        self.on, self.is_wanted = on, True
         self.loaded = False  # it is the folder that says whether they are
         self.choose_run(folder, step)
 

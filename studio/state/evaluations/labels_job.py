@@ -14,7 +14,8 @@ _STOPPED = 130
 
 
 class LabelsJob(QObject):
-    """One at a time. What was trained before it was stopped, or the window closed, is kept, and the next one goes on from there.
+    """One at a time. What was trained before it was stopped, or the window closed or killed, is kept, and the next one goes on from
+    there.
 
     Signals:
         changed(): it began, came further, or ended; ``problem`` says why it came to nothing.
@@ -45,8 +46,8 @@ class LabelsJob(QObject):
         if self.is_busy:
             return
         self.run, self.problem, self.reached, self.is_stopping = run, "", None, False
-        words = ["labels", str(run.path), "--on", "train", "--folds", str(folds)]
-        self._command = SideCommand(self, self._settings.get().engine_python, words, self._on_end)
+        words = ["labels", str(run.path), "--on", "train", "--folds", str(folds), "--while-held"]
+        self._command = SideCommand(self, self._settings.get().engine_python, words, self._on_end, hold=True)
         self._timer.start()
         self.changed.emit()
 

@@ -97,6 +97,15 @@ def test_ticked_labels_go_on_a_list_that_a_branch_leaves_out(
     page.samples.exclude()
     assert said[-1].text.startswith("Select samples first")
     assert view.branch.isVisibleTo(view)
+    first = context.live.folder
+    view.start_over.click()  # and it trains
+    qtbot.waitUntil(lambda: context.live.folder != first and context.live.state is RunState.COMPLETED)
+    started = context.live.folder
+    assert started is not None
+    assert (started.config().name, started.status().parent) == ("first cleaned", None)
+    assert getattr(started.config().dataset, "exclude", None) == str(path)
+    context.evaluation.choose_run(first)
+    qtbot.waitUntil(lambda: context.evaluation.checkpoint is not None)
     view.branch.click()
     assert context.branch is not None
     assert context.branch.checkpoint.step == 20
@@ -116,13 +125,13 @@ def test_the_training_part_is_never_judged_by_the_model_itself(
     qtbot.waitUntil(lambda: "This model has trained on these samples" in view.words.text())
     assert not view.table.isVisibleTo(view)
     asked = answer_next_question(qtbot, "Start")
-    qtbot.mouseClick(view.examine, Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(view.folds.examine, Qt.MouseButton.LeftButton)
     assert asked == ["Examine the training part?"]
     assert context.labels.is_busy
-    assert view.stop.isVisibleTo(view)
+    assert view.folds.stop.isVisibleTo(view)
     qtbot.waitUntil(lambda: not context.labels.is_busy)  # there is no checkpoint in this run
-    assert "has no checkpoint yet" in view._runs.text()
-    assert view.examine.isVisibleTo(view)
+    assert "has no checkpoint yet" in view.folds.words.text()
+    assert view.folds.examine.isVisibleTo(view)
     # What other runs found is shown, of these very samples.
     labels = tuple(SuspiciousLabel(number=n, name=f"{n}", given="a", suggested="b", score=0.5) for n in (7, 3, 9999))
     write_found(

@@ -4,46 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from tests.evaluations import make_classes, make_evaluation, write_evaluation
+from tests.evaluations import make_classes, make_evaluation, make_labels, write_evaluation
+from tests.training.blobs import write_blobs
 from tests.training.tiny import tiny_images, write_idx
 from training.cli import main
-from training.config import RunConfig, parse_config
 from training.engine.runs.run import start_run
 from training.errors import InputError
 from training.exclude_list import read_exclude_list
 from training.labels.progress import fold_folder, read_progress
 from training.laboratory import child
-from training.predictions.suspicious import find_suspicious_labels, read_found
+from training.predictions.suspicious import find_suspicious_labels, read_found, refuse_target
 from training.runs.folder import RunFolder
-from training.toml_text import Toml
-
-SAMPLES, FLIPPED = 300, 12
-
-
-def write_blobs(folder: Path) -> tuple[RunConfig, set[int]]:
-    """A run on points of three classes far from each other, and the rows whose label is wrong."""
-    rng = np.random.default_rng(3)
-    label = np.arange(SAMPLES) % 3
-    points = rng.normal(size=(SAMPLES, 2)) + 6.0 * np.array([[0, 0], [1, 0], [0, 1]])[label]
-    flipped = rng.choice(SAMPLES, FLIPPED, replace=False)
-    label[flipped] = (label[flipped] + 1) % 3
-    rows = [f"{x:.4f},{y:.4f},{'abc'[one]}" for (x, y), one in zip(points, label, strict=True)]
-    (folder / "blobs.csv").write_text("\n".join(["x,y,kind", *rows]) + "\n")
-    config: dict[str, Toml] = {
-        "name": "blobs",
-        "dataset": {"kind": "table", "path": str(folder / "blobs.csv"), "targets": ["kind"]},
-        "model": {"kind": "mlp"},
-        "loop": {"epochs": 12, "batch_size": 20},
-        "optimizer": {"kind": "adamw", "lr": 0.02},
-    }
-    return parse_config(config), set(flipped.tolist())
 
 
 @pytest.mark.slow
@@ -113,12 +90,42 @@ def test_the_flipped_labels_of_an_evaluation_come_first(tmp_path: Path) -> None:
         assert names.index(each.given) == (names.index(each.suggested) + 1) % 25
 
 
-def test_what_the_model_trained_on_or_what_has_no_class_is_refused(tmp_path: Path) -> None:
+def test_of_several_labels_those_that_were_flipped_are_named(tmp_path: Path) -> None:
+    columns = make_labels(1000, 4)
+    target, flipped = columns["target"], np.random.default_rng(1).choice(1000, 20, replace=False)
+    columns["scores"] += 6.0 * (2.0 * target - 1.0)  # sure of the truth
+    target[flipped, 1] ^= 1
+    target[flipped[:5], 3] ^= 1
+    found = find_suspicious_labels(
+        write_evaluation(tmp_path, columns, ("cat", "dog", "fox", "owl"), target="labels", task="multi_label")
+    ).found
+    assert {each.number for each in found[:20]} == set(flipped.tolist())
+    named = {each.number: each for each in found}
+    for number in flipped.tolist():
+        words = [(name if target[number, at] else f"no {name}") for at, name in ((1, "dog"), (3, "owl"))]
+        assert named[number].given == ", ".join(words if number in flipped[:5] else words[:1])
+        assert named[number].suggested.removeprefix("no ").split(", ")[0] == "dog"
+        assert named[number].given.startswith("no ") != named[number].suggested.startswith("no ")
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("values", "learns values, of which none is wrong but for being far off"),
+        ("mask", "learns masks, which"),
+        ("tokens", "learns text, which"),
+        ("ranks", "learns ranks, which"),
+        ("tasks", "learns several tasks"),
+        ("class", "learns distances, which"),
+    ],
+)
+def test_other_tasks_have_none_and_it_is_said_why(target: str, words: str) -> None:
+    assert words in refuse_target(target, has_probabilities=target != "class")
+
+
+def test_what_the_model_trained_on_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="it has trained on them"):
         find_suspicious_labels(make_evaluation(tmp_path, on="train"))
-    shutil.rmtree(tmp_path / "evaluations")
-    with pytest.raises(InputError, match="this run learns several labels at once"):
-        find_suspicious_labels(make_evaluation(tmp_path, target="labels", task="multi_label"))
 
 
 def test_folds_that_cannot_be_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

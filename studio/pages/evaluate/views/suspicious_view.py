@@ -9,19 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Slot
 
-from studio.actions.excluding import branch_without, exclude_rows
-from studio.actions.question import Answer, ask
+from studio.actions.excluding import branch_without, exclude_rows, start_over_without
 from studio.pages.evaluate.view import View
+from studio.pages.evaluate.views.fold_runs import FoldRuns, flow
 from studio.pages.evaluate.views.suspicious_table import SuspiciousTable
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.context import AppContext
 from studio.state.evaluations.excluding import find_list
 from studio.state.evaluations.selection import Selection
-from studio.widgets import FlowLayout, ProgressLine, button, in_widget, label
-from training.errors import InputError, pluralize
-from training.labels.progress import USUAL, expect_time, read_progress
+from studio.widgets import button, in_widget, label, vbox
+from training.errors import pluralize
 from training.predictions import Evaluation, EvaluationRecord
-from training.predictions.suspicious import SuspiciousLabel, SuspiciousLabels, find_suspicious_labels, read_found
+from training.predictions.suspicious import (
+    SuspiciousLabel,
+    SuspiciousLabels,
+    find_suspicious_labels,
+    read_found,
+    refuse_target,
+)
 from training.runs.folder import RunFolder
 from training.system.plain_table import Table
 
@@ -29,6 +34,10 @@ _ALL = "Suspicious labels"
 _ON_TRAIN = (
     "This model has trained on these samples, wrong labels as well, so its own answers cannot tell which labels are wrong. "
     "Runs that leave a part of the samples out each, and judge it then, can."
+)
+_WAYS = (
+    "Start over trains a new run from step 0, with fresh weights. The branch begins with this checkpoint's weights, which have "
+    "learned from the samples that are left out."
 )
 
 
@@ -52,21 +61,18 @@ class SuspiciousView(View):
         self.show_all = button("Select them", tooltip="Look at the suspicious samples only", clicked=self.choose_all)
         self.tick_all = button("Tick all", "", "ghost", clicked=self._tick_all)
         self.exclude = button("Put on exclude list …", clicked=self.exclude_ticked)
+        self._buttons = in_widget(flow(self.show_all, self.tick_all, self.exclude))
+        self.start_over = button("Start over without them", "play", "primary", clicked=self._start_over)
         self.branch = button("Branch without them", "branch", clicked=lambda: branch_without(context))
-        self._buttons = in_widget(_flow(self.show_all, self.tick_all, self.exclude, self.branch))
-        self.progress = ProgressLine()
-        self.examine = button("Examine the training part …", clicked=self.ask_to_examine)
-        self.stop = button("Stop", "stop", clicked=context.labels.stop)
-        self._runs = label("", "help", wrap=True)
-        self.add(self.words, (self.table, 1), self._buttons, self.progress, self._runs)
-        self.add(in_widget(_flow(self.examine, self.stop)))
+        self._ways = in_widget(vbox(in_widget(flow(self.start_over, self.branch)), label(_WAYS, "help", wrap=True)))
+        self.folds = FoldRuns(context)
+        self.add(self.words, (self.table, 1), self._buttons, self._ways, self.folds)
         self.offer(None, self._tabulate)
-        context.labels.changed.connect(self._show_job)
         context.labels.finished.connect(self._look_again)
 
     @classmethod
     def supports(cls, record: EvaluationRecord) -> bool:
-        return record.target == "class" and "log_sum" in record.columns
+        return not refuse_target(record.target, "log_sum" in record.columns)
 
     def show_evaluation(self, evaluation: Evaluation) -> None:
         self._evaluation = evaluation
@@ -93,27 +99,6 @@ class SuspiciousView(View):
         rows = [self._rows[number] for number in sorted(self.table.labels.ticks) if number in self._rows]
         if self._evaluation is not None and exclude_rows(self.context, self, self._evaluation, rows):
             self.table.labels.set_ticks(set())
-
-    def ask_to_examine(self) -> None:
-        """Say how long the runs take, and start them on a yes."""
-        run = self._find_run()
-        if run is None:
-            return
-        begun = read_progress(run)
-        folds = begun.folds if begun is not None else USUAL
-        try:
-            expected = expect_time(run, folds)
-        except InputError as error:
-            self.context.notifier.notify(str(error), "danger")
-            return
-        done = f" {begun.steps:,} of {begun.of:,} steps are done already." if begun is not None and begun.of else ""
-        text = (
-            f"{expected.words}{done}\n\nEach leaves a part of the training samples out and judges it then. They train one after the "
-            "other, beside whatever else is trained, and can be stopped at any time: what was trained is kept."
-        )
-        answers = [Answer("go", "Go on" if done else "Start", "primary")]
-        if ask(self.window(), "Examine the training part?", text, answers) == "go":
-            self.context.labels.start(run, folds)
 
     # ------------------------------------------------------------------------------------------- inside
 
@@ -183,7 +168,9 @@ class SuspiciousView(View):
         self.table.setVisible(has_any)
         self._buttons.setVisible(has_any)
         self._show_buttons()
-        self._show_job()
+        run = self._find_run()
+        if run is not None and self._evaluation is not None:
+            self.folds.show_run(run, self._evaluation.record.step, self._is_own_part and found is not None)
 
     @Slot()
     def _show_buttons(self) -> None:
@@ -192,40 +179,11 @@ class SuspiciousView(View):
         self.exclude.setText(f"Put {ticks:,} on exclude list …" if ticks else "Put on exclude list …")
         self.exclude.setEnabled(bool(ticks))
         run = self._find_run()
-        self.branch.setVisible(run is not None and find_list(run) is not None)
+        self._ways.setVisible(run is not None and find_list(run) is not None)
 
-    @Slot()
-    def _show_job(self) -> None:
-        job, run = self.context.labels, self._find_run()
-        mine = run is not None and job.run == run
-        busy = job.is_busy and mine
-        self.progress.setVisible(busy)
-        self.stop.setVisible(busy)
-        self.stop.setEnabled(not job.is_stopping)
-        if busy:
-            self._show_reached()
-        done = self._is_own_part and self.found is not None
-        self.examine.setVisible(not busy and not done)
-        self.examine.setEnabled(not job.is_busy)
-        words = job.problem if mine else "Another run's training part is being examined." if job.is_busy else ""
-        if not words and self._is_own_part and self.found is None and not busy and run is not None:
-            begun = read_progress(run)
-            words = (
-                f"Stopped at step {begun.steps:,} of {begun.of:,}; it goes on from there."
-                if begun is not None and begun.of
-                else ""
-            )
-        self._runs.setText(words)
-        self._runs.setVisible(bool(words))
-
-    def _show_reached(self) -> None:
-        job = self.context.labels
-        if job.is_stopping:
-            self.progress.set_progress(None, "Stopping; what was trained is kept …")
-        elif job.reached is None or not job.reached.of:
-            self.progress.set_progress(None, "Dividing the training part …")
-        else:
-            self.progress.set_progress(job.reached.fraction, job.reached.words)
+    def _start_over(self) -> None:
+        if (run := self._find_run()) is not None:
+            start_over_without(self.context, run)
 
     def _on_label(self, found: SuspiciousLabel) -> None:
         words = f"“{found.given}”, probably “{found.suggested}”: {found.name}"
@@ -249,10 +207,3 @@ class SuspiciousView(View):
 def find_numbers(evaluation: Evaluation, *, numbers: Sequence[int]) -> NDArray[np.bool_]:
     """The samples of these numbers in the data."""
     return np.isin(evaluation.column("index"), numbers)
-
-
-def _flow(*widgets: object) -> FlowLayout:
-    row = FlowLayout()
-    for widget in widgets:
-        row.addWidget(widget)  # type: ignore[arg-type]
-    return row
