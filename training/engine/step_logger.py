@@ -18,6 +18,7 @@ from training.engine.session import Session
 from training.engine.watches.column_log import ColumnLog
 from training.errors import TrainingError
 from training.runs.folder import RunFolder
+from training.runs.pyramid.kept import STEP_CURVES, PyramidWriter
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, Rows, SeriesWriter
 from training.runs.storage import explain_disk_errors
 
@@ -52,6 +53,8 @@ class StepLogger:
             self._telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
             on_error.callback(self._telemetry.close)
             self._series.truncate(session.progress.step)  # what came after the checkpoint is done again
+            self._pyramid = PyramidWriter(self._series, len(STEP_CURVES))
+            on_error.callback(self._pyramid.close)
             for watch in session.watches:
                 self._logs.append(ColumnLog(watch, folder.path, session.progress.step))
                 on_error.callback(self._logs[-1].close)
@@ -101,6 +104,7 @@ class StepLogger:
         skips = self._fold(rows, samples, windows)
         with explain_disk_errors(self._folder.series_file):
             self._series.append(rows[rows["step"] <= self._session.progress.step])
+        self._pyramid.grow()
         self._newest = rows[-1:]
         for log in self._logs:
             log.flush(self._session.progress.step)
@@ -141,6 +145,7 @@ class StepLogger:
         """Drop whatever lies behind the session's present step."""
         self.discard()
         self._series.truncate(self._session.progress.step)
+        self._pyramid.cut()
         for log in self._logs:
             log.rewind(self._session.progress.step)
         self.restart_clock()
@@ -226,6 +231,7 @@ class StepLogger:
         """Close all files."""
         for log in self._logs:
             log.close()
+        self._pyramid.close()
         self._series.close()
         self._telemetry.close()
 

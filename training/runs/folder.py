@@ -7,6 +7,7 @@ data.json          what the dataset held          commands.jsonl requests       
 splits.safetensors which sample is in which part  owner.json    the working process   log.txt
 parts.bin          each part of a combined loss, one row a step
 layers.bin         norms of gradient, weights and update of each layer, at every n-th step
+series.pyramid     smallest and largest of each 64 steps, derived from series.bin; likewise of parts.bin and layers.bin
 .reserve           room for the last words on a full disk
 checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
 places.json        where the data lies and what computes on machines the run was carried to

@@ -49,7 +49,10 @@ class CurvePlot(Plot):
             start, stop = np.searchsorted(curve.series.raw.x, [first, last + 1e-9])
             if stop > start:
                 word = f"Before rewind: {name}" if curve.is_faded else self._legend.word(name) or name
-                found[word] = curve.series.raw.x[start:stop].copy(), curve.series.raw.y[start:stop].copy()
+                found[word] = (
+                    curve.series.raw.x[start:stop].copy(),
+                    curve.series.raw.read(start, stop).astype(np.float64),
+                )
         return found
 
     def picture(self) -> QPixmap:

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from studio.charts.series import Series
-from studio.charts.smoothing import ExponentialAverage
+from training.runs.pyramid.curve import MinMaxPyramid
+from training.runs.pyramid.smoothing import ExponentialAverage, make_smoother
 
 
 def naive(y: np.ndarray, weight: float) -> np.ndarray:
@@ -60,6 +61,44 @@ def test_a_cut_series_is_smoothed_as_if_it_had_never_been_longer() -> None:
     assert mine is not None
     assert theirs is not None
     np.testing.assert_array_equal(mine[1], theirs[1])
+
+
+def centered_naive(y: np.ndarray, half: int) -> np.ndarray:
+    out = np.full(len(y), np.nan)
+    for at in np.flatnonzero(np.isfinite(y)):
+        near = y[max(at - half, 0) : at + half + 1]
+        out[at] = near[np.isfinite(near)].mean()
+    return out
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.9, 0.999])
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("chunk", [997, 50_000])
+def test_every_view_shows_the_same_line_that_all_samples_make(weight: float, centered: bool, chunk: int) -> None:
+    y = np.random.default_rng(0).normal(size=40_000) + 4
+    y[[5, 6, 7, 100]] = np.nan
+    y[9_000:9_300], y[20_000] = np.nan, np.inf
+    y[30_000] = 1e25  # a mean that subtracts sums would lose all that follows
+    expected = centered_naive(y, round(weight / (1 - weight))) if centered else naive(y, weight)
+    curve, smoother = MinMaxPyramid(), make_smoother(weight, centered=centered)
+    assert smoother is not None
+    for start in range(0, len(y), chunk):
+        curve.append(np.arange(start, min(start + chunk, len(y))), y[start : start + chunk])
+        smoother.grow(curve)
+    for first, last, points in [
+        (0, 40_000, 200),
+        (0, 40_000, 100_000),
+        (8_000, 12_345, 50),
+        (29_990, 40_000, 60),
+        (38_500, 39_999, 10),
+    ]:
+        xs, ys = smoother.view(curve, first, last, points)
+        assert len(xs) <= points + 20
+        there = np.isfinite(ys) & np.isfinite(expected[xs.astype(int)])
+        assert there.sum() > 0.7 * len(xs)
+        np.testing.assert_allclose(ys[there], expected[xs.astype(int)][there], rtol=1e-9)
+        if points > 1_000:
+            np.testing.assert_array_equal(np.isnan(ys), np.isnan(expected))
 
 
 def test_a_smooth_line_breaks_at_a_real_gap_only() -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from training.engine.watches.watch import Watch
+from training.runs.pyramid.kept import PyramidWriter
 from training.runs.records.columns import ColumnsWriter
 from training.runs.storage import explain_disk_errors
 
@@ -24,6 +25,7 @@ class ColumnLog:
             self._writer = ColumnsWriter(self._path, watch.columns)
             try:
                 self._writer.cut(step)
+                self._pyramid = PyramidWriter(self._writer, len(watch.columns.names))
             except BaseException:
                 self._writer.close()
                 raise
@@ -44,6 +46,7 @@ class ColumnLog:
         rows["values"] = self._watch.fold(torch.stack(values).float().cpu().numpy())
         with explain_disk_errors(self._path):
             self._writer.append(rows[rows["step"] <= last])
+        self._pyramid.grow()
 
     def discard(self) -> None:
         """Drop what is not written yet."""
@@ -53,6 +56,7 @@ class ColumnLog:
         """Drop whatever lies behind ``step``."""
         self.discard()
         self._writer.cut(step)
+        self._pyramid.cut()
 
     def sync(self) -> None:
         """Make everything written so far survive a power cut."""
@@ -60,4 +64,5 @@ class ColumnLog:
 
     def close(self) -> None:
         """Close the file."""
+        self._pyramid.close()
         self._writer.close()

@@ -109,12 +109,11 @@ class ColumnsWriter(SeriesWriter):
         there = read_columns_header(path)
         if there is None or there.columns != columns:
             path.unlink(missing_ok=True)
-        self._path = path
         super().__init__(path, columns.row, columns.header())
 
     def cut(self, step: int) -> None:
         """Keep only the rows up to ``step``."""
-        self.truncate((bytes_to(self._path, step) - len(self._header)) // self._dtype.itemsize)
+        self.truncate((bytes_to(self.path, step) - len(self._header)) // self._dtype.itemsize)
 
 
 class ColumnsReader:

@@ -71,7 +71,7 @@ class SeriesWriter:
 
     def __init__(self, path: Path, dtype: np.dtype[np.void], header: bytes = b"") -> None:
         """``header``: what the file begins with, where that says more than how large a row is."""
-        self._dtype, self._header = dtype, header or _header(dtype)
+        self.path, self._dtype, self._header = path, dtype, header or _header(dtype)
         new = not path.exists() or path.stat().st_size < len(self._header)
         self._file = open(path, "w+b" if new else "r+b", buffering=0)  # noqa: SIM115, PTH123 - kept open for the run
         try:
@@ -86,6 +86,11 @@ class SeriesWriter:
         except BaseException:
             self._file.close()
             raise
+
+    def read(self, first: int, stop: int) -> Rows:
+        """The rows [first, stop) of those that were written."""
+        with self.path.open("rb", buffering=0) as stream:
+            return read_range(stream, len(self._header), self._dtype, first, stop)
 
     @property
     def rows(self) -> int:
@@ -119,6 +124,24 @@ class SeriesWriter:
     def close(self) -> None:
         """Close the file; further appends are errors."""
         self._file.close()
+
+
+def read_range(stream: BinaryIO, header: int, row: np.dtype[np.void], first: int, stop: int) -> Rows:
+    """The rows [first, stop) of a file that may be cut while it is looked at: those that are gone have NaN for their numbers.
+
+    Mapping the file would be no faster, and to read a mapped page that was cut away ends the process.
+    """
+    stream.seek(header + first * row.itemsize)
+    data = stream.read((stop - first) * row.itemsize) or b""
+    found = np.frombuffer(data[: len(data) // row.itemsize * row.itemsize], row)
+    if len(found) == stop - first:
+        return found
+    rows = np.zeros(stop - first, row)
+    for name in row.names or ():
+        if rows[name].dtype.kind == "f":
+            rows[name] = np.nan
+    rows[: len(found)] = found
+    return rows
 
 
 def count_rows(path: Path, dtype: np.dtype[np.void]) -> int:

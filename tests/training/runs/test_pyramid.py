@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from studio.charts.pyramid import MinMaxPyramid
+from training.runs.pyramid.curve import MinMaxPyramid
 
 
 def grown(x: np.ndarray, y: np.ndarray, chunk: int) -> MinMaxPyramid:
