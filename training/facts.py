@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import to_jsonable_python
 
@@ -86,7 +87,8 @@ class DataFacts:
     merges: tuple[str, ...] = ()
     """The rules of byte pairs in their order, each "left right"; with ``names`` all that encoding a text needs."""
     ranges: tuple[tuple[float, float] | None, ...] = ()
-    """For each feature of a table: the least and the largest number of the training rows; None of one that is no number."""
+    """For each feature of "vector" and "list": the least and the largest number of the training samples; None of one that is no number.
+    Empty where nobody looked."""
     target_classes: tuple[tuple[str, ...], ...] = ()
     """Of "tasks": the classes of each name, none of one that is a value."""
     table: TableForm | None = None
@@ -136,3 +138,22 @@ def place_tasks(facts: DataFacts) -> tuple[TaskPlace, ...]:
         first = places[-1].last if places else 0
         places.append(TaskPlace(name, classes, first, first + (len(classes) if len(classes) > 2 else 1)))
     return tuple(places)
+
+
+def lies_outside(number: float, span: tuple[float, float]) -> bool:
+    """Whether ``number`` is less or greater than all of a span of numbers that were read in 32 bits: its ends as a file writes them lie
+    in it."""
+    with np.errstate(over="ignore"):
+        return not span[0] <= float(np.float32(number)) <= span[1]
+
+
+def show_span(span: tuple[float, float]) -> str:
+    """Its ends as a person reads them: "46 to 5,140"."""
+    return f"{show_number(span[0])} to {show_number(span[1])}"
+
+
+def show_number(number: float) -> str:
+    """With groups of thousands and the digits that 32 bits tell apart."""
+    with np.errstate(over="ignore"):
+        short = float(str(np.float32(number)))
+    return f"{short if np.isfinite(short) else number:,.9g}"

@@ -37,7 +37,6 @@ from training.protocol.messages import (
     Finished,
     InspectDataset,
     MeasureRunTime,
-    ModelRequest,
     Progress,
     Quit,
     ReadSamples,
@@ -52,12 +51,14 @@ from training.protocol.messages import (
     TrainRequest,
     UnknownRequest,
 )
+from training.protocol.model_questions import ModelRequest
 from training.system.process import calm_threads
 
 if TYPE_CHECKING:
     from training.answering.desk import Desk
     from training.data.browse import Browser
     from training.data.prepared import PreparedData
+    from training.data.source import ReportProgress
     from training.engine.runs.run import Hooks
     from training.runs.folder import RunFolder
 
@@ -77,7 +78,7 @@ class Server:
         self.control: Control | None = None
         self.ended = False
         self._end_reason = ""
-        self._interrupted = 0  # the last request of which that was asked
+        self._interrupted: int | None = None  # the last request of which that was asked
 
     def end(self, reason: str = "") -> None:
         """Stop and keep the run under way, and begin none any more; from any thread, or a signal handler."""
@@ -154,7 +155,9 @@ class Server:
             case EvaluateRequest() | AddIntervals() | CompareEvaluations():
                 return _send_back(self._evaluate(request))
             case ModelRequest():
-                return _send_back(self._find_desk().answer(request))
+                return _send_back(
+                    self._find_desk().answer(request, self._report(request, InputError("The question was canceled.")))
+                )
             case UnknownRequest(fault=fault) if fault:
                 raise InputError(
                     f"The engine cannot read the request {request.action!r} ({fault}); update both halves."
@@ -233,11 +236,8 @@ class Server:
         from training.engine.recovery.memory import free_memory
         from training.evaluation import evaluate_checkpoint
 
-        def report(text: str, fraction: float | None) -> None:
-            if self.ended or self._interrupted == request.id:
-                raise InputError("The evaluation was stopped.", "Ask for it again: it goes on where it was.")
-            self._reply(Progress(id=request.id, text=text, fraction=fraction))
-
+        stopped = InputError("The evaluation was stopped.", "Ask for it again: it goes on where it was.")
+        report = self._report(request, stopped)
         asked = request.checkpoint, request.on, report, request.again, self._kept
         if request.importance:
             from training.evaluation.importance import measure_importance
@@ -247,6 +247,16 @@ class Server:
             found = evaluate_checkpoint(*asked)
         free_memory(torch.device("cpu"))
         return EvaluationResult(folder=str(found.folder))
+
+    def _report(self, request: Request, stopped: InputError) -> ReportProgress:
+        """What tells the window how far ``request`` is, and raises ``stopped`` where it is not to go on."""
+
+        def report(text: str, fraction: float | None) -> None:
+            if self.ended or self._interrupted == request.id:
+                raise stopped
+            self._reply(Progress(id=request.id, text=text, fraction=fraction))
+
+        return report
 
     def _check(self, request: CheckRequest) -> Findings:
         from training.config import parse_config

@@ -26,7 +26,6 @@ from training.protocol.messages import (
     Finished,
     InspectDataset,
     MeasureRunTime,
-    ModelQuestion,
     Progress,
     ReadSamples,
     Ready,
@@ -41,6 +40,7 @@ from training.protocol.messages import (
     describe_fault,
     refuse_unreadable,
 )
+from training.protocol.model_questions import ModelQuestion
 
 logger = logging.getLogger(__name__)
 

@@ -17,8 +17,9 @@ from tests.training.tiny import tiny_images, write_idx
 from training.answering.grad_cam import grad_cam
 from training.engine.runs.run import start_run
 from training.errors import InputError
-from training.protocol.messages import Done, ExplainImage, Refusal, Reply
+from training.protocol.messages import Done, Refusal, Reply
 from training.protocol.model_answers import ImageAttention
+from training.protocol.model_questions import ExplainImage
 from training.serve import Server
 
 PICK: Callable[[Tensor], Tensor] = lambda scores: scores[0, 1]  # noqa: E731

@@ -14,6 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.training.asking import asked
 from tests.training.catalog.task_samples import small
 from tests.training.commands import Captured, json_line
 from training.cli import main
@@ -22,20 +23,9 @@ from training.engine.runs.run import start_run
 from training.export import export_checkpoint
 from training.export.bundle import ExportBundle, load_bundle
 from training.predictions import list_evaluations
-from training.protocol.messages import (
-    AskFiles,
-    AskRow,
-    ContinueText,
-    DescribeModel,
-    Done,
-    DrawPlane,
-    PickRow,
-    Reply,
-    Request,
-)
 from training.protocol.model_answers import Continuation, ModelAnswers, ModelDescription, PickedRow, PlaneAnswer
+from training.protocol.model_questions import AskFiles, AskRow, ContinueText, DescribeModel, DrawPlane, PickRow
 from training.runs.folder import RunFolder
-from training.serve import Server
 
 KINDS = (
     "classification",
@@ -107,6 +97,9 @@ def test_an_export_answers_as_its_checkpoint(
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"the quick")))
             files = ["-"]
         told.append(predict(capsys, model, *files))
+        for answer in told[-1]:
+            if kind in ("classification", "binary", "embedding"):  # an export of made points does not know their range
+                answer.pop("notes", None)
     assert told[0] == told[1] != []
     assert _scores(told[0][0]) == pytest.approx(_expected(load_bundle(trained(folder, kind)), kind, folder), abs=1e-5)
 
@@ -244,15 +237,6 @@ def test_a_graph_answers_as_its_checkpoint(
         told.append(predict(capsys, model, *(["-"] if kind == "language_model" else given(folder, kind))))
     first, second = told
     assert _scores(second[0]) == pytest.approx(_scores(first[0]), abs=1e-5)
-
-
-def asked(request: Request) -> dict[str, Any]:
-    """What the window's engine answers."""
-    replies: list[Reply] = []
-    Server(replies.append).answer(request)
-    (reply,) = replies
-    assert isinstance(reply, Done), reply
-    return reply.result
 
 
 def test_the_engine_answers_the_window_as_the_command_line(folder: Path, capsys: Captured) -> None:

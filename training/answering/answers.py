@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from training.answering.given import Sample
 from training.answering.measured import Measured, measure_model
 from training.answering.model import UsableModel
-from training.answering.samples import Sample
 from training.export.usage.samples import answers, calibrate, softmax
 from training.protocol.model_answers import MOST_CHANCES, Chance, ImagePixels, MaskAnswer, ModelAnswer, Ranked, Value
 
-_TOGETHER = {"image": 64, "vector": 1024, "list": 64, "tokens": 1}
+_TOGETHER = {"image": 16, "vector": 1024, "list": 64, "tokens": 1}
 
 
 def answer_samples(model: UsableModel, samples: Iterable[Sample], with_images: bool = False) -> Iterator[ModelAnswer]:

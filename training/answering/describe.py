@@ -66,7 +66,9 @@ def _describe_columns(model: UsableModel) -> tuple[InputColumn, ...]:
         if derived is not None:  # several features come of one date
             first, last = (_write_moment(end, derived.form) for end in (derived.low, derived.high))
             holds: Literal["date", "text"] = "text" if derived.part == "hash" else "date"
-            columns[derived.column] = InputColumn(name=derived.column, holds=holds, first=first, last=last)
+            columns[derived.column] = InputColumn(
+                name=derived.column, holds=holds, first=first, last=last, form=derived.form
+            )
         elif feature.marks is not None:
             continue
         elif feature.categories is not None or stats is None:

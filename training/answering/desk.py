@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,27 @@ from numpy.typing import NDArray
 from training.answering.answers import answer_samples, encode_bytes, show_image
 from training.answering.continuation import Sampling, continue_tokens, join_pieces, read_prompt
 from training.answering.describe import describe_model
+from training.answering.given import Given
 from training.answering.grad_cam import look_at_image
 from training.answering.model import UsableModel, open_model
 from training.answering.plane import decide_plane
-from training.answering.samples import list_images, read_images, read_row, read_samples
+from training.answering.rows import read_row
+from training.answering.samples import open_files
+from training.answering.tables import refuse_table, write_table
 from training.data.browse import Browser
-from training.errors import InputError, TrainingError
+from training.data.source import ReportProgress, throttle
+from training.errors import InputError, TrainingError, pluralize
 from training.protocol.answers import Answer
-from training.protocol.messages import (
+from training.protocol.model_answers import (
+    Continuation,
+    ImageAttention,
+    ModelAnswer,
+    ModelAnswers,
+    PickedRow,
+    PlaneAnswer,
+    SavedAnswers,
+)
+from training.protocol.model_questions import (
     AskFiles,
     AskRow,
     ContinueText,
@@ -31,15 +44,12 @@ from training.protocol.messages import (
     ExplainImage,
     ModelRequest,
     PickRow,
+    SaveAnswers,
 )
-from training.protocol.model_answers import (
-    Continuation,
-    ImageAttention,
-    ModelAnswer,
-    ModelAnswers,
-    PickedRow,
-    PlaneAnswer,
-)
+
+_MOST_HELD = 1 << 29
+"""Bytes of tables that stay read between two pages."""
+_PAGE_BYTES = 1 << 24
 
 
 class Desk:
@@ -49,15 +59,18 @@ class Desk:
         self._find_browser = find_browser
         self._model: UsableModel | None = None
         self._asked: tuple[Path, int] | None = None
+        self._given: tuple[object, Given] | None = None
 
-    def answer(self, request: ModelRequest) -> Answer:
-        """Raises TrainingError for what cannot be answered."""
-        model = self._open(request)
+    def answer(self, request: ModelRequest, report: ReportProgress) -> Answer:
+        """Raises TrainingError for what cannot be answered. ``report(text, fraction)`` is called while it works, and may raise to end it."""
+        model, report = self._open(request), throttle(report)
         match request:
             case DescribeModel():
                 return describe_model(model)
             case AskFiles():
-                return self._add_thumbnails(model, _ask_files(model, request))
+                return self._add_thumbnails(model, _ask_files(model, self._open_files(model, request), request, report))
+            case SaveAnswers():
+                return _save_answers(model, self._open_files(model, request), request.out, report)
             case AskRow():
                 return ModelAnswers(answers=tuple(answer_samples(model, [read_row(model, request.row, "this row")])))
             case PickRow():
@@ -93,7 +106,7 @@ class Desk:
 
     def _explain_image(self, model: UsableModel, request: ExplainImage) -> ImageAttention:
         if request.files:
-            pixels = _read_file(model, request)
+            pixels = _read_file(model, self._open_files(model, request), request.place)
         else:
             pixels = self._find_browser().read_pixels(
                 request.model.parent.parent, request.on, request.number, request.name
@@ -112,6 +125,17 @@ class Desk:
             layer=found.layer,
         )
 
+    def _open_files(self, model: UsableModel, request: AskFiles | SaveAnswers | ExplainImage) -> Given:
+        """The files of ``request``, listed and read once for all of its pages, unless they are others by now."""
+        key = request.files, tuple(_stamp(each) for each in request.files)
+        if self._given is not None and self._given[0] == key:
+            return self._given[1]
+        self._given = None  # never two at a time
+        given = open_files(model, request.files)
+        if given.held <= _MOST_HELD:
+            self._given = key, given
+        return given
+
     def _open(self, request: ModelRequest) -> UsableModel:
         """The model, loaded again where its folder is another one by now."""
         try:
@@ -121,28 +145,54 @@ class Desk:
                 f"{request.model}: cannot be read ({error.strerror or error}); choose another model."
             ) from error
         if self._model is None or asked != self._asked:
-            self._model = None  # never two at a time
+            self._model = self._given = None  # never two at a time
             self._model, self._asked = open_model(request.model), asked
         return self._model
 
 
-def _ask_files(model: UsableModel, request: AskFiles) -> ModelAnswers:
-    end = request.offset + request.most
-    if model.record.input.layout == "image":
-        listed = list(list_images(request.files))
-        samples, total = read_images(model, listed[request.offset : end]), len(listed)
-    else:
-        found = list(read_samples(model, map(str, request.files)))
-        samples, total = iter(found[request.offset : end]), len(found)
-    answers = tuple(islice(answer_samples(model, samples, with_images=True), request.most))
-    return ModelAnswers(answers=answers, left_out=max(total - end, 0))
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """What changes with a file or with what lies in a folder; None where there is none."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):  # ValueError: a zero byte in the name
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
-def _read_file(model: UsableModel, request: ExplainImage) -> NDArray[Any]:
-    listed = list(list_images(request.files)) if model.record.input.layout == "image" else []
-    if not 0 <= request.place < len(listed):
+def _ask_files(model: UsableModel, given: Given, request: AskFiles, report: ReportProgress) -> ModelAnswers:
+    offset = max(request.offset, 0)
+    end = min(offset + min(request.most, _fit_page(model)), given.count)
+    answers = []
+    for answer in answer_samples(model, given.read(offset, end), with_images=True):
+        answers.append(answer)
+        report("asking the model", len(answers) / (end - offset))
+    return ModelAnswers(answers=tuple(answers), left_out=max(given.count - end, 0))
+
+
+def _fit_page(model: UsableModel) -> int:
+    """How many samples are sent at once: images and masks weigh."""
+    bytes_each = math.prod(model.record.input.shape) if model.record.input.layout == "image" else 1
+    return max(_PAGE_BYTES // bytes_each, 1)
+
+
+def _save_answers(model: UsableModel, given: Given, out: Path, report: ReportProgress) -> SavedAnswers:
+    refuse_table(out)
+
+    def ask() -> Iterator[ModelAnswer]:
+        for number, answer in enumerate(answer_samples(model, given.read_all()), 1):
+            report(f"{number:,} of {given.count:,}", number / given.count)
+            yield answer
+
+    saved = write_table(out, ask())
+    if not saved.answered:
+        raise InputError(f"Not one of {pluralize(saved.samples, 'sample')} could be answered, so nothing was saved.")
+    return saved
+
+
+def _read_file(model: UsableModel, given: Given, place: int) -> NDArray[Any]:
+    if model.record.input.layout != "image" or not 0 <= place < given.count:
         raise InputError("There is no such image among the files any more; give them again.")
-    (sample,) = read_images(model, listed[request.place : request.place + 1])
+    (sample,) = given.read(place, place + 1)
     if sample.values is None:
         raise InputError(f"{sample.name}: {sample.refused}; choose another image.")
     return sample.values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,12 @@ class UsableModel:
         return self.record.output.kind
 
     @cached_property
+    def row_facts(self) -> DataFacts:
+        """``data`` with a name for each number of a row."""
+        features = self.record.input.features
+        return self.data if self.data.columns else replace(self.data, columns=tuple(each.name for each in features))
+
+    @cached_property
     def vocabulary(self) -> Vocabulary:
         """What the tokens of a language model mean. Raises InputError for what no training wrote."""
         try:
@@ -107,7 +113,7 @@ def _open_checkpoint(path: Path) -> UsableModel:
     name = AVERAGED if bundle.averaged else WEIGHTS
     known = bundle.manifest.files[name]
     file = ExportedFile(name=name, format="safetensors", bytes=known.bytes, sha256=known.sha256)
-    record = _name_features(describe_model(bundle, file, (name,)))
+    record = _name_features(describe_model(bundle, file, (name,)), bundle.facts.ranges)
     facts = _as_usage_reads(record)
     ask = partial(_ask_torch, weights.logits, bundle.model, facts)
     return UsableModel(path, record, facts, ask, bundle.facts, bundle.config, False, bundle.model)
@@ -138,7 +144,7 @@ def _open_export(folder: Path) -> UsableModel:
         raise InputError(f"{shown}: is not what an export writes ({fault}); export the model again.")
     file = folder / Path(record.file.name).name
     _require_same(file, record.file)
-    record = _name_features(record)
+    record = _name_features(record, ())
     facts = _as_usage_reads(record)
     network = _build_network(file, record, data, config) if record.file.format == "safetensors" else None
     ask = (
@@ -278,14 +284,18 @@ def _read_tokenizer(folder: Path) -> tuple[str, tuple[str, ...]]:
     return ("bpe" if joined else "bytes"), joined
 
 
-def _name_features(record: ModelJson) -> ModelJson:
-    """With names for the numbers of vectors and lists that have none: by them a row gives its numbers."""
+def _name_features(record: ModelJson, ranges: Sequence[tuple[float, float] | None]) -> ModelJson:
+    """With names for the numbers of vectors and lists that have none: by them a row gives its numbers. ``ranges`` are those of the
+    training samples, none where they are not known."""
     shape = record.input.shape
     if record.input.features or record.input.layout not in ("vector", "list") or not shape:
         return record
     width = shape[-1]
     names = _AXES if width == len(_AXES) else [f"x{number}" for number in range(1, width + 1)]
-    features = tuple(Feature(name=name, categories=None, marks=None) for name in names)
+    known = ranges or (None,) * width
+    features = tuple(
+        Feature(name=name, categories=None, marks=None, range=span) for name, span in zip(names, known, strict=True)
+    )
     return record.model_copy(update={"input": record.input.model_copy(update={"features": features})})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,13 @@ import polars as pl
 from PIL import Image
 
 from training.errors import InputError
-from training.protocol.model_answers import ModelAnswer
+from training.protocol.model_answers import ModelAnswer, SavedAnswers
 from training.system.atomic import write_bytes
 from training.system.untrusted import escape_unprintable
 
 SUFFIXES = (".csv", ".parquet", ".json")
+_AT_ONCE = 1024
+"""Answers that are held before they become columns, which take less memory."""
 
 
 def refuse_table(path: Path) -> None:
@@ -26,11 +29,25 @@ def refuse_table(path: Path) -> None:
         raise InputError(f"--to {path}: there is no folder {path.absolute().parent}; make it first.")
 
 
-def write_table(path: Path, answers: Iterable[ModelAnswer]) -> None:
-    """Write ``answers`` to a file that ends in one of ``SUFFIXES``, whole or not at all. Raises InputError."""
-    rows = [row for answer in answers for row in _rows_of(answer)]
+def write_table(path: Path, answers: Iterable[ModelAnswer]) -> SavedAnswers:
+    """Write ``answers`` as they come to a file that ends in one of ``SUFFIXES``, whole or not at all; not at all, too, where none could
+    be answered. Raises InputError."""
+    parts, answered, samples, coming = [], 0, 0, iter(answers)
+    while some := list(islice(coming, _AT_ONCE)):
+        samples += len(some)
+        answered += sum(not answer.refused for answer in some)
+        parts.append(_make_frame([row for answer in some for row in _rows_of(answer)]))
+    if answered:
+        _write(path, pl.concat(parts, how="diagonal_relaxed"))
+    return SavedAnswers(answered=answered, samples=samples)
+
+
+def _make_frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
     columns = {name: None for row in rows for name in row}
-    frame = pl.DataFrame([{**columns, **row} for row in rows], infer_schema_length=None)
+    return pl.DataFrame([{**columns, **row} for row in rows], infer_schema_length=None)
+
+
+def _write(path: Path, frame: pl.DataFrame) -> None:
     kind = path.suffix.lower()
     try:
         if kind == ".csv":

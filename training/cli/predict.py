@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,23 +35,34 @@ def predict(arguments: argparse.Namespace) -> int:
     if masks is not None and not masks.is_dir():
         raise InputError(f"--masks {masks}: there is no such folder; make it first.")
     model = find_and_open(arguments)
-    kept, answered = [], 0
-    for answer in answer_samples(model, read_samples(model, arguments.files)):
-        _tell(answer)
-        if masks is not None and answer.mask is not None:
-            save_mask(masks, answer)
-        if out is not None or arguments.json:
-            kept.append(answer)
-        elif not answer.refused:
-            write_out(f"{escape_unprintable(answer.name)}: {describe_answer(answer)}\n")
-        answered += not answer.refused
-    if out is not None and answered:
-        write_table(out, kept)
-        say(f"{pluralize(answered, 'sample')} in {out}.")
+
+    def ask() -> Iterator[ModelAnswer]:
+        for answer in answer_samples(model, read_samples(model, arguments.files)):
+            _tell(answer)
+            if masks is not None and answer.mask is not None:
+                save_mask(masks, answer)
+            yield answer
+
+    kept = list(ask()) if arguments.json else ()
+    if out is not None:
+        answered = write_table(out, kept or ask()).answered
+        if answered:
+            say(f"{pluralize(answered, 'sample')} in {out}.")
+    elif arguments.json:
+        answered = sum(not answer.refused for answer in kept)
+    else:
+        answered = sum(map(_write, ask()))
     if arguments.json:
         told = [each.model_dump(mode="json", exclude_defaults=True) for each in kept]
         print_json({"model": str(model.path), "answers": told})
     return 0 if answered else 2
+
+
+def _write(answer: ModelAnswer) -> bool:
+    """A line of it; returns whether it was answered."""
+    if not answer.refused:
+        write_out(f"{escape_unprintable(answer.name)}: {describe_answer(answer)}\n")
+    return not answer.refused
 
 
 def find_and_open(arguments: argparse.Namespace) -> UsableModel:

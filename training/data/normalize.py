@@ -89,6 +89,21 @@ def leave(facts: DataFacts) -> Normalization:
     return Normalization((0.0,) * numbers, (1.0,) * numbers, facts.layout)
 
 
+def find_ranges(
+    read: Callable[[Tensor], Tensor], train: Tensor, facts: DataFacts
+) -> tuple[tuple[float, float] | None, ...]:
+    """As ``DataFacts.ranges``, of vectors and lists of up to 4,096 numbers; None of a number that no sample of ``train`` has."""
+    if facts.layout not in ("vector", "list") or len(facts.shape) > 2 or facts.shape[-1] > _LONG_ROW:
+        return ()
+    low, high = np.full(facts.shape[-1], np.inf), np.full(facts.shape[-1], -np.inf)
+    for features in _numbers(read, train):
+        low = np.fmin(low, np.fmin.reduce(features, axis=0))
+        high = np.fmax(high, np.fmax.reduce(features, axis=0))
+    coded = facts.categories or (0,) * facts.shape[-1]
+    spans = zip(low.tolist(), high.tolist(), coded, strict=True)
+    return tuple(None if codes or first > last else (first, last) for first, last, codes in spans)
+
+
 def _measure_images(read: Callable[[Tensor], Tensor], some: Tensor, channels: int, masked: bool) -> Normalization:
     total, squares = torch.zeros(2, channels, dtype=torch.int64)
     pixels = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -20,7 +21,7 @@ from training.data.duplicates import without_duplicates
 from training.data.exclude import leave_out
 from training.data.images.cache_room import cache_wish
 from training.data.moments import describe_periods
-from training.data.normalize import leave, measure
+from training.data.normalize import find_ranges, leave, measure
 from training.data.placement import measure_room, place, refuse_too_much_made
 from training.data.source import Opening, ReportProgress, Source, silent, throttle
 from training.data.sources import open_source
@@ -95,6 +96,8 @@ def prepare(
         normalization = leave(facts)
     else:
         normalization = measure(_tell_measuring(read, train, report_progress), train, facts, source.gaps)
+    if not facts.ranges and source.reading == "memory" and not source.runs_own_code:
+        facts = replace(facts, ranges=find_ranges(read, train, facts))
     if placement.mode == "streamed":
         workers, how = _workers(source, loader.workers)
         placement = placement.model_copy(update={"workers": workers, "reason": f"{placement.reason}; {how}"})

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from training.answering.model import open_model
-from training.answering.samples import read_query
+from training.answering.rows import read_query
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.tables import RankingDataset
 from training.data.source import Source

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from training.answering.model import open_model
-from training.answering.samples import read_table_file
+from training.answering.rows import open_table
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.tables import TableDataset, TableSection
 from training.data.source import Source
@@ -56,7 +56,7 @@ def open_rows(
     rows = torch.from_numpy(known.arg_true().to_numpy().astype(np.int64))
     if not len(rows):
         raise InputError(f"--on {shown}: no row has a value in column '{names[0]}'.", "Nothing was evaluated.")
-    samples = list(read_table_file(open_model(checkpoint), path))
+    samples = list(open_table(open_model(checkpoint), path).read_all())
     wanted = [samples[row] for row in rows.tolist()]
     refused = next((f"{each.name} {each.refused}" for each in wanted if each.values is None), "")
     if refused:

@@ -9,21 +9,15 @@ import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from training.protocol.answers import Problems
+from training.protocol.message import Message
+from training.protocol.model_questions import ModelQuestion
 from training.runs.records.forms import StatusRecord
 
 Settings = dict[str, JsonValue]
 """A configuration, by sections."""
-
-
-class Message(BaseModel):
-    """``id`` is a request's own number, and that of the request a reply is for."""
-
-    model_config = ConfigDict(frozen=True, ser_json_inf_nan="constants")
-
-    id: int = 0
 
 
 class RunRequest(Message):
@@ -142,81 +136,9 @@ class CompareEvaluations(Message):
     second: Path
 
 
-class ModelRequest(Message):
-    """A question to the trained model in ``model``: a checkpoint's folder, or that of an export."""
-
-    model: Path
-
-
-class DescribeModel(ModelRequest):
-    """Answered by a ``model_answers.ModelDescription``."""
-
-    action: Literal["describe_model"] = "describe_model"
-
-
-class AskFiles(ModelRequest):
-    """Answered by ``model_answers.ModelAnswers``: of up to ``most`` samples in ``files`` from ``offset`` on, images with their
-    pixels."""
-
-    action: Literal["ask_files"] = "ask_files"
-    files: tuple[Path, ...]
-    offset: int = 0
-    most: int = 24
-
-
-class AskRow(ModelRequest):
-    """Answered by ``model_answers.ModelAnswers``: of a row that gives each column's value by its name, "" where it is not known."""
-
-    action: Literal["ask_row"] = "ask_row"
-    row: dict[str, str]
-
-
-class PickRow(ModelRequest):
-    """Answered by a ``model_answers.PickedRow``: the row at ``place`` (any number: they go around) of the validation part of the
-    checkpoint's run."""
-
-    action: Literal["pick_row"] = "pick_row"
-    place: int = 0
-
-
-class ContinueText(ModelRequest):
-    """Answered by a ``model_answers.Continuation``: the next ``count`` tokens of ``prompt`` followed by ``tokens``, those that came
-    before; so a text is made piece by piece, and stopped by asking no more."""
-
-    action: Literal["continue_text"] = "continue_text"
-    prompt: str
-    tokens: tuple[int, ...] = ()
-    count: int = 16
-    temperature: float = 0.8
-    top_k: int | None = None
-    top_p: float | None = None
-    seed: int = 0
-
-
-class DrawPlane(ModelRequest):
-    """Answered by a ``model_answers.PlaneAnswer``: of a model of two numbers, over this part of the plane."""
-
-    action: Literal["draw_plane"] = "draw_plane"
-    x: tuple[float, float]
-    y: tuple[float, float]
-
-
-class ExplainImage(ModelRequest):
-    """Answered by a ``model_answers.ImageAttention``: of the image at ``place`` among ``files``, or of the one with ``number`` in the data
-    of the checkpoint's run (``on`` and ``name`` as in ``ReadSamples``). ``output`` is the number of a class, label or value, None for what the model
-    answers."""
-
-    action: Literal["explain_image"] = "explain_image"
-    files: tuple[Path, ...] = ()
-    place: int = 0
-    on: str = ""
-    number: int = 0
-    name: str = ""
-    output: int | None = None
-
-
 class Interrupt(Message):
-    """The answer to request ``target`` is not waited for: an evaluation under way ends where it is. Not answered itself."""
+    """The answer to request ``target`` is not waited for: an evaluation under way ends where it is, and so do questions to a model. Not
+    answered itself."""
 
     action: Literal["interrupt"] = "interrupt"
     target: int
@@ -249,7 +171,6 @@ class UnknownRequest(Message):
 
 
 EvaluationQuestion = EvaluateRequest | AddIntervals | CompareEvaluations
-ModelQuestion = DescribeModel | AskFiles | AskRow | PickRow | ContinueText | DrawPlane | ExplainImage
 TrainRequest = RunRequest | ResumeRequest | BranchRequest
 KnownRequest = (
     TrainRequest
@@ -276,7 +197,7 @@ class Ready(Message):
     reply: Literal["ready"] = "ready"
     torch: str = ""
     devices: tuple[str, ...] = ()
-    unwritable: dict[str, str] = {}
+    unwritable: dict[str, str] = Field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{', '.join(self.devices).upper()} · PyTorch {self.torch}"
@@ -310,7 +231,7 @@ class Done(Message):
     """``result`` is one of the ``answers``, as the request says."""
 
     reply: Literal["done"] = "done"
-    result: dict[str, JsonValue] = {}
+    result: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 class Refusal(Message):

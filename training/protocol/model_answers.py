@@ -96,6 +96,13 @@ class ModelAnswers(Answer):
     left_out: int = 0
 
 
+class SavedAnswers(Answer):
+    """``answered`` of ``samples`` were; the others are written with the reason."""
+
+    answered: int = 0
+    samples: int = 0
+
+
 class Continuation(Answer):
     """``text`` is what the new ``tokens`` add."""
 
@@ -136,7 +143,7 @@ class PickedRow(Answer):
 class InputColumn(Answer):
     """A column of the rows that a table's model takes: of a category the texts it knows, of a number the least and the largest of the
     training rows (``low``, ``high``), their mean and std, None where that is not known. ``holds`` says what else it is: of a date ``first`` and ``last`` are those of the training
-    rows, written as there ("" of times of day)."""
+    rows, written as there ("" of times of day), in the ``form`` of ``strptime`` ("" for ISO 8601)."""
 
     name: str
     categories: tuple[str, ...] | None = None
@@ -147,6 +154,7 @@ class InputColumn(Answer):
     holds: Literal["number", "category", "date", "text"] = "number"
     first: str = ""
     last: str = ""
+    form: str = ""
 
 
 class ModelDescription(Answer):

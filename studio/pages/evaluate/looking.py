@@ -10,8 +10,9 @@ from studio.engine.client import Ticket
 from studio.engine.host import EngineHost
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.record import NAMES
-from training.protocol.messages import ExplainImage, Refusal
+from training.protocol.messages import Refusal
 from training.protocol.model_answers import ImageAttention
+from training.protocol.model_questions import ExplainImage
 
 
 def tells_where(record: EvaluationRecord) -> bool:

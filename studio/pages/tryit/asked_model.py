@@ -12,8 +12,9 @@ from studio.engine.client import Ticket
 from studio.state.context import AppContext
 from training.errors import TrainingError
 from training.protocol.answers import Answer
-from training.protocol.messages import DescribeModel, ModelQuestion, Refusal
+from training.protocol.messages import Refusal
 from training.protocol.model_answers import ModelDescription
+from training.protocol.model_questions import DescribeModel, ModelQuestion
 from training.runs.cli_consent import code_to_agree
 from training.runs.export_consent import export_code_to_agree
 from training.runs.folder import RunFolder

@@ -11,8 +11,8 @@ from studio.pages.tryit.answer_view import AnswerView
 from studio.pages.tryit.asked_model import AskedModel
 from studio.pages.tryit.masked_image import MaskedImage
 from studio.panels.samples.attention import EXPLANATION, color_heat
-from training.protocol.messages import ExplainImage
 from training.protocol.model_answers import ImageAttention
+from training.protocol.model_questions import ExplainImage
 
 _KIND = "attention"
 

@@ -19,8 +19,8 @@ from studio.pages.tryit.row_form import RowForm
 from studio.state.context import AppContext
 from studio.theme import SPACING, theme
 from studio.widgets import STRETCH, Card, EmptyState, button, hbox, in_widget, label, scroll_area, vbox
-from training.protocol.messages import AskFiles, AskRow, PickRow
 from training.protocol.model_answers import ModelAnswers, PickedRow
+from training.protocol.model_questions import AskFiles, AskRow, PickRow
 
 _SIDE_BY_SIDE = 960  # pixels, for text of the designed size
 _KIND = "samples"

@@ -12,8 +12,8 @@ from studio.charts.class_legend import PointLegend
 from studio.pages.tryit.asked_model import AskedModel
 from studio.state.context import AppContext
 from studio.widgets import Card, hbox
-from training.protocol.messages import DrawPlane
 from training.protocol.model_answers import InputColumn, ModelDescription, PlaneAnswer
+from training.protocol.model_questions import DrawPlane
 from training.runs.boundary.frames import FRAME, GRID, MOST_CLASSES, Plane, Points, read_boundary
 from training.runs.folder import RunFolder
 

@@ -9,8 +9,8 @@ from studio.pages.tryit.asked_model import AskedModel
 from studio.state.context import AppContext
 from studio.theme import SPACING
 from studio.widgets import STRETCH, Card, MonoText, NumberEdit, button, hbox, label, vbox
-from training.protocol.messages import ContinueText
 from training.protocol.model_answers import Continuation
+from training.protocol.model_questions import ContinueText
 
 _AT_ONCE = 8  # tokens: the text grows while it is watched, and Stop is heard between two pieces
 _PROMPT_HEIGHT = 96

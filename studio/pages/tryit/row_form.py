@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
 from studio.theme import SPACING, set_role
 from studio.widgets import Card, ComboBox, button, empty, in_widget, label
-from training.core.readers.cell_reading import parse_number
+from training.core.readers.cell_reading import parse_moment, parse_number
+from training.facts import lies_outside, show_span
 from training.protocol.model_answers import InputColumn, ModelDescription, PickedRow
 from training.system.untrusted import escape_unprintable
 
@@ -116,14 +116,17 @@ class RowForm(Card):
     def _tell_range(self, name: str) -> None:
         """Beside a field: the range of the training rows, and whether the value lies in it."""
         column, field, hint = self._columns[name], self._fields[name], self._hints[name]
-        words = describe_range(column)
+        words, outside = describe_range(column), self._is_outside(column, _value_of(field))
+        set_role(hint, "problem" if outside else "caption")
+        hint.setText(f"outside of the training rows ({words})" if outside else words)
+
+    def _is_outside(self, column: InputColumn, text: str) -> bool:
+        """Whether ``text`` is a number or a date that lies outside of the training rows."""
         if column.low is not None and column.high is not None:
-            value = parse_number(_value_of(field), *self._written)
-            # trained on in 32 bits: an end of the range as the file writes it lies in it
-            outside = value is not None and not column.low <= float(np.float32(value)) <= column.high
-            words = f"outside of the training rows ({words})" if outside else words
-            set_role(hint, "problem" if outside else "caption")
-        hint.setText(words)
+            number = parse_number(text, *self._written)
+            return number is not None and lies_outside(number, (column.low, column.high))
+        first, moment, last = (parse_moment(each, column.form) for each in (column.first, text, column.last))
+        return first is not None and moment is not None and last is not None and not first <= moment <= last
 
     @Slot()
     def _on_changed(self) -> None:
@@ -158,7 +161,7 @@ def _value_of(field: QWidget) -> str:
 def describe_range(column: InputColumn) -> str:
     """What the training rows hold in ``column``."""
     if column.low is not None and column.high is not None:
-        return f"{column.low:.6g} to {column.high:.6g}"
+        return show_span((column.low, column.high))
     if column.first and column.last:
         return f"{column.first} to {column.last}"
     if column.holds in ("date", "text"):

@@ -17,12 +17,12 @@ from studio.state.drafts.draft import Draft
 from training.config import RunConfig
 from training.errors import Problem
 from training.protocol.answers import Answer
+from training.protocol.message import Message
 from training.protocol.messages import (
     BrowseSamples,
     CheckRequest,
     InspectDataset,
     MeasureRunTime,
-    Message,
     Quit,
     Refusal,
     SummarizeModel,

@@ -13,8 +13,8 @@ import torch
 
 from tests.training.catalog.task_samples import small
 from training.answering.answers import answer_samples
+from training.answering.given import Sample
 from training.answering.model import open_model
-from training.answering.samples import Sample
 from training.cli import main
 from training.engine.runs.run import start_run
 from training.errors import InputError

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from training.core.readers.cell_reading import find_category, is_missing, parse_moment, parse_number
-from training.facts import DataFacts, Derivation
+from training.facts import DataFacts, Derivation, lies_outside, show_number, show_span
 from training.system.untrusted import escape_unprintable
 
 Row = Mapping[str, object]
@@ -25,7 +25,7 @@ class Remark(NamedTuple):
 def list_remarks(rows: Sequence[Row], facts: DataFacts, marks: Sequence[str]) -> list[Remark]:
     """What of ``rows`` (values by the names of the table's columns, texts as they stand in a file) a model of ``facts`` was not
     trained on: columns that are missing, texts where a number belongs, categories that no training row has, dates that cannot be
-    read or lie outside of the training rows. ``marks`` stand for a missing value. In the order of the columns, then of the rows."""
+    read, numbers and dates outside of what the training rows hold. ``marks`` stand for a missing value. In the order of the columns, then of the rows."""
     remarks: list[Remark] = []
     seen: set[str] = set()
     for place, name in enumerate(facts.columns):
@@ -63,9 +63,15 @@ def _judge_column(
             known = parse_number(value, form.thousands if form else "", form.decimal if form else ".")
             if known is None:
                 yield Remark(number, column, f"{cell} is no number; write one, or leave it empty", refused=True)
-            continue
+                continue
+            why = _judge_number(known, facts.ranges[place] if facts.ranges else None)
+            cell = f"{_show(column)} {show_number(known)}"
         if why:
             yield Remark(number, column, f"{cell} {why}", refused=False)
+
+
+def _judge_number(number: float, span: tuple[float, float] | None) -> str:
+    return f"lies outside what was trained on ({show_span(span)})" if span and lies_outside(number, span) else ""
 
 
 def _judge_moment(value: object, derived: Derivation) -> str:
