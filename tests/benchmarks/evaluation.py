@@ -16,13 +16,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from training.config import RunConfig
 from training.core import evaluation
 from training.engine.assemble import assemble
 from training.engine.kept_predictions import announce_evaluation, name_samples
-from training.engine.prediction_log import PredictionLog, run_pass
+from training.engine.prediction_log import PredictionLog, measure_files, run_pass
 from training.engine.session import Session
 from training.objectives import MetricSet
 from training.objectives.columns import Columns
@@ -40,17 +42,18 @@ def pass_plainly(session: Session) -> float:
     return evaluation.evaluate(session.answer, batches, session.objective.loss, metrics.metric, autocast=autocast)[0]
 
 
+Sizes = NDArray[np.float32] | None
 Called = tuple[Sequence[str] | None, Sequence[str] | None]
 
 
-def pass_and_keep(session: Session, folder: Path, called: Called | None) -> float:
+def pass_and_keep(session: Session, folder: Path, sizes: Sizes, called: Called | None) -> float:
     """The same, and what it answers to each sample goes to files; with what the samples are ``called`` those are finished, too."""
     columns = Columns(session.config.objective, session.objective, session.data.facts)
     metrics = MetricSet(session.objective.metrics, session.objective.tables)
     drop(folder)
     record = announce_evaluation(session, columns, PART, "benchmark", PART)
     with EvaluationWriter(folder, record, durable=False) as writer:
-        log = PredictionLog(session, PART, columns, metrics, writer)
+        log = PredictionLog(session, PART, columns, metrics, writer, sizes)
         loss, _score = run_pass(session, PART, log)
         if called is not None:
             names, digests = called
@@ -81,9 +84,10 @@ def measure(config: RunConfig, pairs: int) -> None:
     with session.data, tempfile.TemporaryDirectory() as folder, torch.inference_mode():
         place = Path(folder) / "evaluations" / "step-00000000-validation"
         place.parent.mkdir()
+        sizes = measure_files(session, PART)
         plainly = partial(pass_plainly, session)
         for what, called in (("pass", None), ("whole", name_samples(session, PART))):
-            kept = partial(pass_and_keep, session, place, called)
+            kept = partial(pass_and_keep, session, place, sizes, called)
             assert plainly() == kept()
             ratios = compare_times(plainly, kept, pairs)
             told = []

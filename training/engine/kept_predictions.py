@@ -6,10 +6,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from training.config.sections.data.dataset_section import PartsSection
 from training.data.exclude import sample_digests
+from training.data.images.images import Images
 from training.data.source import Source
-from training.engine.prediction_log import PROPERTIES, PredictionLog, Unwritable, explain_full_disk, run_pass
+from training.engine.prediction_log import (
+    FILE_PROPERTIES,
+    PROPERTIES,
+    PredictionLog,
+    Unwritable,
+    explain_full_disk,
+    measure_files,
+    run_pass,
+)
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.errors import InputError, format_bytes, pluralize
@@ -27,7 +39,9 @@ def announce_evaluation(
 ) -> EvaluationRecord:
     """The record of what a pass over ``part`` will find."""
     data = session.data
-    properties = PROPERTIES if data.facts.layout == "image" else ()
+    properties: tuple[str, ...] = PROPERTIES if data.facts.layout == "image" else ()
+    if isinstance(data.source, Images):
+        properties += FILE_PROPERTIES
     forms = dict(columns.forms)
     if properties:
         forms["properties"] = ColumnForm(dtype="float32", shape=(len(properties),))
@@ -72,6 +86,7 @@ class KeptPredictions:
         self._wanted = session.config.loop.keep_predictions
         self._told = False
         self._names: tuple[Sequence[str] | None, Sequence[str] | None] | None = None
+        self._file_sizes: NDArray[np.float32] | None = None
         self._open: EvaluationWriter | None = None
         self.forget_later()
 
@@ -120,7 +135,9 @@ class KeptPredictions:
             drop(place)
             writer = EvaluationWriter(place, record, durable=False)
         with writer:
-            log = PredictionLog(session, _PART, columns, metrics, writer)
+            if self._file_sizes is None:
+                self._file_sizes = measure_files(session, _PART)
+            log = PredictionLog(session, _PART, columns, metrics, writer, self._file_sizes)
             found = run_pass(session, _PART, log)
         self._open = writer
         self._tell_size(record)

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from training.core import evaluation
 from training.data.batching.batches import Batch
+from training.data.images.images import Images
 from training.errors import TrainingError
 from training.objectives import MetricSet
 from training.objectives.columns import Columns
@@ -34,6 +35,8 @@ BLOCK_BYTES = 1 << 24
 SAVE_SECONDS = 10.0
 """Between two points that a killed evaluation goes on from: each waits for the disk."""
 PROPERTIES = ("brightness", "contrast", "sharpness")
+FILE_PROPERTIES = ("width", "height")
+"""Of the images' files, in pixels, where they lie in files of their own."""
 _MEASURED = re.compile(re.escape(MEASURED) + r"-([0-9]{12})\.pt")
 _LUMA = (0.299, 0.587, 0.114)
 
@@ -43,9 +46,15 @@ class PredictionLog:
     process that was killed before."""
 
     def __init__(
-        self, session: Session, part: str, columns: Columns, metrics: MetricSet, writer: EvaluationWriter
+        self,
+        session: Session,
+        part: str,
+        columns: Columns,
+        metrics: MetricSet,
+        writer: EvaluationWriter,
+        file_sizes: NDArray[np.float32] | None = None,
     ) -> None:
-        """Raises LookupError where what an earlier process measured cannot be read: begin again then."""
+        """``file_sizes`` are those of ``measure_files``. Raises LookupError where what an earlier process measured cannot be read: begin again then."""
         self._session = session
         self._columns = columns
         self._metrics = metrics
@@ -54,6 +63,7 @@ class PredictionLog:
         self._known = {"index": order.numpy()} | (
             {"group": groups[order].numpy()} if "group" in writer.record.columns and groups is not None else {}
         )
+        self._file_sizes = file_sizes
         self.parts: list[tuple[Any, ...]] = []
         self._saved_parts = 0
         self._waiting: list[dict[str, Tensor]] = []
@@ -85,6 +95,8 @@ class PredictionLog:
             return
         block = {name: _fetch([each[name] for each in self._waiting], form) for name, form in self._forms()}
         start, rows = self._writer.row_count, len(block["loss"])
+        if self._file_sizes is not None:
+            block["properties"] = np.hstack([block["properties"], self._file_sizes[start : start + rows]])
         block |= {name: values[start : start + rows] for name, values in self._known.items()}
         self._waiting, self._bytes = [], 0
         with explain_full_disk(self._writer.folder):
@@ -139,6 +151,12 @@ class PredictionLog:
         across = (gray[:, :, 1:] - gray[:, :, :-1]).flatten(1).abs_().sum(1)
         down = (gray[:, 1:] - gray[:, :-1]).flatten(1).abs_().sum(1)
         return torch.stack([brightness, contrast, (across + down) / flat.shape[1]], 1)
+
+
+def measure_files(session: Session, part: str) -> NDArray[np.float32] | None:
+    """(samples, len(FILE_PROPERTIES)) of the files of a part's images, in the order of evaluation; None where there are no such files."""
+    source = session.data.source
+    return source.file_sizes(session.data.evaluation_order(part)) if isinstance(source, Images) else None
 
 
 def run_pass(

@@ -11,7 +11,7 @@ from torch import Tensor
 from training.data.prepared import Preparing
 from training.data.source import throttle
 from training.engine.kept_predictions import announce_evaluation, name_samples
-from training.engine.prediction_log import PredictionLog, explain_full_disk, run_pass
+from training.engine.prediction_log import PredictionLog, explain_full_disk, measure_files, run_pass
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.session import Session
 from training.errors import InputError, format_bytes, pluralize
@@ -113,13 +113,15 @@ class _Task:
         def count(done: int) -> None:
             tell(f"evaluating, {done:,} of {announced.samples:,} samples", done / announced.samples)
 
+        file_sizes = measure_files(session, self.part)
+
         def measure() -> tuple[EvaluationWriter, dict[str, float]]:
             record, metrics = find_unfinished(self.folder, announced), make_metrics(session)
             columns = make_columns(session)
             with explain_full_disk(self.folder):
                 writer = EvaluationWriter(self.folder, record)
             try:
-                log = PredictionLog(session, self.part, columns, metrics, writer)
+                log = PredictionLog(session, self.part, columns, metrics, writer, file_sizes)
             except LookupError:
                 writer.close()
                 drop(self.folder)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.evaluations import make_record
 from tests.training.data.own_files import written
-from tests.training.evaluation.tasks import TASKS, make_config, write_data
+from tests.training.evaluation.tasks import TASKS, make_config, write_data, write_images
 from training.cli import main
 from training.config.sections.objective import Classification
 from training.engine import prediction_log
@@ -206,6 +207,25 @@ def build(classes: int):
         found.append([each.metrics for each in read_history(run.events_file).validations])
     assert found[0] == found[1]
     assert np.isnan(list_evaluations(run)[0].column("loss")).all()
+
+
+def test_the_size_of_an_image_s_file_is_a_property_of_it(tmp_path: Path) -> None:
+    folder = write_images(tmp_path / "images")
+    Image.open(folder / "owl" / "003.png").resize((30, 20)).save(folder / "owl" / "003.png")
+    upright = Image.Exif()
+    upright[0x0112] = 6  # turned by a quarter
+    Image.new("RGB", (40, 24)).save(folder / "cat" / "portrait.jpg", exif=upright)
+    dataset = {"image_size": 12, "validation_fraction": 0.5}
+    run = RunFolder(Path(start_run(make_config("images", tmp_path, dataset=dataset), tmp_path).folder))
+    sizes: dict[str, list[float]] = {}
+    for part in ("validation", "train"):
+        assert main(["evaluate", str(run.path), "--on", part]) == 0
+    for found in list_evaluations(run):
+        assert found.record.properties == ("brightness", "contrast", "sharpness", "width", "height")
+        sizes |= dict(zip(found.names, found.column("properties")[:, 3:].tolist(), strict=True))
+    assert sizes.pop("owl/003.png") == [30.0, 20.0]
+    assert sizes.pop("cat/portrait.jpg") == [24.0, 40.0]
+    assert set(map(tuple, sizes.values())) == {(12.0, 12.0)}
 
 
 def test_samples_of_a_group_are_not_taken_for_independent_ones() -> None:

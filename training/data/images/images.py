@@ -188,6 +188,15 @@ class Images(Source):
     def name(self, index: int) -> str:
         return show_path(self._files.paths[index])
 
+    def file_sizes(self, indices: Tensor) -> NDArray[np.float32]:
+        """(n, 2): width and height that the files of the int64 (n,) ``indices`` have, upright, before they are scaled; NaN of one whose
+        header cannot be read any more."""
+        form = self._form
+        if not form.fit:  # every file has this size, or it would not be here
+            return np.full((len(indices), 2), (form.width, form.height), np.float32)
+        found = (own_size(self._files.root / self._files.paths[index]) for index in indices.tolist())
+        return np.array([(np.nan, np.nan) if size is None else size[::-1] for size in found], np.float32).reshape(-1, 2)
+
     def mask_name(self, index: int) -> str:
         """The file of the image's mask; "" where it has none."""
         return "" if self._files.masks is None else show_path(self._files.masks[index])
