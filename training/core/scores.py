@@ -160,7 +160,7 @@ def sum_discounted_gains(outputs: Tensor, targets: Tensor, top: int) -> tuple[Te
     order's (Järvelin and Kekäläinen, 2002, with the rank itself as gain). Items of equal score share their places'
     mean. Queries whose items are all alike, or have no rank above 0, tell nothing and are left out."""
     scores, there = widen(outputs).reshape(targets.shape), ~targets.isnan()
-    places = torch.arange(scores.shape[1], device=scores.device)
+    places = torch.arange(scores.shape[1], dtype=scores.dtype, device=scores.device)
     discounts = (places < top) / torch.log2(places + 2.0)
     reached = torch.cat([discounts.new_zeros(1), discounts.cumsum(0)])
     gains = torch.where(there, targets, torch.zeros_like(targets)).clamp(min=0.0).to(scores.dtype)
@@ -181,7 +181,7 @@ def sum_reciprocal_ranks(outputs: Tensor, targets: Tensor) -> tuple[Tensor, Tens
     known = targets.masked_fill(~there, -torch.inf)
     wanted = known == known.amax(1, keepdim=True)
     highest = scores.masked_fill(~wanted, -torch.inf).amax(1, keepdim=True)
-    found = 1.0 / (1 + (there & ~wanted & (scores >= highest)).sum(1))
+    found = 1.0 / (1 + (there & ~wanted & (scores >= highest)).sum(1)).to(scores.dtype)
     telling = compare_items(targets).any(2).any(1)
     return torch.where(telling, found, torch.zeros_like(found)).sum(), telling.sum()
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import torch
+from torchmetrics.functional.retrieval import retrieval_normalized_dcg, retrieval_reciprocal_rank
 
 from training.core import scores as core
 from training.statistics import ranking
@@ -55,6 +56,27 @@ def test_a_bigram_is_a_distribution_that_knows_pairs_it_never_saw() -> None:
     np.testing.assert_allclose(bigram_loss(empty, every[:4], every[:4]), math.log(4.0))
 
 
+def test_ranked_lists_score_as_in_torchmetrics() -> None:
+    random = np.random.Generator(np.random.PCG64(3))
+    targets = random.integers(0, 4, (200, 9)).astype(float)
+    targets[:, 0] = 4.0  # none is without a suitable item
+    tied = random.normal(size=targets.shape).round(1)
+    for top in (1, 3, 9):
+        gains = ranking.discounted_gains(tied, targets, top)
+        lists = zip(torch.tensor(tied), torch.tensor(targets), strict=True)
+        expected = [retrieval_normalized_dcg(*each, top_k=top).item() for each in lists]
+        np.testing.assert_allclose(gains, expected, rtol=0, atol=1e-6)
+        total, count = core.sum_discounted_gains(torch.tensor(tied).float(), torch.tensor(targets).float(), top)
+        np.testing.assert_allclose(total / count, np.mean(expected), rtol=0, atol=1e-6)
+    scores = random.permuted(np.tile(np.arange(1.0, 10.0), (200, 1)), axis=1)
+    suitable = torch.tensor(targets == targets.max(1, keepdims=True))
+    places = ranking.reciprocal_ranks(scores, targets)
+    found = [retrieval_reciprocal_rank(*pair).item() for pair in zip(torch.tensor(scores), suitable, strict=True)]
+    np.testing.assert_allclose(places, found, rtol=0, atol=1e-6)
+    total, count = core.sum_reciprocal_ranks(torch.tensor(scores), torch.tensor(targets))
+    np.testing.assert_allclose(total / count, places.mean(), rtol=0, atol=1e-12)
+
+
 def test_ranked_lists_score_as_the_engine_scores_them() -> None:
     random = np.random.Generator(np.random.PCG64(2))
     scores, targets = random.normal(size=(60, 7)).round(1), random.integers(-1, 4, (60, 7)).astype(float)
@@ -64,7 +86,7 @@ def test_ranked_lists_score_as_the_engine_scores_them() -> None:
 
     def agree(ours: np.ndarray, theirs: tuple[torch.Tensor, torch.Tensor]) -> None:
         np.testing.assert_allclose(
-            [np.nansum(ours), (~np.isnan(ours)).sum()], [each.item() for each in theirs], atol=1e-4
+            [np.nansum(ours), (~np.isnan(ours)).sum()], [each.item() for each in theirs], rtol=1e-12
         )
 
     agree(ranking.discounted_gains(scores, targets, 3), core.sum_discounted_gains(*both, top=3))
