@@ -14,7 +14,7 @@ import torch
 
 from training.config import RunConfig
 from training.config.paths import path_settings
-from training.config.sections.data.images import ImageTableDataset
+from training.config.sections.data.images import ImageTableDataset, SegmentationDataset
 from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.data.torchvision_sets import KnownSetSection
 from training.data.batching.batches import Data
@@ -89,6 +89,8 @@ class PreparedData:
         paths = [getattr(dataset, name) for name in path_settings(type(dataset)) if name != "exclude"]
         if isinstance(dataset, ImageTableDataset) and dataset.images is None:
             paths.append(str(Path(dataset.path).parent))  # where the images are, too
+        if isinstance(dataset, SegmentationDataset):
+            paths += dataset.folders_elsewhere
         if isinstance(dataset, KnownSetSection) and dataset.path is None:
             paths.append(str(own_folder()))
         where = [str(Path(path).absolute()) for path in paths if path is not None]

@@ -252,7 +252,8 @@ def _mask_places(dataset: SegmentationDataset) -> dict[str, Place]:
     except (OSError, ValueError):  # it need not be here
         places = []
     for place in places:
-        if not place.masks or {"*", "{"} & {*place.images, *place.masks}:
+        listed = Path(dataset.path, place.images).is_file()
+        if listed or not place.masks or {"*", "{"} & {*place.images, *place.masks}:
             raise InputError(
                 f"dataset.{SETTINGS[place.part][1]}: the short script pairs the files of two folders; export --to script instead."
             )

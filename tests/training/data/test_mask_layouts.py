@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from training.cli import main
 from training.config import parse_config
 from training.config.rules.mask_layout import find_layout, layout_settings
 from training.config.sections.data.images import SegmentationDataset
-from training.data.source import Opening, Source
+from training.data.prepared import PreparedData
+from training.data.source import Opening, Source, silent
 from training.data.sources import open_source
 from training.errors import ConfigError, InputError
 
@@ -128,6 +130,77 @@ def test_lists(file: str, tmp_path: Path) -> None:
             opened(tmp_path, **settings)
 
 
+def lay_out_voc(root: Path) -> Path:
+    """As PASCAL VOC: images and masks of all parts together, lists of names, and masks of another kind beside."""
+    lay_out(root, "JPEGImages/{name}.png", "SegmentationClass/{name}.png")
+    shutil.copytree(root / "SegmentationClass", root / "SegmentationObject")
+    lists = root / "ImageSets" / "Segmentation"
+    lists.mkdir(parents=True)
+    names = [f"{number:03}" for number in range(18)]
+    first = PARTS["train"]
+    for name, some in (("train", names[:first]), ("val", names[first:]), ("trainval", names), ("test", ["900", "901"])):
+        (lists / f"{name}.txt").write_text("\n".join(some) + "\n")
+    return lists
+
+
+def test_lists_of_names_as_those_of_voc(tmp_path: Path) -> None:
+    lists = lay_out_voc(tmp_path)
+    source = opened(tmp_path)
+    assert_all_pairs(source)
+    assert {
+        "18 images paired with a mask",
+        "such as JPEGImages/000.png with SegmentationClass/000.png",
+    } <= set(source.notes)
+    found = layout_settings(find_layout(tmp_path))
+    assert (found["train_images"], found["train_masks"]) == ("ImageSets/Segmentation/train.txt", "SegmentationClass")
+    assert opened(tmp_path, **found).fingerprint == source.fingerprint
+    # By setting, with other masks, in folders of any name, and with names that are not there.
+    by_hand = {"train_images": str(lists / "train.txt"), "train_masks": "SegmentationObject"}
+    assert "such as JPEGImages/000.png with SegmentationObject/000.png" in opened(tmp_path, **by_hand).notes
+    (tmp_path / "JPEGImages").rename(tmp_path / "photos")
+    (lists / "train.txt").write_text("# mine\n001\n002.jpg\n002\n003\n004\n005\nlost\n")
+    odd = opened(tmp_path, **by_hand)
+    assert [odd.name(number) for number in range(5)] == [f"photos/{number:03}.png" for number in range(1, 6)]
+    reason = "there is no image of this name in photos (ImageSets/Segmentation/train.txt, line 8)"
+    assert {each.path: each.reason for each in odd.skipped if "txt" in each.reason} == {"lost": reason}
+    shutil.copytree(tmp_path / "photos", tmp_path / "copies")
+    with pytest.raises(
+        InputError, match=r"dataset\.train_images: images called as in .* several folders: copies, photos"
+    ):
+        opened(tmp_path, **by_hand)
+    (lists / "train.txt").write_text("001\n002 1\n")
+    with pytest.raises(InputError, match=r"train\.txt, line 2: '002 1' is not one name"):
+        opened(tmp_path, **by_hand)
+
+
+def test_masks_that_lie_elsewhere(tmp_path: Path) -> None:
+    """Two folders without one above them, by the whole path of the masks."""
+    lay_out(tmp_path / "both", "{part}/{name}.png", "{part}annot/{name}.png")
+    here, there = tmp_path / "here", tmp_path / "there"
+    there.mkdir()
+    (tmp_path / "both").rename(here)
+    for name in ("trainannot", "valannot"):
+        (here / name).rename(there / name)
+    settings = {"train_images": "train", "train_masks": str(there / "trainannot")}
+    settings |= {"validation_images": "val", "validation_masks": str(there / "valannot" / "{name}.png")}
+    source = opened(here, **settings)
+    assert_all_pairs(source)
+    assert f"such as train/000.png with {(there / 'trainannot' / '000.png').as_posix()}" in source.notes
+    # What is kept from run to run notices masks that change there.
+    config = parse_config(
+        {
+            "dataset": {"kind": "segmentation", "path": str(here), **settings},
+            "model": {"kind": "unet", "depth": 1, "width": 4},
+        }
+    )
+    kept = PreparedData(clock=lambda: time.time() + 60)
+    before = kept.prepare(config, torch.device("cpu"), silent).report
+    assert kept.prepare(config, torch.device("cpu"), silent).report.fingerprint == before.fingerprint
+    shutil.copyfile(there / "trainannot" / "001.png", there / "trainannot" / "000.png")
+    assert kept.prepare(config, torch.device("cpu"), silent).report.fingerprint != before.fingerprint
+    kept.drop()
+
+
 def test_what_a_list_names_wrongly_is_told_by_line(tmp_path: Path) -> None:
     lay_out(tmp_path, "{part}/{name}.png", "{part}annot/{name}.png")
     lines = [f"train/{number:03}.png trainannot/{number:03}.png" for number in range(8)]
@@ -148,6 +221,8 @@ def test_what_a_list_names_wrongly_is_told_by_line(tmp_path: Path) -> None:
     (tmp_path / "train.txt").write_text("train/000.png trainannot/000.png\ntrain/001.png\n")
     with pytest.raises(InputError, match=r"train\.txt, line 2: 'train/001\.png' does not name an image and its mask"):
         opened(tmp_path, train_images="train.txt")
+    with pytest.raises(InputError, match=r"dataset\.train_masks: train\.txt is a list, whose lines name the masks"):
+        opened(tmp_path, train_images="train.txt", train_masks="trainannot")
 
 
 @pytest.mark.parametrize(
@@ -166,7 +241,7 @@ def test_what_a_list_names_wrongly_is_told_by_line(tmp_path: Path) -> None:
         ({"validation_images": "val", "validation_masks": "valannot"}, "has no folder train"),
         (
             {"train_images": "classes.txt", "train_masks": "trainannot"},
-            "classes.txt is a list, whose lines name the masks",
+            "images called as in classes.txt are in no folder of dataset.path",
         ),
     ],
 )

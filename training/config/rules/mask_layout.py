@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -31,19 +31,24 @@ SETTINGS = {
     "test": ("test_images", "test_masks"),
 }
 """The settings that say where the images and the masks of each part are."""
+MOST_ASKED = 20
+"""Names of a list by which their folders are found."""
 _FOLDER_ENDINGS = ("annot", "annotations", "labels", "label", "masks", "mask", "gt", "groundtruth")
 """What may follow the name of a folder of images in that of their masks: ``train`` and ``trainannot``, ``train_labels``."""
 _LISTS = (".txt", ".csv", ".tsv", ".lst")
 _MASK_WORD = re.compile("mask|label|annot|seg|(^|[^a-z])gt([^a-z]|$)")
 _IMAGE_NAME = re.compile(r"(?i)\.(bmp|gif|jpe?g|pgm|png|ppm|tiff?|webp)$")
+_IMAGE_ENDINGS = (".jpg", ".png", ".jpeg", ".bmp", ".tif", ".tiff", ".webp", ".gif", ".ppm", ".pgm")
+_LIST_FOLDERS = ("ImageSets/Segmentation", "")
 _LOOKED_AT = 2000
 _HEAD = 1 << 16
 _ALIKE = 0.8
 
 
 class Place(NamedTuple):
-    """Where a ``part`` has its images and its masks, as the settings say it, relative to the folder: a folder, a pattern, or a list
-    of both with no ``masks``."""
+    """Where a ``part`` has its images and its masks, as the settings say it, relative to the folder: a folder, a pattern, or as
+    ``images`` a list, of both with no ``masks``, or of names without folder and ending (VOC's). Masks that lie elsewhere have an absolute
+    path."""
 
     part: str
     images: str
@@ -54,7 +59,7 @@ def find_layout(root: Path, guess: bool = True) -> list[Place]:
     """The parts that ``root`` has, those that train first; none where no way to lay them out is known. With ``guess`` also two folders of
     the same names of files, one of which is called like one of masks. Raises OSError where ``root`` cannot be read."""
     folders = list_folders(root)
-    ways = [_inner_folders, _twin_folders, _masks_beside, _lists, *([_alike_folders] if guess else [])]
+    ways = [_lists_of_names, _inner_folders, _twin_folders, _masks_beside, _lists, *([_alike_folders] if guess else [])]
     for find in ways:
         found = list(find(root, folders))
         if any(place.part == "train" for place in found):
@@ -148,12 +153,69 @@ def _lists(root: Path, folders: list[str]) -> Iterator[Place]:
             yield Place(ROLES[stem.lower()], name, "")
 
 
-def _lists_pairs(path: Path) -> bool:
+def _lists_of_names(root: Path, folders: list[str]) -> Iterator[Place]:
+    """train.txt, or VOC's ImageSets/Segmentation/train.txt, of the names of images in one folder and masks in another."""
+    if not _pair_in(folders):
+        return
+    for folder in _LIST_FOLDERS:
+        found = []
+        for name in sorted(_names(root / folder)):
+            stem, ending = os.path.splitext(name)  # noqa: PTH122
+            if ending.lower() in _LISTS and stem.lower() in ROLES:
+                listed = f"{folder}/{name}" if folder else name
+                images, masks = find_folders(root, head_names(root / listed))
+                found += [Place(ROLES[stem.lower()], listed, masks[0])] if len(images) == len(masks) == 1 else []
+        if found:
+            yield from found
+            return
+
+
+def find_folders(root: Path, names: Sequence[str], masks: str = "") -> tuple[list[str], list[str]]:
+    """The folders, at most two levels below ``root``, that have images of most of ``names`` (without endings), and those that have
+    masks of them; where several do, those that are called like it. ``masks`` are where the person says that they are."""
+    above = list_folders(root)
+    every = [*above, *(f"{folder}/{inner}" for folder in above for inner in list_folders(root / folder))]
+    held = [folder for folder in every if folder != masks and _has_most(root / folder, names)]
+    marked = [folder for folder in held if _MASK_WORD.search(Path(folder).name.lower())]
+    images = _prefer([folder for folder in held if folder not in marked], IMAGE_FOLDERS)
+    return images, [masks] if masks else _prefer(marked, MASK_FOLDERS)
+
+
+def _prefer(folders: list[str], names: Collection[str]) -> list[str]:
+    return [folder for folder in folders if Path(folder).name.lower() in names] or folders
+
+
+def _has_most(folder: Path, names: Sequence[str]) -> bool:
+    endings = [spelled for ending in _IMAGE_ENDINGS for spelled in (ending, ending.upper())]
+    found = sum(any((folder / f"{name}{ending}").is_file() for ending in endings) for name in names)
+    return bool(names) and found >= _ALIKE * len(names)
+
+
+def head_names(path: Path) -> list[str]:
+    """The first names of a list that has one a line; none where it is another list."""
+    lines = _head_lines(path)[:MOST_ASKED]
+    return [bare_name(line) for line in lines] if all(len(line.split()) == 1 for line in lines) else []
+
+
+def bare_name(name: str) -> str:
+    """Without the ending of an image."""
+    return _IMAGE_NAME.sub("", name.replace("\\", "/").removeprefix("./"))
+
+
+def _head_lines(path: Path) -> list[str]:
+    """What is written in the first lines of a list, but for remarks."""
     try:
         with open_file(path, 1 << 40) as stream:
-            lines = stream.read(_HEAD).decode("utf-8", "replace").splitlines()[:3]
+            head = stream.read(_HEAD)
     except OSError:
-        return False
+        return []
+    lines = [line.strip() for line in head.decode("utf-8-sig", "replace").splitlines()]
+    whole = lines if len(head) < _HEAD else lines[:-1]
+    return [line for line in whole if line and not line.startswith("#")]
+
+
+def _lists_pairs(path: Path) -> bool:
+    lines = _head_lines(path)[:3]
     return any(
         sum(bool(_IMAGE_NAME.search(word)) for word in re.split(r"[\s,;]+", line.strip())) == 2 for line in lines
     )

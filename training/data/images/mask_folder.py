@@ -6,10 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from training.config.rules.mask_layout import MASK_ENDINGS, SETTINGS, Place, find_layout, masks_of
+from training.config.rules.mask_layout import (
+    MASK_ENDINGS,
+    MOST_ASKED,
+    SETTINGS,
+    Place,
+    find_folders,
+    find_layout,
+    masks_of,
+)
 from training.config.sections.data.images import SegmentationDataset
 from training.data.images.folder import Listing, list_tree, show_path
-from training.data.images.mask_lists import list_lines
+from training.data.images.mask_lists import list_lines, read_names
 from training.data.source import ReportProgress
 from training.errors import InputError, pluralize
 from training.system.untrusted import escape_unprintable
@@ -110,9 +118,9 @@ def _check_place(place: Place, root: Path) -> Place:
             f"{images_setting}: the masks of the {place.part} part are named, but not its images.", "Name both."
         )
     images = _inside(place.images, root, images_setting)
-    masks = _inside(place.masks, root, masks_setting) if place.masks else ""
+    masks = _inside(place.masks, root, masks_setting, elsewhere=True) if place.masks else ""
     if (root / images).is_file():
-        if masks:
+        if masks and read_names(root / images) is None:
             raise InputError(
                 f"{masks_setting}: {images} is a list, whose lines name the masks.", "Empty this.", {masks_setting: ""}
             )
@@ -130,21 +138,24 @@ def _check_place(place: Place, root: Path) -> Place:
     return Place(place.part, images, masks)
 
 
-def _inside(text: str, root: Path, setting: str) -> str:
-    """``text`` relative to ``root``, with forward slashes. Raises InputError where nothing can be there."""
+def _inside(text: str, root: Path, setting: str, elsewhere: bool = False) -> str:
+    """``text`` relative to ``root``, with forward slashes; absolute where it may lie ``elsewhere``, and does. Raises InputError where
+    nothing can be there."""
     path = PurePath(text)
     if path.is_absolute():
         try:
             text = str(path.relative_to(root.absolute()))
         except ValueError:
-            raise InputError(
-                f"{setting}: {_show(text)} lies outside of dataset.path ({_show(str(root))}).",
-                "Choose a folder above both as dataset.path.",
-            ) from None
+            if not elsewhere:
+                raise InputError(
+                    f"{setting}: {_show(text)} lies outside of dataset.path ({_show(str(root))}).",
+                    "Choose the folder of the images as dataset.path, or one above them; masks may lie elsewhere.",
+                ) from None
     text = text.replace("\\", "/").removeprefix("./").rstrip("/") or "."
     if ".." in text.split("/"):
         raise InputError(
-            f"{setting}: {_show(text)} leads out of dataset.path.", "Choose a folder above both as dataset.path."
+            f"{setting}: {_show(text)} leads out of dataset.path.",
+            "Write the whole path of masks that lie elsewhere; of images, choose a folder above them as dataset.path.",
         )
     pattern = "*" in text or "{name}" in text
     if not pattern and not (root / text).exists():
@@ -167,11 +178,15 @@ class _Pairing:
     def add(self, place: Place) -> None:
         """The pairs of a part."""
         images, masks = self._images, self._masks
-        first = len(images.paths), len(masks.paths)
-        if not place.masks:
+        listed = read_names(images.root / place.images) if (images.root / place.images).is_file() else None
+        if not place.masks and listed is None:
+            first = len(images.paths), len(masks.paths)
             list_lines(images, masks, place)
             self._pairs += zip(range(first[0], len(images.paths)), range(first[1], len(masks.paths)), strict=True)
             return
+        called = place.images
+        if listed is not None:
+            place = _find_listed(images.root, place, [*listed][:MOST_ASKED])
         in_folder = "*" not in place.images
         of_images = Pattern.of_folder(place.images) if in_folder else Pattern.read(place.images)
         by_pattern = "*" in place.masks or "{name}" in place.masks
@@ -181,9 +196,23 @@ class _Pairing:
         narrow = of_masks.length >= of_images.length
         names = dict(_list_by(images, place.part, of_images, of_masks if narrow else None))
         others = dict(_list_by(masks, place.part, of_masks, None if narrow else of_images))
-        self._match(names, others, () if by_pattern else MASK_ENDINGS, place)
+        if listed is not None:
+            names = self._keep_listed(names, listed, place, called)
+        self._match(names, others, () if by_pattern else MASK_ENDINGS, place, whole=listed is None)
 
-    def _match(self, names: dict[int, str], others: dict[int, str], endings: tuple[str, ...], place: Place) -> None:
+    def _keep_listed(self, names: dict[int, str], listed: dict[str, int], place: Place, called: str) -> dict[int, str]:
+        """Of the images those that the list ``called`` so has, in its order."""
+        rows = {name: row for row, name in reversed(names.items())}
+        for name in listed.keys() - rows.keys():
+            self._images.skip(
+                name, f"there is no image of this name in {place.images} ({called}, line {listed[name]:,})"
+            )
+        return {rows[name]: name for name in listed if name in rows}
+
+    def _match(
+        self, names: dict[int, str], others: dict[int, str], endings: tuple[str, ...], place: Place, whole: bool
+    ) -> None:
+        """``whole``: each mask is of an image among ``names``, or of none."""
         images, masks = self._images, self._masks
         rows: dict[str, int] = {}
         for row, name in others.items():
@@ -200,7 +229,7 @@ class _Pairing:
                 self._pairs.append((row, mask))
                 used.add(mask)
         for mask in rows.values():
-            if mask not in used:
+            if whole and mask not in used:
                 masks.skip(masks.paths[mask], "a mask without an image")
 
     def finish(self) -> Listing:
@@ -215,7 +244,23 @@ class _Pairing:
         told += [f"{pluralize(without, 'image')} without a mask"] if without else []
         told += [f"{pluralize(alone, 'mask')} without an image"] if alone else []
         paired.notes.append(", ".join(told))
+        if paired.paths:
+            paired.notes.append(f"such as {show_path(paired.paths[0])} with {show_path(paired.masks.paths[0])}")
         return paired
+
+
+def _find_listed(root: Path, place: Place, names: list[str]) -> Place:
+    """``place`` with the folders of the images and the masks that a list names without them. Raises InputError where several have
+    them, or none."""
+    found = find_folders(root, names, place.masks)
+    for what, setting, folders in zip(("images", "masks"), SETTINGS[place.part], found, strict=True):
+        if len(folders) != 1:
+            where = f"several folders: {', '.join(folders[:5])}" if folders else "no folder of dataset.path"
+            raise InputError(
+                f"dataset.{setting}: {what} called as in {place.images} are in {where}.",
+                f"Name the folder of the masks in dataset.{SETTINGS[place.part][1]}, or write an image and its mask in each line of the list.",
+            )
+    return place._replace(images=found[0][0], masks=found[1][0])
 
 
 def _list_by(listing: Listing, part: str, pattern: Pattern, other: Pattern | None) -> Iterator[tuple[int, str]]:

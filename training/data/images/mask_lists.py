@@ -1,4 +1,4 @@
-"""Lists of images and their masks: a text with two files a line."""
+"""Lists of images and their masks: a text with two files a line, or with one name of both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from training.config.rules.mask_layout import Place
+from training.config.rules.mask_layout import Place, bare_name
 from training.data.images.folder import Listing, look_up, show_path
 from training.errors import InputError
 from training.system.untrusted import MEGABYTE, escape_unprintable, read_bytes
@@ -81,17 +81,42 @@ class _Finder:
         return missing
 
 
-def _read_lines(path: Path) -> Iterator[tuple[int, str, str]]:
-    """The number of each line, with its image and its mask."""
-    shown = escape_unprintable(str(path), 300)
+def read_names(path: Path) -> dict[str, int] | None:
+    """The names that a list has one a line, without endings, and the number of each line; None where it is a list of two files a line.
+    Raises InputError where it cannot be read."""
+    lines = list(_number_lines(path))
+    if not lines or any(len(line.split()) != 1 or "," in line or ";" in line for _, line in lines[:1]):
+        return None
+    names: dict[str, int] = {}
+    for number, line in lines:
+        if len(line.split()) != 1:
+            raise InputError(
+                f"{_show(path)}, line {number:,}: '{escape_unprintable(line, 100)}' is not one name, as in the lines before.",
+                "Write one name a line, or an image and its mask in each.",
+            )
+        names.setdefault(bare_name(line), number)
+    return names
+
+
+def _show(path: Path) -> str:
+    return escape_unprintable(str(path), 300)
+
+
+def _number_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """What is written in each line, but for remarks. Raises InputError."""
     try:
         text = read_bytes(path, _MOST).decode("utf-8-sig")
     except OSError as error:
-        raise InputError(f"{shown} cannot be read ({error.strerror}).", "Choose another list.") from error
+        raise InputError(f"{_show(path)} cannot be read ({error.strerror}).", "Choose another list.") from error
     except UnicodeDecodeError as error:
-        raise InputError(f"{shown} is no text in UTF-8.", "Save the list as plain text.") from error
+        raise InputError(f"{_show(path)} is no text in UTF-8.", "Save the list as plain text.") from error
     numbered = ((number, line.strip()) for number, line in enumerate(text.splitlines(), 1))
-    lines = [(number, line) for number, line in numbered if line and not line.startswith("#")]
+    return ((number, line) for number, line in numbered if line and not line.startswith("#"))
+
+
+def _read_lines(path: Path) -> Iterator[tuple[int, str, str]]:
+    """The number of each line, with its image and its mask."""
+    shown, lines = _show(path), list(_number_lines(path))
     separator = next((mark for mark in "\t;," if lines and mark in lines[0][1]), None)
     columns = (0, 1)
     for place, (number, line) in enumerate(lines):

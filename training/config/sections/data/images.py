@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Annotated, Any, ClassVar, Literal
 
 from training.config.fields import Columns, File, Folder, Names, advanced, setting
@@ -100,14 +101,14 @@ class SegmentationDataset(GivenSplitSection):
     train_images: Files = setting(
         "",
         "Training images",
-        "Where they are in the folder: a folder (train), a pattern (*_image.png), or a list with an image and its mask a line "
-        "(train.txt). Empty: looked for.",
+        "Where they are in the folder: a folder (train), a pattern (*_image.png), or a list with an image and its mask, or the name of "
+        "both, a line (train.txt). Empty: looked for.",
     )
     train_masks: Files = setting(
         "",
         "Training masks",
         "Where the masks of the training images are: a folder in which they are called alike (trainannot), or a pattern "
-        "({name}_mask.png, masks/{name}.png). Empty: looked for.",
+        "({name}_mask.png, masks/{name}.png). They may lie elsewhere: write the whole path. Empty: looked for.",
     )
     class_list: str | None = setting(
         None,
@@ -151,3 +152,10 @@ class SegmentationDataset(GivenSplitSection):
         labels={"leave_out": "Skip image", "ignore": "Ignore pixels"},
     )
     color: ColorMode = "rgb"
+
+    @property
+    def folders_elsewhere(self) -> tuple[str, ...]:
+        """Those of masks that do not lie in the folder of the images."""
+        masks = (self.train_masks, self.validation_masks, self.test_masks)
+        outside = (each for each in masks if PurePath(each).is_absolute())
+        return tuple(str(PurePath(each).parent) if {"*", "{"} & {*each} else each for each in outside)
