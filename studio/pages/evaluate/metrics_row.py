@@ -8,6 +8,7 @@ from studio.state.formats import format_metric, metric_title
 from studio.theme import SPACING, Tone
 from studio.widgets import BigNumber, Card, FlowLayout, empty, icon_button, label
 from training.config.rules.metrics import is_known, metric
+from training.errors import pluralize
 from training.predictions import Baseline, EvaluationRecord, Measured
 from training.system.plain_table import Table
 
@@ -43,7 +44,7 @@ class MetricsRow(Card):
         interval = f" · {', '.join(sorted(levels))} intervals" if levels else ""
         self.set_subtitle(f"Of all {record.samples:,} samples{interval}")
         for name, measured in record.metrics.items():
-            self._show(self.numbers[name], name, measured)
+            self._show(self.numbers[name], name, measured, record.samples)
         self._notes.setText("\n".join(record.notes))
         self._notes.setVisible(bool(record.notes))
 
@@ -69,7 +70,7 @@ class MetricsRow(Card):
         record = self._record
         return f"{record.run}-step-{record.step}-metrics" if record is not None else "metrics"
 
-    def _show(self, number: BigNumber, name: str, measured: Measured) -> None:
+    def _show(self, number: BigNumber, name: str, measured: Measured, samples: int) -> None:
         number.set_value("–" if measured.value is None else format_metric(name, measured.value))
         lines: list[str] = []
         if measured.low is not None and measured.high is not None:
@@ -77,20 +78,19 @@ class MetricsRow(Card):
         tone: Tone = "neutral"
         for simple in filter(None, (measured.baseline, measured.linear)):
             words = f"{simple.name}: {format_metric(name, simple.value)}"
-            if not is_better(name, measured, simple):
+            maximize = not is_known(name) or metric(name).maximize
+            if not is_better(measured.value, simple, maximize):
                 tone, words = "danger", f"no better than {words}"
+            elif not is_better(measured.low if maximize else measured.high, simple, maximize):
+                tone = "warning" if tone == "neutral" else tone
+                words = f"these {pluralize(samples, 'sample')} do not show it to be better than {words}"
             lines.append(words)
         number.set_delta("\n".join(lines), tone)
 
 
-def is_better(name: str, measured: Measured, simple: Baseline) -> bool:
-    """Whether all of the interval, or the value where there is none, is better than the baseline."""
-    if measured.value is None:
-        return False
-    maximize = not is_known(name) or metric(name).maximize
-    worst = measured.low if maximize else measured.high
-    worst = measured.value if worst is None else worst
-    return worst > simple.value if maximize else worst < simple.value
+def is_better(value: float | None, simple: Baseline, maximize: bool) -> bool:
+    """Whether ``value``, the model's or the worse end of its interval, is better than the baseline's."""
+    return value is not None and (value > simple.value if maximize else value < simple.value)
 
 
 def _title(name: str) -> str:

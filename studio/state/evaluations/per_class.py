@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studio.state.evaluations.confusions import count_confusions
+from studio.state.formats import format_metric
 from training.predictions import Evaluation
 from training.predictions.probabilities import reach_threshold
 from training.statistics.intervals import f1_of, wilson
@@ -22,6 +24,16 @@ class Figure(NamedTuple):
     value: float | None
     low: float | None = None
     high: float | None = None
+
+
+def describe_figure(name: str, figure: Figure) -> str:
+    """A figure of the metric ``name`` with its limits, "–" where it is not known."""
+    if figure.value is None or math.isnan(figure.value):
+        return "–"
+    words = format_metric(name, figure.value)
+    if figure.low is None or figure.high is None:
+        return words
+    return f"{words} ({format_metric(name, figure.low)} to {format_metric(name, figure.high)})"
 
 
 class PerClass(NamedTuple):

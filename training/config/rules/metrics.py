@@ -49,7 +49,8 @@ METRICS: tuple[Metric, ...] = (
 )
 
 _OF_EVALUATIONS = (
-    Metric("calibration_error", "Calibration error", maximize=False, format=".4f"),
+    Metric("calibration_error", "Calibration error", maximize=False, format=".2%"),
+    Metric("false_positive_rate", "False positive rate", maximize=False, format=".2%"),
     Metric("iou", "IoU", maximize=True, format=".2%"),
 )
 """Measured of a checkpoint alone, so that no run goes by them."""

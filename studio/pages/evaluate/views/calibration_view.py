@@ -11,8 +11,9 @@ from studio.charts.reliability_diagram import ReliabilityDiagram
 from studio.pages.evaluate.view import View
 from studio.state.context import AppContext
 from studio.state.evaluations.confidence import describe_confidence, find_between, find_confidences
+from studio.state.evaluations.per_class import Figure, describe_figure
 from studio.state.evaluations.selection import Selection
-from studio.state.formats import format_percent
+from studio.state.formats import format_metric
 from studio.widgets import STRETCH, ComboBox, KeyValueTable, Segmented, hbox, label
 from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord
@@ -129,21 +130,14 @@ class CalibrationView(View):
         """Before, with the interval where the evaluation measured this very number, and after."""
         assert self._evaluation is not None
         record, before = self._evaluation.record, self._binned[1.0, form].error
-        if np.isnan(before):
-            return "–"
-        words = format_percent(before)
         measured = record.metrics.get(_MEASURED)
-        is_whole = self.selection.mask_of_others(self.key) is None and record.target == "class"
-        if (
-            form == "width"
-            and is_whole
-            and measured is not None
-            and measured.low is not None
-            and measured.high is not None
-        ):
-            words += f" ({format_percent(measured.low)} to {format_percent(measured.high)})"
-        if self.temperature is not None:
-            words += f", with temperature {format_percent(self._binned[self.temperature, form].error)}"
+        is_measured = (
+            form == "width" and self.selection.mask_of_others(self.key) is None and record.target == "class"
+        )
+        limits = (measured.low, measured.high) if measured is not None and is_measured else ()
+        words = describe_figure(_MEASURED, Figure(before, *limits))
+        if self.temperature is not None and not np.isnan(before):
+            words += f", with temperature {format_metric(_MEASURED, self._binned[self.temperature, form].error)}"
         return words
 
     def _find_temperature(self, evaluation: Evaluation) -> None:

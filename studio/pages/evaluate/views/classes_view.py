@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QHeaderView
 
 from studio.pages.evaluate.view import View
 from studio.state.context import AppContext
-from studio.state.evaluations.per_class import Figure, PerClass, find_class, measure_classes
+from studio.state.evaluations.per_class import PerClass, describe_figure, find_class, measure_classes
 from studio.state.evaluations.selection import Selection
-from studio.state.formats import format_metric, metric_title
+from studio.state.formats import metric_title
 from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, ChoiceTable, fit_rows
 from training.predictions import Evaluation, EvaluationRecord
 from training.system.plain_table import Table
@@ -190,13 +190,3 @@ class _ClassRows(ChoiceTable):
             self._view.selection.remove(self._view.key)
         else:
             super().keyPressEvent(event)
-
-
-def describe_figure(name: str, figure: Figure) -> str:
-    """A figure with its limits, "–" where it is not known."""
-    if figure.value is None:
-        return "–"
-    words = format_metric(name, figure.value)
-    if figure.low is None or figure.high is None:
-        return words
-    return f"{words} ({format_metric(name, figure.low)} to {format_metric(name, figure.high)})"

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from studio.charts.range_picker import Bars, RangePicker
 from studio.pages.evaluate.view import View
-from studio.pages.evaluate.views.classes_view import describe_figure
 from studio.state.context import AppContext
-from studio.state.evaluations.per_class import Figure
+from studio.state.evaluations.per_class import Figure, describe_figure
 from studio.state.evaluations.sample_figures import Floats, SampleFigure, find_worst, list_figures
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import format_metric

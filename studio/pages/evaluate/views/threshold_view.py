@@ -19,19 +19,20 @@ from studio.state.evaluations.one_class import (
     oppose,
     round_threshold,
 )
+from studio.state.evaluations.per_class import Figure, describe_figure
 from studio.state.evaluations.selection import Selection
-from studio.state.formats import format_percent
 from studio.widgets import STRETCH, ComboBox, FlowLayout, KeyValueTable, Slider, button, hbox, in_widget, label
+from training.config.rules.metrics import metric
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.probabilities import has_probabilities
 from training.statistics.curves import Point, Ranking, area, precision_recall, rank_scores, roc, stand_at
-from training.statistics.intervals import Interval
 from training.system.plain_table import Cell, Table
 
 _STOPS = 1000
 """Of the slider."""
 _SETTLED = 120
 """Milliseconds after which a threshold that is dragged is where the person wants it: then the page follows."""
+_RATES = ("precision", "recall", "f1", "false_positive_rate")
 _WITH_THRESHOLD = ("binary", "multi_label")
 """Tasks whose answers depend on ``objective.threshold``."""
 
@@ -150,7 +151,7 @@ class ThresholdView(View):
         points = [stand_at(self._ranking, threshold) for threshold in found[np.isfinite(found)].tolist()]
         rates = {
             name: [getattr(point, name) for point in points]
-            for name in ("precision", "recall", "f1", "false_positive_rate")
+            for name in _RATES
         }
         table: dict[str, list[Cell]] = {"threshold": [point.threshold for point in points]}
         for outcome in OUTCOMES:
@@ -232,19 +233,7 @@ class ThresholdView(View):
 
 
 def _describe_point(point: Point) -> list[tuple[str, str]]:
-    return [
-        ("Precision", describe_interval(point.precision)),
-        ("Recall", describe_interval(point.recall)),
-        ("F1", describe_interval(point.f1)),
-        ("False positive rate", describe_interval(point.false_positive_rate)),
-    ]
-
-
-def describe_interval(found: Interval) -> str:
-    """A rate with its limits; "–" where there is none."""
-    if np.isnan(found.value):
-        return "–"
-    return f"{format_percent(found.value)} ({format_percent(found.low)} to {format_percent(found.high)})"
+    return [(metric(name).title, describe_figure(name, Figure(*getattr(point, name)))) for name in _RATES]
 
 
 def _describe_rest(record: EvaluationRecord, classes: int) -> str:
