@@ -16,6 +16,7 @@ from training.statistics.curves import Curve
 
 _PAD = 8.0
 _DOT = 5.0
+_HIGHEST = 340
 
 
 class _Chart(NamedTuple):
@@ -38,7 +39,9 @@ class ThresholdCurves(QWidget):
         self._charts: tuple[_Chart, ...] = ()
         self._points: tuple[tuple[float, float], ...] = ()
         self._dragged: int | None = None
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
         self.setMinimumWidth(1)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
@@ -57,7 +60,10 @@ class ThresholdCurves(QWidget):
         self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(480, 290)
+        return QSize(480, self.heightForWidth(480))
+
+    def heightForWidth(self, width: int) -> int:
+        return min(width // 2 + self.fontMetrics().height() + round(2 * _PAD), _HIGHEST)
 
     def squares(self) -> tuple[UnitSquare, UnitSquare]:
         """Where the two charts are."""

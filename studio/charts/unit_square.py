@@ -31,7 +31,7 @@ class UnitSquare(NamedTuple):
         return QPointF(self.room.left() + x * self.room.width(), self.room.bottom() - y * self.room.height())
 
     def paint_frame(self, painter: QPainter, palette: Palette, title: str, across: str, up: str) -> None:
-        """Grid, figures and names of the axes; what is counted upward stands above, after the title."""
+        """Grid, figures and names of the axes; what is counted upward stands above, before the title where there is room for both."""
         painter.setFont(font("caption"))
         room, line = self.room, painter.fontMetrics().height()
         for tick in _TICKS:
@@ -47,5 +47,7 @@ class UnitSquare(NamedTuple):
         under = QRectF(room.left() - 60, room.bottom() + _GAP + line, room.width() + 120, line)
         painter.drawText(under, Qt.AlignmentFlag.AlignCenter, across)
         above = QRectF(room.left() - 2 * line, room.top() - 1.4 * line, room.width() + 3 * line, line)
-        painter.drawText(above, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, title)
-        painter.drawText(above, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, f"↑ {up}")
+        words = f"↑ {up}"
+        painter.drawText(above, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, words)
+        if painter.fontMetrics().horizontalAdvance(f"{words}  {title}") <= above.width():
+            painter.drawText(above, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, title)

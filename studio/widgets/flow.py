@@ -16,6 +16,12 @@ class FlowLayout(QLayout):
         self.setSpacing(spacing)
         self.setContentsMargins(0, 0, 0, 0)
 
+    def set_cell(self, cell: int) -> None:
+        """Give all at least so many pixels."""
+        if cell != self._cell:
+            self._cell = cell
+            self.invalidate()
+
     def addItem(self, item: QLayoutItem) -> None:
         self._items.append(item)
 

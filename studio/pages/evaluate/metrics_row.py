@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Slot
+
 from studio.panels.charts.save_menu import SaveMenu
 from studio.state.context import AppContext
 from studio.state.formats import format_metric, metric_title
-from studio.theme import SPACING, Tone
+from studio.theme import SPACING, Tone, theme
 from studio.widgets import BigNumber, Card, FlowLayout, empty, icon_button, label
 from training.config.rules.metrics import is_known, metric
 from training.errors import pluralize
@@ -13,7 +15,7 @@ from training.predictions import Baseline, EvaluationRecord, Measured
 from training.system.plain_table import Table
 
 _CELL = 140
-"""Pixels of a metric at least."""
+"""Pixels of a metric at least, for text of the designed size."""
 
 
 class MetricsRow(Card):
@@ -23,7 +25,9 @@ class MetricsRow(Card):
         super().__init__("Metrics")
         self.numbers: dict[str, BigNumber] = {}
         self._record: EvaluationRecord | None = None
-        self._row = FlowLayout(spacing=SPACING.l, cell=_CELL)
+        self._row = FlowLayout(spacing=SPACING.l)
+        self._size_cells()
+        theme().changed.connect(self._size_cells)
         self.state = label("", "help", wrap=True)
         self.state.hide()
         self._notes = label("", "help", wrap=True)
@@ -47,6 +51,10 @@ class MetricsRow(Card):
             self._show(self.numbers[name], name, measured, record.samples)
         self._notes.setText("\n".join(record.notes))
         self._notes.setVisible(bool(record.notes))
+
+    @Slot()
+    def _size_cells(self) -> None:
+        self._row.set_cell(round(_CELL * max(theme().font_scale, 1.0)))
 
     def say(self, words: str) -> None:
         """Say of the metrics what they lack."""

@@ -7,16 +7,15 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QSizePolicy, QSplitter, QStackedLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from studio.pages.evaluate.evaluation_state import EvaluationState
 from studio.pages.evaluate.header import EvaluationHeader
 from studio.pages.evaluate.metrics_row import MetricsRow
 from studio.pages.evaluate.samples_panel import SamplesPanel
-from studio.pages.evaluate.selection_bar import SelectionBar
 from studio.pages.evaluate.view import View
-from studio.pages.evaluate.view_columns import ViewColumns
 from studio.pages.evaluate.view_list import VIEWS
+from studio.pages.evaluate.view_stage import ViewStage
 from studio.pages.evaluate.views.importance_view import ImportanceView
 from studio.pages.evaluate.views.residuals_view import ResidualsView
 from studio.state.context import AppContext
@@ -24,7 +23,7 @@ from studio.state.evaluations.evaluation_job import EvaluationJob
 from studio.state.evaluations.kept_intervals import KeptIntervals
 from studio.state.evaluations.selection import Selection
 from studio.theme import SPACING, theme
-from studio.widgets import in_widget, scroll_area, vbox
+from studio.widgets import in_widget, vbox
 from training.errors import InputError
 from training.predictions import Evaluation
 from training.system.untrusted import escape_unprintable
@@ -34,9 +33,8 @@ _NO_CHECKPOINT = (
     "Then it is evaluated on these files. To train on them, drop them on the Setup page.",
 )
 _LONGEST = 60  # letters of a file's name
-_SIDE_BY_SIDE = 960  # pixels, for text of the designed size: the samples have room beside the views
 _SHARE = 0.4  # of the width, for the samples, until a person moves the handle
-_LOW_SAMPLES = 340  # pixels of the samples above the views, in a window without room beside them
+_MOST = 640  # pixels of them then, for text of the designed size: the views have more use for the rest
 
 
 class EvaluatePage(QWidget):
@@ -48,7 +46,6 @@ class EvaluatePage(QWidget):
         self.choice = context.evaluation
         self.selection = Selection(self)
         self.header = EvaluationHeader(context, self.choice)
-        self.bar = SelectionBar(self.selection)
         self.metrics = MetricsRow(context)
         self.samples = SamplesPanel(context, self.selection)
         self.job = EvaluationJob(context.engine, self)
@@ -56,7 +53,6 @@ class EvaluatePage(QWidget):
         self.state = EvaluationState(context, self.choice, self.job)
         self.views: dict[str, View] = {}  # those that were ever shown
         self._shown: list[View] = []
-        self._is_wide: bool | None = None
         self._lay_out()
         self.choice.changed.connect(self._follow)
         self.job.finished.connect(self.choice.refresh)
@@ -71,21 +67,16 @@ class EvaluatePage(QWidget):
         self._follow()
 
     def _lay_out(self) -> None:
-        self._columns = ViewColumns(self.metrics)
-        self._beside = vbox(self._columns, spacing=SPACING.m, margins=(0, 0, SPACING.s, 0))
-        self._area = scroll_area(in_widget(self._beside))
-        self._area.setAccessibleName("Views of the evaluation")
-        self._split = QSplitter(Qt.Orientation.Horizontal)
-        self._split.setHandleWidth(SPACING.m)
-        self._split.setChildrenCollapsible(False)
-        self._split.addWidget(self._area)
-        self._content = in_widget(vbox(self.bar, (self._split, 1), spacing=SPACING.m))
+        self.stage = ViewStage(self.metrics)
+        split = _Split()
+        split.addWidget(self.stage)
+        split.addWidget(self.samples)
+        self._content = in_widget(vbox(self.stage.tabs, (split, 1), spacing=SPACING.s))
         holder = QWidget()
         self._stack = QStackedLayout(holder)
         self._stack.addWidget(self.state)
         self._stack.addWidget(self._content)
         vbox(self.header, (holder, 1), parent=self, spacing=SPACING.m, margins=SPACING.l)
-        self._place_samples()
 
     @Slot()
     def evaluate(self) -> None:
@@ -170,12 +161,12 @@ class EvaluatePage(QWidget):
             self._drop_views()
             self.state.set_problem(str(error))
             return None
-        self._columns.set_cards(self._shown)
+        self.stage.set_cards(self._shown)
         return evaluation
 
     def _drop_views(self) -> None:
         """Let go of the files that they map: a folder whose files are open cannot be deleted everywhere."""
-        self._columns.set_cards(())
+        self.stage.set_cards(())
         for view in self.views.values():
             view.let_go()
             view.deleteLater()
@@ -192,7 +183,7 @@ class EvaluatePage(QWidget):
     def _show_residuals(self, column: str) -> None:
         view = self.views.get(ResidualsView.key)
         if isinstance(view, ResidualsView) and view in self._shown and view.show_column(column):
-            self._area.ensureWidgetVisible(view)
+            self.stage.reveal(view)
 
     @Slot()
     def _update_views(self) -> None:
@@ -205,28 +196,22 @@ class EvaluatePage(QWidget):
         self._context.library.refresh()  # and when it is read, `_look_again`
         self._look_again()
 
+
+class _Split(QSplitter):
+    """The views beside the samples, which keep their share of the width until a person moves the handle."""
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self._is_moved = False
+        self.setHandleWidth(SPACING.m)
+        self.setChildrenCollapsible(False)
+        self.splitterMoved.connect(self._keep)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._place_samples()
+        if not self._is_moved:
+            side = min(round(event.size().width() * _SHARE), round(_MOST * max(theme().font_scale, 1.0)))
+            self.setSizes([event.size().width() - side, side])
 
-    def _place_samples(self) -> None:
-        """Beside the views, or above them."""
-        wide = self.width() >= _SIDE_BY_SIDE * max(theme().font_scale, 1.0)
-        if wide == self._is_wide:
-            return
-        self._is_wide = wide
-        if wide:
-            self.samples.setMinimumHeight(0)
-            self.samples.setMaximumHeight(16777215)  # Qt's "no limit"
-            self.samples.setMinimumWidth(360)
-            self._split.addWidget(self.samples)
-            self._split.setStretchFactor(0, 3)
-            self._split.setStretchFactor(1, 2)
-            side = round(self.width() * _SHARE)
-            self._split.setSizes([self.width() - side, side])
-        else:
-            self.samples.setMinimumWidth(0)
-            self.samples.setFixedHeight(_LOW_SAMPLES)
-            self._beside.insertWidget(0, self.samples)
-        self.samples.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.samples.show()
+    def _keep(self) -> None:
+        self._is_moved = True

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedLayout, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QStackedLayout, QTableView
 
 from studio.actions.excluding import branch_without, exclude_rows
 from studio.actions.saving import ask_for_place, save_file
@@ -17,6 +17,7 @@ from studio.pages.evaluate.details_dialog import DetailsDialog
 from studio.pages.evaluate.looking import Looking, tells_where
 from studio.pages.evaluate.mask_dialog import MaskDialog
 from studio.pages.evaluate.sample_dialog import SampleDialog
+from studio.pages.evaluate.selection_bar import SelectionBar
 from studio.pages.evaluate.view import name_file
 from studio.panels.charts.save_menu import SaveMenu
 from studio.panels.samples.image_table import ImageTable
@@ -40,6 +41,8 @@ from training.system.atomic import write_text
 _ROW_HEIGHT = 26
 _WIDEST_COLUMN = 240
 _TILE = 88
+_ORDER_LETTERS = 8
+_WIDEST_ORDER = 180
 _MOST_LAID_OVER = 400
 """Images with their classes over them that are kept."""
 
@@ -60,8 +63,14 @@ class SamplesPanel(Card):
         self._place = ""  # where the files of the samples lie
         self.order = ComboBox()
         self.order.setAccessibleName("Order of the samples")
+        self.order.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.order.setMinimumContentsLength(_ORDER_LETTERS)
+        self.order.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.order.setMaximumWidth(_WIDEST_ORDER)
         self.order.activated.connect(lambda: self.table.set_order(self.order.currentData()))
-        self.form = Segmented([("images", "Images"), ("table", "Table")])
+        self.form = Segmented()
+        self.form.add_option("images", "", "image", "As images")
+        self.form.add_option("table", "", "table", "As a table")
         self.form.setAccessibleName("How the samples are shown")
         self.form.current_changed.connect(self._show_form)
         self.grid = ImageTable(self.find_thumbnail, "Images of the samples", tile=_TILE)
@@ -93,11 +102,13 @@ class SamplesPanel(Card):
             ),
         )
         self.add_action(self.order, self.form, icon_button("more", "Copy or save: Samples", clicked=self.menu.open))
-        self.add(self._problem, self._nothing, self.masks, (self._stack, 1))
+        self.bar = SelectionBar(selection)
+        self.add(self.bar, self._problem, self._nothing, self.masks, (self._stack, 1))
         self.images.arrived.connect(self._on_images)
         selection.evaluation_changed.connect(self._take_evaluation)
         selection.looked_at_changed.connect(self._mark_row)
         self.table.modelReset.connect(self._on_listed)
+        selection.changed.connect(self._count)
 
     def find_thumbnail(self, place: int) -> Thumbnail:
         """What is to be seen of the sample at ``place`` of the list; without its image while that is on its way."""
@@ -194,6 +205,11 @@ class SamplesPanel(Card):
         branch_without(self._context)
 
     # ------------------------------------------------------------------------------------------- inside
+
+    @Slot()
+    def _count(self) -> None:
+        chosen, total = len(self._selection.rows), self._selection.total
+        self.set_title(f"{total:,} samples" if not self._selection.criteria else f"{chosen:,} of {total:,} samples")
 
     def _list_names(self) -> list[str]:
         evaluation = self._selection.evaluation

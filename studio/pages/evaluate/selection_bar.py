@@ -1,4 +1,4 @@
-"""How many samples are chosen, and why: a chip for each criterion, which a click takes away."""
+"""Why samples are chosen: a chip for each criterion, which a click takes away."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from studio.state.evaluations.selection import Selection
 from studio.theme import icon
-from studio.widgets import FlowLayout, button, label
+from studio.widgets import FlowLayout, button
 
 _WIDEST = 300
 
@@ -20,11 +20,9 @@ class SelectionBar(QWidget):
     def __init__(self, selection: Selection) -> None:
         super().__init__()
         self._selection = selection
-        self.count = label("", "section")
         self.clear = button("Select all", variant="ghost", tooltip="Look at all samples again", clicked=selection.clear)
         self._chips: list[QPushButton] = []
         self._row = FlowLayout(self)
-        self._row.addWidget(self.count)
         self._row.addWidget(self.clear)
         self.setAccessibleName("Selection")
         selection.changed.connect(self._follow)
@@ -37,9 +35,7 @@ class SelectionBar(QWidget):
     @Slot()
     def _follow(self) -> None:
         selection = self._selection
-        chosen, total = len(selection.rows), selection.total
-        self.count.setText(f"{total:,} samples" if not selection.criteria else f"{chosen:,} of {total:,} samples")
-        self.clear.setVisible(bool(selection.criteria))
+        self.setVisible(bool(selection.criteria))
         had_keyboard = any(chip.hasFocus() for chip in self._chips)
         for chip in self._chips:
             self._row.removeWidget(chip)

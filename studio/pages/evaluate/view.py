@@ -10,9 +10,12 @@ from PySide6.QtWidgets import QWidget
 from studio.panels.charts.save_menu import SaveMenu
 from studio.state.context import AppContext
 from studio.state.evaluations.selection import Criterion, Mask, Selection
+from studio.theme import theme
 from studio.widgets import Card, icon_button
 from training.predictions import Evaluation, EvaluationRecord
 from training.system.plain_table import Table
+
+_FEWEST_ROWS = 6
 
 
 class View(Card):
@@ -26,11 +29,14 @@ class View(Card):
     """Its own, for its criterion and in tests."""
     heading: ClassVar[str]
     """Stands on the card."""
+    tab: ClassVar[str]
+    """The tab that the card is in where one view is shown at a time; several may share one."""
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(self.heading)
         self.context = context
         self.selection = selection
+        self._height: int | None = None
 
     @classmethod
     def supports(cls, record: EvaluationRecord) -> bool:
@@ -44,6 +50,22 @@ class View(Card):
     def follow(self) -> None:
         """The selection changed: show what ``selection.mask_of_others(self.key)`` leaves, and mark what this view chose."""
         raise NotImplementedError
+
+    def set_height(self, height: int | None) -> None:
+        """Fit into so many pixels, if that can be; None: it is one of several in a column, and as high as it likes to be."""
+        if height != self._height:
+            self._height = height
+            self.fit_height()
+
+    def fit_height(self) -> None:
+        """``set_height`` gave another height."""
+
+    def count_rows(self, most: int, around: int, row_height: int) -> int:
+        """How many rows of a table are shown at a time, with ``around`` pixels above and below it, for text of the designed size;
+        ``most`` in a column."""
+        if self._height is None:
+            return most
+        return max((self._height - round(around * max(theme().font_scale, 1.0))) // row_height, _FEWEST_ROWS)
 
     def let_go(self) -> None:
         """It will be deleted: who answers it is to be asked no more."""

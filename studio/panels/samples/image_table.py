@@ -115,6 +115,7 @@ class ImageTable(QTableView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.horizontalHeader().setDefaultSectionSize(self._width())
         if self._across() != self._model.across:
             place = self.find_place()
             self._lay_out(self._model.count)
@@ -124,9 +125,13 @@ class ImageTable(QTableView):
     def _across(self) -> int:
         return max(1, self.viewport().width() // (self._tiles.tile + _GAP))
 
+    def _width(self) -> int:
+        """Of a column: all of them fill the lines."""
+        return max(self._tiles.tile + _GAP, self.viewport().width() // self._across())
+
     def _lay_out(self, count: int) -> None:
         cell = self._tiles.cell(self.fontMetrics())
-        self.horizontalHeader().setDefaultSectionSize(self._tiles.tile + _GAP)
+        self.horizontalHeader().setDefaultSectionSize(self._width())
         self.verticalHeader().setDefaultSectionSize(cell.height() + _GAP)
         self._model.lay_out(count, self._across())
 

@@ -26,14 +26,15 @@ class Figure(NamedTuple):
     high: float | None = None
 
 
-def describe_figure(name: str, figure: Figure) -> str:
-    """A figure of the metric ``name`` with its limits, "–" where it is not known."""
+def describe_figure(name: str, figure: Figure, *, in_lines: bool = False) -> str:
+    """A figure of the metric ``name`` with its limits, in a second line where ``in_lines``; "–" where it is not known."""
     if figure.value is None or math.isnan(figure.value):
         return "–"
     words = format_metric(name, figure.value)
     if figure.low is None or figure.high is None:
         return words
-    return f"{words} ({format_metric(name, figure.low)} to {format_metric(name, figure.high)})"
+    limits = f"{format_metric(name, figure.low)} to {format_metric(name, figure.high)}"
+    return f"{words}\n{limits}" if in_lines else f"{words} ({limits})"
 
 
 class PerClass(NamedTuple):

@@ -37,20 +37,20 @@ def test_a_cell_shows_its_samples_and_a_chip_takes_it_away(qtbot: QtBot, context
     assert sorted(page.samples.table.rows.tolist()) == wanted.tolist()
     loss = evaluation.column("loss")[page.samples.table.rows]
     assert (np.diff(loss) <= 0).all()  # the worst first
-    assert page.bar.count.text() == f"{len(wanted)} of 400 samples"
+    assert page.samples.accessibleName() == f"{len(wanted)} of 400 samples"
     assert int(view.counts.sum()) == 400  # a view does not narrow itself
     assert sum(losses.chart._part or ()) == len(wanted)
-    chip = page.bar.chips()[0]
+    chip = page.samples.bar.chips()[0]
     assert "“class 0” predicted as “class 2”" in chip.accessibleName()
     # A range of losses narrows it, and the matrix counts what has such a loss.
     losses.chart.chosen.emit((37, 39))
     assert set(page.samples.table.rows.tolist()) < set(wanted.tolist())
     assert int(view.counts.sum()) < 400
     assert int(view.counts[0, 2]) == len(page.samples.table.rows)
-    qtbot.mouseClick(page.bar.chips()[0], Qt.MouseButton.LeftButton)
-    qtbot.mouseClick(page.bar.chips()[0], Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.samples.bar.chips()[0], Qt.MouseButton.LeftButton)
+    qtbot.mouseClick(page.samples.bar.chips()[0], Qt.MouseButton.LeftButton)
     assert page.samples.table.rowCount() == 400
-    assert not page.bar.chips()
+    assert not page.samples.bar.chips()
 
 
 def test_the_matrix_is_used_by_keyboard_and_by_dragging(qtbot: QtBot, context: AppContext, run: RunFolder) -> None:
@@ -120,7 +120,31 @@ def test_a_model_that_does_not_beat_its_baseline_is_told_so(
     page = open_page(qtbot, context)
     number = page.metrics.numbers["accuracy"]
     assert number.value() == "91.00%"
-    assert number._delta.text() == "88.00% to 93.00%\nno better than majority class: 90.00%"
+    assert (
+        number._delta.text()
+        == "88.00% to 93.00%\nthese 200 samples do not show it to be better than majority class: 90.00%"
+    )
+
+
+def test_views_are_behind_tabs_in_a_narrow_window_and_beside_each_other_in_a_wide_one(
+    qtbot: QtBot, context: AppContext, run: RunFolder
+) -> None:
+    page = open_page(qtbot, context)
+    window, stage = page.window(), page.stage
+    window.resize(900, 600)
+    qtbot.waitUntil(lambda: not stage.tabs.isHidden())
+    for title, made in list(stage.tabs.buttons.items()):
+        made.click()
+        shown = [view for view in page.views.values() if view.isVisible()]
+        assert {view.tab for view in shown} == {title}
+        assert page.metrics.isVisible() == (title == "Metrics")
+        qtbot.waitUntil(lambda: stage.area.horizontalScrollBar().maximum() == 0)
+    assert stage.tab == list(stage.tabs.buttons)[-1]
+    window.resize(2560, 1440)
+    qtbot.waitUntil(stage.tabs.isHidden)
+    assert all(view.isVisible() for view in page.views.values())
+    assert page.metrics.isVisible()
+    assert len({view.x() for view in page.views.values()}) == 2
 
 
 def test_samples_are_saved_as_a_table_and_as_a_list_of_files(
@@ -229,11 +253,11 @@ def test_two_evaluations_are_compared_and_who_is_right_where_is_chosen(
     assert view.only[False].text() == f"B right, A wrong: {len(only_second)}"
     qtbot.mouseClick(view.only[False], Qt.MouseButton.LeftButton)
     assert sorted(page.samples.table.rows.tolist()) == only_second.tolist()
-    assert page.bar.chips()[0].toolTip().startswith("B right, A wrong (B: second · Step 100)")
+    assert page.samples.bar.chips()[0].toolTip().startswith("B right, A wrong (B: second · Step 100)")
     click_cell(qtbot, confusion(page), 0, 2)
     assert view.only[False].text() == f"B right, A wrong: {len(page.samples.table.rows)}"
     view.picker.activated.emit(0)
-    assert len(page.bar.chips()) == 1
+    assert len(page.samples.bar.chips()) == 1
 
 
 def test_a_row_and_a_text_are_read_whole(

@@ -46,6 +46,7 @@ def test_columns_are_measured_on_request_and_shown_with_their_intervals(
     page = open_page(qtbot, context)
     view = page.views["importance"]
     assert isinstance(view, ImportanceView)
+    page.stage.show_tab("Columns")
     assert view.measure.isVisible()
     assert not view.chart.isVisible()
     view.measure.click()
@@ -53,6 +54,7 @@ def test_columns_are_measured_on_request_and_shown_with_their_intervals(
     assert not view.measure.isVisible()
     qtbot.waitUntil(lambda: not view.job.is_busy)
     assert view.words.text().startswith("This engine shuffles no columns.")
+    page.stage.show_tab("Columns")
     assert view.measure.isVisible()
     write(evaluation)
     view.job.finished.emit()

@@ -39,7 +39,7 @@ def test_false_positives_follow_the_threshold_that_is_dragged(
     called = 1 / (1 + np.exp(-logits.astype(float))) >= view.threshold
     qtbot.waitUntil(lambda: set(table.rows) == set(np.flatnonzero(~truth & called)))
     assert view.buttons["alarms"].text() == f"False positives: {(~truth & called).sum()}"
-    chip = page.bar.chips()[0].accessibleName()
+    chip = page.samples.bar.chips()[0].accessibleName()
     assert f"False positives of “yes” from {view.threshold:.4g} on" in chip
     found = view.find_point()
     assert found.recall.value == called[truth].mean()

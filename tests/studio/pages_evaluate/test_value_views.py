@@ -90,7 +90,7 @@ def test_a_rectangle_chooses_samples_by_truth_residual_and_column(
     residual = prediction[:, 1].astype(np.float64) - target[:, 1]
     drag(qtbot, residuals.chart, (names.index("Bern") / 3 + 0.01, 0.0), (names.index("Bern") / 3 + 0.32, 1.0))
     assert set(rows.rows.tolist()) == set(range(1, 60, 3))
-    assert "town Bern" in page.bar.chips()[0].accessibleName()
+    assert "town Bern" in page.samples.bar.chips()[0].accessibleName()
     table = residuals._tabulate()
     assert set(table["town"]) == {"Bern"}
     assert sorted(map(float, np.array(table["Residual of area"]))) == pytest.approx(sorted(residual[1::3].tolist()))

@@ -14,7 +14,7 @@ from studio.state.evaluations.confidence import describe_confidence, find_betwee
 from studio.state.evaluations.per_class import Figure, describe_figure
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import format_metric
-from studio.widgets import STRETCH, ComboBox, KeyValueTable, Segmented, hbox, label
+from studio.widgets import ComboBox, FlowLayout, KeyValueTable, Segmented, in_widget, label
 from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.probabilities import find_temperature, has_probabilities
@@ -31,6 +31,7 @@ class CalibrationView(View):
 
     key = "calibration"
     heading = "Calibration"
+    tab = "Calibration"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)
@@ -51,7 +52,10 @@ class CalibrationView(View):
         self.chart.chosen.connect(self._on_chosen)
         self.figures = KeyValueTable()
         self.words = label("", "help", wrap=True)
-        self.add(hbox(self.state, self.form, STRETCH, self.names), self.chart, self.figures, self.words)
+        choices = FlowLayout()
+        for each in (self.state, self.form, self.names):
+            choices.addWidget(each)
+        self.add(in_widget(choices), self.chart, self.figures, self.words)
         self.set_subtitle(
             "Bars on the line are calibrated. Lines: 95% intervals. Below: samples in each bin. Click a bin to see them."
         )
@@ -131,9 +135,7 @@ class CalibrationView(View):
         assert self._evaluation is not None
         record, before = self._evaluation.record, self._binned[1.0, form].error
         measured = record.metrics.get(_MEASURED)
-        is_measured = (
-            form == "width" and self.selection.mask_of_others(self.key) is None and record.target == "class"
-        )
+        is_measured = form == "width" and self.selection.mask_of_others(self.key) is None and record.target == "class"
         limits = (measured.low, measured.high) if measured is not None and is_measured else ()
         words = describe_figure(_MEASURED, Figure(before, *limits))
         if self.temperature is not None and not np.isnan(before):

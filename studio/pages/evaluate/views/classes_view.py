@@ -10,21 +10,19 @@ from PySide6.QtCore import (
     Qt,
 )
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHeaderView
 
 from studio.pages.evaluate.view import View
+from studio.pages.evaluate.views.figure_rows import FigureRows
 from studio.state.context import AppContext
 from studio.state.evaluations.per_class import PerClass, describe_figure, find_class, measure_classes
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import metric_title
-from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, ChoiceTable, fit_rows
+from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex
 from training.predictions import Evaluation, EvaluationRecord
 from training.system.plain_table import Table
 
-_ROW_HEIGHT = 26
 _MOST_ROWS = 14
-_SPARE = 12
-_WIDEST_NAME = 220
+_AROUND = 120
 _WITH_CLASSES = ("class", "labels", "mask")
 
 
@@ -34,6 +32,7 @@ class ClassTable(QAbstractTableModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.measured = PerClass((), (), {})
+        self.in_lines = False
         self.rows: list[int] = []  # which name stands where
         self._sorted_by = -1, Qt.SortOrder.AscendingOrder
 
@@ -105,7 +104,7 @@ class ClassTable(QAbstractTableModel):
     def _describe(self, row: int, column: int) -> str:
         measured, name = self.measured, self._metric(column)
         if name:
-            return describe_figure(name, measured.figures[name][row])
+            return describe_figure(name, measured.figures[name][row], in_lines=self.in_lines)
         return f"{measured.support[row]:,}" if column else measured.names[row]
 
     def _arrange(self) -> list[int]:
@@ -127,18 +126,17 @@ class ClassesView(View):
 
     key = "classes"
     heading = "Classes"
+    tab = "Classes"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)
         self._evaluation: Evaluation | None = None
         self.model = ClassTable(self)
         self.table = _ClassRows(self)
-        self.table.setModel(self.model)
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setResizeContentsPrecision(40)
-        self.model.modelReset.connect(self._fit_columns)
-        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)  # in the order of the data, until a head is clicked
+        self.model.modelReset.connect(self.table.fit_columns)
+        self.table.horizontalHeader().setSortIndicator(
+            -1, Qt.SortOrder.AscendingOrder
+        )  # in the order of the data, until a head is clicked
         self.table.setSortingEnabled(True)
         self.table.row_chosen.connect(self.choose_row)
         self.add(self.table)
@@ -158,9 +156,12 @@ class ClassesView(View):
         if self._evaluation is None:
             return
         self.model.replace(measure_classes(self._evaluation, self.selection.mask_of_others(self.key)))
-        fit_rows(self.table, _MOST_ROWS)
+        self.fit_height()
         number = self.find_chosen()
         self.table.mark(next((row for row, each in enumerate(self.model.rows) if each == number), None))
+
+    def fit_height(self) -> None:
+        self.table.show_rows(self.count_rows(_MOST_ROWS, _AROUND, self.table.row_height))
 
     def choose_row(self, row: int) -> None:
         """Choose the samples of the class in ``row`` of the table."""
@@ -170,19 +171,12 @@ class ClassesView(View):
             words = f"Class “{self.model.measured.names[number]}”"
             self.choose(words, partial(find_class, number=number), number)
 
-    def _fit_columns(self) -> None:
-        """Once for these columns: to measure all texts again at each selection would take longer than everything else."""
-        self.table.resizeColumnsToContents()
-        for column in range(self.model.columnCount()):
-            width = self.table.columnWidth(column) + _SPARE
-            self.table.setColumnWidth(column, min(width, _WIDEST_NAME) if not column else width)
 
-
-class _ClassRows(ChoiceTable):
+class _ClassRows(FigureRows):
     """Escape takes the choice back."""
 
     def __init__(self, view: ClassesView) -> None:
-        super().__init__("Metrics of each class", _ROW_HEIGHT)
+        super().__init__("Metrics of each class", view.model, view.model)
         self._view = view
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -35,6 +35,7 @@ class CompareView(View):
 
     key = "compare"
     heading = "Compared with"
+    tab = "Metrics"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)

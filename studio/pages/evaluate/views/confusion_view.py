@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QScrollArea
+from PySide6.QtWidgets import QBoxLayout, QScrollArea
 
 from studio.charts.confusion_picker import Box, ConfusionPicker
 from studio.pages.evaluate.view import View
@@ -18,12 +18,21 @@ from studio.state.context import AppContext
 from studio.state.evaluations.confusions import Counts, Mistake, count_confusions, find_cells, find_mistakes
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import format_percent
-from studio.widgets import Segmented, icon_button, label
+from studio.theme import SPACING, theme
+from studio.widgets import STRETCH, Segmented, hbox, icon_button, in_widget, label, vbox
 from training.predictions import Evaluation, EvaluationRecord
 from training.system.plain_table import Table
 
-_LEAST, _MOST = 320, 620
+_LEAST, _MOST = 240, 620
 """Pixels of the matrix: at least, and before a person enlarges it."""
+_AROUND = 130
+"""Pixels above and below the matrix."""
+_BESIDE = 760
+"""Pixels of the card from which the mistakes are beside the matrix."""
+_WITH_BUTTONS = 500
+"""Pixels of the card whose head has room for all buttons; the wheel does what these do."""
+_SHARE = 0.6
+"""Of the matrix then."""
 _MOST_MISTAKES = 50
 _EDGE = 4
 """Pixels that keep the scroll bars away from a matrix that fits."""
@@ -37,6 +46,7 @@ class ConfusionView(View):
 
     key = "confusion"
     heading = "Confusion matrix"
+    tab = "Confusion"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)
@@ -65,7 +75,10 @@ class ConfusionView(View):
         self.set_subtitle(
             "Rows: true class. Columns: predicted class. Color: share of the row. Click or drag to select."
         )
-        self.add(self.area, self.pointed, label("Most frequent mistakes", "caption"), (self.frequent, 1))
+        whole = in_widget(vbox(self.area, self.pointed, STRETCH))
+        mistakes = in_widget(vbox(label("Most frequent mistakes", "caption"), (self.frequent, 1)))
+        self._sides = hbox((whole, 3), (mistakes, 2), spacing=SPACING.l)
+        self.add((self._sides, 1))
         self.offer(self.matrix, self._tabulate)
 
     @classmethod
@@ -98,9 +111,18 @@ class ConfusionView(View):
         super().resizeEvent(event)
         self._settled.start()
 
+    def fit_height(self) -> None:
+        self._settled.start()
+
     def _size(self) -> None:
-        """As large as the card is wide, up to a limit; then as the person zoomed it."""
-        room = min(max(self.area.width() - 2 * self.area.frameWidth(), _LEAST), _MOST)
+        """As large as the card has room, up to a limit; then as the person zoomed it. The mistakes are beside it where both fit."""
+        width = self._sides.geometry().width()
+        is_wide = width >= _BESIDE * max(theme().font_scale, 1.0)
+        directions = QBoxLayout.Direction
+        self._sides.setDirection(directions.LeftToRight if is_wide else directions.TopToBottom)
+        wide = round((width - self._sides.spacing()) * _SHARE) if is_wide else width
+        high = self._height - _AROUND if self._height is not None else _MOST
+        room = min(max(min(wide, high), _LEAST), _MOST)
         self.matrix.fit(room - _EDGE, self._zoom)
         self.matrix.resize(self.matrix.sizeHint())
         bar = self.area.horizontalScrollBar().sizeHint().height() if self._zoom > 1 else 0
@@ -108,6 +130,11 @@ class ConfusionView(View):
         classes = max(len(self._names), 1)
         self.smaller.setEnabled(self._zoom > 1)
         self.larger.setEnabled(room * self._zoom / classes < _LARGEST)
+        is_of_use = (
+            self.smaller.isEnabled() or self.larger.isEnabled()
+        )  # of few classes the cells are as large as can be
+        for each in (self.smaller, self.larger):
+            each.setVisible(is_of_use and self.width() >= _WITH_BUTTONS * max(theme().font_scale, 1.0))
 
     def _zoom_by(self, notches: int) -> None:
         self._zoom = min(max(self._zoom * _ZOOM**notches, 1.0), max(1.0, _LARGEST * len(self._names) / _LEAST))

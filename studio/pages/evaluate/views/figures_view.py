@@ -30,6 +30,7 @@ class FiguresView(View):
 
     key = "figures"
     heading = "Each sample"
+    tab = "Each sample"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)

@@ -34,6 +34,7 @@ class ImportanceView(View):
 
     key = "importance"
     heading = "Which columns matter"
+    tab = "Columns"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)

@@ -26,6 +26,7 @@ class LossView(View):
 
     key = "loss"
     heading = "Losses"
+    tab = "Metrics"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)

@@ -23,6 +23,7 @@ class NeighborsView(View):
 
     key = "neighbors"
     heading = "Nearest neighbors"
+    tab = "Neighbors"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)

@@ -17,6 +17,7 @@ class PredictionsView(PointsView):
 
     key = "predictions"
     heading = "Prediction against truth"
+    tab = "Predictions"
     guide = "diagonal"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:

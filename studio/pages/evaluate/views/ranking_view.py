@@ -23,6 +23,7 @@ class RankingView(View):
 
     key = "ranking"
     heading = "Ranked list"
+    tab = "Ranked list"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)

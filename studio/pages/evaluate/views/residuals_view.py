@@ -25,6 +25,7 @@ class ResidualsView(PointsView):
 
     key = "residuals"
     heading = "Residuals"
+    tab = "Residuals"
     guide = "zero"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:

@@ -11,22 +11,22 @@ from PySide6.QtCore import (
     Qt,
 )
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QHeaderView
 
 from studio.pages.evaluate.view import View
+from studio.pages.evaluate.views.figure_rows import FigureRows
 from studio.state.context import AppContext
+from studio.state.evaluations.per_class import Figure, describe_figure
 from studio.state.evaluations.selection import Selection
 from studio.state.evaluations.slices import Slice, find_members, find_score, find_slices
 from studio.state.formats import format_metric, format_number, metric_title
 from studio.theme import icon, theme
-from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, ChoiceTable, fit_rows, label
+from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, label
 from training.predictions import Evaluation, EvaluationRecord
 from training.statistics.intervals import LEVEL
 from training.system.plain_table import Table
 
-_ROW_HEIGHT = 26
 _MOST_ROWS = 12
-_WIDEST = 210
+_AROUND = 190
 _MARK = "warning"
 _TIP = "Its interval excludes the figure of all other samples."
 
@@ -38,6 +38,7 @@ class SliceTable(QAbstractTableModel):
         super().__init__(parent)
         self.slices: Sequence[Slice] = ()
         self.metric = "loss"
+        self.in_lines = False
 
     def replace(self, metric: str, slices: Sequence[Slice]) -> None:
         """Show others."""
@@ -96,11 +97,11 @@ class SliceTable(QAbstractTableModel):
         show = partial(format_metric, self.metric)
         match column:
             case 0:
-                return each.words
+                return f"{each.aspect}:\n{each.title}" if self.in_lines else each.words
             case 1:
                 return _sign(each.harm) + show(abs(each.harm))
             case 2:
-                return f"{show(each.figure.value)} ({show(each.figure.low)} to {show(each.figure.high)})"
+                return describe_figure(self.metric, Figure(*each.figure), in_lines=self.in_lines)
             case 3:
                 return _sign(each.difference) + show(abs(each.difference))
         return f"{each.samples:,}"
@@ -111,16 +112,13 @@ class SlicesView(View):
 
     key = "slices"
     heading = "Slices"
+    tab = "Slices"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)
         self._evaluation: Evaluation | None = None
         self.model = SliceTable(self)
-        self.table = ChoiceTable("Slices", _ROW_HEIGHT)
-        self.table.setModel(self.model)
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setResizeContentsPrecision(40)
+        self.table = FigureRows("Slices", self.model, self.model)
         self.table.row_chosen.connect(self.choose_row)
         self.words = label("", "help", wrap=True)
         self._is_fitted = False
@@ -145,22 +143,20 @@ class SlicesView(View):
         self.model.replace(find_score(evaluation).name, slices)
         if not self._is_fitted and slices:
             self._is_fitted = True
-            self._fit_columns()
-        fit_rows(self.table, _MOST_ROWS)
+            self.table.fit_columns()
+        self.fit_height()
         self.words.setText(_describe_chance(slices))
         place = self.find_chosen()
         self.table.mark(next((row for row, each in enumerate(slices) if place == (each.aspect, each.title)), None))
+
+    def fit_height(self) -> None:
+        self.table.show_rows(self.count_rows(_MOST_ROWS, _AROUND, self.table.row_height))
 
     def choose_row(self, row: int) -> None:
         """Choose the samples of the slice in a row of the table."""
         each = self.model.slices[row]
         find = partial(find_members, aspect=each.aspect, title=each.title)
         self.choose(each.words, find, (each.aspect, each.title))
-
-    def _fit_columns(self) -> None:
-        self.table.resizeColumnsToContents()
-        for column in range(self.model.columnCount()):
-            self.table.setColumnWidth(column, min(self.table.columnWidth(column) + 12, _WIDEST))
 
 
 def is_marked(each: Slice) -> bool:

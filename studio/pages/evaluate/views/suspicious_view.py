@@ -46,6 +46,7 @@ class SuspiciousView(View):
 
     key = "suspicious"
     heading = "Suspicious labels"
+    tab = "Labels"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)

@@ -42,6 +42,7 @@ class ThresholdView(View):
 
     key = "threshold"
     heading = "Precision-recall and ROC"
+    tab = "PR and ROC"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)
@@ -149,10 +150,7 @@ class ThresholdView(View):
         assert self._ranking is not None
         found = precision_recall(self._ranking).thresholds
         points = [stand_at(self._ranking, threshold) for threshold in found[np.isfinite(found)].tolist()]
-        rates = {
-            name: [getattr(point, name) for point in points]
-            for name in _RATES
-        }
+        rates = {name: [getattr(point, name) for point in points] for name in _RATES}
         table: dict[str, list[Cell]] = {"threshold": [point.threshold for point in points]}
         for outcome in OUTCOMES:
             table[OUTCOMES[outcome].lower()] = [getattr(point, outcome) for point in points]

@@ -39,6 +39,7 @@ class TokensView(View):
 
     key = "tokens"
     heading = "Tokens"
+    tab = "Tokens"
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)
