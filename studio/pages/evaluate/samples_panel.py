@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, Slot
-from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QStackedLayout, QTableView
 
-from studio.actions.excluding import branch_without, exclude_rows
-from studio.actions.saving import ask_for_place, save_file
 from studio.pages.evaluate.details_dialog import DetailsDialog
 from studio.pages.evaluate.looking import Looking, tells_where
 from studio.pages.evaluate.mask_dialog import MaskDialog
+from studio.pages.evaluate.sample_actions import SampleActions, find_data
 from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.pages.evaluate.selection_bar import SelectionBar
 from studio.pages.evaluate.view import name_file
@@ -32,11 +31,7 @@ from studio.state.evaluations.sample_order import orders_of
 from studio.state.evaluations.sample_table import SampleTable
 from studio.state.evaluations.selection import Selection
 from studio.widgets import Card, ComboBox, Segmented, Thumbnail, dress_table, icon_button, label
-from training.errors import TrainingError
 from training.predictions import Evaluation
-from training.runs.folder import RunFolder
-from training.runs.relocation import config_here
-from training.system.atomic import write_text
 
 _ROW_HEIGHT = 26
 _WIDEST_COLUMN = 240
@@ -89,17 +84,13 @@ class SamplesPanel(Card):
         self._nothing.hide()
         self._problem = label("", "help", wrap=True)
         self._problem.hide()
+        self.list_actions = SampleActions(context, self, selection, self.table)
         self.menu = SaveMenu(
             context,
             self,
             lambda: name_file(selection.evaluation, "samples"),
             tabulate=self.table.tabulate,
-            more=(
-                ("Copy list of files", self.copy_list),
-                ("Save list of files …", self.save_list),
-                ("Put on exclude list …", self.exclude),
-                ("Branch without excluded samples", self.branch),
-            ),
+            more=self.list_actions.list_rows(),
         )
         self.add_action(self.order, self.form, icon_button("more", "Copy or save: Samples", clicked=self.menu.open))
         self.bar = SelectionBar(selection)
@@ -170,50 +161,12 @@ class SamplesPanel(Card):
         fits = checkpoint is not None and checkpoint.step == evaluation.record.step
         return Looking(self._context.engine, evaluation, checkpoint.path if checkpoint and fits else None)
 
-    def copy_list(self) -> None:
-        """Put what the samples are called on the clipboard, a line for each."""
-        QGuiApplication.clipboard().setText("\n".join(self._list_names()))
-        count = f"{len(self.table.rows):,}"
-        self._context.notifier.notify(f"{count} names are on the clipboard.", "success", subject="samples copied")
-
-    def save_list(self) -> None:
-        """Ask where to, and write what the samples are called, a line for each; files with their folders."""
-        name = f"{name_file(self._selection.evaluation, 'files')}.txt"
-        path = ask_for_place(self, "Save the list of samples", "Text", name, "txt")
-        if path is None:
-            return
-        names, place = self._list_names(), self._place
-
-        def save() -> None:
-            write_text(path, "".join(f"{find_file(name, place) or name}\n" for name in names))
-
-        save_file(self._context, save, path, "The list was not saved")
-
-    def exclude(self) -> None:
-        """Put the selected samples on the exclude list of the run."""
-        evaluation = self._selection.evaluation
-        if evaluation is None:
-            return
-        if not self._selection.criteria:
-            words = "Select samples first: nothing is selected, and no run can leave out all of a part."
-            self._context.notifier.notify(words, "warning", subject="exclude list")
-            return
-        exclude_rows(self._context, self, evaluation, self.table.rows.tolist())
-
-    def branch(self) -> None:
-        """Prepare a branch that leaves out what is on the exclude list of the run."""
-        branch_without(self._context)
-
     # ------------------------------------------------------------------------------------------- inside
 
     @Slot()
     def _count(self) -> None:
         chosen, total = len(self._selection.rows), self._selection.total
         self.set_title(f"{total:,} samples" if not self._selection.criteria else f"{chosen:,} of {total:,} samples")
-
-    def _list_names(self) -> list[str]:
-        evaluation = self._selection.evaluation
-        return [str(evaluation.names[row]) for row in self.table.rows.tolist()] if evaluation is not None else []
 
     def _open_row(self, index: QModelIndex) -> None:
         if index.isValid():
@@ -235,7 +188,7 @@ class SamplesPanel(Card):
             return
         self._numbers = evaluation.column("index")
         self._caption = describe_answers(evaluation)
-        self._place = _find_data(evaluation)
+        self._place = find_data(evaluation)
         orders = orders_of(evaluation)
         if [self.order.itemData(at) for at in range(self.order.count())] != [order.key for order in orders]:
             with QSignalBlocker(self.order):
@@ -323,14 +276,3 @@ def _fit_columns(rows: QTableView) -> None:
     rows.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
     for column in range(rows.model().columnCount()):
         rows.setColumnWidth(column, min(rows.columnWidth(column) + 12, _WIDEST_COLUMN))
-
-
-def _find_data(evaluation: Evaluation) -> str:
-    """Where the files of the samples lie; "" where that cannot be told."""
-    if not evaluation.record.part:
-        return evaluation.record.on
-    try:
-        config = config_here(RunFolder(evaluation.folder.parent.parent))
-    except TrainingError:
-        return ""
-    return str(getattr(config.dataset, "path", None) or "")

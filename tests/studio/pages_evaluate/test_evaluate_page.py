@@ -161,7 +161,7 @@ def test_samples_are_saved_as_a_table_and_as_a_list_of_files(
     page = open_page(qtbot, context)
     click_cell(qtbot, confusion(page), 1, 1)
     rows = page.samples.table.rows
-    for suffix, save in (("txt", page.samples.save_list), ("csv", page.samples.menu.save_table)):
+    for suffix, save in (("txt", page.samples.list_actions.save_list), ("csv", page.samples.menu.save_table)):
         monkeypatch.setattr(
             QFileDialog, "getSaveFileName", lambda *_, suffix=suffix: (str(tmp_path / f"s.{suffix}"), "")
         )

@@ -87,14 +87,14 @@ def test_ticked_labels_go_on_a_list_that_a_branch_leaves_out(
     assert not view.table.labels.ticks
     # The selected samples, too; it is not asked again, and there is a way back.
     view.choose_all()
-    page.samples.exclude()
+    page.samples.list_actions.exclude()
     assert len(read_exclude_list(path)) == len(shown)
     assert said[-1].text.startswith(f"{len(shown) - 2} samples excluded")
     assert said[-1].action is not None
     said[-1].action()
     assert set(read_exclude_list(path)) == {DIGESTS[number] for number in shown[:2]}
     page.selection.clear()
-    page.samples.exclude()
+    page.samples.list_actions.exclude()
     assert said[-1].text.startswith("Select samples first")
     assert view.branch.isVisibleTo(view)
     first = context.live.folder
