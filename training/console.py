@@ -32,6 +32,7 @@ from training.events import (
 )
 from training.live_line import LiveLine, Part
 from training.runs.folder import RunFolder
+from training.runs.records.about import About, name_of
 from training.runs.records.forms import StatusRecord
 from training.runs.records.gpu_memory import describe_gpu_memory
 from training.runs.records.gradients import clip_limit, count_clipped, format_clipped
@@ -305,9 +306,15 @@ def format_table(rows: Sequence[Sequence[str]], titles: Sequence[str]) -> str:
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
-def format_runs(records: Sequence[StatusRecord]) -> str:
-    """One line for each run, in columns."""
-    return format_table([_columns(record) for record in records], ("",) * 5)
+def format_runs(records: Sequence[StatusRecord], abouts: Mapping[str, About]) -> str:
+    """One line for each run, in columns, with what is said of it."""
+    rows = []
+    for record in records:
+        about = abouts.get(record.run, About())
+        run, *more = _columns(record)
+        marks = ("*" * about.star, *about.tags, "archived" * about.archived)
+        rows.append((run, name_of(record, about), *more, " ".join(filter(None, marks))))
+    return format_table(rows, ("",) * 7)
 
 
 def format_run(record: StatusRecord) -> str:

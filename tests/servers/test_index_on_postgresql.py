@@ -15,6 +15,7 @@ from sqlalchemy import URL, make_url
 from tests.servers.debian import find_postgres
 from tests.servers.postgresql import PASSWORD, Server
 from tests.training.runs.documented_query import documented_query
+from tests.training.runs.test_filtered_index import compare_filters
 from tests.training.tiny import tiny
 from training.cli import main
 from training.config import save_config
@@ -84,6 +85,11 @@ def test_the_best_checkpoint_is_the_same_by_command_by_sql_and_on_sqlite(
     monkeypatch.delenv("TRAINWRIGHT_INDEX")
     assert main(["runs", "--best", "val/accuracy", "--json", "--workspace", str(tmp_path)]) == 0
     assert json.loads(capfd.readouterr().out)["best"] == told
+
+
+def test_filters_find_the_same_runs_as_in_memory(tmp_path: Path, url: str) -> None:
+    compare_filters(tmp_path)
+    assert ask(url, "SELECT count(DISTINCT run), count(*) > 400 FROM run_settings") == [(6, True)]
 
 
 def test_workspaces_that_share_a_database_leave_each_other_s_rows_alone(tmp_path: Path, url: str) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 from training.cli.options import workspace_of
 from training.config.rules.metrics import metric
 from training.console import format_runs
-from training.errors import InputError
+from training.errors import InputError, pluralize
 from training.runs.folder import RunFolder
 from training.runs.index.best import BestEpoch, metric_name
 from training.runs.index.index import Index
+from training.runs.query import asks_for_archived, parse
+from training.runs.records.about import About, name_of
 from training.runs.records.forms import StatusRecord
-from training.streams import print_json, write_out
+from training.streams import print_json, say, write_out
 from training.system.untrusted import escape_unprintable
 
 
@@ -25,15 +28,61 @@ def list_runs(arguments: argparse.Namespace) -> int:
     if arguments.dataset or arguments.name:
         raise InputError("--dataset and --name belong to --best; see python -m training runs --help.")
     with closing(Index(workspace_of(arguments))) as index:
-        records = index.runs()
+        records, chosen = index.runs(), _choose(index, arguments)
+        abouts = index.abouts()
+        listed = [record for record in records if chosen is None or record.run in chosen]
+        hidden = set() if _shows_archived(arguments) else {run for run, about in abouts.items() if about.archived}
+        shown = [record for record in listed if record.run not in hidden]
         if arguments.json:
-            print_json({"runs": [record.dump() for record in records]})
+            print_json({"runs": [record.dump() | {"about": abouts[record.run].dump()} for record in shown]})
         elif not records:
             write_out(f"No runs in {escape_unprintable(str(workspace_of(arguments)), 100)} yet.\n")
         else:
-            write_out(format_runs(records))
+            write_out(format_runs(shown, abouts) if shown else "No run is listed.\n")
+            if left_out := len(listed) - len(shown):
+                say(f"{pluralize(left_out, 'archived run')} not listed; --all lists them, too.")
         index.catch_up()  # what a database that was away has missed
     return 0
+
+
+def _shows_archived(arguments: argparse.Namespace) -> bool:
+    return arguments.all or asks_for_archived(arguments.where or "")
+
+
+def _choose(index: Index, arguments: argparse.Namespace) -> set[str] | None:
+    """The runs that ``--where`` and ``--data`` ask for, by rows that are up to date; None for all. Raises InputError."""
+    if arguments.where is None and arguments.data is None:
+        return None
+    index.catch_up()
+    chosen = _ask(index, arguments)
+    if chosen is None:  # the database is away: the folders know it, too
+        with closing(Index(workspace_of(arguments), "sqlite://")) as rebuilt:
+            rebuilt.runs()
+            rebuilt.catch_up()
+            chosen = _ask(rebuilt, arguments)
+    if chosen is None:
+        raise InputError("The runs cannot be filtered: no database can be used here; the log says why.")
+    return chosen
+
+
+def _ask(index: Index, arguments: argparse.Namespace) -> set[str] | None:
+    found: list[set[str] | None] = []
+    if arguments.where is not None:
+        found.append(index.find(parse(arguments.where, index.names())))
+    if arguments.data is not None:
+        runs = index.find_data(arguments.data)
+        found.append(None if runs is None else _only_one(arguments.data, runs))
+    return None if None in found else set.intersection(*(each for each in found if each is not None))
+
+
+def _only_one(beginning: str, runs: Mapping[str, str]) -> set[str]:
+    """The runs on the one data whose fingerprint begins so. Raises InputError where that is none, or several."""
+    known = sorted(set(filter(None, runs.values())))
+    if len(known) != 1 or not beginning:
+        several = f"several begin like that ({', '.join(each[:12] for each in known[:5])}); type more of it."
+        none = "no run is on data of this fingerprint; python -m training show RUN tells that of a run."
+        raise InputError(f"--data {escape_unprintable(beginning, 80)}: {several if len(known) > 1 else none}")
+    return set(runs)
 
 
 def _print_best(arguments: argparse.Namespace) -> int:
@@ -44,7 +93,7 @@ def _print_best(arguments: argparse.Namespace) -> int:
         found = _find_best(Index(workspace, "sqlite://"), name, arguments)
     best, kept = found or (None, None)
     if best is None:
-        chosen = " that was chosen" if arguments.dataset or arguments.name else ""
+        chosen = " that was chosen" if _is_choosy(arguments) else ""
         raise InputError(
             f"--best {arguments.best}: no epoch of any run{chosen} was measured by {name}; choose another metric."
         )
@@ -65,14 +114,20 @@ def _find_best(
     with closing(index):
         records = index.runs()
         index.catch_up()
-        if not (arguments.dataset or arguments.name):
+        if not _is_choosy(arguments):
             return index.best(name)
-        return index.best(name, [record.run for record in records if _is_chosen(record, arguments)])
+        chosen, abouts = _choose(index, arguments), index.abouts()
+        wanted = (record for record in records if chosen is None or record.run in chosen)
+        return index.best(name, [each.run for each in wanted if _is_chosen(each, abouts[each.run], arguments)])
 
 
-def _is_chosen(record: StatusRecord, arguments: argparse.Namespace) -> bool:
+def _is_choosy(arguments: argparse.Namespace) -> bool:
+    return any(given is not None for given in (arguments.dataset, arguments.name, arguments.where, arguments.data))
+
+
+def _is_chosen(record: StatusRecord, about: About, arguments: argparse.Namespace) -> bool:
     """Whether a run has the name, and the data by their kind or a part of their path, that are asked for."""
-    if arguments.name and arguments.name not in (record.name, record.run):
+    if arguments.name and arguments.name not in (name_of(record, about), record.run):
         return False
     wanted: str = arguments.dataset or ""
     return wanted in ("", record.dataset) or wanted in _describe_data(RunFolder(Path(record.folder)))

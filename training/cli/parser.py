@@ -183,6 +183,14 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
         help="with --best: only runs on data of this kind (idx), or with this in their path",
     )
     option("--name", metavar="NAME", help="with --best: only runs of this name")
+    where = """only runs that FILTER is true of: 'val/accuracy > 0.9 and lr < 1e-3 and "cosine" in schedule.kind', or words to look for"""
+    option("--where", metavar="FILTER", help=where)
+    option(
+        "--data",
+        metavar="FINGERPRINT",
+        help="only runs on these very data; show RUN tells it, and its beginning will do",
+    )
+    option("--all", action="store_true", help="list archived runs, too")
     option = add("show", "cli.records:show_run", "tell everything about one run", *_RECORDS)
     option("run", metavar="RUN")
     option("--csv", action="store_true", help="write the curves as a table to stdout instead: a row for each step")
@@ -210,7 +218,10 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
 
     option = add("index", "cli.index:show_index", "tell where the index of runs is, or migrate its tables", *_RECORDS)
     option(
-        "--schema", metavar="REVISION", choices=("0001", "0002"), help="bring its tables up or down to this revision"
+        "--schema",
+        metavar="REVISION",
+        choices=("0001", "0002", "0003"),
+        help="bring its tables up or down to this revision",
     )
     told = "write what a run was computed with as a requirements file, each package with its digests"
     option = add("lock", "cli.lock:lock_run", told, *_RECORDS)

@@ -19,6 +19,7 @@ from training.control import UNASKED
 from training.errors import InputError
 from training.runs.folder import AT_WORK, RunFolder, owner_of
 from training.runs.records.forms import StatusRecord
+from training.runs.records.progress import worked_seconds
 from training.runs.records.series import sample_series
 from training.runs.trash import TrashedRun, delete_trashed, list_trash, measure_folder, restore_run, trash_run
 
@@ -92,11 +93,7 @@ class RunSummary:
     @property
     def duration(self) -> float:
         """Seconds that were worked on it: pauses, and the time between two attempts, are none."""
-        record = self.record
-        if record.seconds is not None:
-            return record.seconds
-        # An earlier version did not count them.
-        return max((record.ended or record.updated or record.created) - record.created, 0.0)
+        return worked_seconds(self.record)
 
 
 class RunLibrary(QObject):

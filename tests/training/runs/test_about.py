@@ -32,7 +32,7 @@ def test_what_is_said_is_told_found_and_kept_through_all_that_a_run_does(tmp_pat
         "run": record.run,
         "name": "The good one",
         "star": True,
-        "tags": ["paper", "Cosine"],
+        "tags": ["Cosine", "paper"],
         "notes": "first\nsecond",
         "archived": False,
     }

@@ -12,10 +12,11 @@ from typing import Any
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 
 from training.runs.index.tables import Base
+from training.runs.query.conditions import fold
 
-HEAD = "0002"
+HEAD = "0003"
 """The schema that this version reads and writes: the last of ``migrations/versions``."""
-REVISIONS = ("0001", HEAD)
+REVISIONS = ("0001", "0002", HEAD)
 _LOCK = 7_423_100_264  # of PostgreSQL: any number that no other program takes
 _POSTGRESQL = {
     # A server that does not answer is given up in seconds; libpq would wait for minutes.
@@ -46,10 +47,15 @@ def connect(url: str | URL) -> Engine:
 
         @event.listens_for(engine, "connect")
         def _configure(connection: Any, _record: Any) -> None:
+            connection.create_function("fold", 1, _fold, deterministic=True)  # SQLite's own knows ASCII alone
             connection.execute("PRAGMA busy_timeout = 3000")
             connection.execute("PRAGMA journal_mode = WAL")
 
     return engine
+
+
+def _fold(text: object) -> object:
+    return fold(text) if isinstance(text, str) else text
 
 
 def prepare_tables(engine: Engine, upgrade: bool) -> None:

@@ -11,7 +11,10 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.orm import Session
 
 from training.runs.folder import RunFolder
+from training.runs.index.facts import RunSettings, read_settings, write_finals, write_settings
 from training.runs.index.tables import EpochRow, MetricRow, RunRow
+from training.runs.records.environment import newest_environment
+from training.runs.records.finals import find_finals
 from training.runs.records.history import History
 from training.runs.records.manifest import checkpoint_folders, checkpoint_name
 from training.runs.records.series import read_steps
@@ -43,6 +46,7 @@ class EpochRows:
         self._folder = folder
         self._history = History(folder.events_file)
         self._rates: dict[tuple[int, float], float] = {}  # by step and time of the event: a step may be done again
+        self._settings: RunSettings | None = None
         self._written: dict[int, _Epoch] | None = None
         self._wanted: dict[int, _Epoch] = {}
 
@@ -53,11 +57,22 @@ class EpochRows:
         written, self._written = self._written, None
         if written is None:
             written = _read_rows(session, self._folder.id)
+        self._write_facts(session, stamp)
         changed = {epoch: row for epoch, row in wanted.items() if written.get(epoch) != row}
         _remove(session, self._folder.id, [*(written.keys() - wanted.keys()), *(changed.keys() & written.keys())])
         _add(session, self._folder.id, changed)
-        session.execute(update(RunRow).where(RunRow.id == self._folder.id).values(history=stamp))
         self._wanted = wanted
+
+    def _write_facts(self, session: Session, stamp: str) -> None:
+        run, history = self._folder.id, self._history
+        if self._settings is None:  # a configuration does not change
+            self._settings = read_settings(self._folder)
+        write_settings(session, run, self._settings)
+        write_finals(session, run, find_finals(history))
+        environment = newest_environment(self._folder, history.attempts)
+        data = escape_unprintable(environment.data or "", 80)[:80]
+        facts = {"history": stamp, "recipe": self._settings.recipe, "data": data}
+        session.execute(update(RunRow).where(RunRow.id == run).values(**facts))
 
     def settle(self) -> None:
         """What ``write`` was about is in the database."""

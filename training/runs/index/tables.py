@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Float, Integer, MetaData, String
+from sqlalchemy import BigInteger, Boolean, Float, Integer, MetaData, String, false
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 _NAMES = {
@@ -39,7 +39,23 @@ class RunRow(Base):
     workspace: Mapped[str] = mapped_column(String, server_default="")
     """In a database that several use: "host:path" of the workspace that the run lies in."""
     history: Mapped[str] = mapped_column(String(200), server_default="")
-    """Which writing of the run's events and checkpoints the rows of its epochs were made of."""
+    """Which writing of the run's events and checkpoints the rows of its epochs, settings and metrics were made of."""
+    title: Mapped[str] = mapped_column(String(120), server_default="")
+    """What the run is called: by a person, else by its configuration."""
+    star: Mapped[bool] = mapped_column(Boolean, server_default=false())
+    archived: Mapped[bool] = mapped_column(Boolean, server_default=false())
+    notes: Mapped[str] = mapped_column(String, server_default="")
+    about: Mapped[str] = mapped_column(String(200), server_default="")
+    """Which writing of ``about.json`` these were read from."""
+    dataset: Mapped[str] = mapped_column(String, server_default="")
+    model: Mapped[str] = mapped_column(String, server_default="")
+    parent: Mapped[str] = mapped_column(String(255), server_default="")
+    epoch: Mapped[int] = mapped_column(Integer, server_default="0")
+    duration: Mapped[float] = mapped_column(Float, server_default="0")
+    data: Mapped[str] = mapped_column(String(80), server_default="", index=True)
+    """The fingerprint of its data."""
+    recipe: Mapped[str] = mapped_column(String(32), server_default="")
+    """A digest of all settings but the seed: repeats of a run have the same."""
 
 
 class EpochRow(Base):
@@ -66,3 +82,36 @@ class MetricRow(Base):
     epoch: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     name: Mapped[str] = mapped_column(String(120), primary_key=True, index=True)
     value: Mapped[float | None] = mapped_column(Float, nullable=True)
+
+
+class SettingRow(Base):
+    """One setting of a run by its whole name ("optimizer.lr"): a number, or a text ("true", "16, 16"); none for what is unset."""
+
+    __tablename__ = "run_settings"
+    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012 - how SQLAlchemy has it
+
+    name: Mapped[str] = mapped_column(String(255), primary_key=True)
+    run: Mapped[str] = mapped_column(String(255), primary_key=True, index=True)
+    number: Mapped[float | None] = mapped_column(Float, nullable=True)
+    text: Mapped[str | None] = mapped_column(String, nullable=True)
+
+
+class FinalRow(Base):
+    """One metric of a run by its whole name: the newest value, and the best; NULL is no finite number."""
+
+    __tablename__ = "run_metrics"
+    __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012 - how SQLAlchemy has it
+
+    name: Mapped[str] = mapped_column(String(120), primary_key=True)
+    run: Mapped[str] = mapped_column(String(255), primary_key=True, index=True)
+    last: Mapped[float | None] = mapped_column(Float, nullable=True)
+    best: Mapped[float | None] = mapped_column(Float, nullable=True)
+
+
+class TagRow(Base):
+    """One tag of a run."""
+
+    __tablename__ = "run_tags"
+
+    run: Mapped[str] = mapped_column(String(255), primary_key=True)
+    tag: Mapped[str] = mapped_column(String(40), primary_key=True)

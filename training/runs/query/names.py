@@ -141,3 +141,14 @@ def is_maximized(name: str) -> bool:
     if is_known(name):
         return metric(name).maximize
     return not name.rpartition("/")[2].lower().endswith(("loss", "error"))
+
+
+def is_measured(key: str) -> bool:
+    """Whether ``key`` calls a metric, its newest value or its best, and no setting."""
+    return metric_of(key)[0].partition("/")[0] in _PARTS and "/" in key
+
+
+def metric_of(key: str) -> tuple[str, bool]:
+    """The metric that ``key`` is about, and whether its best value is meant."""
+    best = key.startswith("best(") and key.endswith(")")
+    return key[5:-1] if best else key, best

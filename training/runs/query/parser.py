@@ -85,6 +85,11 @@ def complete(text: str, cursor: int, names: Names | None = None) -> tuple[int, i
     return start, end, (names or known_names()).begin_with(typed) if typed else []
 
 
+def asks_for_archived(text: str) -> bool:
+    """Whether a filter speaks of archived runs, which are hidden otherwise."""
+    return re.search(r"\barchived?\b", text, re.IGNORECASE) is not None
+
+
 def _search_words(text: str) -> list[str]:
     """The words of a text that is a search: of nothing but words, none of which is a name that stands alone, or "and"."""
     if not _SEARCH.fullmatch(text):

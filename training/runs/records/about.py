@@ -28,7 +28,7 @@ _MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class About:
-    """``name`` is "" where the configuration's is to be shown; ``tags`` are in the order they were given."""
+    """``name`` is "" where the configuration's is to be shown; ``tags`` are in alphabetical order."""
 
     name: str = ""
     star: bool = False
@@ -103,7 +103,7 @@ def _unite(tags: Iterable[str]) -> tuple[str, ...]:
     for tag in tags:
         if text := " ".join(tag.split()):
             found.setdefault(text.casefold(), text)
-    return tuple(found.values())
+    return tuple(found[key] for key in sorted(found))
 
 
 def _check(about: About) -> About:

@@ -104,3 +104,11 @@ class ProgressMeter:
 def best_of(record: StatusRecord) -> tuple[str, float] | None:
     """``(metric, value)`` of a status record's best validation."""
     return (record.best.metric, record.best.value) if record.best else None
+
+
+def worked_seconds(record: StatusRecord) -> float:
+    """Seconds that were worked on a run: pauses, and the time between two attempts, are none."""
+    if record.seconds is not None:
+        return record.seconds
+    # An earlier version did not count them.
+    return max((record.ended or record.updated or record.created) - record.created, 0.0)
