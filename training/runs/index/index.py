@@ -5,26 +5,23 @@ from __future__ import annotations
 import json
 import logging
 import os
-import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from pydantic import JsonValue, ValidationError
-from sqlalchemy import URL, ColumnElement, delete, func, insert, select, update
-from sqlalchemy.engine import Engine
-from sqlalchemy.exc import DatabaseError, IntegrityError, OperationalError
+from pydantic import ValidationError
+from sqlalchemy import delete, insert, select, update
 from sqlalchemy.orm import Session
 
 from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.index.best import BestEpoch, find_best
-from training.runs.index.database import connect, explain, migrate, prepare_tables, read_schema
 from training.runs.index.epochs import EpochRows, forget_epochs, history_stamp
 from training.runs.index.facts import forget_facts, write_tags
 from training.runs.index.reading import find_data, find_runs, read_columns, read_names, read_recipes, read_settings_of
-from training.runs.index.tables import EpochRow, MetricRow, RunRow, TagRow
+from training.runs.index.tables import RunRow, TagRow
+from training.runs.index.workspace_database import VARIABLE, WorkspaceDatabase
 from training.runs.query import Names, Query, known_names
 from training.runs.records.about import About, name_of, read_about
 from training.runs.records.forms import StatusRecord
@@ -35,15 +32,12 @@ from training.system.untrusted import escape_unprintable
 logger = logging.getLogger(__name__)
 
 
-_Result = TypeVar("_Result")
-
-_VARIABLE = "TRAINWRIGHT_INDEX"
 _MOST_INTEGER = 2**31 - 1  # of PostgreSQL
 _IN_ONE_GO = 50  # runs whose rows are written in one transaction
 _AT_ONCE = 500  # rows named in one statement: databases limit how many values one may hold
 
 
-class Index:
+class Index(WorkspaceDatabase):
     """The index of one workspace: ``index.sqlite`` in it, or the database of ``$TRAINWRIGHT_INDEX`` (an SQLAlchemy URL).
 
     The folders are the truth: a damaged file is set aside and rebuilt, and a database that cannot be used, for whatever
@@ -51,13 +45,7 @@ class Index:
     """
 
     def __init__(self, workspace: Path, url: str | None = None) -> None:
-        self._workspace = workspace
-        self._file = workspace / "index.sqlite"
-        self._given = url or os.environ.get(_VARIABLE)
-        self._place = escape_unprintable(f"{platform.node()}:{workspace}") if self._given else ""
-        self._told = ""  # why it could not be used last time: said once
-        self._engine: Engine | None = None
-        self._prepared = False  # whether its tables were looked at
+        super().__init__(workspace, url)
         # What the database held when it was read, and what was written since.
         self._known: dict[str, _Known] | None = None
         self._abouts: dict[str, About] = {}
@@ -119,29 +107,6 @@ class Index:
             lambda session: (find_best(session, name, runs=runs), find_best(session, name, kept=True, runs=runs))
         )
 
-    def describe(self) -> dict[str, JsonValue]:
-        """Where the index is, of which schema, and how many rows it has. Raises InputError where it cannot be used."""
-
-        def count(session: Session) -> dict[str, JsonValue]:
-            tables = {"runs": RunRow, "epochs": EpochRow, "metrics": MetricRow}
-            rows = {name: session.scalar(select(func.count()).select_from(table)) for name, table in tables.items()}
-            return {"schema": read_schema(session.connection()), **rows}
-
-        try:
-            # Without the password, which may stand among the parameters, too.
-            return {"index": self._connect().url.set(query={}).render_as_string(), **self._work(count)}
-        except Exception as error:  # as in _try
-            raise InputError(f"The index of runs cannot be used: {explain(error, self._given)}.") from error
-
-    def migrate(self, revision: str) -> None:
-        """Bring the tables up or down to ``revision``. Raises InputError where that cannot be done."""
-        try:
-            migrate(self._connect(), revision)
-        except Exception as error:  # as in _try
-            raise InputError(f"The index of runs cannot be migrated: {explain(error, self._given)}.") from error
-        finally:
-            self.close()
-
     def forget(self, run_id: str) -> None:
         """Remove one run's row."""
         self._try(lambda session: self._update(session, [], [run_id]))
@@ -201,54 +166,6 @@ class Index:
     def names(self) -> Names:
         """What filters may ask for: the settings and metrics of ours, and those that the runs have besides."""
         return self._try(read_names) or known_names()
-
-    def close(self) -> None:
-        """Let go of the database; what is known of the runs stays, and is looked up again where it is wanted."""
-        if self._engine is not None:
-            self._engine.dispose()
-            self._engine = None
-
-    def _try(self, work: Callable[[Session], _Result]) -> _Result | None:
-        """What ``work`` returns; None when the database cannot be used, which is logged and never an error."""
-        try:
-            try:
-                return self._work(work)
-            except OperationalError:  # locked or not writable, which says nothing about its content
-                raise
-            except IntegrityError:  # another process inserted the row between our look and our insert: it is there now
-                return self._work(work)
-            except DatabaseError:
-                self._set_aside()
-                return self._work(work)
-        except Exception as error:  # noqa: BLE001 - a driver is a stranger's code, which may be missing or raise anything
-            why = escape_unprintable(explain(error, self._given))
-            if why != self._told:
-                logger.warning("The index of runs cannot be used, the folders are read instead: %s", why)
-            self._told = why
-            return None
-
-    def _work(self, work: Callable[[Session], _Result]) -> _Result:
-        engine = self._connect()
-        if not self._prepared:
-            prepare_tables(engine, upgrade=not self._given)
-            self._prepared = True
-        with Session(engine) as session, session.begin():
-            result = work(session)
-        self._told = ""
-        return result
-
-    def _connect(self) -> Engine:
-        if self._engine is None:
-            if not self._workspace.is_dir():  # removed under our feet: what is left of it is not ours to make
-                raise FileNotFoundError(f"{self._workspace} is gone")
-            # Made of its parts: a path may hold what means something in the text of a URL.
-            self._engine = connect(self._given or URL.create("sqlite", database=str(self._file)))
-            self._prepared = False
-        return self._engine
-
-    def _mine(self) -> list[ColumnElement[bool]]:
-        """Which rows are those of this workspace."""
-        return [RunRow.workspace == self._place] if self._given else []
 
     def _read_rows(self, session: Session) -> dict[str, _Known]:
         """What is known of each run."""
@@ -314,15 +231,6 @@ class Index:
             "duration": worked_seconds(status),
         }
 
-    def _set_aside(self) -> None:
-        """Put a damaged database out of the way, with its journals, which would be taken for the new one's."""
-        self.close()
-        if self._given or not self._file.exists():
-            return
-        self._file.replace(self._file.with_suffix(".damaged"))
-        for journal in ("index.sqlite-wal", "index.sqlite-shm"):
-            (self._workspace / journal).unlink(missing_ok=True)
-
 
 class _Known(NamedTuple):
     """A status record, what a person says of the run, and the stamps of the files these were read from."""
@@ -373,7 +281,7 @@ def workspace_of(folder: RunFolder) -> Path | None:
 
 def is_on_server() -> bool:
     """Whether the index is another machine's or process's, which may be away."""
-    return not os.environ.get(_VARIABLE, "sqlite").startswith("sqlite")
+    return not os.environ.get(VARIABLE, "sqlite").startswith("sqlite")
 
 
 def index_run(folder: RunFolder) -> None:

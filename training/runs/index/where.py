@@ -73,7 +73,7 @@ def make_clause(condition: Condition) -> _Column:
     return _MAKERS[type(condition)](condition)
 
 
-def _decided(condition: _Column) -> _Column:
+def _decide(condition: _Column) -> _Column:
     return func.coalesce(condition, false())
 
 
@@ -97,7 +97,7 @@ def _values(name: Name) -> tuple[_Column | None, _Column | None]:
     return number, _Folded(text)
 
 
-def _tagged(condition: Callable[[_Column], _Column]) -> _Column:
+def _has_tag(condition: Callable[[_Column], _Column]) -> _Column:
     return exists().where(TagRow.run == RunRow.id, condition(_Folded(TagRow.tag)))
 
 
@@ -106,35 +106,35 @@ def _make_compare(condition: Compare) -> _Column:
     other = condition.right
     if condition.left.form == "tags":
         wanted = fold(str(other))
-        tagged = _tagged(lambda tag: tag == wanted)
+        tagged = _has_tag(lambda tag: tag == wanted)
         return not_(tagged) if condition.sign == "!=" else tagged
     number, text = _values(condition.left)
     if isinstance(other, Name):
         pairs = zip((number, text), _values(other), strict=True)
-        found = [_decided(compare(one, two)) for one, two in pairs if one is not None and two is not None]
+        found = [_decide(compare(one, two)) for one, two in pairs if one is not None and two is not None]
         return or_(false(), *found)
     if isinstance(other, str):
-        return false() if text is None else _decided(compare(text, fold(other)))
-    return false() if number is None else _decided(compare(number, literal(other, Float)))
+        return false() if text is None else _decide(compare(text, fold(other)))
+    return false() if number is None else _decide(compare(number, literal(other, Float)))
 
 
 def _make_contains(condition: Contains) -> _Column:
     wanted = fold(condition.text)
     if condition.name.form == "tags":
-        return _tagged(lambda tag: tag == wanted)
+        return _has_tag(lambda tag: tag == wanted)
     text = _values(condition.name)[1]
-    return false() if text is None else _decided(text.contains(wanted, autoescape=True))
+    return false() if text is None else _decide(text.contains(wanted, autoescape=True))
 
 
 def _make_has(condition: Has) -> _Column:
     text = _values(condition.name)[1]
-    return false() if text is None else _decided(text == "true")
+    return false() if text is None else _decide(text == "true")
 
 
 def _make_find(condition: Find) -> _Column:
     word = fold(condition.word)
-    texts = (_decided(_Folded(_TEXTS[key]).contains(word, autoescape=True)) for key in SEARCHED)
-    return or_(*texts, _tagged(lambda tag: tag.contains(word, autoescape=True)))
+    texts = (_decide(_Folded(_TEXTS[key]).contains(word, autoescape=True)) for key in SEARCHED)
+    return or_(*texts, _has_tag(lambda tag: tag.contains(word, autoescape=True)))
 
 
 _MAKERS: dict[type, Callable[[Any], _Column]] = {
