@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, Qt, QTimer, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHeaderView,
     QLineEdit,
     QSplitter,
     QStackedLayout,
-    QTableView,
+    QStackedWidget,
     QWidget,
 )
 
 from studio.actions.trash_dialog import TrashDialog, describe_trash
-from studio.charts.sparkline import SparklineDelegate
 from studio.pages.runs.detail import RunDetail
-from studio.panels.delegates import StatusDelegate
+from studio.pages.runs.table import ROW_HEIGHT, RunsTable
 from studio.panels.run_words import UNLISTED
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
@@ -28,9 +26,7 @@ from studio.state.runs.run_table import (
     LOSS,
     MODEL,
     NAME,
-    RUN_ROLE,
     SIZE,
-    SPARK_ROLE,
     STARTED,
     STATUS,
     STEP,
@@ -38,7 +34,7 @@ from studio.state.runs.run_table import (
 )
 from studio.theme import SPACING, icon, theme
 from studio.widgets import STRETCH, ComboBox, EmptyState, button, hbox, in_widget, label, scroll_area, vbox
-from training.runs.folder import AT_WORK
+from training.runs.folder import AT_WORK, RunFolder
 
 _REFRESH = 2000  # milliseconds between two looks while the page is seen and something is being trained
 
@@ -58,7 +54,6 @@ _NOTHING = (
     "play",
 )
 _NO_MATCH = ("No run matches", "Search for other words, or choose another status.", "Show all runs")
-_ROW_HEIGHT = 38
 _ROWS_BESIDE_DETAIL = 5
 _LEAST_NAME = 170  # pixels; where there are less, the table scrolls sideways instead of leaving columns out
 _MOST_NAME = 420  # what is left beyond that goes to all columns
@@ -84,7 +79,7 @@ class RunsPage(QWidget):
             self.status.addItem(title)
         self.count = label("", "caption")
         self.trash = button("", "trash", "ghost", clicked=lambda: TrashDialog(context, self).exec())
-        self.table = self._make_table()
+        self.table = RunsTable(self.model)
         self.detail = RunDetail(context)
         self.detail.hide()
         self.empty = EmptyState("runs", *_READING)
@@ -98,26 +93,6 @@ class RunsPage(QWidget):
         self._connect()
         self._on_refreshed()
 
-    def _make_table(self) -> QTableView:
-        table = QTableView()
-        table.setModel(self.model)
-        table.setAccessibleName("Runs")
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        table.setSortingEnabled(True)
-        table.sortByColumn(STARTED, Qt.SortOrder.DescendingOrder)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.verticalHeader().hide()
-        table.verticalHeader().setDefaultSectionSize(_ROW_HEIGHT)
-        table.setItemDelegateForColumn(STATUS, StatusDelegate(table))
-        table.setItemDelegateForColumn(LOSS, SparklineDelegate(SPARK_ROLE, table))
-        header = table.horizontalHeader()
-        header.setHighlightSections(False)
-        table.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
-        table.setTabKeyNavigation(False)
-        return table
-
     def _lay_out(self) -> None:
         self.search.setMinimumWidth(200)
         top = hbox(label("Runs", "title"), self.count, STRETCH, (self.search, 1), self.status, self.trash)
@@ -126,8 +101,12 @@ class RunsPage(QWidget):
         self._split.addWidget(in_widget(vbox((self.table, 1), (self.no_match, 1))))
         self._area = scroll_area(self.detail)
         self._area.setAccessibleName("Selected run")
-        self._area.hide()
-        self._split.addWidget(self._area)
+        self.compare = in_widget(vbox())
+        self._beside = QStackedWidget()  # one run looked at, or several compared
+        self._beside.addWidget(self._area)
+        self._beside.addWidget(self.compare)
+        self._beside.hide()
+        self._split.addWidget(self._beside)
         self._split.setCollapsible(1, False)
         self._split.splitterMoved.connect(self._on_split_moved)
         self._content = in_widget(vbox(top, (self._split, 1), spacing=SPACING.m, margins=SPACING.l))
@@ -138,8 +117,7 @@ class RunsPage(QWidget):
     def _connect(self) -> None:
         self.search.textChanged.connect(self.model.set_search)
         self.status.currentIndexChanged.connect(lambda at: self.model.set_statuses(_FILTERS[at][1]))
-        self.table.selectionModel().selectionChanged.connect(self._on_selected)
-        self.model.layoutChanged.connect(self._on_selected)  # a row that is filtered out loses its selection silently
+        self.table.chosen_changed.connect(self._on_chosen)
         self.detail.closed.connect(self._put_run_away)
         theme().changed.connect(self._turn)
         self.empty.action_triggered.connect(self._context.start_sample)
@@ -153,13 +131,12 @@ class RunsPage(QWidget):
         """Select a run, if it is in the table."""
         row = self.model.row_of(run_id)
         if row is not None:
-            flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
-            self.table.selectionModel().select(self.model.index(row, 0), flags)
+            self.table.choose(row)
 
     def find_chosen(self) -> RunSummary | None:
-        """The selected run."""
-        rows = self.table.selectionModel().selectedRows()
-        return rows[0].data(RUN_ROLE) if rows else None
+        """The run that is looked at: the only one that is selected."""
+        chosen = self.table.chosen_runs()
+        return chosen[0] if len(chosen) == 1 else None
 
     @Slot()
     def _on_refreshed(self) -> None:
@@ -178,12 +155,13 @@ class RunsPage(QWidget):
         self._update_count()
         self._choose_newest()
 
-    @Slot()
-    def _on_selected(self) -> None:
-        run = self.find_chosen()
-        opened = run is not None and self._area.isHidden()
+    @Slot(list)
+    def _on_chosen(self, chosen: list[RunFolder]) -> None:
+        run, several = self.find_chosen(), len(chosen) > 1
+        opened = bool(chosen) and self._beside.isHidden()
         self.detail.setVisible(run is not None)
-        self._area.setVisible(run is not None)
+        self._beside.setCurrentWidget(self.compare if several else self._area)
+        self._beside.setVisible(run is not None or several)
         if opened:
             self._share_room()
         if run is not None:
@@ -196,8 +174,8 @@ class RunsPage(QWidget):
 
     def _choose_newest(self) -> None:
         """A wide window has room for a run beside the table: it is not left empty until somebody chooses one."""
-        if self._is_wide() and self.isVisible() and not self._put_away and self.find_chosen() is None:
-            self.table.selectRow(0)
+        if self._is_wide() and self.isVisible() and not self._put_away and not self.table.chosen_runs():
+            self.table.choose(0)
 
     def _is_wide(self) -> bool:
         return self.width() >= _SIDE_BY_SIDE * max(theme().font_scale, 1.0)
@@ -226,7 +204,7 @@ class RunsPage(QWidget):
         around = (
             self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
         )
-        height = self._table_sizes.get(way) or around + rows * _ROW_HEIGHT + 4
+        height = self._table_sizes.get(way) or around + rows * ROW_HEIGHT + 4
         self._split.setSizes([height, max(self._split.height() - height, 1)])
 
     @Slot()
