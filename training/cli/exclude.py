@@ -45,10 +45,13 @@ def _find_entries(folder: RunFolder, numbers: list[int]) -> dict[str, str]:
         ):  # others are numbered elsewhere
             rows = {number: row for row, number in enumerate(evaluation.column("index").tolist())}
             found |= {each: (digests[rows[each]], evaluation.names[rows[each]]) for each in numbers if each in rows}
+    config = folder.readable_config()
+    if config is not None and config.dataset.no_exclude:
+        raise InputError(f"{config.dataset.kind} has no exclude list: {config.dataset.no_exclude}.")
     if missing := [number for number in numbers if number not in found]:
         raise InputError(
             f"{missing[0]}: no evaluation of the run {folder.id} has a sample of this number.",
             "Evaluate the part that it is in first, such as python -m training evaluate RUN --on train. "
-            "Data that is made while it trains has no exclude list.",
+            "Data that differs from epoch to epoch has no exclude list.",
         )
     return dict(found[number] for number in numbers)

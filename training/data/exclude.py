@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,9 +16,10 @@ from training.data.images.images import Images
 from training.data.source import ReportProgress, Source, silent
 from training.errors import InputError, pluralize
 from training.exclude_list import digest_entries, read_exclude_list
+from training.system.untrusted import MEGABYTE
 
 _AT_ONCE = 512
-
+_MOST_FILES, _MOST_BYTES = 20_000, 64 * MEGABYTE  # that a preview reads
 
 Read = Callable[[Tensor], Tensor]
 
@@ -35,23 +37,24 @@ def leave_out(
     dataset: DatasetSection,
     copy: Path | None = None,
     report_progress: ReportProgress = silent,
+    listed: Mapping[str, str] | None = None,
 ) -> dict[str, Tensor]:
     """``splits`` without the samples on the list that ``dataset`` names; the others stay in the parts they are in. ``copy`` is the run's
-    own copy of the list. ``source`` is told what is left out. Raises InputError for a list that is damaged, and where it leaves
+    own copy of the list, ``listed`` what was read of it already. ``source`` is told what is left out. Raises InputError for a list that is damaged, and where it leaves
     nothing of a part."""
     path = find_list(dataset, copy)
     if path is None:
         return splits
-    listed = read_exclude_list(path)
+    listed = read_exclude_list(path) if listed is None else listed
     called = Path(getattr(dataset, "exclude", None) or path).name
-    if isinstance(source, Images) and source.digests is None:
-        source.notes += (f"the samples on {called} are left out when training starts",)
-        return splits
     report_progress("looking for excluded samples", None)
-    every = torch.arange(len(source.targets) if listed else 0)
-    found = {
-        number: digest for number, digest in enumerate(_iterate_digests(source, every, source.read)) if digest in listed
-    }
+    whole = True
+    if isinstance(source, Images) and source.digests is None:
+        found, whole = _find_in_files(source, listed)
+    else:
+        every = torch.arange(len(source.targets) if listed else 0)
+        digests = enumerate(_iterate_digests(source, every, source.read))
+        found = {number: digest for number, digest in digests if digest in listed}
     source.excluded = tuple(found)
     left = drop_samples(splits, source.excluded)
     for part, numbers in left.items():
@@ -61,9 +64,10 @@ def leave_out(
             )
     count = sum(len(splits[part]) - len(left[part]) for part in splits)
     unknown = len(listed.keys() - set(found.values()))
+    matches = f"{'matches' if unknown == 1 else 'match'} none" if whole else "will be looked for when training starts"
     source.notes += (
         f"{pluralize(count, 'sample')} left out by {called}"
-        + (f"; {pluralize(unknown, 'line')} of it {'matches' if unknown == 1 else 'match'} none" if unknown else ""),
+        + (f"; {pluralize(unknown, 'line')} of it {matches}" if unknown else ""),
     )
     if found and source.fingerprint:
         told = f"{source.fingerprint} {digest_entries(set(found.values()))}"
@@ -78,12 +82,40 @@ def find_list(dataset: DatasetSection, copy: Path | None = None) -> Path | None:
     return copy if copy is not None and copy.is_file() else Path(dataset.exclude)
 
 
+def _find_in_files(source: Images, listed: Mapping[str, str]) -> tuple[dict[int, str], bool]:
+    """Which files of a preview, that were not read, are on the list, by their numbers, and whether those are all. Files of the names
+    in the list are read, and then all as long as a file on it, unless that takes too long."""
+    found: dict[int, str] = {}
+    seen: set[int] = set()
+
+    def look(numbers: Iterable[int]) -> None:
+        for number in numbers:
+            seen.add(number)
+            digest = _digest(source.find_content(number) + _describe_target(source, number))
+            if digest in listed:
+                found[number] = digest
+
+    names, sizes = set(listed.values()), source.find_sizes()
+    look(number for number in range(len(sizes)) if source.name(number) in names)
+    missing = listed.keys() - set(found.values())
+    alike = np.arange(len(sizes)) if missing else np.flatnonzero(np.isin(sizes, sizes[np.array([*found], np.int64)]))
+    others = [number for number in alike.tolist() if number not in seen]
+    whole = len(others) <= _MOST_FILES and int(sizes[np.array(others, np.int64)].sum()) <= _MOST_BYTES
+    if whole:
+        look(others)
+    return dict(sorted(found.items())), whole
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
 def _iterate_digests(source: Source, indices: Tensor, read: Read) -> Iterator[str]:
     whole = source.tell_whole(indices)
     pieces = [whole] if whole is not None else (_contents(source, some, read) for some in indices.split(_AT_ONCE))
     for piece in pieces:
         for content in piece:
-            yield hashlib.blake2b(content, digest_size=16).hexdigest()
+            yield _digest(content)
 
 
 def _contents(source: Source, indices: Tensor, read: Read) -> list[bytes]:

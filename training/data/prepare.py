@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,11 +43,12 @@ def prepare(
     report_progress: ReportProgress = silent,
     code: Path | None = None,
     excluded: Path | None = None,
+    listed: Mapping[str, str] | None = None,
 ) -> Data:
     """Open, check, split and place the data. Raises InputError, in one sentence, when it cannot be trained on.
 
     ``report_progress(text, fraction)`` is told what is going on, ``fraction`` None while it cannot be known. ``code`` is the run's copy
-    of a Dataset that a person wrote, ``excluded`` that of its exclude list.
+    of a Dataset that a person wrote, ``excluded`` that of its exclude list, ``listed`` what was read of that already.
     """
     refuse_too_much_made(config)
     loader = config.loader
@@ -70,7 +71,7 @@ def prepare(
     source = open_source(config.dataset, opening)
     require_task(config, source.target)
     splits = split_source(source, config.dataset)
-    splits = leave_out(source, splits, config.dataset, excluded, report_progress)
+    splits = leave_out(source, splits, config.dataset, excluded, report_progress, listed)
     source = source.fit(splits["train"])
     size = sample_bytes(source) * len(source.targets)
     placement = place(size, {"image": "images", "tokens": "tokens"}.get(source.layout, "numbers"), loader, room)

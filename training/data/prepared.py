@@ -94,8 +94,9 @@ class PreparedData:
         if isinstance(dataset, KnownSetSection) and dataset.path is None:
             paths.append(str(own_folder()))
         where = [str(Path(path).absolute()) for path in paths if path is not None]
-        listed = find_list(dataset, excluded)  # of which a run has a copy of its own
-        known = "" if listed is None else digest_entries(read_exclude_list(listed))
+        file = find_list(dataset, excluded)  # of which a run has a copy of its own
+        listed = None if file is None else read_exclude_list(file)
+        known = "" if listed is None else digest_entries(listed)
         key = (dataset.model_dump_json(), *where, known, config.loader.model_dump_json(), str(device))
         states = [state_of_files(path, self._clock() - _FRESH) for path in where]
         state = None if None in states else tuple(states)
@@ -105,7 +106,7 @@ class PreparedData:
             report_progress("taking the data of the last run", None)
             return self._kept.data.reopen(config)
         self.drop()
-        data = prepare(config, device, report_progress, excluded=excluded)
+        data = prepare(config, device, report_progress, excluded=excluded, listed=listed)
         if state is not None:  # looked at before the files were: what changes meanwhile is noticed next time
             self._kept = _Kept(key, state, _for_later(data, config), data.report.batches.bytes)
         return data

@@ -30,6 +30,8 @@ from training.runs.workspace import find_checkpoint
 from training.system.atomic import write_text
 from training.toml_text import Toml, read_table
 
+_VARIES = "its samples differ from epoch to epoch"
+
 
 @dataclass(frozen=True)
 class Fold:
@@ -174,6 +176,6 @@ def _refuse_others(session: Session) -> None:
         raise InputError(why)
     if not isinstance(dataset, PartsSection) or source.varies:
         raise InputError(
-            f"dataset.kind: {dataset.kind} has no exclude list, so no fold can be left out; "
+            f"dataset.kind: {dataset.kind} has no exclude list, so no fold can be left out ({dataset.no_exclude or _VARIES}); "
             "look at the validation part instead (--on validation)."
         )

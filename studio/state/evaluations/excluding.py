@@ -42,9 +42,12 @@ def choose_list(run: RunFolder, path: Path) -> None:
 def describe_rows(evaluation: Evaluation, rows: list[int]) -> dict[str, str]:
     """The digests of samples and their names. Raises InputError where the data has no exclude list."""
     if evaluation.digests is None or not evaluation.record.part:
+        config = RunFolder(evaluation.folder.parent.parent).readable_config()
+        if config is not None and evaluation.record.part and (why := config.dataset.no_exclude):
+            raise InputError(f"{config.dataset.kind} has no exclude list: {why}.")
         raise InputError(
             "These samples cannot be put on an exclude list.",
-            "Evaluate a part of a run's data; data that is made up while it trains has no such list.",
+            "Evaluate a part of a run's data; data that differs from epoch to epoch has no such list.",
         )
     return {evaluation.digests[row]: str(evaluation.names[row]) for row in rows}
 

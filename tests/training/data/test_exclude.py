@@ -18,9 +18,11 @@ from tests.training.tiny import tiny_images, write_idx
 from training.cli import main
 from training.config import RunConfig, parse_config
 from training.config.files import save_config
-from training.data import prepare
+from training.data import exclude, prepare
 from training.data.exclude import sample_digests
-from training.errors import InputError
+from training.data.images import images
+from training.data.inspect import inspect_dataset
+from training.errors import ConfigError, InputError
 from training.exclude_list import add_to_list, read_exclude_list, remove_from_list
 from training.predictions.reading import list_evaluations
 from training.runs.workspace import run_folders
@@ -74,6 +76,30 @@ def test_the_others_stay_in_their_parts(kind: str, tmp_path: Path) -> None:
         assert after.plan.samples(0) <= before.plan.samples(0)
     if kind != "table":  # of which rows are alike: cells of other rows are not theirs
         assert count == 2
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_preview_leaves_them_out_too(quick: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the files of a folder that is not read whole, those are found that are called as in the list, or as long."""
+    monkeypatch.setattr(images, "is_quick", lambda listing: quick)
+    config, file = of_kind("image_folder", tmp_path), tmp_path / "exclude.txt"
+    digests = digests_of(config, [0, 1, 20])
+    names = ["apple/00.png", "apple/03.png", "of another name"]
+    add_to_list(file, dict(zip(digests, names, strict=True)) | {"0" * 32: "of another data set"})
+    listed = excluding(config, file)
+    with prepare(listed, CPU) as data:
+        left, note = {part: len(numbers) for part, numbers in data.splits.items()}, data.report.notes
+    report = inspect_dataset(listed)
+    assert report.samples == left
+    assert "3 samples left out by exclude.txt; 1 line of it matches none" in {*note} & {*report.notes}
+    assert report.first_page is not None
+    assert not {"apple/00.png", "apple/03.png"} & {sample.name for sample in report.first_page.samples}
+    if not quick:  # too many to read: those called as in the list alone
+        monkeypatch.setattr(exclude, "_MOST_FILES", 1)
+        report = inspect_dataset(listed)
+        assert (
+            "2 samples left out by exclude.txt; 2 lines of it will be looked for when training starts" in report.notes
+        )
 
 
 def test_a_sample_is_known_by_content_and_label(tmp_path: Path) -> None:
@@ -189,3 +215,16 @@ def test_of_what_several_write_at_once_nothing_is_lost(tmp_path: Path) -> None:
         list(pool.map(lambda digest: add_to_list(file, {digest: "sample"}), digests[1:]))
         list(pool.map(lambda digest: remove_from_list(file, [digest]), digests[:30]))
     assert sorted(read_exclude_list(file)) == digests[30:]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "reason"),
+    [
+        ({"kind": "text", "path": "book.txt"}, "its samples are windows cut from one text"),
+        ({"kind": "spiral"}, "each sample is made by its number, with the label that it is made for"),
+        ({"kind": "shapes"}, "each sample is made by its number, with the label that it is made for"),
+    ],
+)
+def test_what_has_no_list_says_why(dataset: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ConfigError, match=f"dataset.exclude: {dataset['kind']} has no exclude list: {reason}"):
+        parse_config({"dataset": dataset | {"exclude": "exclude.txt"}})

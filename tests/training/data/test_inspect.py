@@ -61,6 +61,7 @@ def test_a_folder_is_listed_and_only_what_is_shown_is_decoded(
         return decode.outcome(path, form)
 
     monkeypatch.setattr(images_module, "outcome", counted)
+    monkeypatch.setattr(images_module, "is_quick", lambda listing: False)
     report = inspect(make_config(dataset={"kind": "image_folder", "path": str(image_folder)}), samples=5)
     assert len(opened) == len(report["first_page"]["samples"]) == 5
     assert sum(report["samples"].values()) == 36
@@ -73,10 +74,18 @@ def test_a_folder_is_listed_and_only_what_is_shown_is_decoded(
     assert np.array_equal(pixels(first, "original_base64"), np.asarray(image(number)))
 
 
-def test_a_broken_file_keeps_its_place_and_is_named(make_config: MakeConfig, image_folder: Path) -> None:
+def test_a_broken_file_keeps_its_place_and_is_named(
+    make_config: MakeConfig, image_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(10):
         (image_folder / "apple" / f"{number:03}.png").write_bytes(b"broken")
     config = make_config(dataset={"kind": "image_folder", "path": str(image_folder)})
+    few = inspect(config, samples=36)  # so few are checked at once, as a run does
+    with prepare(config, torch.device("cpu")) as data:
+        assert few["samples"] == data.report.samples
+    assert (sum(few["samples"].values()), few["skipped_total"]) == (26, 10)
+    assert few["first_page"]["unreadable"] == []
+    monkeypatch.setattr(images_module, "is_quick", lambda listing: False)
     found = inspect(config, samples=36)["first_page"]
     assert [file["path"] for file in found["unreadable"]] != []
     assert all(file["path"].startswith("apple/00") for file in found["unreadable"])

@@ -84,6 +84,8 @@ def _unknown_key(location: Sequence[str], data: Mapping[str, Toml]) -> str:
         where = f"[{location[0]}]" + (f" with kind {kind!r}" if kind else "")
         if len(location) == 2 and isinstance(given, Mapping) and (inner := _inner(name, choices.get(kind), given)):
             return f"unknown key in {where}; did you mean {location[0]}.{inner}?"
+        if location == ["dataset", "exclude"] and (why := getattr(choices.get(kind), "no_exclude", "")):
+            return f"{kind} has no exclude list: {why}."
         others = [other for other, section in choices.items() if name in section.model_fields]
         if len(location) == 2 and others:
             return f"unknown key in {where}; {', '.join(others)} {'has' if len(others) == 1 else 'have'} it."

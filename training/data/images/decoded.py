@@ -70,10 +70,14 @@ def decode_listing(listing: Listing, form: Form, opening: Opening) -> Decoded:
 def cache_for(listing: Listing, form: Form, opening: Opening) -> ImageCache | None:
     """None when there shall be none, or the images are too few to be worth one."""
     wish = opening.cache
-    small = len(listing.paths) < _MANY and sum(listing.sizes) < _LARGE
-    if wish is None or (wish.mode == "auto" and small):
+    if wish is None or (wish.mode == "auto" and is_quick(listing)):
         return None
     return ImageCache(wish, listing, form)
+
+
+def is_quick(listing: Listing) -> bool:
+    """Whether the images are so few that decoding all of them takes moments."""
+    return len(listing.paths) < _MANY and int(listing.bytes_each().sum()) < _LARGE
 
 
 def _take_what_is_there(cache: ImageCache, decoded: Decoded, opening: Opening) -> int:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,8 @@ from torch import Tensor
 from training.data.batching.resident import Notice
 from training.data.batching.workers import new_pixels
 from training.data.images.cache_room import note_use, remove
-from training.data.images.decode import DifferentSize, Form, outcome, own_size
-from training.data.images.decoded import DAMAGED, Decoded, cache_for, decode_listing
+from training.data.images.decode import DifferentSize, Form, Unusable, content_digest, outcome, own_size
+from training.data.images.decoded import DAMAGED, Decoded, cache_for, decode_listing, is_quick
 from training.data.images.folder import Files, Listing, show_path
 from training.data.images.image_cache import ImageCache
 from training.data.images.masks import MaskForm
@@ -43,6 +43,8 @@ class Opened:
     decoded: Decoded | None = None
     """None when the files were not checked; some may be found in ``cache`` all the same."""
     cache: ImageCache | None = None
+    preview: bool = False
+    """Whether no run has begun: files may change as they like."""
 
     @property
     def owners(self) -> NDArray[np.int32]:
@@ -56,11 +58,14 @@ class Opened:
 
 
 def open_images(listing: Listing, form: Form, opening: Opening) -> Opened:
-    """Decode every file once, if that is wanted; what is good stays in memory if ``opening`` says so. Images that do not
-    agree in size after all are scaled."""
-    if not opening.check:
+    """Decode every file once, if that is wanted or takes moments; what is good stays in memory if ``opening`` says so. Images that do
+    not agree in size after all are scaled."""
+    if not opening.check and not is_quick(listing):
         listing.notes.append("files are checked when training starts")
-        return Opened(listing, form, np.arange(len(listing.paths)), cache=cache_for(listing, form, opening))
+        every = np.arange(len(listing.paths))
+        return Opened(listing, form, every, cache=cache_for(listing, form, opening), preview=True)
+    if not opening.check:
+        opening = replace(opening, cache=None)  # a preview writes nothing
     try:
         decoded = decode_listing(listing, form, opening)
     except DifferentSize:
@@ -69,7 +74,7 @@ def open_images(listing: Listing, form: Form, opening: Opening) -> Opened:
     for row, reason in sorted(decoded.reasons.items()):
         listing.skip(listing.paths[row], reason)
     good = np.setdiff1d(np.arange(len(listing.paths)), np.fromiter(decoded.reasons, np.int64), assume_unique=True)
-    return Opened(listing, form, good, decoded)
+    return Opened(listing, form, good, decoded, preview=not opening.check)
 
 
 def choose_form(
@@ -119,6 +124,8 @@ class Images(Source):
             supply="" if decoded is None else decoded.supply,
         )
         self._form = form
+        self._preview = opened.preview
+        self._sizes = listing.bytes_each()[good]
         self._store = None if decoded is None or decoded.store is None else _compact(decoded.store, good)
         self.digests = None if decoded is None else decoded.contents[good]
         """uint8 (N, 32): the SHA-256 of each file; None when they were not checked."""
@@ -148,7 +155,7 @@ class Images(Source):
             if not isinstance(became, tuple):
                 raise self._explain_loss(index, str(became) or "has another size than before") from became
             pictures[row], digest = became
-            if self.digests is not None and digest != self.digests[index].tobytes():
+            if self.digests is not None and not self._preview and digest != self.digests[index].tobytes():
                 raise self._explain_loss(index, "its content has changed")
         return shared
 
@@ -169,11 +176,22 @@ class Images(Source):
                 remove(self._rows.place.pixels.parent)  # this run decodes what it cannot read
         return lost
 
+    def find_content(self, index: int) -> bytes:
+        """The SHA-256 of a file as it is now; b"" where it cannot be read."""
+        try:
+            return content_digest(self._files[index])
+        except Unusable:
+            return b""
+
+    def find_sizes(self) -> NDArray[np.int64]:
+        """(N,): bytes of each file, with those of its mask, as they were listed."""
+        return self._sizes
+
     def take_notices(self) -> list[Notice]:
         return [self._notices.popleft() for _ in range(len(self._notices))]
 
     def _explain_loss(self, index: int, reason: str) -> TrainingError:
-        if self.digests is None:  # only listed, for a preview: no run has begun
+        if self._preview:
             return TrainingError(f"{self.name(index)}: {reason}")
         if not self._files.root.is_dir():
             return TrainingError(

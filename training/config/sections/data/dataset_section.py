@@ -23,6 +23,10 @@ class DatasetSection(Section):
     """Kinds of networks to think of first, best first."""
     teaches: ClassVar[Target] = "class"
     """What there is to learn, where no setting ``task`` says that."""
+    no_exclude: ClassVar[str] = (
+        "each sample is made by its number, with the label that it is made for, so none is wrong"
+    )
+    """Why there is no exclude list, a clause; "" where there is one."""
 
     @property
     def target(self) -> Target | None:
@@ -60,6 +64,7 @@ class DatasetSection(Section):
 class PartsSection(DatasetSection):
     """Datasets that may come with their own validation or test part, and with samples that are better left out."""
 
+    no_exclude = ""
     validation: Literal["auto", "split", "test"] = advanced(
         "auto",
         "Validate on",

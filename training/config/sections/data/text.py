@@ -20,6 +20,7 @@ class TextDataset(DatasetSection):
     split_seed: ClassVar[int] = 0  # type: ignore[misc]
     test_fraction: ClassVar[float] = 0.0  # type: ignore[misc]
     teaches = "tokens"
+    no_exclude = "its samples are windows cut from one text, and without a passage all later ones are others; take the passage out of the file"
 
     kind: Literal["text"] = "text"
     path: str = setting(
