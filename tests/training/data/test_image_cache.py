@@ -363,6 +363,7 @@ def test_a_place_where_no_folder_can_be_is_not_taken_for_a_busy_cache(folder: Pa
 def test_the_preview_looks_into_the_cache(
     folder: Path, wish: CacheWish, make_config: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pictures, "is_quick", lambda listing: False)
     config = make_config(
         dataset={"kind": "image_folder", "path": str(folder)}, loader={"cache": "on", "cache_folder": str(wish.home)}
     )

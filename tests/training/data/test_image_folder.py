@@ -15,7 +15,7 @@ from PIL import Image
 
 from tests.training.data.conftest import fill_class, image
 from training.config.sections.data.dataset import ImageFolderDataset
-from training.data.images import decode_many
+from training.data.images import decode_many, images
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.errors import InputError, TrainingError
@@ -91,7 +91,7 @@ def test_a_class_may_be_called_train(tmp_path: Path) -> None:
     assert opened(tmp_path).classes == ("bus", "test", "train")
 
 
-def test_everything_people_leave_in_folders(image_folder: Path) -> None:
+def test_everything_people_leave_in_folders(image_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     apple, bear = image_folder / "apple", image_folder / "bear"
     (image_folder / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
     (apple / ".DS_Store").write_bytes(b"\0\0\0\1Bud1")
@@ -138,6 +138,8 @@ def test_everything_people_leave_in_folders(image_folder: Path) -> None:
     assert set(found) == set(expected)
     for path, part in expected.items():
         assert part in found[path]
+    assert len(opened(image_folder, check=False).targets) == len(source.targets)  # so few are decoded by a preview, too
+    monkeypatch.setattr(images, "is_quick", lambda listing: False)
     listed = opened(image_folder, check=False)
     assert len(listed.targets) == len(source.targets) + 2  # text.jpg and cut.jpg are found by decoding only
 
@@ -173,7 +175,8 @@ def test_different_sizes_become_128_squares(image_folder: Path) -> None:
     assert any("scaled and center-cropped to 128 × 128" in note for note in source.notes)
 
 
-def test_an_odd_one_that_the_probe_missed_is_noticed(tmp_path: Path) -> None:
+def test_an_odd_one_that_the_probe_missed_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "is_quick", lambda listing: False)
     fill_class(tmp_path / "a", 150)
     fill_class(tmp_path / "b", 3)
     image(5, (40, 20)).save(tmp_path / "a" / "001.png")

@@ -1,5 +1,7 @@
 """What a model is built for is what the data then gives."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -16,4 +18,4 @@ from training.data.prepare import prepare
 def test_input_facts_are_those_of_the_prepared_data(dataset: dict[str, object]) -> None:
     config = RunConfig.model_validate({"dataset": dataset, "model": {"kind": "mlp"}})
     with prepare(config, torch.device("cpu")) as data:
-        assert input_facts(config) == data.facts
+        assert input_facts(config) == replace(data.facts, ranges=())  # which only reading tells
