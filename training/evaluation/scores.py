@@ -51,13 +51,28 @@ class Rate:
         return wilson(int(self.right.sum()), int(self.counted.sum()))
 
 
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """A share for each class: ``successes`` of ``counts``, (classes,) both. ``make`` gives the same as a function of how often each
+    sample counts."""
+
+    successes: NDArray[np.integer]
+    counts: NDArray[np.integer]
+    make: Callable[[], Metric]
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """Wilson's."""
+        return [wilson(*both) for both in zip(self.successes.tolist(), self.counts.tolist(), strict=True)]
+
+
 @dataclass(frozen=True)
 class Scores:
     """``whole`` has a number for all samples by the metric's name, ``each`` one for each class, label or value: rates get Wilson's
     interval, the others the bootstrap's."""
 
     whole: dict[str, Rate | Metric] = field(default_factory=dict)
-    each: dict[str, list[Interval] | Metric] = field(default_factory=dict)
+    each: dict[str, Rates | Metric] = field(default_factory=dict)
 
 
 def measure_columns(record: EvaluationRecord, columns: Columns, top: int) -> Scores:
@@ -86,9 +101,9 @@ def _measure_classes(record: EvaluationRecord, columns: Columns) -> Scores:
     whole: dict[str, Rate | Metric] = {"accuracy": Rate(right, every)}
     scores, log_sum = columns["scores"][counted], columns["log_sum"][counted]
     f1 = of.class_scores(target, prediction, classes, macro=False)
-    each: dict[str, list[Interval] | Metric] = {
-        "precision": _rates(hits, guesses),
-        "recall": _rates(hits, support),
+    each: dict[str, Rates | Metric] = {
+        "precision": Rates(hits, guesses, lambda: of.rescore(f1, of.precision, classes)),
+        "recall": Rates(hits, support, lambda: of.rescore(f1, of.recall, classes)),
         "f1": f1,
     }
     if record.task == "binary":
@@ -136,8 +151,8 @@ def _measure_labels(columns: Columns, threshold: float) -> Scores:
             "mean_average_precision": of.average(precision),
         },
         {
-            "precision": _rates(hits, guesses),
-            "recall": _rates(hits, support),
+            "precision": Rates(hits, guesses, partial(of.count_scores, *counts, score=of.precision, macro=False)),
+            "recall": Rates(hits, support, partial(of.count_scores, *counts, score=of.recall, macro=False)),
             "f1": f1,
             "auroc": auroc,
             "average_precision": precision,
@@ -225,7 +240,3 @@ def _measure_embeddings(columns: Columns, top: int) -> Scores:
         for name, places in (("recall_at_1", 1), ("recall_at_k", top))
     }
     return Scores(whole)
-
-
-def _rates(successes: NDArray[np.integer], counts: NDArray[np.integer]) -> list[Interval]:
-    return [wilson(*both) for both in zip(successes.tolist(), counts.tolist(), strict=True)]

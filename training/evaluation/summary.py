@@ -17,7 +17,7 @@ from training.engine.session import Session
 from training.errors import pluralize
 from training.evaluation.baselines import answer_by_bigrams, answer_trivially
 from training.evaluation.linear import answer_linearly
-from training.evaluation.scores import Columns, Rate, Scores, measure_columns
+from training.evaluation.scores import Columns, Rate, Rates, Scores, measure_columns
 from training.predictions.reading import Evaluation
 from training.predictions.record import Baseline, EvaluationRecord, Measured, keep_finite
 from training.statistics.intervals import Interval, Metric, bootstrap_together, wilson
@@ -129,34 +129,39 @@ def _find_intervals(
     """Of all samples by the metric's name, of each class behind ``_EACH``."""
     found: dict[str, list[Interval]] = {}
     drawn: dict[str, Metric] = {}
-    rates: dict[str, Interval] = {}
+    rates: dict[str, list[Interval]] = {}
     for name, score in scores.whole.items():
         if isinstance(score, Rate):
-            rates[name] = score.interval
+            rates[name] = [score.interval]
             if groups is None:
                 continue
             score = score.metric  # Wilson's takes the samples of a group for independent ones
         drawn[name] = score
     for name, several in scores.each.items():
-        if isinstance(several, Metric):
-            drawn[_EACH + name] = several
-        else:
-            found[_EACH + name] = several
+        if isinstance(several, Rates):
+            rates[_EACH + name] = several.intervals
+            if groups is None:
+                continue
+            several = several.make()
+        drawn[_EACH + name] = several
     losses = np.asarray(columns["loss"])
     if np.isfinite(losses).any():
         drawn["loss"] = mean(losses)
     for samples in {each.samples for each in drawn.values()}:
         same = {name: each for name, each in drawn.items() if each.samples == samples}
-        found |= bootstrap_together(
-            same, groups if groups is not None and len(groups) == samples else None, record.seed
-        )
-    return found | {name: [_widen(rate, found.get(name))] for name, rate in rates.items()}
+        if groups is not None and samples < len(groups):  # those without a target don't count
+            counted = groups[np.asarray(columns["target"]) >= 0]
+        else:
+            counted = groups
+        found |= bootstrap_together(same, counted, record.seed)
+    return found | {name: [*map(_widen, each, found.get(name, each))] for name, each in rates.items()}
 
 
-def _widen(rate: Interval, of_groups: Sequence[Interval] | None) -> Interval:
+def _widen(rate: Interval, of_groups: Interval) -> Interval:
     """The wider of the two intervals: where all groups are right, their resamples are all the same."""
-    limits = [rate, *(of_groups or ())]
-    return Interval(rate.value, min(each.low for each in limits), max(each.high for each in limits))
+    if math.isnan(of_groups.low):
+        return rate
+    return Interval(rate.value, min(rate.low, of_groups.low), max(rate.high, of_groups.high))
 
 
 def _agree(value: float, several: Sequence[Interval] | None) -> Interval:

@@ -260,7 +260,11 @@ def limit_gaps(sums: Floats, draws: Floats, level: float) -> tuple[float, float]
 
     They invert a bootstrap test: the sums of true gaps at which a sum at least, or at most, as large as this one would come
     up in 2.5 % of the data sets; the number itself at least. The true gaps are taken to lie to each other as those
-    found do, and, as far as these are chance, as its deviations do."""
+    found do, and, as far as these are chance, as its deviations do.
+
+    No sum is too small for a model without gaps, so all 5 % lie above there; what lies below has its full share from where gaps
+    raise the sum by two standard deviations of chance (Feldman and Cousins 1998 go from one to two sides alike). With half of it
+    the interval of a calibrated model would hold 0 in 97.5 %."""
     gaps = sums[:-1] / sums[-1]
     chance = draws[:, :-1] / draws[:, -1:] - gaps
     value = float(np.abs(gaps).sum())
@@ -269,20 +273,26 @@ def limit_gaps(sums: Floats, draws: Floats, level: float) -> tuple[float, float]
     even = deviations / max(float(deviations.sum()), 1e-30) * value
     likely = np.copysign((1.0 - noise) * np.abs(gaps) + noise * even, gaps)
 
-    def find(tail: float) -> float:
-        """By how much the likely gaps are multiplied, at least by 0, where the value is this quantile."""
+    by_chance = np.abs(chance).sum(1)
+    rise = max(2.0 * float(by_chance.std()), 1e-30)
+
+    def reaches(factor: float, above: bool) -> bool:
+        """Whether the value is no larger than what sums come to, but for the share of them in that tail."""
+        sums = np.abs(factor * likely + chance).sum(1)
+        below = (0.5 - level / 2.0) * min(1.0, max(0.0, float(sums.mean() - by_chance.mean()) / rise))
+        return bool(np.quantile(sums, level + below if above else below) >= value)
+
+    def find(above: bool) -> float:
+        """By how much the likely gaps are multiplied, at least by 0, where the value is at the edge of that tail."""
         low, high = 0.0, 3.0
-        if np.quantile(np.abs(chance).sum(1), tail) >= value:
+        if reaches(0.0, above):
             return 0.0
         for _ in range(20):
             middle = (low + high) / 2.0
-            if np.quantile(np.abs(middle * likely + chance).sum(1), tail) < value:
-                low = middle
-            else:
-                high = middle
+            low, high = (low, middle) if reaches(middle, above) else (middle, high)
         return (low + high) / 2.0
 
-    return min(1.0, find(0.5 + level / 2.0)) * value, max(1.0, find(0.5 - level / 2.0)) * value
+    return min(1.0, find(above=True)) * value, max(1.0, find(above=False)) * value
 
 
 # ------------------------------------------------------------------------------------------------------ their making
@@ -292,6 +302,11 @@ def average(metric: Metric) -> Metric:
     """The mean of several numbers, those of each class or column, NaN ones left out: what ``macro`` makes, without gathering the
     sums again where both are asked for."""
     return Metric(metric.samples, metric.gather, lambda sums: mean_known(metric.score(sums)), terms=metric.terms)
+
+
+def rescore(metric: Metric, score: Callable[[Floats, Floats, Floats], Floats], classes: int) -> Metric:
+    """Another ``score`` of each class, of what ``class_scores`` gathers, without gathering it again."""
+    return Metric(metric.samples, metric.gather, of_counts(score, classes, macro=False))
 
 
 def of_sums(terms: NDArray[np.floating | np.integer], score: Score) -> Metric:

@@ -245,11 +245,15 @@ def test_samples_of_a_group_are_not_taken_for_independent_ones() -> None:
 
     def width(**chosen: np.ndarray) -> float:
         record = make_record(chosen, ("a", "b"))
-        measured = measure_intervals(record, chosen, Classification(), {"accuracy": float(right.mean())}).metrics[
-            "accuracy"
-        ]
-        assert measured.low is not None
-        assert measured.high is not None
-        return measured.high - measured.low
+        found = measure_intervals(record, chosen, Classification(), {"accuracy": float(right.mean())})
+        measured, (_, low, high) = found.metrics["accuracy"], found.per_class["recall"][0]
+        assert (measured.low, measured.high) == pytest.approx((low, high))  # all are of the first class
+        assert low is not None
+        assert high is not None
+        return high - low
 
-    assert width(**columns) > 2.0 * width(**{name: each for name, each in columns.items() if name != "group"})
+    apart = {name: each for name, each in columns.items() if name != "group"}
+    assert width(**columns) > 2.0 * width(**apart)
+    some = {name: np.concatenate([each, each[:40]]) for name, each in columns.items()}
+    some["target"][400:] = -1  # which do not count
+    assert width(**some) == pytest.approx(width(**columns))
