@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,8 @@ from training.statistics.ranking import discounted_gains, ordered_pairs, recipro
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+_KEPT = 2
+"""Of each figure: what is chosen by it asks for it again at every step of the mouse."""
 
 
 class SampleFigure(NamedTuple):
@@ -44,6 +46,7 @@ def list_figures(record: EvaluationRecord) -> list[SampleFigure]:
     return []
 
 
+@lru_cache(_KEPT)
 def find_ious(evaluation: Evaluation, number: int) -> Floats:
     """The IoU of a class in each image, (n,); NaN where it is neither true nor predicted."""
     correct = np.asarray(evaluation.column("correct")[:, number], np.float64)
@@ -51,6 +54,7 @@ def find_ious(evaluation: Evaluation, number: int) -> Floats:
     return np.divide(correct, union, out=np.full(len(correct), np.nan), where=union > 0)
 
 
+@lru_cache(_KEPT)
 def find_mean_ious(evaluation: Evaluation) -> Floats:
     """The mean IoU of the classes that are in each image, (n,)."""
     each = _find_all_ious(evaluation)
@@ -70,15 +74,18 @@ def _find_all_ious(evaluation: Evaluation) -> Floats:
     return np.stack([find_ious(evaluation, number) for number in range(len(evaluation.record.names))], 1)
 
 
+@lru_cache(_KEPT)
 def _find_gains(evaluation: Evaluation) -> Floats:
     scores = evaluation.column("scores")
     return discounted_gains(scores, evaluation.column("target"), scores.shape[1])
 
 
+@lru_cache(_KEPT)
 def _find_reciprocal_ranks(evaluation: Evaluation) -> Floats:
     return reciprocal_ranks(evaluation.column("scores"), evaluation.column("target"))
 
 
+@lru_cache(_KEPT)
 def _find_ordered_pairs(evaluation: Evaluation) -> Floats:
     right, pairs = ordered_pairs(evaluation.column("scores"), evaluation.column("target"))
     return np.divide(right, pairs, out=np.full(len(right), np.nan), where=pairs > 0)

@@ -74,25 +74,30 @@ class Slice(NamedTuple):
         return not self.figure.low <= self.rest <= self.figure.high
 
 
-def find_slices(evaluation: Evaluation, mask: Mask | None) -> list[Slice]:
+def find_slices(evaluation: Evaluation, mask: Mask | None) -> Sequence[Slice]:
     """Of the samples in ``mask``, (n,), or of all, the most harmful first; those of fewer than ten samples, and of all, left out."""
+    counted = np.isfinite(find_score(evaluation).terms)
+    return _find_all_slices(evaluation) if mask is None else _find_in_rows(evaluation, np.flatnonzero(counted & mask))
+
+
+@lru_cache(2)
+def _find_all_slices(evaluation: Evaluation) -> Sequence[Slice]:
+    return _find_in_rows(evaluation, np.flatnonzero(np.isfinite(find_score(evaluation).terms)))
+
+
+def _find_in_rows(evaluation: Evaluation, rows: NDArray[np.intp]) -> Sequence[Slice]:
     score = find_score(evaluation)
-    counted = np.isfinite(score.terms)
-    rows = counted if mask is None else counted & mask
     terms = score.terms[rows]
-    total = Sums(len(terms), float(terms.sum()), float(np.square(terms).sum()))
+    squared = np.square(terms)
+    total = Sums(len(terms), float(terms.sum()), float(squared.sum()))
     found = []
     for aspect in find_aspects(evaluation):
-        codes = aspect.codes[rows]
-        inside = codes >= 0
-        place, some, size = codes[inside], terms[inside], len(aspect.titles)
-        counts = np.bincount(place, minlength=size)
-        sums = np.bincount(place, some, minlength=size)
-        squares = np.bincount(place, np.square(some), minlength=size)
+        place, size = aspect.codes.take(rows) + 1, len(aspect.titles) + 1
+        counts, sums, squares = (np.bincount(place, weights, minlength=size)[1:] for weights in (None, terms, squared))
         for at in np.flatnonzero((counts >= _FEWEST) & (counts < total.samples)).tolist():
             part = Sums(int(counts[at]), float(sums[at]), float(squares[at]))
             found.append(_compare(aspect.name, aspect.titles[at], part, total, score))
-    return sorted(found, key=lambda each: -each.harm)
+    return tuple(sorted(found, key=lambda each: -each.harm))
 
 
 def find_members(evaluation: Evaluation, *, aspect: str, title: str) -> Mask:
