@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from training.statistics import metrics
 from training.statistics.intervals import Interval, Metric, bootstrap_together, wilson
+from training.statistics.ranking import discounted_gains
+from training.statistics.shuffling import find_drop
 
 Random = np.random.Generator
 World = Callable[[Random, int], Metric]
@@ -90,6 +92,41 @@ def draw_perplexity(random: Random, n: int) -> Metric:
     return metrics.perplexity(tokens * random.gamma(9.0, 0.3, n), tokens)
 
 
+def draw_row_importance(random: Random, n: int) -> Metric:
+    """Accuracy less that after the second of three columns was shuffled ten times."""
+    rows = random.normal(size=(n, 3))
+    truth = rows @ [1.0, 0.3, 0.0] + 0.7 * random.normal(size=n) > 0.0
+
+    def score(inputs: NDArray[Any]) -> Metric:
+        return metrics.mean((inputs @ [1.0, 0.3, 0.02] > 0.0) == truth)
+
+    return find_drop(score(rows), *shuffle_rows(random, rows, score), rises=True)
+
+
+def draw_list_importance(random: Random, n: int) -> Metric:
+    """The same of the NDCG of queries of two to six items."""
+    items = random.normal(size=(n, 6, 3)) + 0.7 * random.normal(size=(n, 1, 3))
+    ranks = np.digitize(items @ [1.0, 0.3, 0.0] + 0.7 * random.normal(size=(n, 6)), [-1.0, 0.0, 1.0]).astype(float)
+    ranks[:, 2:][random.random((n, 4)) < 0.3] = np.nan
+    there = ~np.isnan(ranks)
+
+    def score(inputs: NDArray[Any]) -> Metric:
+        answers = np.full(ranks.shape, np.nan)
+        answers[there] = inputs @ [1.0, 0.3, 0.02]
+        return metrics.mean(discounted_gains(answers, ranks, 3))
+
+    rows = items[there]
+    return find_drop(score(rows), *shuffle_rows(random, rows, score), rises=True, owners=np.nonzero(there)[0])
+
+
+def shuffle_rows(
+    random: Random, rows: NDArray[Any], score: Callable[[NDArray[Any]], Metric]
+) -> tuple[list[Metric], list[NDArray[np.int64]]]:
+    """What the rows (m, 3) score with their second column shuffled, and from which row each has its value, ten times."""
+    orders = [random.permutation(len(rows)) for _ in range(10)]
+    return [score(np.stack([rows[:, 0], rows[order, 1], rows[:, 2]], axis=1)) for order in orders], orders
+
+
 WORLDS: Mapping[str, World] = {
     "macro-F1": draw_macro_f1,
     "AUROC": draw_auroc,
@@ -106,6 +143,8 @@ WORLDS: Mapping[str, World] = {
     "ECE of equal mass, overconfident": draw_calibration(1.7, equal_mass=True),
     "NDCG": draw_ndcg,
     "perplexity": draw_perplexity,
+    "importance of a table's column": draw_row_importance,
+    "importance of a column of lists": draw_list_importance,
 }
 RATES = (0.3, 0.5, 0.9)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,9 @@ from training.predictions.importance import (
     write_importance,
 )
 from training.predictions.record import keep_finite
-from training.statistics.intervals import Floats, Metric, Weights, bootstrap_together
-from training.statistics.metrics import gather_sums, mean
+from training.statistics.intervals import Metric, bootstrap_together
+from training.statistics.metrics import mean
+from training.statistics.shuffling import find_drop
 
 MOST_SAMPLES = 10_000
 _MOST_NUMBERS = 1 << 26
@@ -141,7 +142,7 @@ class _Shuffling:
                 tell(f"shuffling {name}, {number + 1:,} of {pluralize(len(self._groups), 'column')}", done / work)
                 shuffled.append(self._take(inputs))
                 orders.append(order)
-            drops[name] = _find_drop(plain, shuffled, orders, self._rises)
+            drops[name] = find_drop(plain, shuffled, orders, self._rises, self._owners)
         report_progress("computing intervals", None)
         groups = self._evaluation.column("group")[self._places.numpy()] if self._evaluation.has("group") else None
         intervals = bootstrap_together(drops, groups, record.seed)
@@ -161,6 +162,13 @@ class _Shuffling:
             fingerprint=record.fingerprint,
             columns=tuple(columns),
         )
+
+    @property
+    def _owners(self) -> NDArray[np.int64] | None:
+        """Of lists, the query of each item that is there."""
+        if self._inputs.ndim < 3:
+            return None
+        return (~self._targets.isnan()).nonzero()[:, 0].cpu().numpy()
 
     @property
     def _rises(self) -> bool:
@@ -208,35 +216,3 @@ class _Shuffling:
             return mean(columns["loss"])
         score = self._score(columns)[self._name]
         return score.metric if isinstance(score, Rate) else score
-
-
-def _find_drop(plain: Metric, shuffled: Sequence[Metric], orders: Sequence[NDArray[np.int64]], rises: bool) -> Metric:
-    """What ``plain`` is better than ``shuffled``: than what all of them amount to together, where a metric is one of sums, else than
-    their mean.
-
-    An answer after shuffling hangs on two samples: the one that is asked about, and the one whose value it was given (``orders``).
-    Sums change with how often either counts, to first order, as those of a V-statistic do; the second of them by what the value
-    changed. Without it the intervals are too narrow. Of lists, whose values come from single items, the first alone is seen."""
-    sign, known = 1.0 if rises else -1.0, [each.terms for each in shuffled if each.terms is not None]
-    if plain.terms is not None and len(known) == len(shuffled):
-        mixed: Floats = np.mean(known, axis=0, dtype=np.float64)
-        if len(orders[0]) == plain.samples:
-            given = np.zeros_like(mixed)
-            for each, order in zip(known, orders, strict=True):
-                given[order] += np.subtract(each, plain.terms, dtype=np.float64) / len(known)
-            mixed += given - given.mean(axis=0)
-        terms = np.concatenate([plain.terms, mixed], axis=1)
-        parts, gather = [plain, plain], gather_sums(terms)
-    else:
-        parts = [plain, *shuffled]
-
-        def gather(weights: Weights) -> Floats:
-            return np.concatenate([each.gather(weights) for each in parts], axis=1)
-
-    widths = np.cumsum([each.sums().shape[1] for each in parts])[:-1]
-
-    def score(sums: Floats) -> Floats:
-        first, *others = (each.score(part) for each, part in zip(parts, np.split(sums, widths, axis=1), strict=True))
-        return sign * (first - np.mean(others, axis=0))
-
-    return Metric(plain.samples, gather, score)

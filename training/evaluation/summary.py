@@ -149,10 +149,9 @@ def _find_intervals(
         drawn["loss"] = mean(losses)
     for samples in {each.samples for each in drawn.values()}:
         same = {name: each for name, each in drawn.items() if each.samples == samples}
+        counted = groups
         if groups is not None and samples < len(groups):  # those without a target don't count
             counted = groups[np.asarray(columns["target"]) >= 0]
-        else:
-            counted = groups
         found |= bootstrap_together(same, counted, record.seed)
     return found | {name: [*map(_widen, each, found.get(name, each))] for name, each in rates.items()}
 
