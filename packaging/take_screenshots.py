@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "resources" / "help" / "images"
-README = (("train", "light"), ("setup", "dark"))
+README = (("run", "light"), ("setup", "dark"))
 _LOOK = 200  # milliseconds between two looks at the window
 _SETTLE = 1500  # milliseconds until a page that was just shown has painted all
 
@@ -21,9 +21,7 @@ _SETTLE = 1500  # milliseconds until a page that was just shown has painted all
 def main(folder: str = "", size: str = "1280x800") -> int:
     """Returns the exit code of the program."""
     width, height = map(int, size.split("x"))
-    shown = (
-        README if not folder else [(page, mode) for mode in ("light", "dark") for page in ("setup", "train", "runs")]
-    )
+    shown = README if not folder else [(page, mode) for mode in ("light", "dark") for page in ("setup", "run", "runs")]
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     with tempfile.TemporaryDirectory() as home:
         for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):

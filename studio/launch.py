@@ -78,8 +78,8 @@ class Application(QObject):
         if config is not None:
             self.context.open_config(config, start)
         self.context.library.refresh()
-        # Start brings the Train page to the front: it should not have to be built then.
-        QTimer.singleShot(_AT_LEISURE, self, lambda: self.window.build_page("train"))
+        # Start brings the Run page to the front: it should not have to be built then.
+        QTimer.singleShot(_AT_LEISURE, self, lambda: self.window.build_page("run"))
 
     def end(self) -> None:
         """After the event loop: the end in the order nothing can be lost."""

@@ -49,7 +49,7 @@ def _resume(context: AppContext) -> None:
 
 
 def _profile(context: AppContext) -> None:
-    context.show_page("train")
+    context.show_page("run")
     context.live.ask(Command.PROFILE)
 
 
@@ -113,7 +113,7 @@ ACTIONS = (
     Action("resume", "Resume from the last checkpoint", "Run", "resume", "Ctrl+R", _resume, _can_resume),
     Action("save_curves", TITLE, "Run", "save"),
     Action("page_setup", "Setup", "View", "setup", "Ctrl+1", lambda context: context.show_page("setup")),
-    Action("page_train", "Train", "View", "train", "Ctrl+2", lambda context: context.show_page("train")),
+    Action("page_run", "Run", "View", "train", "Ctrl+2", lambda context: context.show_page("run")),
     Action("page_evaluate", "Evaluate", "View", "evaluate", "Ctrl+3", lambda context: context.show_page("evaluate")),
     Action("page_tryit", "Try it", "View", "eye", "Ctrl+4", lambda context: context.show_page("tryit")),
     Action("page_runs", "Runs", "View", "runs", "Ctrl+5", lambda context: context.show_page("runs")),

@@ -38,7 +38,7 @@ class SettingsDialog(QDialog):
 
 
 def show_settings(context: AppContext, parent: QWidget) -> None:
-    """Those of the run on the Train page."""
+    """Those of the run on the Run page."""
     live = context.live
     config = live.config()
     if live.folder is None or config is None:

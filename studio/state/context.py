@@ -130,7 +130,7 @@ class AppContext(QObject):
             self.engine.branch(checkpoint, config_data(config), self.workspace)
         else:
             self.engine.run(config_data(config), self.workspace)
-        self.show_page("train")
+        self.show_page("run")
 
     def hold_draft(self, why: str) -> None:
         """Do not let the draft be trained for a sentence's reason that its settings do not tell; "" lets it."""
@@ -171,7 +171,7 @@ class AppContext(QObject):
         self.live.expect_again()
         self._begun = None
         self.engine.resume(target, overrides)
-        self.show_page("train")
+        self.show_page("run")
 
     def branch_at_once(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
         """Start a new run from ``checkpoint`` with the very settings of the run in ``folder``."""
@@ -203,10 +203,10 @@ class AppContext(QObject):
         return bool(code)
 
     def watch(self, folder: Path) -> None:
-        """Show a run on the Train page without touching it."""
+        """Show a run on the Run page without touching it."""
         if not self.engine.training:
             self.live.attach(folder)
-            self.show_page("train")
+            self.show_page("run")
 
     # -------------------------------------------------------------------------------------------- drafting
 

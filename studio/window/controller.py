@@ -158,8 +158,8 @@ class MainController(QObject):
 
     @Slot(object)
     def _on_run_state(self, state: RunState) -> None:
-        self._rail.set_dot("train", STATE_WORDS[state][1] if state is not RunState.IDLE else None)
-        if state is RunState.INTERRUPTED and self._last_state in LIVE and self._rail.current() != "train":
+        self._rail.set_dot("run", STATE_WORDS[state][1] if state is not RunState.IDLE else None)
+        if state is RunState.INTERRUPTED and self._last_state in LIVE and self._rail.current() != "run":
             self._tell_of_interruption()
         self._last_state = state
         self._show_title()
@@ -172,7 +172,7 @@ class MainController(QObject):
             "danger",
             title=f"“{config.name if config else live.title}” was interrupted",
             action_text="Show run",
-            action=lambda: self.context.show_page("train"),
+            action=lambda: self.context.show_page("run"),
         )
 
     @Slot(object)
@@ -210,7 +210,7 @@ class MainController(QObject):
                 self.closing.leave_in_background()
                 return
             if self.closing.must_ask:
-                self.context.show_page("train")
+                self.context.show_page("run")
                 self.context.notifier.notify(
                     "The window closes when the checkpoint is written.", "info", title="Stopping"
                 )
@@ -234,7 +234,7 @@ class MainController(QObject):
     @Slot(object)
     def _on_not_handed_over(self, death: EngineDeath) -> None:
         self._window.show()
-        self.context.show_page("train")
+        self.context.show_page("run")
         self.context.notifier.notify(
             f"{death} The run is stopped; its checkpoint is saved.",
             "danger",

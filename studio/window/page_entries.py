@@ -37,9 +37,7 @@ PAGES = (
         "studio.pages.setup.page:SetupPage",
         "getting-started",
     ),
-    PageEntry(
-        "train", "train", "Train", "Watch and steer the run (Ctrl+2)", "studio.pages.train.page:TrainPage", "training"
-    ),
+    PageEntry("run", "train", "Run", "Watch and steer the run (Ctrl+2)", "studio.pages.run.page:RunPage", "training"),
     PageEntry(
         "evaluate",
         "evaluate",

@@ -89,7 +89,7 @@ def with_window(config: Path, workspace: Path, figures: Figures) -> None:
             said = window.communicate()[0]
     seconds = float(status["ended"]) - began
     figures.speed.append(float(status["samples_per_second"]))
-    redraws = int(said.split()[-1]) / 4  # the Train page has four plots
+    redraws = int(said.split()[-1]) / 4  # the Run page has four plots
     figures.redraws.append(redraws / seconds)
     figures.share.append(spent / seconds)
     figures.cost.append(spent / max(redraws, 1))

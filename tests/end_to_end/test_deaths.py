@@ -22,7 +22,7 @@ from studio.state.context import AppContext
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
 from tests.end_to_end.steps import LONG, at_work, steps, wait_for_steps
-from tests.studio.window_driver import open_window, train_page
+from tests.studio.window_driver import open_window, run_page
 from training.config import RunConfig, save_config
 from training.control import Command
 from training.runs.folder import RunFolder, owner_of
@@ -93,7 +93,7 @@ def test_the_window_killed_leaves_a_run_that_goes_on_and_is_steered_by_the_next(
         qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=LONG)
         owner = owner_of(folder.path)
         assert owner is not None
-        page = train_page(window)
+        page = run_page(window)
         assert page.header.owner.isVisible()
         assert f"Process {owner.pid} trains it, outside this window." in page.header.owner.text()
         at_work(qtbot, context, step=context.live.progress.step + 5)
@@ -151,7 +151,7 @@ def test_a_window_that_stands_still_holds_up_no_run_and_carries_on(
 def test_a_background_run_that_is_killed_is_mourned_on_every_page(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig, workspace: Path, tmp_path: Path
 ) -> None:
-    """Not our engine: only its vanishing tells. The Train page is hidden, so a notice has to say it."""
+    """Not our engine: only its vanishing tells. The Run page is hidden, so a notice has to say it."""
     file = tmp_path / "run.toml"
     save_config(tiny(epochs=100_000), file)
     command = [sys.executable, "-m", "training", "run", str(file), "--workspace", str(workspace)]
@@ -159,7 +159,7 @@ def test_a_background_run_that_is_killed_is_mourned_on_every_page(
         try:
             folder = wait_for_steps(workspace, process)
             context = make_context()
-            window = open_window(qtbot, context, "train")
+            window = open_window(qtbot, context, "run")
             context.watch(folder.path)
             qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=LONG)
             window.show_page("setup")
@@ -171,7 +171,7 @@ def test_a_background_run_that_is_killed_is_mourned_on_every_page(
             process.kill()
     told = [label.text() for toast in window.controller.toasts.toasts() for label in toast.findChildren(QLabel)]
     assert "“tiny” was interrupted" in told
-    page = train_page(window)
+    page = run_page(window)
     assert page.outcome.isVisible()
     resume = page.checkpoints.resume.main
     qtbot.waitUntil(lambda: resume.isVisible() and resume.isEnabled(), timeout=LONG)
@@ -184,7 +184,7 @@ def test_an_engine_that_dies_is_explained_with_what_it_wrote(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig, number: signal.Signals
 ) -> None:
     context = make_context()
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.start_run(tiny(epochs=100_000, loader={"mode": "streamed", "workers": 2}))
     folder = at_work(qtbot, context)
     qtbot.waitUntil(lambda: bool(list_checkpoints(folder)), timeout=LONG)

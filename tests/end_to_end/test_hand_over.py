@@ -15,7 +15,7 @@ from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.widgets import Banner
 from tests.end_to_end.steps import LONG, at_work, ended
-from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, train_page
+from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, run_page
 from training.config import RunConfig
 from training.control import Command
 from training.events import Found
@@ -90,7 +90,7 @@ def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig
 ) -> None:
     context = make_context()
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.start_run(tiny(epochs=100_000))
     first = at_work(qtbot, context, step=20)
     qtbot.waitUntil(lambda: bool(list_checkpoints(first)), timeout=LONG)  # it is written beside the steps

@@ -17,7 +17,7 @@ from studio.engine.state import RunState
 from studio.pages.evaluate.page import EvaluatePage
 from studio.state.context import AppContext
 from tests.end_to_end.steps import ended
-from tests.studio.window_driver import answer_next_dialog, carry, drag, let_go, open_window, overlay, train_page
+from tests.studio.window_driver import answer_next_dialog, carry, drag, let_go, open_window, overlay, run_page
 from training.exclude_list import read_exclude_list
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints
@@ -93,7 +93,7 @@ def test_from_wrong_labels_to_a_run_without_them_in_one_drop_and_seven_clicks(
         context.draft.set(setting, value)
     mouse.press(window, "Start training")
     first = ended(qtbot, context, RunState.COMPLETED)
-    checkpoints = train_page(window).checkpoints
+    checkpoints = run_page(window).checkpoints
     qtbot.waitUntil(checkpoints.evaluate.isEnabled, timeout=PATIENCE)
     mouse.click(checkpoints.evaluate)
     page = window.page("evaluate")

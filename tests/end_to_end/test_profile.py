@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.state import RunState
 from studio.state.context import AppContext
 from tests.end_to_end.steps import LONG, at_work, ended
-from tests.studio.window_driver import open_window, press, train_page
+from tests.studio.window_driver import open_window, press, run_page
 from training.config import RunConfig
 from training.control import Command
 from training.runs.step_profile import read_profile
@@ -25,7 +25,7 @@ def test_a_running_engine_is_profiled_and_trains_on(
     in_process: bool, qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig
 ) -> None:
     context = make_context(in_process=in_process)
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.start_run(tiny(epochs=100_000))
     folder = at_work(qtbot, context)
     qtbot.waitUntil(page.profile.button.isEnabled, timeout=LONG)

@@ -21,7 +21,7 @@ from studio.engine.state import RunState
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from tests.end_to_end.steps import LONG, at_work, ended, steps, wait_for_steps
-from tests.studio.window_driver import answer_next_question, open_window, train_page
+from tests.studio.window_driver import answer_next_question, open_window, run_page
 from training.config import RunConfig, save_config
 from training.control import Command
 from training.runs.folder import owner_of
@@ -36,7 +36,7 @@ def test_start_pause_stop_resume_and_export(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = make_context()
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.draft.set_config(tiny(epochs=40))
     context.start_draft()
     at_work(qtbot, context)

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidge
 from pytestqt.qtbot import QtBot
 
 from studio.actions.question import Question
+from studio.pages.run.page import RunPage
 from studio.pages.runs.page import RunsPage
-from studio.pages.train.page import TrainPage
 from studio.state.context import AppContext
 from studio.window.drop_overlay import DropOverlay
 from studio.window.main_window import MainWindow
@@ -21,7 +21,7 @@ from studio.window.main_window import MainWindow
 _REST = (Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
 
 
-def open_window(qtbot: QtBot, context: AppContext, page: str = "train") -> MainWindow:
+def open_window(qtbot: QtBot, context: AppContext, page: str = "run") -> MainWindow:
     """A window that is shown, on ``page``."""
     with undressed(QApplication.instance()):
         window = MainWindow(context.settings)
@@ -46,10 +46,10 @@ def undressed(app: QCoreApplication | None) -> Iterator[None]:
             app.setStyleSheet(sheet)
 
 
-def train_page(window: MainWindow) -> TrainPage:
-    """The Train page, in front."""
-    page = window.page("train")
-    assert isinstance(page, TrainPage)
+def run_page(window: MainWindow) -> RunPage:
+    """The Run page, in front."""
+    page = window.page("run")
+    assert isinstance(page, RunPage)
     return page
 
 

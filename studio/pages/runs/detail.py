@@ -83,7 +83,7 @@ class RunDetail(QWidget):
         set_role(self._what, "help")
         self._facts = label("", "help", wrap=True)
         self.deliveries = DeliveryLines(context)
-        self.watch = button("Watch", "eye", tooltip="Show this run on the Train page")
+        self.watch = button("Watch", "eye", tooltip="Show this run on the Run page")
         self.open = icon_button("folder", "Open the run's folder")
         self.delete = icon_button("trash", "Move this run to the trash")
         self.close_button = icon_button("cross", "Close", clicked=self.closed)

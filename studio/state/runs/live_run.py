@@ -1,4 +1,4 @@
-"""The run on the Train page: its state, its numbers, and what is asked of it."""
+"""The run on the Run page: its state, its numbers, and what is asked of it."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def train(count: int, place: Path) -> list[Measurement]:
 
 
 def show(count: int, place: Path) -> list[Measurement]:
-    """The Setup page's card of the dataset and the Train page's curves; in a process of its own, after ``train``."""
+    """The Setup page's card of the dataset and the Run page's curves; in a process of its own, after ``train``."""
     from PySide6.QtCore import QObject, Signal
     from PySide6.QtWidgets import QApplication
 

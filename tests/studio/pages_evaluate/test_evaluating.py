@@ -15,7 +15,7 @@ from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.state.context import AppContext
 from tests.evaluations import make_classes, write_evaluation
 from tests.studio.pages_evaluate.page_driver import NAMES, MakeConfig, open_page
-from tests.studio.window_driver import open_window, train_page
+from tests.studio.window_driver import open_window, run_page
 from training.runs.folder import RunFolder
 
 
@@ -38,7 +38,7 @@ def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
     window = open_window(qtbot, context)
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
-    listed = train_page(window).checkpoints
+    listed = run_page(window).checkpoints
     qtbot.waitUntil(lambda: len(listed.model.checkpoints) == 2)
     chosen = listed.model.checkpoints[1]
     listed.choose(chosen.name)

@@ -59,7 +59,7 @@ def test_a_run_from_start_to_end(qtbot: QtBot, context: AppContext, config: Make
     ended(qtbot, context, RunState.COMPLETED)
     assert seen[0] is RunState.STARTING
     assert seen[-1] is RunState.COMPLETED
-    assert pages == ["train"]
+    assert pages == ["run"]
     assert problems[-1] == ""
     assert context.live.progress.step == 60
     assert context.live.progress.fraction == 1.0
@@ -106,7 +106,7 @@ def test_a_refused_run_goes_back_to_the_form(qtbot: QtBot, context: AppContext, 
     context.page_requested.connect(pages.append)
     context.start_run(config("refused"))
     ended(qtbot, context, RunState.IDLE)
-    assert pages == ["train", "setup"]
+    assert pages == ["run", "setup"]
     assert "No such optimizer." in heard[-1].text
     assert [problem.path for problem in context.draft.problems()] == ["optimizer.lr"]
 

@@ -99,4 +99,4 @@ def test_runs_asks_too_and_not_for_code_that_is_another_now(
     resume.click()
     assert ["network.py" in text for text in shown] == [True]
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=20000)
-    assert window.rail.current() == "train"
+    assert window.rail.current() == "run"

@@ -23,7 +23,7 @@ def photos(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("key", ["setup", "train", "runs"])
+@pytest.mark.parametrize("key", ["setup", "run", "runs"])
 def test_a_folder_over_any_page_is_named_and_becomes_the_dataset(
     qtbot: QtBot, context: AppContext, photos: Path, key: str
 ) -> None:
@@ -61,7 +61,7 @@ def test_a_configuration_over_the_runs_is_opened_in_the_setup(
 def test_what_cannot_be_used_is_refused_in_words_before_and_after(
     qtbot: QtBot, context: AppContext, tmp_path: Path
 ) -> None:
-    window = open_window(qtbot, context, "train")
+    window = open_window(qtbot, context, "run")
     heard: list[str] = []
     context.notifier.notified.connect(lambda notice: heard.append(notice.text))
     file = tmp_path / "film.mp4"
@@ -75,13 +75,13 @@ def test_what_cannot_be_used_is_refused_in_words_before_and_after(
     qtbot.waitUntil(lambda: len(heard) == 1)
     assert heard[0].startswith("film.mp4 holds no dataset")
     assert context.draft.settings() == before
-    assert window.rail.current() == "train"
+    assert window.rail.current() == "run"
 
 
 def test_the_overlay_goes_with_the_drag_and_other_things_are_let_through(
     qtbot: QtBot, context: AppContext, photos: Path
 ) -> None:
-    window = open_window(qtbot, context, "train")
+    window = open_window(qtbot, context, "run")
     words = QMimeData()
     words.setText("hello")
     drag(window, words)

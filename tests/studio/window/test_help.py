@@ -30,7 +30,7 @@ def test_f1_opens_the_page_about_what_is_in_front(qtbot: QtBot, context: AppCont
     help_window = opened_help(window)
     assert help_window.isVisible()
     assert help_window.topic == "runs"
-    window.show_page("train")
+    window.show_page("run")
     qtbot.keyClick(window, Qt.Key.Key_F1)
     assert opened_help(window) is help_window
     assert help_window.topic == "training"

@@ -23,7 +23,7 @@ from studio.window.page_entries import PAGES
 from studio.window.preferences import PreferencesDialog
 from studio.window.status_strip import StatusStrip
 from tests.studio.conftest import ENDLESS, MakeHost
-from tests.studio.window_driver import answer_next_question, open_window, press, train_page
+from tests.studio.window_driver import answer_next_question, open_window, press, run_page
 from training.catalog.onnx_packages import ONNX_PACKAGES
 from training.config import RunConfig
 from training.control import WINDOW_GONE, Command, send
@@ -41,7 +41,7 @@ def begin_training(qtbot: QtBot, context: AppContext, config: RunConfig) -> RunF
 
 def test_pages_come_by_rail_and_by_key(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context)
-    assert window.rail.keys() == [entry.key for entry in PAGES] == ["setup", "train", "evaluate", "tryit", "runs"]
+    assert window.rail.keys() == [entry.key for entry in PAGES] == ["setup", "run", "evaluate", "tryit", "runs"]
     for number, entry in enumerate(PAGES, start=1):
         qtbot.keyClick(window, getattr(Qt.Key, f"Key_{number}"), Qt.KeyboardModifier.ControlModifier)
         assert window.rail.current() == entry.key
@@ -127,7 +127,7 @@ def test_closing_while_training_can_leave_it_in_the_background_and_the_next_wind
     next_context.library.refresh()
     qtbot.waitUntil(lambda: next_context.live.state is RunState.TRAINING)
     assert next_context.live.folder == folder
-    assert next_window.rail.current() == "train"
+    assert next_window.rail.current() == "run"
     assert "in progress" in next_context.start_problem()
     before = next_context.live.progress.step
     qtbot.waitUntil(lambda: next_context.live.progress.step > before)
@@ -227,7 +227,7 @@ def test_a_dead_engine_is_shown_and_can_be_tried_again(
     qtbot.waitUntil(lambda: window.status.retry.isVisible())
     assert "could not be started" in window.status.text.text()
     assert "could not be started" in broken.start_problem()
-    assert not train_page(window).empty.button.isEnabled()
+    assert not run_page(window).empty.button.isEnabled()
     assert not window.controller.actions.actions["start"].isEnabled()
     broken.background.close()
 
@@ -317,7 +317,7 @@ def test_a_minimized_window_looks_at_the_run_less_often(
     qtbot.waitUntil(lambda: paces[-1])
     window.show_page("runs")
     assert not paces[-1]
-    window.show_page("train")
+    window.show_page("run")
     assert paces[-1]
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)

@@ -16,7 +16,7 @@ from studio.state.context import AppContext
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS
-from tests.studio.window_driver import open_window, press, train_page
+from tests.studio.window_driver import open_window, press, run_page
 from training.config import RunConfig
 from training.control import Command
 from training.events import AttemptStarted, Completed
@@ -69,7 +69,7 @@ def test_the_end_of_a_run_that_went_on_alone_is_told(
     assert told(window)[0].startswith(words)
     assert context.settings.get().attended == ""  # told once
     press(window.controller.notices, "Show run")
-    assert window.rail.current() == "train"
+    assert window.rail.current() == "run"
     assert context.live.folder == folder
     assert not told(window)
 
@@ -103,7 +103,7 @@ def test_the_last_run_is_shown_where_nothing_is_trained_and_then_the_one_that_is
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
     last = trained(context.workspace, config("last"))
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     seen: list[str] = []
 
     def is_shown() -> bool:
@@ -129,6 +129,6 @@ def test_a_list_of_runs_that_cannot_be_read_is_told(
         raise OSError("the drive is gone")
 
     monkeypatch.setattr(context.library, "_read", fail)
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     qtbot.waitUntil(lambda: "the drive is gone" in [label.text() for label in page.empty.findChildren(QLabel)])
     assert page.empty.button.isVisible()

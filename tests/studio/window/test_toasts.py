@@ -56,7 +56,7 @@ def test_toasts_cover_no_button(
         )
     toasts = window.controller.toasts.toasts()
     assert 1 <= len(toasts) <= 2
-    for page in ("train", "runs", "setup"):
+    for page in ("run", "runs", "setup"):
         context.show_page(page)
         qtbot.waitUntil(lambda: window.controller.toasts.toasts() == toasts and toasts[0].isVisible())
         QWidget.grab(window)  # laid out

@@ -16,7 +16,7 @@ from studio.engine.side_command import SideCommand
 from studio.engine.state import RunState
 from studio.state.context import AppContext
 from studio.window.preferences import PreferencesDialog
-from tests.studio.window_driver import open_window, press, train_page
+from tests.studio.window_driver import open_window, press, run_page
 from tests.training.file_keyring import use_file_keyring
 from training.config import RunConfig
 from training.copies.account import Account
@@ -153,7 +153,7 @@ def test_the_page_of_a_run_tells_what_trackers_have_and_sends_the_rest(
     qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("tensorboard")
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     page.deliveries.refresh()

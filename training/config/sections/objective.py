@@ -294,7 +294,7 @@ class LanguageModel(ObjectiveSection):
     sample_tokens: int = advanced(
         0,
         "Sample text",
-        "Tokens of text that the model writes after each validation, shown on the Train page; 0: none. They change nothing of the run.",
+        "Tokens of text that the model writes after each validation, shown on the Run page; 0: none. They change nothing of the run.",
         unit="tokens",
         also="generate samples",
         ge=0,

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.state import RunState
 from studio.panels.settings_dialog import SettingsDialog
 from studio.state.context import AppContext
-from tests.studio.window_driver import answer_next_dialog, open_window, runs_page, train_page
+from tests.studio.window_driver import answer_next_dialog, open_window, run_page, runs_page
 from training.config import RunConfig
 
 LINE = "Synthetic shapes → class · Small CNN · AdamW, OneCycleLR 1e-3 · Cross-entropy"
@@ -20,7 +20,7 @@ def test_the_head_says_what_is_trained_from_the_start_and_leads_to_its_settings(
     qtbot: QtBot, context: AppContext, config: Callable[..., RunConfig]
 ) -> None:
     window = open_window(qtbot, context)
-    page = train_page(window)
+    page = run_page(window)
     context.start_run(config("told", seed=7))
     assert page.header.what.text() == LINE  # before there is a folder
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)

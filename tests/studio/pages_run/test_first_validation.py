@@ -9,17 +9,17 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
-from studio.pages.train.page import TrainPage
+from studio.pages.run.page import RunPage
 from studio.state.context import AppContext
 from studio.theme import apply
-from tests.studio.window_driver import open_window, train_page
+from tests.studio.window_driver import open_window, run_page
 from tests.training.tiny import tiny
 from training.engine.runs.run import start_run
 from training.events import Validated
 from training.runs.folder import RunFolder
 
 
-def places(page: TrainPage) -> list[QRect]:
+def places(page: RunPage) -> list[QRect]:
     def place(part: QWidget) -> QRect:
         return QRect(part.mapTo(page, part.rect().topLeft()), part.size())
 
@@ -35,7 +35,7 @@ def test_charts_keep_their_place_when_figures_of_the_classes_come(
     folder.evaluation_file.unlink()
     window = open_window(qtbot, context)
     window.resize(1280, 800)
-    page = train_page(window)
+    page = run_page(window)
     context.live.attach(folder.path)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     bar = page._content.verticalScrollBar()
@@ -59,7 +59,7 @@ def test_charts_keep_their_place_when_early_stopping_begins_to_count(
     folder = start_run(tiny("loop.early_stopping_patience=500"), workspace).folder
     window = open_window(qtbot, context)
     window.resize(1280, 800)
-    page = train_page(window)
+    page = run_page(window)
     context.live.attach(Path(folder))
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     qtbot.waitUntil(lambda: page.curves.isVisible() and len(page.checkpoints.model.checkpoints) > 0)

@@ -1,4 +1,4 @@
-"""The Train page around the fake engine: what it shows at each state, and its buttons."""
+"""The Run page around the fake engine: what it shows at each state, and its buttons."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 from studio.actions.runs import HERE
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
-from studio.pages.train.header import RunHeader
-from studio.pages.train.page import TrainPage
+from studio.pages.run.header import RunHeader
+from studio.pages.run.page import RunPage
 from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.state.context import AppContext
@@ -22,7 +22,7 @@ from studio.state.runs.live_run import LiveRun
 from studio.theme import apply
 from studio.widgets import Banner, SteadyLabel
 from tests.studio.conftest import ENDLESS
-from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, train_page
+from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, run_page
 from training.config import RunConfig
 from training.control import Command
 from training.events import AttemptStarted, Completed, Failed, Found, PhaseChanged, Stopped, Validated
@@ -39,13 +39,13 @@ def click(qtbot: QtBot, button: QPushButton) -> None:
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-def figures(page: TrainPage) -> list[str]:
+def figures(page: RunPage) -> list[str]:
     """What the strip at the foot says of the machine."""
     return [each.text() for each in page.system.findChildren(SteadyLabel) if each.isVisible()]
 
 
 def test_an_empty_page_starts_the_sample(qtbot: QtBot, context: AppContext) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     assert page.empty.accessibleName().startswith("Looking for running training …")  # the list of runs is not read yet
     assert not page.empty.button.isVisible()
     qtbot.waitUntil(page.empty.button.isVisible)
@@ -60,7 +60,7 @@ def test_an_empty_page_starts_the_sample(qtbot: QtBot, context: AppContext) -> N
 
 
 def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     header = page.header
     context.start_run(config(epochs=ENDLESS, milliseconds=10))
     assert header.pause.isVisible()
@@ -95,7 +95,7 @@ def test_a_run_is_seen_whole_in_a_window_of_usual_size(
 ) -> None:
     apply(qapp, "light")  # or everything is smaller than it is in the program
     window = open_window(qtbot, context)
-    page = train_page(window)
+    page = run_page(window)
     context.start_run(config(epochs=ENDLESS, milliseconds=10))
     qtbot.waitUntil(lambda: "%" in page.numbers.quality.value())
     assert page.profile.isVisible()
@@ -129,7 +129,7 @@ def test_a_run_stopped_without_saving_is_started_over_or_deleted(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
     window = open_window(qtbot, context)
-    page = train_page(window)
+    page = run_page(window)
     context.start_run(config(epochs=ENDLESS, milliseconds=500))
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     qtbot.waitUntil(lambda: page.checkpoints._empty.text().startswith("None yet. One is saved every "))
@@ -163,7 +163,7 @@ def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
     window = open_window(qtbot, context)
-    page = train_page(window)
+    page = run_page(window)
     context.start_run(config(epochs=3))
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 3)
@@ -183,7 +183,7 @@ def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
 
 
 def test_a_failed_run_says_why_and_offers_to_go_on(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.start_run(config("fails"))
     qtbot.waitUntil(lambda: page.outcome.isVisible())
     buttons = {button.text(): button for button in page.outcome.findChildren(QPushButton)}
@@ -203,7 +203,7 @@ def test_a_failed_run_says_why_and_offers_to_go_on(qtbot: QtBot, context: AppCon
 
 
 def test_what_a_failure_proposes_is_shown_and_applied(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.start_run(config("fails"))
     qtbot.waitUntil(lambda: page.outcome.isVisible() and not context.start_problem())
     assert context.live.folder is not None
@@ -239,7 +239,7 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
         log.emit(event)
     log.close()
     claim(folder.path)
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.watch(folder.path)
     names = [banner.accessibleName() for banner in page.findings.findChildren(Banner)]
     assert len(names) == 3
@@ -253,7 +253,7 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
 
 
 def test_a_killed_engine_says_so_with_its_log(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.start_run(config("dies"))
     qtbot.waitUntil(lambda: page.outcome.isVisible())
     assert context.live.state is RunState.INTERRUPTED
@@ -271,7 +271,7 @@ def test_a_killed_engine_says_so_with_its_log(qtbot: QtBot, context: AppContext,
 def test_a_page_made_late_shows_the_whole_run(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
-    page = train_page(open_window(qtbot, context, "runs"))
+    page = run_page(open_window(qtbot, context, "runs"))
     export = page.checkpoints.export
     assert not export.isEnabled()  # whether there is a best one is not known before the list is read
     assert export.toolTip() == "Reading the checkpoints …"
@@ -298,7 +298,7 @@ def test_early_stopping_counts_beside_the_metric_until_the_run_has_ended(
     log = EventLog(folder.events_file)
     log.emit(AttemptStarted(attempt=1, step=0, total_steps=9, steps_per_epoch=3, epochs=3, device="cpu"))
     claim(folder.path)
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.watch(folder.path)
 
     def words() -> str:

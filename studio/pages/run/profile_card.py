@@ -1,4 +1,4 @@
-"""The profiler on the Train page: asked for, being measured, shown."""
+"""The profiler on the Run page: asked for, being measured, shown."""
 
 from __future__ import annotations
 

@@ -13,12 +13,12 @@ from pytestqt.qtbot import QtBot
 from studio.actions.runs import BRANCH, HERE
 from studio.charts.metrics_board import MetricsBoard
 from studio.engine.state import RunState
-from studio.pages.train.page import TrainPage
+from studio.pages.run.page import RunPage
 from studio.panels.checkpoints.set_aside_lines import SetAsideLines
 from studio.panels.run_curves import RunCurves
 from studio.state.context import AppContext
 from tests.studio.conftest import ENDLESS
-from tests.studio.window_driver import answer_next_question, open_window, runs_page, train_page
+from tests.studio.window_driver import answer_next_question, open_window, run_page, runs_page
 from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import RunFolder, claim, release
@@ -44,7 +44,7 @@ def whole_run(qtbot: QtBot, context: AppContext, config: RunConfig) -> Path:
     return context.live.folder.path
 
 
-def stopped_beyond(qtbot: QtBot, context: AppContext, page: TrainPage, step: int) -> int:
+def stopped_beyond(qtbot: QtBot, context: AppContext, page: RunPage, step: int) -> int:
     """Wait until the run trains and has come there, and stop it; returns where it stands."""
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING and context.live.progress.step >= step)
     context.live.ask(Command.STOP)
@@ -58,7 +58,7 @@ def attempts(context: AppContext) -> list[int]:
     return [event.step for event in context.live.history.attempts]
 
 
-def go_back(qtbot: QtBot, page: TrainPage, step: int, answer: str) -> list[str]:
+def go_back(qtbot: QtBot, page: RunPage, step: int, answer: str) -> list[str]:
     page.checkpoints.refresh()
     qtbot.waitUntil(lambda: page.checkpoints.model.row_of(f"step-{step:08d}") is not None)
     page.checkpoints.choose(f"step-{step:08d}")
@@ -90,7 +90,7 @@ def said(lines: SetAsideLines) -> list[str]:
 def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     lines, board = page.checkpoints.set_aside, page.curves.board
     context.start_run(config(epochs=ENDLESS, milliseconds=10))
     first = stopped_beyond(qtbot, context, page, 45)
@@ -147,7 +147,7 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
 
 
 def test_a_branch_keeps_everything(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     folder = whole_run(qtbot, context, config(epochs=3))
     remember(RunFolder(folder), {"precision.threads": 1})  # as a resume on this machine was told
     before = contents(folder)
@@ -197,7 +197,7 @@ def test_a_run_on_the_runs_page_is_brought_back_there(
 def test_without_a_best_checkpoint_none_is_exported_as_the_best(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     folder = RunFolder(whole_run(qtbot, context, config(epochs=3)))
     panel = page.checkpoints
     qtbot.waitUntil(lambda: panel.export.text() == "Export best (step 60)" and panel.export.isEnabled())

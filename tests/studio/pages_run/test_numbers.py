@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.charts.ticks import reading
-from studio.pages.train.numbers import NumbersRow
+from studio.pages.run.numbers import NumbersRow
 from studio.state.context import AppContext
 from tests.studio.conftest import ENDLESS
-from tests.studio.window_driver import open_window, train_page
+from tests.studio.window_driver import open_window, run_page
 from training.config import RunConfig
 from training.control import Command
 from training.events import Validated
@@ -59,7 +59,7 @@ def test_rate_and_norm_are_told_as_beside_their_curves(qtbot: QtBot) -> None:
 def test_the_figure_of_quality_is_named_before_the_first_validation(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     plain = config(epochs=ENDLESS, milliseconds=500)
     context.start_run(
         plain.model_copy(update={"checkpoints": plain.checkpoints.model_copy(update={"monitor": "val/f1"})})
@@ -95,7 +95,7 @@ def test_skipped_steps_that_a_resume_makes_void_are_not_counted(qtbot: QtBot) ->
 
 
 def test_tile_and_legend_say_one_number_alike(qtbot: QtBot, context: AppContext) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     rows = np.array([(step, 1, 0, 1e-3, 1.0 / step, 5.0) for step in range(1, 31)], STEP_ROW)
     accuracy = Validated(step=30, epoch=1, metrics={"val/accuracy": 0.0979166}, improved=True)
     page.numbers.add_rows(rows)

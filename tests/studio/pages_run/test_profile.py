@@ -1,4 +1,4 @@
-"""The profiler on the Train page and the Runs page: asked for, measured, shown, acted on."""
+"""The profiler on the Run page and the Runs page: asked for, measured, shown, acted on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from studio.panels.fix_dialog import APPLY, FixDialog
 from studio.state.context import AppContext
 from studio.widgets import Banner, Share, ShareBar
 from tests.studio.conftest import ENDLESS
-from tests.studio.window_driver import answer_next_dialog, open_window, press, runs_page, train_page
+from tests.studio.window_driver import answer_next_dialog, open_window, press, run_page, runs_page
 from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import RunFolder
@@ -36,7 +36,7 @@ def train(qtbot: QtBot, context: AppContext, config: RunConfig) -> RunFolder:
 
 
 def test_the_page_asks_measures_and_shows(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     assert not page.profile.isVisible()
     train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
     assert "to see where the time goes" in words(page.profile)
@@ -52,7 +52,7 @@ def test_the_page_asks_measures_and_shows(qtbot: QtBot, context: AppContext, con
 
 
 def test_what_the_profile_proposes_is_applied(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
     next(action for action in ACTIONS if action.id == "profile").run(context)  # type: ignore[misc]
     qtbot.waitUntil(page.profile.view.isVisible)
@@ -67,7 +67,7 @@ def test_a_run_that_ended_keeps_its_profile_on_both_pages(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
     window = open_window(qtbot, context)
-    page = train_page(window)
+    page = run_page(window)
     folder = train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
     context.live.ask(Command.PROFILE)
     qtbot.waitUntil(page.profile.view.isVisible)
@@ -86,7 +86,7 @@ def test_a_run_that_ended_keeps_its_profile_on_both_pages(
 
 
 def test_a_run_that_ended_without_one_shows_nothing(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     assert page.profile.isHidden()

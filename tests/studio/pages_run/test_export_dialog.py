@@ -15,8 +15,8 @@ from studio.actions.export_dialog import FORMATS, ExportDialog
 from studio.engine.state import RunState
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
-from tests.studio.pages_train.test_train_page import MakeConfig, click
-from tests.studio.window_driver import open_window, train_page
+from tests.studio.pages_run.test_run_page import MakeConfig, click
+from tests.studio.window_driver import open_window, run_page
 from training.catalog.onnx_packages import no_onnx
 from training.protocol.messages import Ready
 from training.runs.records.manifest import write_labels
@@ -37,7 +37,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
     qtbot: QtBot, context: AppContext, config: MakeConfig, tmp_path: Path
 ) -> None:
     window = open_window(qtbot, context)
-    page = train_page(window)
+    page = run_page(window)
     heard: list[Notification] = []
     context.notifier.notified.connect(heard.append)
     context.start_run(config())
@@ -91,7 +91,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
 def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_filled_in(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2)

@@ -1,4 +1,4 @@
-"""The head of the Train page: which run, where it stands, how far it is, and the buttons that steer it."""
+"""The head of the Run page: which run, where it stands, how far it is, and the buttons that steer it."""
 
 from __future__ import annotations
 

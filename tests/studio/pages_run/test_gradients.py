@@ -1,4 +1,4 @@
-"""What the Train page and a run's details say of gradient norms and of a GPU's memory."""
+"""What the Run page and a run's details say of gradient norms and of a GPU's memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from studio.engine.state import RunState
 from studio.panels.run_curves import RunCurves
 from studio.state.context import AppContext
 from studio.widgets import SteadyLabel
-from tests.studio.window_driver import open_window, runs_page, train_page
+from tests.studio.window_driver import open_window, run_page, runs_page
 from training.config import RunConfig
 from training.events import AttemptStarted
 from training.runs.folder import claim, create_run, release
@@ -39,7 +39,7 @@ def test_both_pages_tell_the_share_of_clipped_steps_by_the_runs_own_limit(
     qtbot: QtBot, context: AppContext, config: MakeConfig, norm: float | None, told: str
 ) -> None:
     window = open_window(qtbot, context)
-    page = train_page(window)
+    page = run_page(window)
     context.start_run(clip_at(config(epochs=3), norm))
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
 
@@ -60,7 +60,7 @@ def test_both_pages_tell_the_share_of_clipped_steps_by_the_runs_own_limit(
 def test_the_strip_tells_three_figures_of_gpu_memory_and_why_there_is_no_gpu(
     qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
 ) -> None:
-    page = train_page(open_window(qtbot, context))
+    page = run_page(open_window(qtbot, context))
     folder = create_run(workspace, config())
     claim(folder.path)
     log = EventLog(folder.events_file)

@@ -1,4 +1,4 @@
-"""The Train page: one run, live."""
+"""The Run page: one run, live."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QWidget
 
 from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, RunState
-from studio.pages.train.findings import FindingList
-from studio.pages.train.first_screen import FirstScreen
-from studio.pages.train.header import RunHeader
-from studio.pages.train.numbers import NumbersRow
-from studio.pages.train.profile_card import ProfileCard
-from studio.pages.train.step_records import StepRecords
-from studio.pages.train.system import SystemStrip
+from studio.pages.run.findings import FindingList
+from studio.pages.run.first_screen import FirstScreen
+from studio.pages.run.header import RunHeader
+from studio.pages.run.numbers import NumbersRow
+from studio.pages.run.profile_card import ProfileCard
+from studio.pages.run.step_records import StepRecords
+from studio.pages.run.system import SystemStrip
 from studio.panels.charts.chart_menu import ChartMenu
 from studio.panels.checkpoints.checkpoint_panel import CheckpointPanel
 from studio.panels.columns import TwoColumns
@@ -58,7 +58,7 @@ _NOTHING = (
 _SAMPLE = ("Start the built-in sample", "play")
 
 
-class TrainPage(QWidget):
+class RunPage(QWidget):
     """Shows ``context.live``."""
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Norms of layers and parts of the loss on the Train page and beside a run: live, cut by a rewind, explained where there are none."""
+"""Norms of layers and parts of the loss on the Run page and beside a run: live, cut by a rewind, explained where there are none."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pytestqt.qtbot import QtBot
 
 from studio.charts.heat_bins import HeatBins
 from studio.engine.state import RunState
-from studio.pages.train.page import TrainPage
+from studio.pages.run.page import RunPage
 from studio.panels.records.layers_card import LayersCard, _describe_growth
 from studio.panels.records.parts_card import PartsCard
 from studio.services.background import Background
 from studio.state.context import AppContext
-from tests.studio.window_driver import open_window, train_page
+from tests.studio.window_driver import open_window, run_page
 from tests.training.catalog.task_samples import small
 from tests.training.engine.stopping import stopping_after
 from tests.training.tiny import tiny
@@ -32,8 +32,8 @@ def run(workspace: Path, config: RunConfig) -> RunFolder:
     return RunFolder(Path(start_run(config, workspace).folder))
 
 
-def shown_page(qtbot: QtBot, context: AppContext, folder: RunFolder) -> TrainPage:
-    page = train_page(open_window(qtbot, context))
+def shown_page(qtbot: QtBot, context: AppContext, folder: RunFolder) -> RunPage:
+    page = run_page(open_window(qtbot, context))
     context.live.attach(folder.path)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     return page

@@ -1,4 +1,4 @@
-"""The decision boundary on the Train page and beside a run: live, back over the validations, saved."""
+"""The decision boundary on the Run page and beside a run: live, back over the validations, saved."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
-from studio.pages.train.page import TrainPage
+from studio.pages.run.page import RunPage
 from studio.panels.records.boundary_card import BoundaryCard
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.theme import LIGHT
-from tests.studio.window_driver import open_window, runs_page, train_page
+from tests.studio.window_driver import open_window, run_page, runs_page
 from tests.training.tiny import tiny
 from training.engine.runs.run import start_run
 from training.runs.boundary.frames import BoundaryFile, read_boundary
@@ -29,8 +29,8 @@ def folder(workspace: Path) -> RunFolder:
     return RunFolder(Path(start_run(tiny("loop.decision_boundary=every_validation"), workspace).folder))
 
 
-def shown_page(qtbot: QtBot, context: AppContext, folder: RunFolder) -> TrainPage:
-    page = train_page(open_window(qtbot, context))
+def shown_page(qtbot: QtBot, context: AppContext, folder: RunFolder) -> RunPage:
+    page = run_page(open_window(qtbot, context))
     context.live.attach(folder.path)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     return page
