@@ -23,9 +23,9 @@ _SHORT_SCRIPT = "It trains the same way, with other random numbers."
 
 
 def evaluate_checkpoint(context: AppContext, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
-    """Show what the model of ``checkpoint`` answers to each sample of the validation part, on the Evaluate page."""
+    """Show what the model of ``checkpoint`` answers to each sample of the validation part."""
     context.evaluation.want(folder, checkpoint.step)
-    context.show_page("evaluate")
+    context.open_run(folder.path, "evaluate")
 
 
 def export_checkpoint(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction, QKeySequence
@@ -25,11 +26,11 @@ def always(_context: AppContext) -> bool:
 
 def when(action: RunAction) -> Callable[[AppContext], bool]:
     """A command that depends on where the run stands."""
-    return lambda context: is_enabled(action, context.live.state)
+    return lambda context: is_enabled(action, context.at_hand.state)
 
 
 def _can_pause_or_continue(context: AppContext) -> bool:
-    state = context.live.state
+    state = context.at_hand.state
     return is_enabled(RunAction.PAUSE, state) or is_enabled(RunAction.CONTINUE, state)
 
 
@@ -38,19 +39,21 @@ def _can_start(context: AppContext) -> bool:
 
 
 def _can_resume(context: AppContext) -> bool:
-    live = context.live  # of a run that completed nothing is left after its last checkpoint
-    possible = live.folder is not None and live.done_at is None and when(RunAction.RESUME)(context)
-    return possible and _can_start(context) and way_on(live.folder) is RESUME
+    run = context.at_hand  # of a run that completed nothing is left after its last checkpoint
+    possible = run.folder is not None and run.done_at is None and when(RunAction.RESUME)(context)
+    return possible and _can_start(context) and way_on(run.folder) is RESUME
 
 
 def _resume(context: AppContext) -> None:
-    if context.live.folder is not None:
-        context.resume(context.live.folder.path)
+    if context.at_hand.folder is not None:
+        context.resume(context.at_hand.folder.path)
 
 
 def _profile(context: AppContext) -> None:
-    context.show_page("run")
-    context.live.ask(Command.PROFILE)
+    if context.shown.run is not context.at_hand:
+        context.show_work()
+    context.show_page("run/system")
+    context.at_hand.ask(Command.PROFILE)
 
 
 def _undo(context: AppContext) -> None:
@@ -69,7 +72,7 @@ def _find(context: AppContext) -> None:
 
 
 def _ask(command: Command) -> Callable[[AppContext], object]:
-    return lambda context: context.live.ask(command)
+    return lambda context: context.at_hand.ask(command)
 
 
 @dataclass(frozen=True)
@@ -112,11 +115,6 @@ ACTIONS = (
     Action("profile", "Profile a few seconds of steps", "Run", "gauge", "Ctrl+T", _profile, when(RunAction.PROFILE)),
     Action("resume", "Resume from the last checkpoint", "Run", "resume", "Ctrl+R", _resume, _can_resume),
     Action("save_curves", TITLE, "Run", "save"),
-    Action("page_setup", "Setup", "View", "setup", "Ctrl+1", lambda context: context.show_page("setup")),
-    Action("page_run", "Run", "View", "train", "Ctrl+2", lambda context: context.show_page("run")),
-    Action("page_evaluate", "Evaluate", "View", "evaluate", "Ctrl+3", lambda context: context.show_page("evaluate")),
-    Action("page_tryit", "Try it", "View", "eye", "Ctrl+4", lambda context: context.show_page("tryit")),
-    Action("page_runs", "Runs", "View", "runs", "Ctrl+5", lambda context: context.show_page("runs")),
     Action("rail", "Fold or unfold the navigation", "View", "sidebar", "Ctrl+B"),
     Action("help", "Help", "Help", "help", "F1"),
     Action("getting_started", "Getting started", "Help", "play"),
@@ -128,18 +126,49 @@ ACTIONS = (
 )
 
 
-class ActionSet(QObject):
-    """The commands as QActions of one window, disabled when they make no sense."""
+class PageEntry(Protocol):
+    """What a command needs to know of a page."""
 
-    def __init__(self, context: AppContext, window: QWidget, own: Mapping[str, Callable[[], object]]) -> None:
+    @property
+    def key(self) -> str: ...
+    @property
+    def icon(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+
+
+def with_pages(pages: Iterable[PageEntry]) -> tuple[Action, ...]:
+    """All commands, those that show a page among them: Ctrl+1 the first page, and so on."""
+    at = next(at for at, action in enumerate(ACTIONS) if action.menu == "View")
+    shown = (_show_page(page, number) for number, page in enumerate(pages, start=1))
+    return (*ACTIONS[:at], *shown, *ACTIONS[at:])
+
+
+def _show_page(page: PageEntry, number: int) -> Action:
+    key = page.key
+    return Action(f"page_{key}", page.title, "View", page.icon, f"Ctrl+{number}", lambda c: c.show_page(key))
+
+
+class ActionSet(QObject):
+    """``table`` as QActions of one window, disabled when they make no sense."""
+
+    def __init__(
+        self,
+        context: AppContext,
+        window: QWidget,
+        own: Mapping[str, Callable[[], object]],
+        table: Sequence[Action],
+    ) -> None:
         super().__init__(window)
         self._context = context
+        self.table = table
         self.actions: dict[str, QAction] = {}
-        for action in ACTIONS:
+        for action in table:
             self.actions[action.id] = self._make(action, window, own.get(action.id))
         for signal in (
             context.live.state_changed,
-            context.live.attached,
+            context.shown.state_changed,
+            context.shown.attached,
             context.start_problem_changed,
             context.draft.changed,
         ):
@@ -168,15 +197,15 @@ class ActionSet(QObject):
     @Slot()
     def update(self) -> None:
         """Enable and disable."""
-        for action in ACTIONS:
+        for action in self.table:
             self.actions[action.id].setEnabled(action.enabled(self._context))
 
     def menu(self, parent: QWidget) -> QMenu:
         """All commands, each group a menu of its own."""
         made = QMenu(parent)
-        for group in dict.fromkeys(action.menu for action in ACTIONS):
+        for group in dict.fromkeys(action.menu for action in self.table):
             inner = made.addMenu(group)
-            for action in ACTIONS:
+            for action in self.table:
                 if action.menu == group:
                     inner.addAction(self.actions[action.id])
         return made

@@ -26,15 +26,18 @@ class OutcomeBanner(QWidget):
     Signals:
         apply_asked(Mapping): go on with the settings that the failure proposes.
         delete_asked(): remove a run that left nothing to go on from.
+        changed(): there is something else to say, or nothing any more.
     """
 
     apply_asked = Signal(object)
     delete_asked = Signal()
+    changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self._banner: Banner | None = None
         self._way = RESUME
+        self.said: tuple[Tone, str, str] | None = None  # tone, title and text
         self.proposes = False  # whether settings are proposed to go on with
         self._log = MonoText("Technical record")
         self._log.setMaximumHeight(150)
@@ -76,11 +79,12 @@ class OutcomeBanner(QWidget):
                 self._say("info", "Stopped early by its own rule", final.reason)
             elif final.reason.startswith(REACHED):
                 self._say("info", "Reached its target", final.reason)
+        self.changed.emit()
 
     def _say(
         self, tone: Tone, title: str, text: str, log: str = "", fix: Mapping[str, JsonValue] | None = None
     ) -> None:
-        self._banner = Banner(tone, title, text, closable=False)
+        self._banner, self.said = Banner(tone, title, text, closable=False), (tone, title, text)
         if log:
             self._log.setPlainText(log)
             self._banner.add_action("Show log", self._toggle_log)
@@ -105,7 +109,7 @@ class OutcomeBanner(QWidget):
         if self._banner is not None:
             self._banner.setParent(None)
             self._banner.deleteLater()
-            self._banner = None
+            self._banner = self.said = None
         self.proposes = False
         self._log.clear()
         self._log.hide()

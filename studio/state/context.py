@@ -22,6 +22,7 @@ from studio.state.evaluations.labels_job import LabelsJob
 from studio.state.model_to_try import ModelToTry
 from studio.state.runs.live_run import LiveRun
 from studio.state.runs.run_library import RunLibrary
+from studio.state.runs.shown_run import ShownRun
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.config.run import LONGEST_NAME
@@ -41,6 +42,7 @@ logger = logging.getLogger(__name__)
 
 PRESET_PREFIX = "preset:"
 SAMPLE = "sample"
+CHARTS = "run/charts"
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class AppContext(QObject):
     """Built once in ``studio.app`` and handed to every page.
 
     Signals:
-        page_requested(str): a page's key.
+        page_requested(str): a page's key, or "run/TAB" for a tab of the Run page.
         find_requested(): a setting is to be found, on the Setup page that is in sight now.
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
@@ -86,7 +88,8 @@ class AppContext(QObject):
         self.notifier = Notifier(self)
         self.draft = Draft(self)
         self.library = RunLibrary(workspace, self.background, self)
-        self.live = LiveRun(self)
+        self.live, self.beside = LiveRun(self), LiveRun(self)  # the run at work, or at hand; one looked at meanwhile
+        self.shown = ShownRun(self.live, self)
         self.evaluation = EvaluationChoice(self.background, self)
         self.labels = LabelsJob(settings, self)
         self.model_to_try = ModelToTry(self)
@@ -101,9 +104,15 @@ class AppContext(QObject):
         engine.state_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self.library.refresh)
-        self.live.refused.connect(lambda text: self.notifier.notify(text, "danger"))
+        for run in (self.live, self.beside):
+            run.refused.connect(lambda text: self.notifier.notify(text, "danger"))
 
     # ----------------------------------------------------------------------------------------------- runs
+
+    @property
+    def at_hand(self) -> LiveRun:
+        """The run that commands are for: the one at work; while none is, the one that is shown."""
+        return self.live if self.live.live else self.shown.run
 
     def is_training(self) -> bool:
         """Whether a run is being trained: nothing is wrong then, but no other one can start."""
@@ -123,6 +132,7 @@ class AppContext(QObject):
             self.notifier.notify(problem, "warning")
             return
         self.live.expect(config.name, config)
+        self._look_at_work()
         # The engine first: it begins while the page is being built.
         self._begun = None if checkpoint else self.branch
         checkpoint = checkpoint or (self.branch.checkpoint.path if self.branch else None)
@@ -130,7 +140,7 @@ class AppContext(QObject):
             self.engine.branch(checkpoint, config_data(config), self.workspace)
         else:
             self.engine.run(config_data(config), self.workspace)
-        self.show_page("run")
+        self.show_page(CHARTS)
 
     def hold_draft(self, why: str) -> None:
         """Do not let the draft be trained for a sentence's reason that its settings do not tell; "" lets it."""
@@ -169,9 +179,10 @@ class AppContext(QObject):
             return
         self.live.attach(folder)
         self.live.expect_again()
+        self._look_at_work()
         self._begun = None
         self.engine.resume(target, overrides)
-        self.show_page("run")
+        self.show_page(CHARTS)
 
     def branch_at_once(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
         """Start a new run from ``checkpoint`` with the very settings of the run in ``folder``."""
@@ -202,11 +213,34 @@ class AppContext(QObject):
             self.consent_needed.emit(code, go_on)
         return bool(code)
 
-    def watch(self, folder: Path) -> None:
-        """Show a run on the Run page without touching it."""
-        if not self.engine.training:
+    def open_run(self, folder: Path, tab: str = "charts") -> None:
+        """Show any run on the Run page without touching it, or the one at work."""
+        at_work = self.is_training() and (self.live.folder is None or self.live.folder.path != folder)
+        if at_work:
+            self.beside.attach(folder)
+            self.shown.show(self.beside)
+        else:
             self.live.attach(folder)
-            self.show_page("run")
+            self._look_at_work()
+        self.show_page(f"run/{tab}")
+
+    def show_work(self) -> None:
+        """Bring the run at work to the front."""
+        self._look_at_work()
+        self.show_page("run")
+
+    def let_go(self, folder: RunFolder) -> None:
+        """Show a run no longer, wherever it is shown: it is about to go."""
+        if self.beside.folder == folder:
+            self._look_at_work()
+        if self.live.folder == folder:
+            self.live.detach()
+        if self.evaluation.folder == folder:
+            self.evaluation.choose_run(None)
+
+    def _look_at_work(self) -> None:
+        self.shown.show(self.live)
+        self.beside.detach()
 
     # -------------------------------------------------------------------------------------------- drafting
 

@@ -120,6 +120,11 @@ class Banner(QFrame):
         set_property(self, "tone", self._tone)
         self.setAccessibleName(f"{title}. {text}" if text else title)
 
+    @property
+    def message(self) -> tuple[Tone, str, str]:
+        """Tone, title and text."""
+        return self._tone, self._title.text(), self._text.text()
+
     def add_action(self, text: str, callback: Callable[[], object], *, variant: Variant = "secondary") -> QPushButton:
         """Add a button at the right; returns it."""
         made = button(text, variant=variant, clicked=lambda: callback())

@@ -14,7 +14,7 @@ from studio import identity
 from studio.actions.configurations import ask_and_open, ask_and_save
 from studio.actions.curves import ask_and_save_curves
 from studio.actions.files import reveal
-from studio.actions.table import ActionSet
+from studio.actions.table import ActionSet, with_pages
 from studio.actions.trash_dialog import TrashDialog
 from studio.engine.messages import EngineDeath
 from studio.engine.state import LIVE, RunState
@@ -40,11 +40,14 @@ from training.system.untrusted import escape_unprintable
 class MainController(QObject):
     """Ties a window to the objects behind it."""
 
-    def __init__(self, context: AppContext, window: QMainWindow, rail: NavigationRail) -> None:
+    def __init__(
+        self, context: AppContext, window: QMainWindow, rail: NavigationRail, find_topic: Callable[[], str]
+    ) -> None:
         super().__init__(window)
         self.context = context
         self._window = window
         self._rail = rail
+        self._find_topic = find_topic
         self._last_state = RunState.IDLE
         self.help: HelpWindow | None = None
         self.closing = Closing(context, self)
@@ -63,13 +66,14 @@ class MainController(QObject):
                 "help": self._help_here,
                 "getting_started": lambda: self.show_help("getting-started"),
                 "glossary": lambda: self.show_help("glossary"),
-                "shortcuts": lambda: ShortcutsDialog(window).exec(),
+                "shortcuts": lambda: ShortcutsDialog(self.actions.table, window).exec(),
                 "report": self._report_problem,
                 "log": lambda: reveal(log_folder()),
                 "about": lambda: AboutDialog(window).exec(),
                 "rail": rail.fold_asked.emit,
                 "quit": window.close,
             },
+            with_pages(PAGES),
         )
         center = window.centralWidget()
         assert center is not None
@@ -102,7 +106,7 @@ class MainController(QObject):
 
     @Slot()
     def _help_here(self) -> None:
-        self.show_help(next(entry.help for entry in PAGES if entry.key == self._rail.current()))
+        self.show_help(self._find_topic())
 
     @Slot()
     def _open_workspace(self) -> None:
@@ -116,7 +120,7 @@ class MainController(QObject):
 
         page = self._window.findChild(RunsPage) if self._rail.current() == "runs" else None
         chosen = page.find_chosen() if page is not None else None
-        folder = chosen.folder if chosen is not None else self.context.live.folder
+        folder = chosen.folder if chosen is not None else self.context.shown.run.folder
         if folder is None:
             self.context.notifier.notify("No run is in view: open one on Runs, or start one.", "warning")
         else:
@@ -159,10 +163,13 @@ class MainController(QObject):
     @Slot(object)
     def _on_run_state(self, state: RunState) -> None:
         self._rail.set_dot("run", STATE_WORDS[state][1] if state is not RunState.IDLE else None)
-        if state is RunState.INTERRUPTED and self._last_state in LIVE and self._rail.current() != "run":
+        if state is RunState.INTERRUPTED and self._last_state in LIVE and not self._is_in_sight():
             self._tell_of_interruption()
         self._last_state = state
         self._show_title()
+
+    def _is_in_sight(self) -> bool:
+        return self._rail.current() == "run" and self.context.shown.run is self.context.live
 
     def _tell_of_interruption(self) -> None:
         live = self.context.live
@@ -172,7 +179,7 @@ class MainController(QObject):
             "danger",
             title=f"“{config.name if config else live.title}” was interrupted",
             action_text="Show run",
-            action=lambda: self.context.show_page("run"),
+            action=self.context.show_work,
         )
 
     @Slot(object)
@@ -210,7 +217,7 @@ class MainController(QObject):
                 self.closing.leave_in_background()
                 return
             if self.closing.must_ask:
-                self.context.show_page("run")
+                self.context.show_work()
                 self.context.notifier.notify(
                     "The window closes when the checkpoint is written.", "info", title="Stopping"
                 )
@@ -234,7 +241,7 @@ class MainController(QObject):
     @Slot(object)
     def _on_not_handed_over(self, death: EngineDeath) -> None:
         self._window.show()
-        self.context.show_page("run")
+        self.context.show_work()
         self.context.notifier.notify(
             f"{death} The run is stopped; its checkpoint is saved.",
             "danger",

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from studio import identity
 from studio.actions.files import copy_text, reveal
-from studio.actions.table import ACTIONS
+from studio.actions.table import Action
 from studio.charts.gestures import GESTURES
 from studio.services.crash import system_summary
 from studio.theme import SPACING
@@ -89,10 +89,10 @@ KEYS = (
 class ShortcutsDialog(QDialog):
     """All keys, and what the mouse does in charts."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, table: Sequence[Action], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Keyboard and mouse")
-        commands = [(action.title.removesuffix(" …").replace("&&", "&"), action.shortcut) for action in ACTIONS]
+        commands = [(action.title.removesuffix(" …").replace("&&", "&"), action.shortcut) for action in table]
         keys = [*((title, key) for title, key in commands if key), *KEYS]
         vbox(
             label("Keyboard", "section"),

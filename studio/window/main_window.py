@@ -16,7 +16,7 @@ from studio import identity
 from studio.services.settings import SettingsStore
 from studio.theme import RADIUS, SPACING, theme
 from studio.widgets import STRETCH, NavigationRail, Segmented, hbox, icon_button, in_widget, separator, vbox
-from studio.window.page_entries import PAGES
+from studio.window.page_entries import PAGES, Tabbed
 from studio.window.status_strip import StatusStrip
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ class MainWindow(QMainWindow):
 
     def _lay_out(self) -> None:
         self.rail.set_header(QIcon(str(identity.APP_ICON)).pixmap(28, 28), identity.APP_NAME)
-        for entry in PAGES:
-            self.rail.add_item(entry.key, entry.icon, entry.title, tooltip=entry.tooltip)
+        for number, entry in enumerate(PAGES, start=1):
+            self.rail.add_item(entry.key, entry.icon, entry.title, tooltip=f"{entry.tooltip} (Ctrl+{number})")
         page = self._settings.get().page
         self.rail.set_current(page if page in self.rail.keys() else "setup")  # noqa: SIM118 - not a dict
         self.theme_choice = Segmented()
@@ -123,38 +123,56 @@ class MainWindow(QMainWindow):
         from studio.window.controller import MainController
         from studio.window.drop_overlay import DropOverlay
 
-        self._controller = controller = MainController(context, self, self.rail)
-        self._drops = DropOverlay(self, context, self._take_dropped, self.stack.currentWidget)
+        self._controller = controller = MainController(context, self, self.rail, self.help_topic)
+        self._drops = DropOverlay(self, context, self._take_dropped, self._find_front)
         self._column.insertWidget(0, controller.notices)
         self.menu_button.setMenu(controller.actions.menu(self.menu_button))
         self.status.follow(context)
         context.page_requested.connect(self.show_page)
-        self.shown_changed.connect(context.live.set_window_shown)
+        for run in (context.live, context.beside):
+            self.shown_changed.connect(run.set_window_shown)
         controller.closing.ready.connect(self._on_ready_to_close)
         self.show_page(self.rail.current())
 
     # ---------------------------------------------------------------------------------------------- pages
 
     @Slot(str)
-    def show_page(self, key: str) -> None:
-        """Bring a page to the front, building it at the first time; before ``furnish`` only the choice is kept."""
+    def show_page(self, place: str) -> None:
+        """Bring a page to the front, or a tab of it ("run/evaluate"), building it at the first time; before ``furnish`` only the choice
+        is kept."""
+        key, _, tab = place.partition("/")
         if self._controller is not None:
-            self.build_page(key)
+            page = self.build_page(key)
+            if tab and isinstance(page, Tabbed):
+                page.show_tab(tab)
         self.stack.setCurrentWidget(self._pages.get(key, self._outline))
         self.rail.set_current(key)
         self._settings.update(page=key)
 
-    def build_page(self, key: str) -> None:
+    def build_page(self, key: str) -> QWidget:
         """Have a page ready without showing it."""
         if key not in self._pages:
             entry = next(entry for entry in PAGES if entry.key == key)
             self._pages[key] = entry.make(self.controller.context)
             self.stack.addWidget(self._pages[key])
-
-    def page(self, key: str) -> QWidget:
-        """A page, built if need be."""
-        self.show_page(key)
         return self._pages[key]
+
+    def page(self, place: str) -> QWidget:
+        """A page or a tab of it, shown."""
+        self.show_page(place)
+        page = self._pages[place.partition("/")[0]]
+        return page.front() if "/" in place and isinstance(page, Tabbed) else page
+
+    def _find_front(self) -> QWidget | None:
+        page = self.stack.currentWidget()
+        return page.front() if isinstance(page, Tabbed) else page
+
+    def help_topic(self) -> str:
+        """The page of the help that tells of what is in front."""
+        page = self.stack.currentWidget()
+        if isinstance(page, Tabbed):
+            return page.help_topic()
+        return next(entry.help for entry in PAGES if entry.key == self.rail.current())
 
     def _take_dropped(self, kind: str, place: Path, settings: Mapping[str, str]) -> None:
         from studio.pages.setup.page import SetupPage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from PySide6.QtWidgets import QWidget
 
@@ -28,33 +28,38 @@ class PageEntry(NamedTuple):
         return page
 
 
+@runtime_checkable
+class Tabbed(Protocol):
+    """A page of several screens: "KEY/TAB" shows one of them."""
+
+    def show_tab(self, key: str) -> QWidget:
+        """Bring a screen to the front, built if need be."""
+
+    def front(self) -> QWidget:
+        """The screen that is seen now."""
+
+    def help_topic(self) -> str:
+        """The page of the help that tells of it."""
+
+
 PAGES = (
     PageEntry(
         "setup",
         "setup",
         "Setup",
-        "Data, model and training settings (Ctrl+1)",
+        "Data, model and training settings",
         "studio.pages.setup.page:SetupPage",
         "getting-started",
     ),
-    PageEntry("run", "train", "Run", "Watch and steer the run (Ctrl+2)", "studio.pages.run.page:RunPage", "training"),
     PageEntry(
-        "evaluate",
-        "evaluate",
-        "Evaluate",
-        "What a checkpoint answers, sample by sample (Ctrl+3)",
-        "studio.pages.evaluate.page:EvaluatePage",
-        "evaluate",
+        "run",
+        "train",
+        "Run",
+        "One run: charts, evaluation, checkpoints and the way it was set up",
+        "studio.pages.run.page:RunPage",
+        "training",
     ),
-    PageEntry(
-        "tryit",
-        "eye",
-        "Try it",
-        "Ask a trained model about new images, rows and text (Ctrl+4)",
-        "studio.pages.tryit.page:TryItPage",
-        "try-it",
-    ),
-    PageEntry(
-        "runs", "runs", "Runs", "All runs and their checkpoints (Ctrl+5)", "studio.pages.runs.page:RunsPage", "runs"
-    ),
+    PageEntry("runs", "runs", "Runs", "All runs of the workspace", "studio.pages.runs.page:RunsPage", "runs"),
+    # Studies (finders, sweeps, the queue) come here.
 )
+"""A row is all that a page needs: the rail, the commands, the keys (Ctrl+1, ...) and the help follow, in this order."""

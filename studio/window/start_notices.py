@@ -64,7 +64,7 @@ class StartNotices(QWidget):
         self._tell_of_end()
         live = self._context.library.running_elsewhere()
         if live and not self._context.live.live:
-            self._context.watch(live[0].folder.path)
+            self._context.open_run(live[0].folder.path)
             return
         cut_off = self._context.library.find_interrupted()
         put_away = self._context.settings.get().left_alone
@@ -127,7 +127,7 @@ class StartNotices(QWidget):
         self.add(banner)
 
     def _look(self, run: RunSummary) -> None:
-        self._context.watch(run.folder.path)
+        self._context.open_run(run.folder.path)
 
     def _delete(self, run: RunSummary) -> None:
         if self._interrupted is not None and delete_run(self._context, run.folder):

@@ -160,7 +160,7 @@ def test_a_background_run_that_is_killed_is_mourned_on_every_page(
             folder = wait_for_steps(workspace, process)
             context = make_context()
             window = open_window(qtbot, context, "run")
-            context.watch(folder.path)
+            context.open_run(folder.path)
             qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=LONG)
             window.show_page("setup")
             process.kill()

@@ -96,7 +96,7 @@ def test_from_wrong_labels_to_a_run_without_them_in_one_drop_and_seven_clicks(
     checkpoints = run_page(window).checkpoints
     qtbot.waitUntil(checkpoints.evaluate.isEnabled, timeout=PATIENCE)
     mouse.click(checkpoints.evaluate)
-    page = window.page("evaluate")
+    page = window.page("run/evaluate")
     assert isinstance(page, EvaluatePage)
     qtbot.waitUntil(lambda: page.selection.evaluation is not None, timeout=PATIENCE)
     evaluation = page.selection.evaluation

@@ -28,14 +28,18 @@ def test_a_running_engine_is_profiled_and_trains_on(
     page = run_page(open_window(qtbot, context))
     context.start_run(tiny(epochs=100_000))
     folder = at_work(qtbot, context)
-    qtbot.waitUntil(page.profile.button.isEnabled, timeout=LONG)
-    press(page.profile, "Profile")
-    qtbot.waitUntil(page.profile.view.isVisible, timeout=LONG)
+    qtbot.waitUntil(page.system.profile.button.isEnabled, timeout=LONG)
+    press(page.system.profile, "Profile")
+    qtbot.waitUntil(page.system.profile.view.isVisible, timeout=LONG)
     profile = read_profile(folder)
     assert profile is not None
-    assert [share.title for share in page.profile.view.bar.shares()][:3] == ["Copy and augment", "Forward", "Backward"]
-    assert sum(share.share for share in page.profile.view.bar.shares()) == pytest.approx(1.0)
+    assert [share.title for share in page.system.profile.view.bar.shares()][:3] == [
+        "Copy and augment",
+        "Forward",
+        "Backward",
+    ]
+    assert sum(share.share for share in page.system.profile.view.bar.shares()) == pytest.approx(1.0)
     at_work(qtbot, context, step=profile.last_step + 10)
     context.live.ask(Command.STOP)
     ended(qtbot, context, RunState.STOPPED)
-    assert page.profile.view.isVisible()
+    assert page.system.profile.view.isVisible()

@@ -29,8 +29,8 @@ PATIENCE = 60_000  # milliseconds: a busy machine may need them
 
 
 def open_page(qtbot: QtBot, context: AppContext) -> tuple[MainWindow, TryItPage]:
-    window = open_window(qtbot, context, "tryit")
-    page = window.page("tryit")
+    window = open_window(qtbot, context, "run/tryit")
+    page = window.page("run/tryit")
     assert isinstance(page, TryItPage)
     return window, page
 

@@ -32,8 +32,8 @@ def test_a_sample_shows_where_the_network_looked(
     run = Path(start_run(tiny(6), context.workspace).folder)
     checkpoint = sorted(run.glob("checkpoints/step-*"))[-1]
     step = evaluate_checkpoint(checkpoint).record.step
-    window = open_window(qtbot, context, "evaluate")
-    page = window.page("evaluate")
+    window = open_window(qtbot, context, "run/evaluate")
+    page = window.page("run/evaluate")
     assert isinstance(page, EvaluatePage)
     page.choice.choose_run(RunFolder(run), step)
     qtbot.waitUntil(lambda: page.selection.evaluation is not None, timeout=PATIENCE)
@@ -68,8 +68,8 @@ def test_a_sample_shows_where_the_network_looked(
         image = QImage(40, 40, QImage.Format.Format_RGB32)
         image.fill(Qt.GlobalColor.darkBlue if number else Qt.GlobalColor.red)
         assert image.save(str(tmp_path / f"{number}.png"))
-    window.show_page("tryit")
-    asked = window.page("tryit")
+    window.show_page("run/tryit")
+    asked = window.page("run/tryit")
     assert isinstance(asked, TryItPage)
     qtbot.waitUntil(lambda: asked.model.description is not None, timeout=PATIENCE)
     asked.take_files([tmp_path])

@@ -56,7 +56,7 @@ def test_start_pause_stop_resume_and_export(
     context.live.ask(Command.STOP)
     ended(qtbot, context, RunState.STOPPED)
     assert steps(folder) == list(range(1, context.live.progress.step + 1))
-    shown = page.curves.board.plot("loss")._curves["train/loss"].series.raw
+    shown = page.charts.curves.board.plot("loss")._curves["train/loss"].series.raw
     rows = read_series(folder.series_file)
     np.testing.assert_allclose(np.asarray(shown.y), rows["loss"], rtol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Which evaluation is looked at: pickers of run, checkpoint and data, and the way through the epochs."""
+"""Which evaluation of the run is looked at: pickers of checkpoint and data, and the way through the epochs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from pathlib import Path, PurePath
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QSizePolicy, QWidget
 
-from studio.state.context import AppContext
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
 from studio.theme import SPACING
 from studio.widgets import STRETCH, ComboBox, Slider, hbox, icon_button, in_widget, label, vbox
-from training.runs.folder import RunFolder
 
 PART_TITLES = {"validation": "Validation part", "test": "Test part", "train": "Training part"}
 _OTHER_FILE, _OTHER_FOLDER = "Other data: a file …", "Other data: a folder …"
@@ -30,50 +28,27 @@ class EvaluationHeader(QWidget):
     evaluate_asked = Signal()
     data_given = Signal(list)
 
-    def __init__(self, context: AppContext, choice: EvaluationChoice) -> None:
+    def __init__(self, choice: EvaluationChoice) -> None:
         super().__init__()
-        self._context = context
         self._choice = choice
-        self.run = _box("Run")
         self.step = _box("Checkpoint")
         self.data = _box("Data")
         self.again = icon_button("refresh", "Evaluate again", clicked=self.evaluate_asked)
         self.slider = Slider()
         self.slider.setAccessibleName("Step of the evaluation")
         self.slider_words = label("", "caption")
-        self.run.activated.connect(self._on_run)
         self.step.activated.connect(lambda: choice.choose_step(self.step.currentData()))
         self.data.activated.connect(self._on_data)
         self.slider.valueChanged.connect(self._on_slid)
         self._epochs = in_widget(hbox(label("Steps evaluated", "caption"), (self.slider, 1), self.slider_words))
-        row = hbox(label("Evaluate", "title"), (self.run, 3), (self.step, 3), (self.data, 2), STRETCH, self.again)
+        row = hbox((self.step, 3), (self.data, 2), STRETCH, self.again)
         vbox(row, self._epochs, parent=self, spacing=SPACING.s)
-        context.library.refreshed.connect(self._offer_runs)
         choice.changed.connect(self._follow)
-        self._offer_runs()
         self._follow()
-
-    @Slot()
-    def _offer_runs(self) -> None:
-        library = self._context.library
-        with QSignalBlocker(self.run):
-            self.run.clear()
-            for run in library.runs:
-                self.run.addItem(library.title_of(run), run.id)
-        self._show_run()
-
-    def _show_run(self) -> None:
-        folder = self._choice.folder
-        at = self.run.findData(folder.id) if folder is not None else -1
-        if at < 0 and folder is not None:  # not listed yet, or of another workspace
-            self.run.addItem(folder.id, folder.id)
-            at = self.run.count() - 1
-        self.run.setCurrentIndex(at)
 
     @Slot()
     def _follow(self) -> None:
         choice = self._choice
-        self._show_run()
         with QSignalBlocker(self.step):
             self.step.clear()
             for step in choice.steps:
@@ -123,12 +98,6 @@ class EvaluationHeader(QWidget):
             chosen = QFileDialog.getExistingDirectory(self, "Data to evaluate on", place)
         if chosen:
             self.data_given.emit([Path(chosen)])
-
-    @Slot()
-    def _on_run(self) -> None:
-        found = self._context.library.find(self.run.currentData())
-        if found is not None:
-            self._choice.choose_run(RunFolder(found.folder.path))
 
 
 def _box(name: str) -> ComboBox:

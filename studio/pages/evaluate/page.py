@@ -45,7 +45,7 @@ class EvaluatePage(QWidget):
         self._context = context
         self.choice = context.evaluation
         self.selection = Selection(self)
-        self.header = EvaluationHeader(context, self.choice)
+        self.header = EvaluationHeader(self.choice)
         self.metrics = MetricsRow(context)
         self.samples = SamplesPanel(context, self.selection)
         self.job = EvaluationJob(context.engine, self)
@@ -63,6 +63,7 @@ class EvaluatePage(QWidget):
         self.header.data_given.connect(self.take_files)
         self.selection.changed.connect(self._update_views)
         context.library.refreshed.connect(self._look_again)
+        context.shown.attached.connect(self._look_again)
         context.labels.finished.connect(self._tell_labels)
         self._follow()
 
@@ -112,26 +113,22 @@ class EvaluatePage(QWidget):
         run = self._context.labels.run
 
         def show() -> None:
+            if run is None:
+                return
+            self._context.open_run(run.path, "evaluate")
             self.choice.choose_run(run)
             self.choice.is_wanted = True
             self.choice.choose_data("train")
-            self._context.show_page("evaluate")
 
         words = "The training part is examined: its suspicious labels can be looked at."
         self._context.notifier.notify(words, "success", action_text="Show", action=show, subject="suspicious labels")
 
     @Slot()
     def _look_again(self) -> None:
-        """The list of runs was read: while none is chosen, or the one that was is gone, take the one that was worked on last."""
-        if not self.isVisible():
-            return
-        if self.choice.folder is not None and not self.choice.folder.path.is_dir():
-            self.choice.choose_run(None)
-        latest = self._context.library.latest()
-        if self.choice.folder is not None:
-            self.choice.refresh()
-        elif latest is not None:
-            self.choice.choose_run(latest.folder)
+        """Take up the run that is shown, as it is now."""
+        if self.isVisible():
+            folder = self._context.shown.run.folder
+            self.choice.choose_run(folder if folder is not None and folder.path.is_dir() else None)
 
     @Slot()
     def _follow(self) -> None:

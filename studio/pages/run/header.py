@@ -31,10 +31,12 @@ class RunHeader(Card):
     Signals:
         asked(Command): a button was pressed.
         settings_asked(): show what the run was told.
+        work_asked(): show the run at work, which is another one.
     """
 
     asked = Signal(object)
     settings_asked = Signal()
+    work_asked = Signal()
 
     def __init__(self, resume: QWidget, below: QWidget) -> None:
         super().__init__()
@@ -45,6 +47,8 @@ class RunHeader(Card):
         self.what = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self.what, "help")
         self.settings = button("Settings", "sliders", "ghost", tooltip="The settings of this run")
+        self.work = button("", "train", "ghost", tooltip="Show the run that is being trained")
+        self.work.hide()
         self._progress = ProgressLine()
         self.owner = label("", "caption", wrap=True)
         self.owner.hide()
@@ -77,6 +81,11 @@ class RunHeader(Card):
         """Say that another process than this window's engine works on the run; None takes the words away."""
         self.owner.setVisible(process is not None)
         self.owner.setText(f"Process {process} trains it, outside this window. It can be watched and steered here.")
+
+    def show_work(self, name: str) -> None:
+        """Offer the way to the run at work, called ``name``, while another one is shown; "" takes it away."""
+        self.work.setVisible(bool(name))
+        self.work.setText(f"“{name}” is being trained" if name else "")
 
     def show_state(self, state: RunState) -> None:
         """Pill and buttons."""
@@ -141,7 +150,7 @@ class RunHeader(Card):
         self._row.setSpacing(SPACING.l)
         self._row.addLayout(words, 1)
         self._row.addLayout(self._buttons)
-        what = hbox((self.what, 1), self.settings)
+        what = hbox((self.what, 1), self.work, self.settings)
         self.add(self._row, what, self._progress, self.owner, self._below)
 
     def _connect(self) -> None:
@@ -149,6 +158,7 @@ class RunHeader(Card):
         self.save.clicked.connect(lambda: self.asked.emit(Command.SAVE))
         self.validate.clicked.connect(lambda: self.asked.emit(Command.VALIDATE))
         self.settings.clicked.connect(self.settings_asked)
+        self.work.clicked.connect(self.work_asked)
 
     @Slot()
     def _on_pause_clicked(self) -> None:

@@ -1,4 +1,4 @@
-"""The profiler on the Run page: asked for, being measured, shown."""
+"""The profiler of the run shown: asked for, being measured, shown."""
 
 from __future__ import annotations
 
@@ -25,12 +25,10 @@ class ProfileCard(Card):
     Signals:
         asked(Command): the button was pressed.
         apply_asked(Mapping): the settings that one of the sentences proposes are wanted.
-        arrived(): the profile that the person asked for is shown.
     """
 
     asked = Signal(object)
     apply_asked = Signal(object)
-    arrived = Signal()
 
     def __init__(self, context: AppContext) -> None:
         super().__init__("Profiler", "gauge")
@@ -90,12 +88,10 @@ class ProfileCard(Card):
         def handle_result(profile: Profile | None) -> None:
             if folder != self._folder:
                 return
-            arrived, self._asked, self._profile = self._asked, False, profile
+            self._asked, self._profile = False, profile
             if profile is not None:
-                self.view.show_profile(profile, self._context.live.config())
+                self.view.show_profile(profile, self._context.shown.run.config())
             self._show()
-            if arrived:
-                self.arrived.emit()
 
         def handle_failure(error: Exception) -> None:
             logger.warning("A profile could not be read: %s", error)

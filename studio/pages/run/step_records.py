@@ -1,4 +1,4 @@
-"""What is recorded of a live run's steps beside its curves: parts of the loss and norms of layers."""
+"""What is recorded of the run shown's steps beside its curves: parts of the loss and norms of layers."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from training.events import AttemptStarted, Event
 
 
 class StepRecords(QObject):
-    """The two cards of ``context.live``, which follow it by themselves."""
+    """The two cards of ``context.shown``, which follow it by themselves."""
 
     def __init__(self, context: AppContext, parent: QObject) -> None:
         super().__init__(parent)
-        self._live = live = context.live
+        self._shown = shown = context.shown
         self.parts = PartsCard(context)
         self.layers = LayersCard(context.background)
-        live.state_changed.connect(self.show_run)
-        live.event_arrived.connect(self._on_event)
-        live.truncated.connect(self._on_truncated)
-        live.looked.connect(self.parts.follower.refresh)
-        live.looked.connect(self.layers.follower.refresh)
+        shown.state_changed.connect(self.show_run)
+        shown.event_arrived.connect(self._on_event)
+        shown.truncated.connect(self._on_truncated)
+        shown.looked.connect(self.parts.follower.refresh)
+        shown.looked.connect(self.layers.follower.refresh)
 
     @Slot()
     def show_run(self) -> None:
         """Take up the run as it is now; not before the cards have a page: one that is shown alone would be a window."""
-        growing = self._live.state in LIVE
-        self.parts.set_run(self._live.folder, growing)
-        self.layers.set_run(self._live.folder, self._live.config(), growing)
+        growing = self._shown.run.state in LIVE
+        self.parts.set_run(self._shown.run.folder, growing)
+        self.layers.set_run(self._shown.run.folder, self._shown.run.config(), growing)
 
     @Slot(object)
     def _on_event(self, event: Event) -> None:

@@ -157,7 +157,7 @@ class RunDetail(QWidget):
         vbox(head, self.outcome, columns, *below, STRETCH, parent=self, spacing=SPACING.m)
 
     def _connect(self) -> None:
-        self.watch.clicked.connect(self._with_run(lambda run: self._context.watch(run.folder.path)))
+        self.watch.clicked.connect(self._with_run(lambda run: self._context.open_run(run.folder.path)))
         self.open.clicked.connect(self._with_run(lambda run: reveal(run.folder.path)))
         self.delete.clicked.connect(self._with_run(lambda run: delete_run(self._context, run.folder)))
         self.outcome.apply_asked.connect(self._apply)

@@ -1,4 +1,4 @@
-"""Which model is asked: a checkpoint of a run, or an export."""
+"""Which model is asked: a checkpoint of the run shown, or an export."""
 
 from __future__ import annotations
 
@@ -10,44 +10,48 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from studio.state.context import AppContext
 from studio.state.runs.checkpoint_list import CheckpointListModel, epochs
 from studio.theme import SPACING
-from studio.widgets import ComboBox, button, hbox
+from studio.widgets import STRETCH, ComboBox, button, hbox
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import BEST, CheckpointInfo
 
-_MOST_RUNS = 200
-
 
 class ModelChooser(QWidget):
-    """Follows ``context.model_to_try``, which the choices change."""
+    """Follows ``context.model_to_try``, which the choices change, and the run that is shown."""
 
     def __init__(self, context: AppContext) -> None:
         super().__init__()
         self._context = context
         self._checkpoints = CheckpointListModel(context.background, self)
-        self.runs = ComboBox()
-        self.runs.setAccessibleName("Run")
+        self._seen: RunFolder | None = None  # the run that was shown last
         self.steps = ComboBox()
         self.steps.setAccessibleName("Checkpoint")
         self.open_export = button("Open export …", "folder", tooltip="Ask a model that was exported to a folder")
-        self.runs.setMinimumWidth(160)
         self.steps.setMinimumWidth(160)
-        hbox((self.runs, 2), (self.steps, 2), self.open_export, parent=self, spacing=SPACING.s)
-        self.runs.currentIndexChanged.connect(self._on_run_chosen)
+        hbox((self.steps, 2), STRETCH, self.open_export, parent=self, spacing=SPACING.s)
         self.steps.currentIndexChanged.connect(self._on_step_chosen)
         self.open_export.clicked.connect(self._on_open_export)
         self._checkpoints.refreshed.connect(self._list_steps)
-        context.library.refreshed.connect(self._list_runs)
+        context.shown.attached.connect(self._look_again)
         context.model_to_try.changed.connect(self._show_choice)
-        self._list_runs()
+        if context.model_to_try.path is not None:
+            self._seen = context.shown.run.folder
+        self._show_choice()
 
-    def choose_first(self) -> None:
-        """Where nothing was chosen: the run that was worked on last, its best checkpoint."""
-        latest = self._context.library.latest()
-        if self._context.model_to_try.path is None and self._checkpoints.folder is None and latest is not None:
-            self._follow_run(latest.folder)
+    @Slot()
+    def _look_again(self) -> None:
+        """Another run is shown: ask its best checkpoint."""
+        folder = self._context.shown.run.folder
+        if not self.isVisible() or folder is None or folder == self._seen:
+            return
+        self._seen = folder
+        if self._run_of(self._context.model_to_try.path) != folder:
+            self._checkpoints.set_folder(folder)
+            self._context.model_to_try.choose(None)  # until its checkpoints are read
+            self._list_steps()
 
     def refresh(self) -> None:
-        """A run may have saved more by now."""
+        """It may be another run, or have saved more by now."""
+        self._look_again()
         self._checkpoints.refresh()
 
     def _run_of(self, path: Path | None) -> RunFolder | None:
@@ -55,29 +59,13 @@ class ModelChooser(QWidget):
         return RunFolder(path.parent.parent) if path is not None and path.parent.name == "checkpoints" else None
 
     @Slot()
-    def _list_runs(self) -> None:
-        library = self._context.library
-        listed = sorted(library.runs, key=lambda run: run.record.updated, reverse=True)[:_MOST_RUNS]
-        with QSignalBlocker(self.runs):
-            self.runs.clear()
-            for run in listed:
-                self.runs.addItem(library.title_of(run), run.folder)
-        self._show_choice()
-
-    @Slot()
     def _show_choice(self) -> None:
         path = self._context.model_to_try.path
         folder = self._run_of(path) or (self._checkpoints.folder if path is None else None)
-        with QSignalBlocker(self.runs):
-            at = next((row for row in range(self.runs.count()) if self.runs.itemData(row) == folder), -1)
-            self.runs.setCurrentIndex(at)
-            self.runs.setPlaceholderText(
-                f"Export {path.name}" if path is not None and folder is None else "Choose a run"
-            )
         if folder is not None:
             self._follow_run(folder)
-        elif path is not None:
-            self._checkpoints.set_folder(None)
+        elif path is not None:  # an export, beside the checkpoints of the run that is shown
+            self._checkpoints.set_folder(self._context.shown.run.folder)
             self._list_steps()
 
     def _follow_run(self, folder: RunFolder) -> None:
@@ -95,9 +83,9 @@ class ModelChooser(QWidget):
                 self.steps.addItem(", ".join([f"Step {info.step:,}", *info.labels, *epochs(info)]), info.path)
             at = next((row for row, info in enumerate(known) if info.path == path), -1)
             self.steps.setCurrentIndex(at)
-        self.steps.setPlaceholderText(
-            "No checkpoint" if self._checkpoints.loaded and not known else "Choose a checkpoint"
-        )
+        none = "No checkpoint" if self._checkpoints.loaded and not known else "Choose a checkpoint"
+        is_export = path is not None and self._run_of(path) is None
+        self.steps.setPlaceholderText(f"Export {path.name}" if path is not None and is_export else none)
         folder = self._checkpoints.folder
         chosen = self._run_of(path)
         if known and folder is not None and chosen != folder and (path is None or chosen is not None):
@@ -106,13 +94,6 @@ class ModelChooser(QWidget):
     @staticmethod
     def _find_best(known: tuple[CheckpointInfo, ...]) -> CheckpointInfo:
         return next((info for info in known if BEST in info.labels), known[0])
-
-    @Slot(int)
-    def _on_run_chosen(self, row: int) -> None:
-        folder = self.runs.itemData(row)
-        if folder is not None:
-            self._checkpoints.set_folder(folder)
-            self._context.model_to_try.choose(None)  # until its checkpoints are read
 
     @Slot(int)
     def _on_step_chosen(self, row: int) -> None:

@@ -65,7 +65,6 @@ class TryItPage(QWidget):
         self.form.table_wanted.connect(self._on_open_table)
         self.prompt.refused.connect(self.answers.say)
         self.plane.point_chosen.connect(self._on_point)
-        context.library.refreshed.connect(self._choose_first)
         self.model.load()
 
     def _lay_out(self) -> None:
@@ -78,8 +77,7 @@ class TryItPage(QWidget):
         self._stack = QStackedLayout(holder)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._area)
-        head = hbox(label("Try it", "title"), (self.chooser, 1), spacing=SPACING.l)
-        vbox(head, (holder, 1), parent=self, spacing=SPACING.m, margins=SPACING.l)
+        vbox(self.chooser, (holder, 1), parent=self, spacing=SPACING.m, margins=SPACING.l)
 
     # ------------------------------------------------------------------------------------------- files
 
@@ -206,16 +204,10 @@ class TryItPage(QWidget):
         else:
             self.model.load()
 
-    @Slot()
-    def _choose_first(self) -> None:
-        if self.isVisible():
-            self.chooser.choose_first()
-
     # ------------------------------------------------------------------------------------------ events
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._context.library.refresh()
         self.chooser.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -123,9 +123,9 @@ class CheckpointPanel(Card):
         rows = self.view.selectionModel().selectedRows()
         return rows[0].data(CHECKPOINT_ROLE) if rows else None
 
-    def _try_it(self, _folder: RunFolder, info: CheckpointInfo) -> None:
+    def _try_it(self, folder: RunFolder, info: CheckpointInfo) -> None:
+        self._context.open_run(folder.path, "tryit")
         self._context.model_to_try.choose(info.path)
-        self._context.show_page("tryit")
 
     def _export_it(self, folder: RunFolder, info: CheckpointInfo) -> None:
         export_checkpoint(self._context, self, folder, info, self.model if self._follows_best(info) else None)

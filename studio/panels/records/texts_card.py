@@ -27,8 +27,8 @@ class TextsCard(Card):
         self.slider.valueChanged.connect(self._show)
         self.words = SteadyLabel("caption")
         self.add(self.text, hbox((self.slider, 1), self.words))
-        context.live.attached.connect(self._forget)
-        context.live.event_arrived.connect(self._on_event)
+        context.shown.attached.connect(self._forget)
+        context.shown.event_arrived.connect(self._on_event)
         self.hide()
 
     @Slot()

@@ -18,7 +18,7 @@ MakeConfig = Callable[..., RunConfig]
 
 
 def open_page(qtbot: QtBot, context: AppContext) -> EvaluatePage:
-    page = open_window(qtbot, context, "evaluate").page("evaluate")
+    page = open_window(qtbot, context, "run/evaluate").page("run/evaluate")
     assert isinstance(page, EvaluatePage)
     qtbot.waitUntil(lambda: page.selection.evaluation is not None)
     return page

@@ -22,7 +22,7 @@ from training.runs.folder import RunFolder
 def test_files_dropped_before_there_is_a_checkpoint_are_answered(
     qtbot: QtBot, context: AppContext, tmp_path: Path
 ) -> None:
-    page = open_window(qtbot, context, "evaluate").page("evaluate")
+    page = open_window(qtbot, context, "run/evaluate").page("run/evaluate")
     assert isinstance(page, EvaluatePage)
     heard: list[str] = []
     context.notifier.notified.connect(lambda notice: heard.append(f"{notice.title}. {notice.text}"))
@@ -43,7 +43,7 @@ def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
     chosen = listed.model.checkpoints[1]
     listed.choose(chosen.name)
     qtbot.mouseClick(listed.evaluate, Qt.MouseButton.LeftButton)  # which evaluates what was not yet
-    page = window.page("evaluate")
+    page = window.page("run/evaluate")
     assert isinstance(page, EvaluatePage)
     qtbot.waitUntil(lambda: page.selection.evaluation is not None)
     # Other data, by its path, which does not fit.

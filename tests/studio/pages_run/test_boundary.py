@@ -41,7 +41,7 @@ def words(card: BoundaryCard) -> str:
 
 
 def test_the_newest_frame_is_shown_and_followed(qtbot: QtBot, context: AppContext, folder: RunFolder) -> None:
-    card = shown_page(qtbot, context, folder).boundary
+    card = shown_page(qtbot, context, folder).charts.boundary
     qtbot.waitUntil(lambda: words(card) == "Epoch 3, step 24")
     assert card.isVisible()
     boundary = read_boundary(folder.boundary_file)
@@ -55,7 +55,7 @@ def test_the_newest_frame_is_shown_and_followed(qtbot: QtBot, context: AppContex
 
 
 def test_who_went_back_stays_there_while_more_come(qtbot: QtBot, context: AppContext, folder: RunFolder) -> None:
-    card = shown_page(qtbot, context, folder).boundary
+    card = shown_page(qtbot, context, folder).charts.boundary
     qtbot.waitUntil(lambda: words(card) == "Epoch 3, step 24")
     card.slider.setValue(1)
     assert words(card) == "Epoch 2, step 16"
@@ -69,7 +69,7 @@ def test_who_went_back_stays_there_while_more_come(qtbot: QtBot, context: AppCon
 
 
 def test_play_goes_from_the_first_to_the_last(qtbot: QtBot, context: AppContext, folder: RunFolder) -> None:
-    card = shown_page(qtbot, context, folder).boundary
+    card = shown_page(qtbot, context, folder).charts.boundary
     qtbot.waitUntil(lambda: words(card) == "Epoch 3, step 24")
     card.rate.setCurrentIndex(card.rate.findText("25 frames/s"))
     seen: list[int] = []
@@ -83,7 +83,7 @@ def test_play_goes_from_the_first_to_the_last(qtbot: QtBot, context: AppContext,
 def test_it_is_saved_as_a_film_and_as_frames(
     qtbot: QtBot, context: AppContext, folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    card = shown_page(qtbot, context, folder).boundary
+    card = shown_page(qtbot, context, folder).charts.boundary
     qtbot.waitUntil(lambda: words(card) == "Epoch 3, step 24")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "film"), ""))
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path))
@@ -105,7 +105,7 @@ def test_it_is_saved_as_a_film_and_as_frames(
 def test_a_place_that_cannot_be_written_is_said(
     qtbot: QtBot, context: AppContext, folder: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    card = shown_page(qtbot, context, folder).boundary
+    card = shown_page(qtbot, context, folder).charts.boundary
     qtbot.waitUntil(lambda: words(card) == "Epoch 3, step 24")
     told: list[str] = []
     context.notifier.notified.connect(lambda note: told.append(note.text))
@@ -120,7 +120,7 @@ def test_before_the_first_validation_the_samples_are_shown(
     boundary = read_boundary(folder.boundary_file)
     assert boundary is not None
     BoundaryFile(folder.boundary_file, boundary.plane, 0)
-    card = shown_page(qtbot, context, folder).boundary
+    card = shown_page(qtbot, context, folder).charts.boundary
     qtbot.waitUntil(card.isVisible)
     assert not card.play.isVisible()
     assert not card.save_gif.isVisible()
@@ -131,9 +131,9 @@ def test_a_run_without_a_plane_has_no_card(
 ) -> None:
     other = start_run(tiny("dataset.kind=blobs", "dataset.features=3"), workspace)
     page = shown_page(qtbot, context, folder)
-    qtbot.waitUntil(page.boundary.isVisible)
+    qtbot.waitUntil(page.charts.boundary.isVisible)
     context.live.attach(Path(other.folder))
-    qtbot.waitUntil(lambda: not page.boundary.isVisible())
+    qtbot.waitUntil(lambda: not page.charts.boundary.isVisible())
 
 
 def test_the_runs_page_shows_it_too(qtbot: QtBot, context: AppContext, folder: RunFolder) -> None:

@@ -59,6 +59,8 @@ def test_the_best_model_is_exported_and_the_proof_shown(
         dialog.export.click()
 
     answer_next_export(answer)
+    page.show_tab("checkpoints")
+    qtbot.waitUntil(lambda: page.checkpoints.export.text() == "Export best (step 40)")
     click(qtbot, page.checkpoints.export)
     qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard))
     assert proposed == [folder.exports / "lab-step-40-safetensors"]
@@ -96,6 +98,7 @@ def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_fille
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2)
     qtbot.waitUntil(lambda: context.engine.info is not None)  # a fresh engine after the run
+    page.show_tab("checkpoints")
     assert context.engine.info is not None
     assert context.engine.info.unwritable == {}
     reason = no_onnx("has no onnxruntime")

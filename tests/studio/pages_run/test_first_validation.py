@@ -23,7 +23,7 @@ def places(page: RunPage) -> list[QRect]:
     def place(part: QWidget) -> QRect:
         return QRect(part.mapTo(page, part.rect().topLeft()), part.size())
 
-    return [place(part) for part in (page.curves, page.checkpoints, page.numbers, page.system)]
+    return [place(part) for part in (page.charts.curves, page.charts.numbers, page.tabs.bar)]
 
 
 def test_charts_keep_their_place_when_figures_of_the_classes_come(
@@ -38,16 +38,16 @@ def test_charts_keep_their_place_when_figures_of_the_classes_come(
     page = run_page(window)
     context.live.attach(folder.path)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
-    bar = page._content.verticalScrollBar()
-    qtbot.waitUntil(lambda: page.curves.isVisible() and len(page.checkpoints.model.checkpoints) > 0)
-    qtbot.waitUntil(page.records.layers.isVisible)
-    page.records.layers.hide()  # as before its first norms
+    bar = page.charts.area.verticalScrollBar()
+    qtbot.waitUntil(lambda: page.charts.curves.isVisible() and len(page.checkpoints.model.checkpoints) > 0)
+    qtbot.waitUntil(page.charts.records.layers.isVisible)
+    page.charts.records.layers.hide()  # as before its first norms
     qtbot.waitUntil(lambda: bar.maximum() == 0)
     qtbot.wait(50)  # laid out
     before = places(page)
     folder.evaluation_file.write_text(kept)
-    page.evaluation.refresh()
-    qtbot.waitUntil(lambda: page.evaluation.isVisible() and bar.maximum() > 0)
+    page.charts.evaluation.refresh()
+    qtbot.waitUntil(lambda: page.charts.evaluation.isVisible() and bar.maximum() > 0)
     qtbot.wait(50)
     assert places(page) == before
 
@@ -62,8 +62,8 @@ def test_charts_keep_their_place_when_early_stopping_begins_to_count(
     page = run_page(window)
     context.live.attach(Path(folder))
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
-    qtbot.waitUntil(lambda: page.curves.isVisible() and len(page.checkpoints.model.checkpoints) > 0)
-    numbers, monitor = page.numbers, "val/accuracy"
+    qtbot.waitUntil(lambda: page.charts.curves.isVisible() and len(page.checkpoints.model.checkpoints) > 0)
+    numbers, monitor = page.charts.numbers, "val/accuracy"
     numbers.show_best(there=True, live=True)
     for step, stale in ((2700, 0), (3900, 8)):
         event = Validated(step=step, epoch=1, metrics={monitor: 0.5}, improved=not stale, stale=stale, patience=500)

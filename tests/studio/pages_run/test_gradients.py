@@ -48,7 +48,7 @@ def test_both_pages_tell_the_share_of_clipped_steps_by_the_runs_own_limit(
         words = curves.board.gradients.words
         return words.text() == told and words.isVisible() == bool(told)
 
-    qtbot.waitUntil(lambda: says(page.curves))
+    qtbot.waitUntil(lambda: says(page.charts.curves))
     context.show_page("runs")
     runs = runs_page(window)
     qtbot.waitUntil(lambda: runs.model.rowCount() == 1)
@@ -69,15 +69,15 @@ def test_the_strip_tells_three_figures_of_gpu_memory_and_why_there_is_no_gpu(
     )
     log.emit(begun)
     context.live.attach(folder.path)
-    qtbot.waitUntil(lambda: page.system.device_row.toolTip() == "no GPU")
+    qtbot.waitUntil(lambda: page.system.load.device_row.toolTip() == "no GPU")
     row = np.zeros(1, FLUSH_ROW)
     row["gpu_allocated_mb"], row["gpu_memory_mb"], row["gpu_peak_mb"], row["gpu_share"] = 300, 512, 450, np.nan
-    page.system.add_telemetry(row)
-    shown = [each.text() for each in page.system.findChildren(SteadyLabel) if not each.isHidden()]
+    page.system.load.add_telemetry(row)
+    shown = [each.text() for each in page.system.load.findChildren(SteadyLabel) if not each.isHidden()]
     assert "GPU 315 of 537 MB, peak 472 MB" in shown
-    assert "315 MB allocated, 537 MB reserved, 472 MB peak" in page.system._gpu.toolTip()
-    assert page.system.minimumSizeHint().width() <= 660  # what a window of 900 pixels has for it
+    assert "315 MB allocated, 537 MB reserved, 472 MB peak" in page.system.load._gpu.toolTip()
+    assert page.system.load.minimumSizeHint().width() <= 660  # what a window of 900 pixels has for it
     context.live.detach()
-    assert page.system.device_row.toolTip() == ""
+    assert page.system.load.device_row.toolTip() == ""
     log.close()
     release(folder.path)

@@ -42,11 +42,11 @@ def shown_page(qtbot: QtBot, context: AppContext, folder: RunFolder) -> RunPage:
 def test_norms_and_parts_of_a_run_are_shown(qtbot: QtBot, context: AppContext, workspace: Path, tmp_path: Path) -> None:
     folder = run(workspace, small("regression", tmp_path, *SUM))
     page = shown_page(qtbot, context, folder)
-    qtbot.waitUntil(lambda: page.records.layers.map.isVisible() and page.records.parts.plot is not None)
-    assert page.records.parts.isVisible()
-    assert page.records.layers.map.accessibleName() == "Heat map: gradient norm of 2 layers, steps 1 to 8"
-    page.records.layers.quantity.set_current("ratio")
-    assert page.records.layers.map.accessibleName().startswith("Heat map: update-to-weight ratio of 2 layers")
+    qtbot.waitUntil(lambda: page.charts.records.layers.map.isVisible() and page.charts.records.parts.plot is not None)
+    assert page.charts.records.parts.isVisible()
+    assert page.charts.records.layers.map.accessibleName() == "Heat map: gradient norm of 2 layers, steps 1 to 8"
+    page.charts.records.layers.quantity.set_current("ratio")
+    assert page.charts.records.layers.map.accessibleName().startswith("Heat map: update-to-weight ratio of 2 layers")
 
 
 def test_parts_have_their_names_shares_and_values(

@@ -64,11 +64,11 @@ def test_the_figure_of_quality_is_named_before_the_first_validation(
     context.start_run(
         plain.model_copy(update={"checkpoints": plain.checkpoints.model_copy(update={"monitor": "val/f1"})})
     )
-    qtbot.waitUntil(lambda: "Validation F1" in _words(page.numbers))
-    assert page.numbers.quality.value() == "–"
-    page.numbers.clear()
-    assert "Validation" in _words(page.numbers)
-    assert "Validation F1" not in _words(page.numbers)
+    qtbot.waitUntil(lambda: "Validation F1" in _words(page.charts.numbers))
+    assert page.charts.numbers.quality.value() == "–"
+    page.charts.numbers.clear()
+    assert "Validation" in _words(page.charts.numbers)
+    assert "Validation F1" not in _words(page.charts.numbers)
     context.live.ask(Command.STOP)
 
 
@@ -98,13 +98,13 @@ def test_tile_and_legend_say_one_number_alike(qtbot: QtBot, context: AppContext)
     page = run_page(open_window(qtbot, context))
     rows = np.array([(step, 1, 0, 1e-3, 1.0 / step, 5.0) for step in range(1, 31)], STEP_ROW)
     accuracy = Validated(step=30, epoch=1, metrics={"val/accuracy": 0.0979166}, improved=True)
-    page.numbers.add_rows(rows)
-    page.curves.add_rows(rows)
-    page.numbers.add_event(accuracy, "val/accuracy")
-    page.curves.add_event(accuracy)
-    page.numbers.refresh()
-    page.curves.board.refresh()
-    assert page.numbers.loss._delta.text() == "20-step average, last 0.03333"
-    assert "0.03333" in _words(page.curves.board.plot("loss"))
-    assert page.numbers.quality.value() == "9.79%"
-    assert "9.79%" in _words(page.curves.board.plot("metric"))
+    page.charts.numbers.add_rows(rows)
+    page.charts.curves.add_rows(rows)
+    page.charts.numbers.add_event(accuracy, "val/accuracy")
+    page.charts.curves.add_event(accuracy)
+    page.charts.numbers.refresh()
+    page.charts.curves.board.refresh()
+    assert page.charts.numbers.loss._delta.text() == "20-step average, last 0.03333"
+    assert "0.03333" in _words(page.charts.curves.board.plot("loss"))
+    assert page.charts.numbers.quality.value() == "9.79%"
+    assert "9.79%" in _words(page.charts.curves.board.plot("metric"))

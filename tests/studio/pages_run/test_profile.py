@@ -37,17 +37,17 @@ def train(qtbot: QtBot, context: AppContext, config: RunConfig) -> RunFolder:
 
 def test_the_page_asks_measures_and_shows(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = run_page(open_window(qtbot, context))
-    assert not page.profile.isVisible()
+    assert not page.system.profile.isVisible()
     train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
-    assert "to see where the time goes" in words(page.profile)
-    qtbot.mouseClick(page.profile.button, Qt.MouseButton.LeftButton)
-    assert page.profile.progress.isVisible()
-    qtbot.waitUntil(page.profile.view.isVisible)
-    assert not page.profile.progress.isVisible()
-    shown = [(share.title, share.figure) for share in page.profile.view.bar.shares()]
+    page.show_tab("system")
+    assert "to see where the time goes" in words(page.system.profile)
+    qtbot.mouseClick(page.system.profile.button, Qt.MouseButton.LeftButton)
+    assert page.system.profile.progress.isVisible()
+    qtbot.waitUntil(page.system.profile.view.isVisible)
+    assert not page.system.profile.progress.isVisible()
+    shown = [(share.title, share.figure) for share in page.system.profile.view.bar.shares()]
     assert shown == [("Data-loading stall", "20 ms · 67%"), ("Forward", "5 ms · 17%"), ("Backward", "5 ms · 17%")]
-    assert "67% of each step waits for data." in words(page.profile)
-    qtbot.waitUntil(lambda: not page.profile.visibleRegion().isEmpty())  # it was scrolled to
+    assert "67% of each step waits for data." in words(page.system.profile)
     context.live.ask(Command.STOP)
 
 
@@ -55,10 +55,12 @@ def test_what_the_profile_proposes_is_applied(qtbot: QtBot, context: AppContext,
     page = run_page(open_window(qtbot, context))
     train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
     next(action for action in ACTIONS if action.id == "profile").run(context)  # type: ignore[misc]
-    qtbot.waitUntil(page.profile.view.isVisible)
-    assert "Proposed: Data-loader workers: automatic → 3" in page.profile.findChildren(Banner)[0].accessibleName()
+    qtbot.waitUntil(page.system.profile.view.isVisible)
+    assert (
+        "Proposed: Data-loader workers: automatic → 3" in page.system.profile.findChildren(Banner)[0].accessibleName()
+    )
     read = answer_next_dialog(qtbot, FixDialog, "Cancel")
-    press(page.profile, APPLY)
+    press(page.system.profile, APPLY)
     assert "Data-loader workers: automatic → 3" in read[0]
     context.live.ask(Command.STOP)
 
@@ -70,11 +72,11 @@ def test_a_run_that_ended_keeps_its_profile_on_both_pages(
     page = run_page(window)
     folder = train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
     context.live.ask(Command.PROFILE)
-    qtbot.waitUntil(page.profile.view.isVisible)
+    qtbot.waitUntil(page.system.profile.view.isVisible)
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training)
-    assert page.profile.view.isVisible()
-    assert not page.profile.button.isVisible()
+    assert page.system.profile.view.isVisible()
+    assert not page.system.profile.button.isVisible()
     window.show_page("runs")
     detail = runs_page(window).detail
     qtbot.waitUntil(lambda: context.library.find(folder.id) is not None)
@@ -82,14 +84,14 @@ def test_a_run_that_ended_keeps_its_profile_on_both_pages(
     assert run is not None
     detail.show_run(run)
     qtbot.waitUntil(lambda: not detail.profile.isHidden())
-    assert detail.profile.findChildren(ShareBar)[0].shares() == page.profile.view.bar.shares()
+    assert detail.profile.findChildren(ShareBar)[0].shares() == page.system.profile.view.bar.shares()
 
 
 def test_a_run_that_ended_without_one_shows_nothing(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     page = run_page(open_window(qtbot, context))
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
-    assert page.profile.isHidden()
+    assert page.system.profile.isHidden()
 
 
 def test_a_share_bar_names_its_parts(qtbot: QtBot) -> None:

@@ -31,7 +31,8 @@ MakeConfig = Callable[..., RunConfig]
 QUANTITIES = ("loss", "lr", "grad_norm", "metric")
 
 
-def click(qtbot: QtBot, button: QAbstractButton) -> None:
+def click(qtbot: QtBot, page: RunPage, button: QAbstractButton) -> None:
+    page.show_tab("checkpoints")
     qtbot.waitUntil(lambda: button.isVisible() and button.isEnabled())
     qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
 
@@ -49,7 +50,7 @@ def stopped_beyond(qtbot: QtBot, context: AppContext, page: RunPage, step: int) 
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING and context.live.progress.step >= step)
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.start_problem())
-    return live_steps(page.curves)[-1]
+    return live_steps(page.charts.curves)[-1]
 
 
 def attempts(context: AppContext) -> list[int]:
@@ -91,7 +92,7 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
     page = run_page(open_window(qtbot, context))
-    lines, board = page.checkpoints.set_aside, page.curves.board
+    lines, board = page.checkpoints.set_aside, page.charts.curves.board
     context.start_run(config(epochs=ENDLESS, milliseconds=10))
     first = stopped_beyond(qtbot, context, page, 45)
     assert context.live.folder is not None
@@ -116,29 +117,29 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
     saved = [*range(20, second, 20), second]
     qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.model.checkpoints][::-1] == saved)
     newest = second // 20 * 20
-    assert page.numbers.quality.value() == f"{1 - 1 / (newest + 1):.2%}"
-    assert page.numbers.quality._delta.text() == "best of the run"
+    assert page.charts.numbers.quality.value() == f"{1 - 1 / (newest + 1):.2%}"
+    assert page.charts.numbers.quality._delta.text() == "best of the run"
     held = len({*range(40, first, 20), first})
     assert said(lines)[0].startswith(f"Steps 21 to {first} set aside · {held} checkpoints · ")
 
-    click(qtbot, row.restore)
-    qtbot.waitUntil(lambda: live_steps(page.curves) == list(range(1, first + 1)))
+    click(qtbot, page, row.restore)
+    qtbot.waitUntil(lambda: live_steps(page.charts.curves) == list(range(1, first + 1)))
     qtbot.waitUntil(lambda: faded_steps(board, "lr") == [list(range(20, second + 1))])
     assert attempts(context) == [0]
     del before["commands.jsonl"]  # what was asked of it since
     assert before.items() <= contents(folder).items()  # to the bit
-    click(qtbot, lines._rows[0].restore)  # undone
-    qtbot.waitUntil(lambda: live_steps(page.curves) == list(range(1, second + 1)))
+    click(qtbot, page, lines._rows[0].restore)  # undone
+    qtbot.waitUntil(lambda: live_steps(page.charts.curves) == list(range(1, second + 1)))
     qtbot.waitUntil(lambda: faded_steps(board, "lr") == [list(range(20, first + 1))])
     assert attempts(context) == [0, 20]
 
-    click(qtbot, page.checkpoints.resume.main)  # from the last one: at once, and what is set aside stays so
+    click(qtbot, page, page.checkpoints.resume.main)  # from the last one: at once, and what is set aside stays so
     third = stopped_beyond(qtbot, context, page, second + 1)
-    assert live_steps(page.curves) == list(range(1, third + 1))
+    assert live_steps(page.charts.curves) == list(range(1, third + 1))
     assert faded_steps(board, "lr") == [list(range(20, first + 1))]
     for answer, left in (("Cancel", 1), ("Clear away", 0)):
         asked = answer_next_question(qtbot, answer)
-        click(qtbot, lines._rows[0].clear)
+        click(qtbot, page, lines._rows[0].clear)
         assert asked == [f"Clear away steps 21 to {first}?"]
         qtbot.waitUntil(lambda: len(lines.stretches) == left)  # noqa: B023 - here
     assert not lines.isVisible()
@@ -186,7 +187,7 @@ def test_a_run_on_the_runs_page_is_brought_back_there(
         "Steps 41 to 60 set aside · 1 checkpoint",
     ]
     assert board.plot("lr")._legend._entries["lr 0"].accessibleName() == "Before rewind"
-    click(qtbot, lines._rows[1].restore)
+    click(qtbot, page, lines._rows[1].restore)
     assert detail.checkpoints.view.hasFocus()  # and no other part of the window
     qtbot.waitUntil(lambda: live_steps(detail.curves) == list(range(1, 61)))
     assert detail.checkpoints.view.hasFocus()
@@ -201,7 +202,7 @@ def test_without_a_best_checkpoint_none_is_exported_as_the_best(
     folder = RunFolder(whole_run(qtbot, context, config(epochs=3)))
     panel = page.checkpoints
     qtbot.waitUntil(lambda: panel.export.text() == "Export best (step 60)" and panel.export.isEnabled())
-    assert "best" in page.numbers.quality._delta.text()
+    assert "best" in page.charts.numbers.quality._delta.text()
     write_labels(folder, {"last": checkpoint_name(60)})  # as after going back to before the best
     panel.refresh()
     qtbot.waitUntil(lambda: panel.export.text() == "Export step 60")
@@ -212,4 +213,4 @@ def test_without_a_best_checkpoint_none_is_exported_as_the_best(
     assert panel.export.text() == "Export step 20"
     assert panel.branch.text() == "Branch from step 20"
     assert "best" not in panel.export.toolTip()
-    assert page.numbers.quality._delta.text() == "at step 60"
+    assert page.charts.numbers.quality._delta.text() == "at step 60"

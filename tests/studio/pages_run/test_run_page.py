@@ -41,7 +41,7 @@ def click(qtbot: QtBot, button: QPushButton) -> None:
 
 def figures(page: RunPage) -> list[str]:
     """What the strip at the foot says of the machine."""
-    return [each.text() for each in page.system.findChildren(SteadyLabel) if each.isVisible()]
+    return [each.text() for each in page.system.load.findChildren(SteadyLabel) if each.isVisible()]
 
 
 def test_an_empty_page_starts_the_sample(qtbot: QtBot, context: AppContext) -> None:
@@ -66,17 +66,18 @@ def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, con
     assert header.pause.isVisible()
     assert not header.pause.isEnabled()
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
-    qtbot.waitUntil(lambda: page.numbers.loss.value() != "–")
+    qtbot.waitUntil(lambda: page.charts.numbers.loss.value() != "–")
     click(qtbot, header.pause)
     qtbot.waitUntil(lambda: header.pause.text() == "Continue")
     qtbot.waitUntil(lambda: context.live.state is RunState.PAUSED)
     qtbot.waitUntil(lambda: figures(page) == [])  # of what works now: nothing does
     click(qtbot, header.pause)
+    page.show_tab("system")
     qtbot.waitUntil(lambda: "Memory 210 MB" in figures(page))
     qtbot.waitUntil(lambda: header.pause.text() == "Pause" and header.save.isEnabled())
     click(qtbot, header.save)
     qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) >= 1)
-    qtbot.waitUntil(lambda: "%" in page.numbers.quality.value())
+    qtbot.waitUntil(lambda: "%" in page.charts.numbers.quality.value())
     assert not header.resume.isVisible()
     header.stop.menu().actions()[0].trigger()
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training)
@@ -87,7 +88,7 @@ def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, con
     qtbot.waitUntil(lambda: resume.main.text() == "Resume from last" and resume.main.isEnabled())
     assert resume.more.isVisible()
     assert figures(page) == []
-    assert page.system.device.text() == "cpu"
+    assert page.system.load.device.text() == "cpu"
 
 
 def test_a_run_is_seen_whole_in_a_window_of_usual_size(
@@ -97,10 +98,9 @@ def test_a_run_is_seen_whole_in_a_window_of_usual_size(
     window = open_window(qtbot, context)
     page = run_page(window)
     context.start_run(config(epochs=ENDLESS, milliseconds=10))
-    qtbot.waitUntil(lambda: "%" in page.numbers.quality.value())
-    assert page.profile.isVisible()
+    qtbot.waitUntil(lambda: "%" in page.charts.numbers.quality.value())
     window.resize(1280, 800)
-    qtbot.waitUntil(lambda: page._content.verticalScrollBar().maximum() == 0)
+    qtbot.waitUntil(lambda: page.charts.area.verticalScrollBar().maximum() == 0)
     assert not page.header.owner.isVisible()
     context.live.ask(Command.STOP)
 
@@ -178,7 +178,7 @@ def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
     click(qtbot, main)
     qtbot.waitUntil(lambda: context.live.state is not RunState.COMPLETED)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
-    curve = page.curves.board.plot("loss")._curves["train/loss"].series.raw
+    curve = page.charts.curves.board.plot("loss")._curves["train/loss"].series.raw
     assert list(curve.x) == list(range(1, 61))
 
 
@@ -240,7 +240,7 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
     log.close()
     claim(folder.path)
     page = run_page(open_window(qtbot, context))
-    context.watch(folder.path)
+    context.open_run(folder.path)
     names = [banner.accessibleName() for banner in page.findings.findChildren(Banner)]
     assert len(names) == 3
     assert "Branched from step 1225 of lab. Restored: the weights." in names  # which step is said once
@@ -276,7 +276,7 @@ def test_a_page_made_late_shows_the_whole_run(qtbot: QtBot, context: AppContext,
     assert not export.isEnabled()  # whether there is a best one is not known before the list is read
     assert export.toolTip() == "Reading the checkpoints …"
     qtbot.waitUntil(export.isEnabled)
-    curve = page.curves.board.plot("loss")._curves["train/loss"].series.raw
+    curve = page.charts.curves.board.plot("loss")._curves["train/loss"].series.raw
     assert list(curve.x) == list(range(1, 41))
     assert export.text() == "Export best (step 40)"
     assert "The run is complete at step 40." in page.checkpoints.resume.main.toolTip()
@@ -299,10 +299,10 @@ def test_early_stopping_counts_beside_the_metric_until_the_run_has_ended(
     log.emit(AttemptStarted(attempt=1, step=0, total_steps=9, steps_per_epoch=3, epochs=3, device="cpu"))
     claim(folder.path)
     page = run_page(open_window(qtbot, context))
-    context.watch(folder.path)
+    context.open_run(folder.path)
 
     def words() -> str:
-        return page.numbers.quality._delta.text()
+        return page.charts.numbers.quality._delta.text()
 
     def judge(step: int, stale: int) -> None:
         metrics = {"val/accuracy": 0.5, "val/loss": 1.0}

@@ -13,7 +13,6 @@ from PySide6.QtCore import Qt, QThreadPool
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.actions.table import ACTIONS
 from studio.engine.monitor import RunMonitor
 from studio.engine.state import RunState
 from studio.state.context import AppContext
@@ -41,7 +40,7 @@ def begin_training(qtbot: QtBot, context: AppContext, config: RunConfig) -> RunF
 
 def test_pages_come_by_rail_and_by_key(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context)
-    assert window.rail.keys() == [entry.key for entry in PAGES] == ["setup", "run", "evaluate", "tryit", "runs"]
+    assert window.rail.keys() == [entry.key for entry in PAGES] == ["setup", "run", "runs"]
     for number, entry in enumerate(PAGES, start=1):
         qtbot.keyClick(window, getattr(Qt.Key, f"Key_{number}"), Qt.KeyboardModifier.ControlModifier)
         assert window.rail.current() == entry.key
@@ -51,8 +50,9 @@ def test_pages_come_by_rail_and_by_key(qtbot: QtBot, context: AppContext) -> Non
 
 def test_every_command_has_someone_who_carries_it_out(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context)
-    assert set(window.controller.actions.actions) == {action.id for action in ACTIONS}
-    keys = [action.shortcut for action in ACTIONS if action.shortcut]
+    table = window.controller.actions.table
+    assert set(window.controller.actions.actions) == {action.id for action in table}
+    keys = [action.shortcut for action in table if action.shortcut]
     assert len(keys) == len(set(keys))
 
 

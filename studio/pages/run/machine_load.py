@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from studio.engine.state import RunState
-from studio.state.runs.live_run import LiveRun
+from studio.state.runs.shown_run import ShownRun
 from studio.theme import SPACING, set_role
 from studio.widgets import ElidedLabel, IconLabel, SteadyLabel, hbox, in_widget
 from training.errors import format_bytes
@@ -24,14 +24,14 @@ _GPU_WORDS = (
 )
 
 
-class SystemStrip(QWidget):
-    """One quiet line of figures of ``run``; what cannot be measured is left out, and all of them while nothing works."""
+class MachineLoad(QWidget):
+    """One quiet line of figures of the run shown; what cannot be measured is left out, and all of them while nothing works."""
 
-    def __init__(self, run: LiveRun) -> None:
+    def __init__(self, shown: ShownRun) -> None:
         super().__init__()
-        self._run = run
-        run.telemetry_arrived.connect(self.add_telemetry)
-        run.looked.connect(self._on_looked)
+        self._shown = shown
+        shown.telemetry_arrived.connect(self.add_telemetry)
+        shown.looked.connect(self._on_looked)
         self.setAccessibleName("Machine load")
         row = hbox(parent=self, spacing=SPACING.xs, margins=(SPACING.xs, 0, SPACING.xs, 0))
         self._cpu = self._add(row, "cpu", "CPU use of the engine, of all cores")
@@ -53,7 +53,7 @@ class SystemStrip(QWidget):
 
     @Slot()
     def _on_looked(self) -> None:
-        if not self._run.live or self._run.state is RunState.PAUSED:
+        if not self._shown.run.live or self._shown.run.state is RunState.PAUSED:
             self._clear_figures()  # the last ones would say that something works
 
     def _clear_figures(self) -> None:

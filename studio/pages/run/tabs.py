@@ -1,0 +1,71 @@
+"""The tabs of the Run page: a bar, and below it one screen, built when it is first shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
+
+from studio.theme import SPACING
+from studio.widgets import hbox, separator, vbox
+
+
+class TabEntry(NamedTuple):
+    """One tab; ``help`` is the page of the help that tells of it."""
+
+    key: str
+    title: str
+    help: str
+    make: Callable[[], QWidget]
+
+
+class RunTabs(QWidget):
+    """``beside`` stands in the bar's row, at its right. Signals: `changed(str)`: the key of the tab that came to the front."""
+
+    changed = Signal(str)
+
+    def __init__(self, entries: Sequence[TabEntry], beside: QWidget) -> None:
+        super().__init__()
+        self._entries = {entry.key: entry for entry in entries}
+        self._made: dict[str, QWidget] = {}
+        self.bar = QTabBar()
+        self.bar.setExpanding(False)
+        self.bar.setDrawBase(False)
+        self.bar.setElideMode(Qt.TextElideMode.ElideNone)
+        self.bar.setUsesScrollButtons(False)
+        self.bar.setAccessibleName("Parts of the run")
+        self.stack = QStackedWidget()
+        for entry in entries:
+            self.bar.setTabData(self.bar.addTab(entry.title), entry.key)
+        row = hbox(self.bar, (beside, 1), spacing=SPACING.m, margins=(SPACING.l, 0, SPACING.l, 0))
+        vbox(row, separator(), (self.stack, 1), parent=self, spacing=0)
+        self.bar.currentChanged.connect(self._on_changed)
+        self._on_changed()
+
+    def show_tab(self, key: str) -> QWidget:
+        """Bring a tab to the front. Raises KeyError for one that there is not."""
+        self.bar.setCurrentIndex(list(self._entries).index(self._entries[key].key))
+        return self.front()
+
+    def current(self) -> str:
+        """The key of the tab in front."""
+        return str(self.bar.tabData(self.bar.currentIndex()))
+
+    def front(self) -> QWidget:
+        """The screen in front."""
+        return self._made[self.current()]
+
+    def help_topic(self) -> str:
+        """The page of the help that tells of the tab in front."""
+        return self._entries[self.current()].help
+
+    @Slot()
+    def _on_changed(self) -> None:
+        key = self.current()
+        if key not in self._made:
+            self._made[key] = self._entries[key].make()
+            self.stack.addWidget(self._made[key])
+        self.stack.setCurrentWidget(self._made[key])
+        self.changed.emit(key)
