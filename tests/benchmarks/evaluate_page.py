@@ -244,7 +244,7 @@ def main() -> None:
         page = EvaluatePage(context)
         page.resize(1084, 760)
         page.show()
-        context.evaluation.choose_run(run)
+        context.open_run(run.path, "evaluate")
         began = time.perf_counter()
         while page.selection.evaluation is None:
             app.processEvents()

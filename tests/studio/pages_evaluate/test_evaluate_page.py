@@ -238,7 +238,7 @@ def test_two_evaluations_are_compared_and_who_is_right_where_is_chosen(
     columns["index"] = columns["index"][::-1]  # numbered otherwise: the same samples are found by their content
     better = write_evaluation(other.path, columns, NAMES, digests=digests[::-1], fingerprint="f" * 16)
     make_evaluation(other.path, samples=400, on="test")  # of other samples
-    context.evaluation.choose_run(run)
+    context.open_run(run.path, "evaluate")
     page = open_page(qtbot, context)
     view, shown = page.views["compare"], page.selection.evaluation
     assert isinstance(view, CompareView)

@@ -118,6 +118,7 @@ def test_the_training_part_is_never_judged_by_the_model_itself(
 ) -> None:
     run = create_run(workspace, config("first"))
     write_flipped(run.path, on="train")
+    context.open_run(run.path, "evaluate")
     context.evaluation.choose_run(run)
     context.evaluation.choose_data("train")
     page = open_page(qtbot, context)

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from studio.actions.table import ACTIONS
 from studio.engine.state import RunState
 from studio.services.notifier import Notification
-from studio.state.context import AppContext
+from studio.state.context import CHARTS, AppContext
 from studio.state.drafts.kept_draft import recall_draft, remember_draft
 from tests.studio.conftest import ENDLESS
 from training.config import RunConfig
@@ -59,7 +59,7 @@ def test_a_run_from_start_to_end(qtbot: QtBot, context: AppContext, config: Make
     ended(qtbot, context, RunState.COMPLETED)
     assert seen[0] is RunState.STARTING
     assert seen[-1] is RunState.COMPLETED
-    assert pages == ["run"]
+    assert pages == [CHARTS]
     assert problems[-1] == ""
     assert context.live.progress.step == 60
     assert context.live.progress.fraction == 1.0
@@ -106,7 +106,7 @@ def test_a_refused_run_goes_back_to_the_form(qtbot: QtBot, context: AppContext, 
     context.page_requested.connect(pages.append)
     context.start_run(config("refused"))
     ended(qtbot, context, RunState.IDLE)
-    assert pages == ["run", "setup"]
+    assert pages == [CHARTS, "setup"]
     assert "No such optimizer." in heard[-1].text
     assert [problem.path for problem in context.draft.problems()] == ["optimizer.lr"]
 
