@@ -90,6 +90,8 @@ class RunPage(QWidget):
             TabEntry("config", "Config", "runs", lambda: ConfigTab(context)),
         )
         self.tabs = RunTabs(entries, self.notices)
+        for key in ("checkpoints", "system"):  # they are there already, and go with this page
+            self.tabs.build(key)
         self.notices.lie_over(self.tabs.stack)
         margins = (SPACING.l, SPACING.l, SPACING.l, 0)
         self._content = in_widget(vbox(vbox(self.header, margins=margins), (self.tabs, 1), spacing=SPACING.s))

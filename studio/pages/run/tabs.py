@@ -49,6 +49,12 @@ class RunTabs(QWidget):
         self.bar.setCurrentIndex(list(self._entries).index(self._entries[key].key))
         return self.front()
 
+    def build(self, key: str) -> None:
+        """Have a tab ready without showing it."""
+        if key not in self._made:
+            self._made[key] = self._entries[key].make()
+            self.stack.addWidget(self._made[key])
+
     def current(self) -> str:
         """The key of the tab in front."""
         return str(self.bar.tabData(self.bar.currentIndex()))
@@ -64,8 +70,6 @@ class RunTabs(QWidget):
     @Slot()
     def _on_changed(self) -> None:
         key = self.current()
-        if key not in self._made:
-            self._made[key] = self._entries[key].make()
-            self.stack.addWidget(self._made[key])
+        self.build(key)
         self.stack.setCurrentWidget(self._made[key])
         self.changed.emit(key)
