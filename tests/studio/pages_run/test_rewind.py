@@ -18,7 +18,7 @@ from studio.panels.checkpoints.set_aside_lines import SetAsideLines
 from studio.panels.run_curves import RunCurves
 from studio.state.context import AppContext
 from tests.studio.conftest import ENDLESS
-from tests.studio.window_driver import answer_next_question, open_window, run_page, runs_page
+from tests.studio.window_driver import answer_next_question, open_window, run_page
 from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import RunFolder, claim, release
@@ -175,12 +175,11 @@ def test_a_run_on_the_runs_page_is_brought_back_there(
         rewind(run, beyond)
         release(run.path)
     context.live.detach()
-    page = runs_page(open_window(qtbot, context, "runs"))
-    qtbot.waitUntil(lambda: page.model.rowCount() == 1)
-    page.choose(folder.name)
-    detail = page.detail
-    lines, board = detail.checkpoints.set_aside, detail.curves.board
-    qtbot.waitUntil(lambda: len(lines.stretches) == 2 and live_steps(detail.curves) == list(range(1, 21)))
+    page = run_page(open_window(qtbot, context))
+    context.open_run(folder, "checkpoints")
+    curves, lines = page.charts.curves, page.checkpoints.set_aside
+    board = curves.board
+    qtbot.waitUntil(lambda: len(lines.stretches) == 2 and live_steps(curves) == list(range(1, 21)))
     assert faded_steps(board, "lr") == [list(range(20, 41)), list(range(40, 61))]
     assert [text.rpartition(" · ")[0] for text in said(lines)] == [
         "Steps 21 to 40 set aside · 1 checkpoint",
@@ -188,10 +187,10 @@ def test_a_run_on_the_runs_page_is_brought_back_there(
     ]
     assert board.plot("lr")._legend._entries["lr 0"].accessibleName() == "Before rewind"
     click(qtbot, page, lines._rows[1].restore)
-    assert detail.checkpoints.view.hasFocus()  # and no other part of the window
-    qtbot.waitUntil(lambda: live_steps(detail.curves) == list(range(1, 61)))
-    assert detail.checkpoints.view.hasFocus()
-    qtbot.waitUntil(lambda: [info.step for info in detail.checkpoints.model.checkpoints] == [60, 40, 20])
+    assert page.checkpoints.view.hasFocus()  # and no other part of the window
+    qtbot.waitUntil(lambda: live_steps(curves) == list(range(1, 61)))
+    assert page.checkpoints.view.hasFocus()
+    qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.model.checkpoints] == [60, 40, 20])
     assert faded_steps(board, "lr") == [list(range(20, 41))]
 
 

@@ -50,7 +50,7 @@ def test_every_step_and_every_epoch_of_the_run_leave_the_window_as_tables(
     assert offered == [str(Path.home() / f"{context.live.folder.id}-curves.csv")]
     assert table["step"].to_list() == rows["step"].tolist()
     assert table["loss"].to_list() == rows["loss"].astype(float).tolist()
-    plot = run_page(window).curves.board.plots()[0]
+    plot = run_page(window).charts.curves.board.plots()[0]
     menu: QMenu = next(each for each in plot.children() if isinstance(each, ChartMenu)).make()
     choose("epochs.parquet", "each epoch, as Parquet")
     next(each for each in menu.actions() if each.text() == "Save curves as …").trigger()
