@@ -20,17 +20,19 @@ from training.runs.rewind import Beyond, SetAside, clear, look_beyond, restore
 
 def pause_or_continue(context: AppContext) -> None:
     """Pause a run that works, let a paused one go on."""
-    paused = is_enabled(RunAction.CONTINUE, context.at_hand.state)
-    context.at_hand.ask(Command.CONTINUE if paused else Command.PAUSE)
+    paused = is_enabled(RunAction.CONTINUE, context.shown.at_hand.state)
+    context.shown.at_hand.ask(Command.CONTINUE if paused else Command.PAUSE)
 
 
 def delete_run(context: AppContext, folder: RunFolder) -> bool:
     """Move the run into the trash, with a notice that brings it back; returns whether it could be tried."""
     name = name_of(folder.status(), read_about(folder))
-    if any(run.live and run.folder == folder for run in (context.live, context.beside)):
+    if context.shown.is_at_work(folder):
         context.notifier.notify("This run is being trained. Stop it first.", "warning")
         return False
-    context.let_go(folder)
+    context.shown.let_go(folder)
+    if context.evaluation.folder == folder:
+        context.evaluation.choose_run(None)
 
     def tell(trashed: RunFolder) -> None:
         context.notifier.notify(
@@ -112,9 +114,7 @@ def clear_stretch(
 
 def _follow(context: AppContext, folder: RunFolder, done: Callable[[], object]) -> None:
     """Show the run as it is now, wherever it is shown."""
-    for run in (context.live, context.beside):
-        if run.folder == folder:
-            run.refresh()
+    context.shown.refresh(folder)
     context.library.refresh()
     done()
 

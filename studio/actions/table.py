@@ -26,11 +26,11 @@ def always(_context: AppContext) -> bool:
 
 def when(action: RunAction) -> Callable[[AppContext], bool]:
     """A command that depends on where the run stands."""
-    return lambda context: is_enabled(action, context.at_hand.state)
+    return lambda context: is_enabled(action, context.shown.at_hand.state)
 
 
 def _can_pause_or_continue(context: AppContext) -> bool:
-    state = context.at_hand.state
+    state = context.shown.at_hand.state
     return is_enabled(RunAction.PAUSE, state) or is_enabled(RunAction.CONTINUE, state)
 
 
@@ -39,21 +39,21 @@ def _can_start(context: AppContext) -> bool:
 
 
 def _can_resume(context: AppContext) -> bool:
-    run = context.at_hand  # of a run that completed nothing is left after its last checkpoint
+    run = context.shown.at_hand  # of a run that completed nothing is left after its last checkpoint
     possible = run.folder is not None and run.done_at is None and when(RunAction.RESUME)(context)
     return possible and _can_start(context) and way_on(run.folder) is RESUME
 
 
 def _resume(context: AppContext) -> None:
-    if context.at_hand.folder is not None:
-        context.resume(context.at_hand.folder.path)
+    if context.shown.at_hand.folder is not None:
+        context.resume(context.shown.at_hand.folder.path)
 
 
 def _profile(context: AppContext) -> None:
-    if context.shown.run is not context.at_hand:
+    if context.shown.run is not context.shown.at_hand:
         context.show_work()
     context.show_page("run/system")
-    context.at_hand.ask(Command.PROFILE)
+    context.shown.at_hand.ask(Command.PROFILE)
 
 
 def _undo(context: AppContext) -> None:
@@ -72,7 +72,7 @@ def _find(context: AppContext) -> None:
 
 
 def _ask(command: Command) -> Callable[[AppContext], object]:
-    return lambda context: context.at_hand.ask(command)
+    return lambda context: context.shown.at_hand.ask(command)
 
 
 @dataclass(frozen=True)

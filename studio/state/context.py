@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -88,7 +89,7 @@ class AppContext(QObject):
         self.notifier = Notifier(self)
         self.draft = Draft(self)
         self.library = RunLibrary(workspace, self.background, self)
-        self.live, self.beside = LiveRun(self), LiveRun(self)  # the run at work, or at hand; one looked at meanwhile
+        self.live = LiveRun(self)
         self.shown = ShownRun(self.live, self)
         self.evaluation = EvaluationChoice(self.background, self)
         self.labels = LabelsJob(settings, self)
@@ -104,18 +105,10 @@ class AppContext(QObject):
         engine.state_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self.library.refresh)
-        for run in (self.live, self.beside):
-            run.refused.connect(lambda text: self.notifier.notify(text, "danger"))
-
-    # ----------------------------------------------------------------------------------------------- runs
-
-    @property
-    def at_hand(self) -> LiveRun:
-        """The run that commands are for: the one at work; while none is, the one that is shown."""
-        return self.live if self.live.live else self.shown.run
+        self.shown.refused.connect(lambda text: self.notifier.notify(text, "danger"))
 
     def is_training(self) -> bool:
-        """Whether a run is being trained: nothing is wrong then, but no other one can start."""
+        """Whether a run is being trained."""
         return self.live.live or self.engine.training
 
     def start_problem(self) -> str:
@@ -132,14 +125,12 @@ class AppContext(QObject):
             self.notifier.notify(problem, "warning")
             return
         self.live.expect(config.name, config)
-        self._look_at_work()
+        self.shown.look_at_work()
         # The engine first: it begins while the page is being built.
         self._begun = None if checkpoint else self.branch
         checkpoint = checkpoint or (self.branch.checkpoint.path if self.branch else None)
-        if checkpoint is not None:
-            self.engine.branch(checkpoint, config_data(config), self.workspace)
-        else:
-            self.engine.run(config_data(config), self.workspace)
+        begin = partial(self.engine.branch, checkpoint) if checkpoint is not None else self.engine.run
+        begin(config_data(config), self.workspace)
         self.show_page(CHARTS)
 
     def hold_draft(self, why: str) -> None:
@@ -156,12 +147,12 @@ class AppContext(QObject):
 
     def _train_draft(self) -> None:
         config = self.draft.config()
-        if config is None:
-            self.notifier.notify("Some settings need attention before training can start.", "warning")
-            self.show_page("setup")
-            self.draft.touched.demand()
+        if config is not None:
+            self.start_run(config)
             return
-        self.start_run(config)
+        self.notifier.notify("Some settings need attention before training can start.", "warning")
+        self.show_page("setup")
+        self.draft.touched.demand()
 
     def start_sample(self) -> None:
         """Train the built-in sample."""
@@ -179,7 +170,7 @@ class AppContext(QObject):
             return
         self.live.attach(folder)
         self.live.expect_again()
-        self._look_at_work()
+        self.shown.look_at_work()
         self._begun = None
         self.engine.resume(target, overrides)
         self.show_page(CHARTS)
@@ -215,34 +206,13 @@ class AppContext(QObject):
 
     def open_run(self, folder: Path, tab: str = "charts") -> None:
         """Show any run on the Run page without touching it, or the one at work."""
-        at_work = self.is_training() and (self.live.folder is None or self.live.folder.path != folder)
-        if at_work:
-            self.beside.attach(folder)
-            self.shown.show(self.beside)
-        else:
-            self.live.attach(folder)
-            self._look_at_work()
+        self.shown.open(folder, beside=self.is_training())
         self.show_page(f"run/{tab}")
 
     def show_work(self) -> None:
         """Bring the run at work to the front."""
-        self._look_at_work()
+        self.shown.look_at_work()
         self.show_page("run")
-
-    def let_go(self, folder: RunFolder) -> None:
-        """Show a run no longer, wherever it is shown: it is about to go."""
-        if self.beside.folder == folder:
-            self._look_at_work()
-        if self.live.folder == folder:
-            self.live.detach()
-        if self.evaluation.folder == folder:
-            self.evaluation.choose_run(None)
-
-    def _look_at_work(self) -> None:
-        self.shown.show(self.live)
-        self.beside.detach()
-
-    # -------------------------------------------------------------------------------------------- drafting
 
     def open_config(self, text: str, start: bool = False) -> bool:
         """Put a TOML file or ``preset:name`` into the forms, wrong values included; False when it is no readable file.
@@ -290,8 +260,6 @@ class AppContext(QObject):
         if branch != self.branch:
             self.branch = branch
             self.branch_changed.emit(branch)
-
-    # ---------------------------------------------------------------------------------- what the engine says
 
     @Slot(object)
     def _on_run_started(self, folder: Path) -> None:

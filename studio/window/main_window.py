@@ -129,8 +129,7 @@ class MainWindow(QMainWindow):
         self.menu_button.setMenu(controller.actions.menu(self.menu_button))
         self.status.follow(context)
         context.page_requested.connect(self.show_page)
-        for run in (context.live, context.beside):
-            self.shown_changed.connect(run.set_window_shown)
+        self.shown_changed.connect(context.shown.set_window_shown)
         controller.closing.ready.connect(self._on_ready_to_close)
         self.show_page(self.rail.current())
 

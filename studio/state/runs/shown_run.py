@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QObject, Signal
 
 from studio.state.runs.live_run import LiveRun
+from training.runs.folder import RunFolder
 
 _FORWARDED = (
     "attached",
@@ -21,7 +24,8 @@ _FORWARDED = (
 
 
 class ShownRun(QObject):
-    """Says what ``run`` says, by the same signals as LiveRun, so that widgets connect once whichever run is shown."""
+    """Says what ``run`` says, by the same signals as LiveRun, so that widgets connect once whichever run is shown: ``live``, which is at
+    work or was last, or ``beside``, which a person looks at while ``live`` works. ``refused(str)`` comes from either."""
 
     attached = Signal()
     state_changed = Signal(object)
@@ -33,15 +37,59 @@ class ShownRun(QObject):
     owner_changed = Signal()
     looked = Signal()
     asked = Signal(object)
+    refused = Signal(str)
 
-    def __init__(self, run: LiveRun, parent: QObject | None = None) -> None:
+    def __init__(self, live: LiveRun, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.run = run
+        self.live, self.beside = live, LiveRun(self)
+        self.run = live
         self._page_shown = True
         self._connect(on=True)
+        for run in (live, self.beside):
+            run.refused.connect(self.refused)
 
-    def show(self, run: LiveRun) -> None:
-        """Show ``run`` from now on, from its beginning."""
+    @property
+    def at_hand(self) -> LiveRun:
+        """The run that commands are for: the one at work; while none is, the one that is shown."""
+        return self.live if self.live.live else self.run
+
+    def open(self, folder: Path, *, beside: bool) -> None:
+        """Show the run in ``folder``; ``beside``: without letting go of another one that is at work."""
+        if beside and (self.live.folder is None or self.live.folder.path != folder):
+            self.beside.attach(folder)
+            self._show(self.beside)
+        else:
+            self.live.attach(folder)
+            self.look_at_work()
+
+    def look_at_work(self) -> None:
+        """Show the run at work, or the last one that was."""
+        self._show(self.live)
+        self.beside.detach()
+
+    def let_go(self, folder: RunFolder) -> None:
+        """Show a run no longer: it is about to go."""
+        if self.beside.folder == folder:
+            self.look_at_work()
+        if self.live.folder == folder:
+            self.live.detach()
+
+    def refresh(self, folder: RunFolder) -> None:
+        """Show the run in ``folder`` as it is now, where it is shown."""
+        for run in (self.live, self.beside):
+            if run.folder == folder:
+                run.refresh()
+
+    def is_at_work(self, folder: RunFolder) -> bool:
+        """Whether work is known to go on in ``folder``."""
+        return any(run.live and run.folder == folder for run in (self.live, self.beside))
+
+    def set_window_shown(self, shown: bool) -> None:
+        """Whether the window is on the screen at all."""
+        for run in (self.live, self.beside):
+            run.set_window_shown(shown)
+
+    def _show(self, run: LiveRun) -> None:
         if run is self.run:
             return
         self._connect(on=False)
