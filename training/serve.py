@@ -10,7 +10,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from training.control import Control
 from training.errors import InputError, TrainingError
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from training.data.prepared import PreparedData
     from training.data.source import ReportProgress
     from training.engine.runs.run import Hooks
+    from training.predictions import Evaluation
     from training.runs.folder import RunFolder
 
 SendReply = Callable[[Reply], None]
@@ -96,13 +97,14 @@ class Server:
         """Load torch and the engine, so that Start begins at once; then say "ready"."""
         import torch
 
-        from training.catalog.onnx_packages import missing_for_onnx
+        from training.catalog.onnx_packages import missing_for_onnx, missing_for_openvino
         from training.data.prepared import PreparedData
         from training.engine.device import list_devices
 
         if self._keeps_data:
             self._kept = PreparedData()
-        unwritable = {"onnx": missing} if (missing := missing_for_onnx()) else {}
+        missing = {"onnx": missing_for_onnx(), "openvino": missing_for_openvino()}
+        unwritable = {name: why for name, why in missing.items() if why}
         self._reply(Ready(torch=torch.__version__, devices=tuple(list_devices()), unwritable=unwritable))
 
     def rest(self) -> None:
@@ -215,18 +217,26 @@ class Server:
         return Hooks(started=tell_started, control=self.control, kept=self._kept)
 
     def _export(self, request: ExportRequest) -> ExportResult:
-        from training.export import export_checkpoint
+        from training.evaluation import evaluate_checkpoint
+        from training.export import Choices, export_checkpoint
+        from training.predictions.probabilities import find_temperature, find_thresholds
 
-        def find() -> float:
-            if isinstance(request.temperature, float):
-                return request.temperature
-            from training.evaluation import evaluate_checkpoint
-            from training.predictions.probabilities import find_temperature
+        def report(text: str, fraction: float | None) -> None:
+            self._reply(Progress(id=request.id, text=text, fraction=fraction))
 
-            return find_temperature(evaluate_checkpoint(request.checkpoint, kept=self._kept))
+        def choose(given: Any, find: Callable[[Evaluation], Any]) -> Callable[[], Any] | None:
+            if given is None:
+                return None
+            if given == "auto":
+                return lambda: find(evaluate_checkpoint(request.checkpoint, report_progress=report, kept=self._kept))
+            return lambda: given
 
-        divisor = None if request.temperature is None else find
-        return export_checkpoint(request.checkpoint, request.to, request.out, request.large_data, temperature=divisor)
+        choices = Choices(
+            choose(request.temperature, find_temperature), choose(request.threshold, find_thresholds), request.quantize
+        )
+        return export_checkpoint(
+            request.checkpoint, request.to, request.out, request.large_data, choices=choices, report_progress=report
+        )
 
     def _evaluate(self, request: EvaluationQuestion) -> EvaluationResult | EvaluationComparison:
         if isinstance(request, AddIntervals | CompareEvaluations):

@@ -58,11 +58,10 @@ def _answer(model: UsableModel, measured: Measured, sample: Sample, scores: NDAr
         case "class":
             return make(prediction=(said[0],), chances=_class_chances(output["probabilities"], names, scores))
         case "labels":
-            threshold = output["threshold"] or 0.5
+            least = dict(zip(names, output.get("thresholds") or [output["threshold"] or 0.5] * len(names), strict=True))
             chances = _sort(said.items())
-            return make(
-                prediction=tuple(each.name for each in chances if each.probability >= threshold), chances=chances
-            )
+            told = tuple(each.name for each in chances if each.probability >= least[each.name])
+            return make(prediction=told, chances=chances)
         case "values":
             return make(values=tuple(_value(measured, name, value) for name, value in said.items()))
         case "tasks":

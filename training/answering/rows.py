@@ -16,7 +16,7 @@ from training.data.images.folder import show_path
 from training.data.tables.remarks import list_remarks
 from training.data.tables.table_file import read_new_table, read_table
 from training.errors import InputError
-from training.export.usage.samples import read_rows
+from training.export.usage.preprocess import read_rows
 from training.system.untrusted import escape_unprintable
 
 Row = Mapping[str, Any]

@@ -20,3 +20,13 @@ def no_onnx(why: str) -> str:
         f"ONNX cannot be written: the Python that trains ({sys.executable}) {why}. Install Trainwright there once more, or choose "
         "another format."
     )
+
+
+def missing_for_openvino() -> str:
+    """Why this Python writes no OpenVINO, as a sentence; "" where nothing is missing."""
+    if find_spec("openvino") is None:
+        return (
+            f"OpenVINO cannot be written: the Python that trains ({sys.executable}) has no openvino. Install it there (pip install "
+            "openvino), or choose ONNX, which it reads, too."
+        )
+    return missing_for_onnx()

@@ -1,4 +1,4 @@
-"""The command line: ``python -m training run|resume|check|export|generate|lab|presets|runs|show|restore|track|copy|fetch|lock|index|schema``.
+"""The command line: ``python -m training run|resume|check|export|verify|generate|lab|presets|runs|show|restore|track|copy|fetch|lock|index|schema``.
 
 Progress goes to stderr; with ``--json`` the last line of stdout is one JSON object. Exit codes: 0 completed, 130 stopped
 on request, 2 bad config or input, 1 failed.
@@ -19,6 +19,8 @@ from training.system.interrupts import raise_when_interrupted
 from training.system.untrusted import escape_unprintable
 from training.toml_text import read_config_text, read_toml
 
+_ANYWHERE = "training.cli.verify:verify"
+"""The command that works where most packages are missing."""
 _SHORTAGE = re.compile("failed to map segment|cannot allocate memory|OpenBLAS error", re.IGNORECASE)
 """What torch's libraries say where a limit on this process leaves too little."""
 
@@ -30,9 +32,10 @@ def main(argv: Sequence[str]) -> int:
         prepare_streams()
         arguments = parse_words(*make_parser(), argv)
         _expect_config(arguments)
-        from training.system.process import tune_process  # these loads are what takes its time
+        if arguments.command != _ANYWHERE:
+            from training.system.process import tune_process  # these loads are what takes its time
 
-        tune_process()
+            tune_process()
         return load_command(arguments)(arguments)
     except TrainingError as error:
         say(str(error))

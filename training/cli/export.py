@@ -5,18 +5,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from training.cli.evaluate import evaluate_given
 from training.cli.options import load_given, workspace_of
+from training.console import Console
 from training.errors import InputError
-from training.predictions.probabilities import find_temperature
+from training.events import PhaseChanged
+from training.predictions.probabilities import find_temperature, find_thresholds
 from training.protocol.answers import ExportResult
 from training.runs.cli_consent import trust_resume, trust_run
 from training.runs.folder import RunFolder
 from training.runs.workspace import find_checkpoint
 from training.streams import print_json, say
 from training.system.untrusted import escape_unprintable
+
+Chosen = TypeVar("Chosen")
+_EXAMPLES = {"--temperature": "1.5", "--threshold": "0.3"}
 
 
 def export(arguments: argparse.Namespace) -> int:
@@ -42,33 +49,56 @@ def export(arguments: argparse.Namespace) -> int:
             trust_resume(folder, ())  # a teacher goes with it
         else:
             trust_run(folder)
-    from training.export import export_checkpoint
+    from training.export import Choices, export_checkpoint
 
+    console = Console()
+
+    def report(text: str, fraction: float | None) -> None:
+        console.event(PhaseChanged(phase=text, fraction=fraction))
+
+    arguments.on = "validation"  # which "auto" evaluates, where that was not done before
+    evaluate = partial(evaluate_given, arguments, checkpoint)
+    temperature, threshold = arguments.temperature, arguments.threshold
+    choices = Choices(
+        _choose("--temperature", temperature, lambda: find_temperature(evaluate()), _single),
+        _choose("--threshold", threshold, lambda: find_thresholds(evaluate()), tuple),
+        arguments.quantize or "",
+    )
     with _tell_folders(arguments.out):
-        divisor = _find_temperature(arguments, checkpoint)
-        result = export_checkpoint(checkpoint, arguments.to, arguments.out, arguments.large_data, say, divisor)
+        try:
+            result = export_checkpoint(
+                checkpoint, arguments.to, arguments.out, arguments.large_data, say, choices, report
+            )
+        finally:
+            console.clear()
     return _tell(arguments, result)
 
 
-def _find_temperature(arguments: argparse.Namespace, checkpoint: Path) -> Callable[[], float] | None:
-    """What --temperature says; "auto" evaluates the checkpoint on the validation part, where that was not done before."""
-    given: str | None = arguments.temperature
+def _choose(
+    option: str, given: str | None, find: Callable[[], Chosen], take: Callable[[list[float]], Chosen]
+) -> Callable[[], Chosen] | None:
+    """What an option says: "auto", a number, or several with commas between them."""
     if given is None:
         return None
     if given == "auto":
-        arguments.on = "validation"
-        return lambda: find_temperature(evaluate_given(arguments, checkpoint))
+        return find
     try:
-        number = float(given)
+        chosen = take([float(each) for each in given.split(",")])
     except ValueError:
-        raise InputError(f'--temperature {given}: must be a number, for example 1.5, or "auto".') from None
-    return lambda: number
+        raise InputError(f'{option} {given}: must be a number, for example {_EXAMPLES[option]}, or "auto".') from None
+    return lambda: chosen
+
+
+def _single(numbers: list[float]) -> float:
+    (number,) = numbers
+    return number
 
 
 def _export_config(arguments: argparse.Namespace) -> int:
     """A short script needs no weights."""
-    if arguments.temperature is not None:
-        raise InputError(f"--temperature: a {arguments.to} trains a model and holds none; leave it out.")
+    for option in ("temperature", "threshold", "quantize"):
+        if getattr(arguments, option) is not None:
+            raise InputError(f"--{option}: a {arguments.to} trains a model and holds none; leave it out.")
     arguments.config = arguments.checkpoint
     config = load_given(arguments)
     from training.export.short_script import export_short_script

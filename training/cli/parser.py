@@ -48,7 +48,7 @@ _WHILE_HELD: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPR
 """For programs that begin a run and hold the other end of its standard input: not for people."""
 _TRAINING = ("--profile", "--track", "--copy-to", "--set", "--trust")
 _RECORDS = ("--workspace", "--json")
-EXPORTS = ("safetensors", "onnx", "torch-export", "script", "tutorial", "accelerate")
+EXPORTS = ("safetensors", "onnx", "openvino", "torch-export", "script", "tutorial", "accelerate")
 
 
 def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
@@ -86,7 +86,17 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--to", required=True, choices=EXPORTS, help=formats)
     option("--out", required=True, type=Path, metavar="PATH")
     option("--temperature", metavar="auto|NUMBER", help=divides)
+    reached = "the probability from which on the answer is yes, or a label is told (several: one for each label, with commas); auto: that of the best F1 on the validation part"
+    option("--threshold", metavar="auto|NUMBER", help=reached)
+    eighth = "onnx and openvino: a quarter of the size. Images: activations by ranges of training samples; others: weights, and activations as they come"
+    option("--quantize", choices=("int8",), help=eighth)
     option("--large-data", action="store_true", help="let the samples beside a script take more than 2 GB")
+
+    told = "prove an exported file once more, anywhere: it needs numpy, onnxruntime and pillow, and no torch"
+    option = add("verify", "cli.verify:verify", told, "--json")
+    option("file", type=Path, metavar="FILE", help="an exported file, or its folder")
+    runs = "agree to run the Python files that lie beside it: preprocess.py, and the model.py of safetensors and torch-export"
+    option("--trust", action="store_true", help=runs)
 
     told = "measure a checkpoint on data, sample by sample: metrics with intervals, and what it answered to each sample"
     option = add("evaluate", "cli.evaluate:evaluate", told, "checkpoint", "--trust", *_RECORDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import time
 from dataclasses import asdict
@@ -16,12 +15,14 @@ import torch
 import training
 from training.config.files import config_data
 from training.export.bundle import ExportBundle
+from training.export.choices import Settled
 from training.export.model_json import (
     FORMAT,
     Cells,
     DerivedFrom,
     ExportedFile,
     Feature,
+    GraphFacts,
     Input,
     InputNormalization,
     ModelJson,
@@ -39,16 +40,21 @@ from training.facts import Layout, TableForm, Target, place_tasks
 from training.objectives import Objective
 from training.runs.export_consent import FACTS
 from training.runs.records.manifest import digest
+from training.verify.answers import find_cutoff, squash
+from training.verify.kept import NAME, PROOF
 
 VERSION = 1
 
 
-def write_facts(bundle: ExportBundle, path: Path, kind: str, temperature: float | None = None) -> None:
-    """Describe the exported file ``path`` (of format ``kind``) in a ``model.json`` beside it; ``temperature`` divides its scores."""
+def write_facts(bundle: ExportBundle, path: Path, kind: str, settled: Settled, graph: GraphFacts | None = None) -> None:
+    """Describe the exported file ``path`` (of format ``kind``) in a ``model.json`` beside it, as it was ``settled``."""
     file = ExportedFile(name=path.name, format=kind, bytes=path.stat().st_size, sha256=digest(path))
-    record = describe_model(bundle, file, tuple(sorted(each.name for each in path.parent.iterdir())))
-    if temperature is not None:
-        record = record.model_copy(update={"output": apply_temperature(record.output, temperature)})
+    names = {each.name for each in path.parent.iterdir()} - {FACTS} | {NAME, PROOF}
+    record = describe_model(bundle, file, tuple(sorted(names)))
+    changed: dict[str, object] = {"output": apply_choices(record.output, settled)}
+    if graph is not None:
+        changed["graph"] = graph
+    record = record.model_copy(update=changed)
     text = json.dumps(record.model_dump(mode="json", exclude_unset=True), indent=1, ensure_ascii=False)
     text = re.sub(r"\[[-\d\s.,e+]+\]", lambda numbers: " ".join(numbers[0].split()), text)  # (1, 28, 28) is one line
     (path.parent / FACTS).write_text(text + "\n", encoding="utf-8")
@@ -105,17 +111,20 @@ def _describe_output(bundle: ExportBundle, done_by: str) -> Output:
     )
 
 
-def apply_temperature(output: Output, temperature: float) -> Output:
-    """The output of classes or labels whose scores are divided by ``temperature`` before they become probabilities. Its threshold moves
-    with them, so that every answer stays what it is."""
-    first, _, rest = output.meaning.partition("; ")
-    changed: dict[str, object] = {
-        "temperature": temperature,
-        "meaning": f"{first}; divided by temperature, {rest}",
-    }
-    if output.threshold is not None:
-        odds = math.log(output.threshold) - math.log1p(-output.threshold)
-        changed["threshold"] = 1.0 / (1.0 + math.exp(-odds / temperature))
+def apply_choices(output: Output, settled: Settled) -> Output:
+    """The output of classes or labels as it was ``settled``. Thresholds are of the model's own probabilities; where scores are divided
+    by a temperature they move with them, so that every answer stays what it is."""
+    changed: dict[str, object] = {}
+    own = settled.thresholds or (() if output.threshold is None else (output.threshold,))
+    if settled.temperature is not None:
+        first, _, rest = output.meaning.partition("; ")
+        changed = {"temperature": settled.temperature, "meaning": f"{first}; divided by temperature, {rest}"}
+    divisor = settled.temperature or 1.0
+    moved = tuple(each if divisor == 1.0 else float(squash(find_cutoff(each) / divisor)) for each in own)
+    if len(moved) == 1:
+        changed["threshold"] = moved[0]
+    elif moved:
+        changed["thresholds"] = moved
     return output.model_copy(update=changed)
 
 

@@ -1,12 +1,12 @@
-"""The formats that hold a trained model: safetensors, torch.export and ONNX, each with its ``model.json``."""
+"""The formats that hold a trained model: safetensors, torch.export, ONNX and OpenVINO."""
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -16,110 +16,43 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from training.catalog.onnx_packages import ONNX_PACKAGES, missing_for_onnx, no_onnx
+from training.catalog.onnx_packages import ONNX_PACKAGES, missing_for_onnx, missing_for_openvino, no_onnx
 from training.errors import InputError, TrainingError
-from training.export.bundle import SAMPLES, ExportBundle
-from training.export.facts import write_facts
-from training.export.loader import FILE as LOADER
-from training.export.loader import write_loader
-from training.export.place import TOKENIZER, target_of, write_beside
-from training.export.source import import_source
+from training.export.bundle import ExportBundle
+from training.export.choices import Settled
+from training.export.model_json import GraphFacts
+from training.export.openvino import convert_to_openvino
+from training.export.proof_samples import RealData, calibration_batches
 from training.export.usage import program, weights
-from training.protocol.answers import ExportResult
-from training.statistics.calibration import COLDEST, HOTTEST
 from training.system.untrusted import escape_unprintable
+from training.verify.answers import Answering
+from training.verify.check import PLAIN
+from training.verify.kept import LOGITS, PLAIN_INPUT
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is written beside the weights themselves."""
+
+    answering: Answering
+    settled: Settled
+    data: RealData | str
 
 
 @dataclass(frozen=True)
 class Format:
-    """How a model is written. ``usage()`` gives the module that reads it, and raises InputError where that cannot be;
-    ``tolerance`` is explained in ``_prove``."""
+    """How a model is written; a graph is described then. ``usage()`` gives the module that reads it, and raises InputError where that
+    cannot be; scores may be off by ``tolerance``, a part of the largest one. A ``graph`` computes in float32 or in int8, without
+    torch."""
 
     suffix: str
-    write: Callable[[ExportBundle, Path], None]
+    write: Callable[[ExportBundle, Path, Plan], GraphFacts | None]
     usage: Callable[[], ModuleType]
     tolerance: float
+    is_graph: bool = False
 
 
-def export_model(
-    bundle: Callable[[], ExportBundle], to: str, out: Path, temperature: Callable[[], float] | None = None
-) -> ExportResult:
-    """Write the model as format ``to``, load it again, compare, and only then put it where ``out`` says. ``temperature`` is asked for what
-    divides the scores of classes and labels, once it is known that the model has such.
-
-    Raises InputError when ``out`` cannot be used or a package cannot be loaded, before ``bundle`` is loaded.
-    """
-    form = FORMATS[to]
-    folder, name = target_of(out, form.suffix)
-    usage = form.usage()
-    loaded = bundle()
-    divisor = _find_divisor(loaded, temperature) if temperature is not None else None
-    with write_beside(folder) as temporary:
-        form.write(loaded, temporary / name)
-        write_loader(loaded, temporary / name, usage)
-        if loaded.facts.vocabulary:
-            tokenizer = loaded.vocabulary.tokenizer_json()  # for ``Tokenizer.from_file`` of the tokenizers library
-            (temporary / TOKENIZER).write_text(tokenizer + "\n", encoding="utf-8")
-        write_facts(loaded, temporary / name, to, divisor)
-        difference = _prove(loaded, temporary / LOADER, form.tolerance)
-        # Large ONNX graphs keep their weights in a second file.
-        names = sorted(path.name for path in temporary.iterdir())
-    return ExportResult(
-        format=to,
-        path=str(folder / name),
-        files=tuple(str(folder / each) for each in names),
-        max_difference=difference,
-        summary=f"Exported {to} to {folder / name}; loaded it again and compared on {SAMPLES} samples: largest difference "
-        f"{difference:.3g}."
-        + (f" Its scores are divided by the temperature {divisor:.4g}." if divisor is not None else ""),
-    )
-
-
-def _find_divisor(bundle: ExportBundle, temperature: Callable[[], float]) -> float:
-    if bundle.facts.target not in ("class", "labels") or bundle.objective.is_embedding:
-        kind = bundle.config.objective.kind.replace("_", " ")
-        raise InputError(
-            f"--temperature: is for models that answer with probabilities of classes or labels, not for {kind}; leave it out."
-        )
-    divisor = temperature()
-    if not math.isfinite(divisor) or not COLDEST <= divisor <= HOTTEST:
-        raise InputError(f"--temperature {divisor:g}: must lie between {COLDEST:g} and {HOTTEST:g}.")
-    return divisor
-
-
-def _prove(bundle: ExportBundle, loader: Path, tolerance: float) -> float:
-    """Load what lies beside ``loader`` by that very file, and compare logits.
-
-    Returns the largest absolute difference over ``SAMPLES`` inputs, and over the first one alone (a batch of one takes
-    other paths). ``tolerance`` is relative to the largest logit; 0 demands equal bits. Raises TrainingError when they
-    differ by more.
-    """
-    difference = 0.0
-    with import_source(loader.read_text(encoding="utf-8"), "exported_model", str(loader)) as usage:
-        model, facts = usage.load_model()
-        answers = [torch.as_tensor(usage.logits(model, facts, bundle.samples()[:count])) for count in (SAMPLES, 1)]
-    for found in answers:
-        expected = bundle.logits(bundle.samples()[: len(found)])
-        if not bool(torch.isfinite(expected).all()):
-            raise TrainingError(
-                "The model does not answer with finite numbers, so the export cannot be compared; nothing was exported.",
-                "Choose an earlier checkpoint.",
-            )
-        if (spread := bundle.objective.spread) is not None:  # values of other units are compared in their own
-            mean, std = torch.tensor(spread)
-            found, expected = (found - mean) / std, (expected - mean) / std
-        largest = float((found - expected).abs().max()) if found.shape == expected.shape else math.inf
-        if not largest <= tolerance * max(0.1, float(expected.abs().max())):  # "not": NaN is refused, too
-            raise TrainingError(
-                f"The exported model was loaded again and differs by {largest:.3g} from the checkpoint's; "
-                "nothing was exported.",
-                "Choose another format, and tell us about it.",
-            )
-        difference = max(difference, largest)
-    return difference
-
-
-def _write_safetensors(bundle: ExportBundle, path: Path) -> None:
+def _write_safetensors(bundle: ExportBundle, path: Path, plan: Plan) -> None:
     # A copy of each: safetensors refuses tensors that share memory, as tied layers do. Both names are written, as in a
     # checkpoint, so that whoever loads the file finds all that the network asks for.
     state = bundle.model.state_dict()
@@ -170,21 +103,21 @@ def _batch_of_any_size() -> dict[str, dict[int, Any]]:
     return {"samples": {0: torch.export.Dim("batch", min=1)}}
 
 
-def _write_program(bundle: ExportBundle, path: Path) -> None:
+def _write_program(bundle: ExportBundle, path: Path, plan: Plan) -> None:
     deployed = Deployed(bundle).eval()
     with _silence_exporters():
         traced = torch.export.export(deployed, (bundle.samples(),), dynamic_shapes=_batch_of_any_size())
         torch.export.save(traced, path)
 
 
-def _write_onnx(bundle: ExportBundle, path: Path) -> None:
+def _trace_onnx(bundle: ExportBundle, path: Path) -> None:
     deployed = Deployed(bundle).eval()
     with _silence_exporters():
         traced = torch.onnx.export(
             deployed,
             (bundle.samples(),),
-            input_names=["samples"],
-            output_names=["logits"],
+            input_names=[PLAIN_INPUT],
+            output_names=[LOGITS],
             dynamic_shapes=_batch_of_any_size(),
             dynamo=True,
             verbose=False,
@@ -192,6 +125,43 @@ def _write_onnx(bundle: ExportBundle, path: Path) -> None:
         if traced is None:
             raise TrainingError("torch.onnx gave no graph; nothing was exported.", "Choose another format.")
         traced.save(path)
+
+
+def _write_plain(bundle: ExportBundle, path: Path, plan: Plan) -> None:
+    """The graph that answers logits alone, in int8 where that is wanted."""
+    _trace_onnx(bundle, path)
+    if plan.settled.quantize:
+        from training.export.quantize import quantize_graph
+
+        batches = partial(calibration_batches, bundle, plan.data) if bundle.facts.layout == "image" else None
+        with _silence_exporters():
+            quantize_graph(path, batches)
+
+
+def _write_onnx(bundle: ExportBundle, path: Path, plan: Plan) -> GraphFacts:
+    from training.export.graph import complete_graph, describe_graph, load_graph, save_graph
+
+    plain = path.with_name(f"{path.stem}{PLAIN}{path.suffix}")
+    _write_plain(bundle, plain, plan)
+    whole = complete_graph(load_graph(plain), plan.answering, bundle.facts.layout)
+    save_graph(whole, path)
+    return describe_graph(whole, plain.name, plan.settled.quantize)
+
+
+def _write_openvino(bundle: ExportBundle, path: Path, plan: Plan) -> GraphFacts:
+    """By way of ONNX; it knows no texts, so numbers of classes stand for their names."""
+    from training.export.graph import complete_graph, describe_graph, load_graph, save_graph
+
+    plain, whole = path.with_suffix(".plain.onnx"), path.with_suffix(".whole.onnx")
+    _write_plain(bundle, plain, plan)
+    graph = complete_graph(load_graph(plain), plan.answering, bundle.facts.layout, with_texts=False)
+    save_graph(graph, whole)
+    beside = path.with_name(f"{path.stem}{PLAIN}{path.suffix}")
+    convert_to_openvino(plain, beside)
+    convert_to_openvino(whole, path)
+    for made in path.parent.glob("*.onnx*"):
+        made.unlink()
+    return describe_graph(graph, beside.name, plan.settled.quantize)
 
 
 @contextmanager
@@ -217,10 +187,18 @@ def _use_onnx() -> ModuleType:
     return graph
 
 
+def _use_openvino() -> ModuleType:
+    missing = missing_for_openvino()
+    if missing:
+        raise InputError(missing)
+    return _use_onnx()
+
+
 FORMATS = {
-    "safetensors": Format(".safetensors", _write_safetensors, lambda: weights, 0.0),
-    # Traced kernels are the same ones, yet a fused or reordered operation may round otherwise.
+    # The same kernels, yet batches of other sizes take other paths through them; traced ones may be fused or reordered.
+    "safetensors": Format(".safetensors", _write_safetensors, lambda: weights, 1e-5),
     "torch-export": Format(".pt2", _write_program, lambda: program, 1e-5),
     # Another library's kernels sum in another order; 1e-4 of the largest logit is some 800 float32 roundings.
-    "onnx": Format(".onnx", _write_onnx, _use_onnx, 1e-4),
+    "onnx": Format(".onnx", _write_onnx, _use_onnx, 1e-4, is_graph=True),
+    "openvino": Format(".xml", _write_openvino, _use_openvino, 1e-4, is_graph=True),
 }

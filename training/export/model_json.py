@@ -113,7 +113,7 @@ class TaskOutput(_Record):
 
 
 class Output(_Record):
-    """From the probability ``threshold`` on it is a yes. Scores are divided by ``temperature`` before they become probabilities."""
+    """From the probability ``threshold`` on it is a yes, where each label has one of its own from that of ``thresholds``. Scores are divided by ``temperature`` before they become probabilities."""
 
     kind: Target | Literal["embedding"]
     shape: tuple[str | int, ...]
@@ -121,10 +121,29 @@ class Output(_Record):
     meaning: str
     probabilities: str
     threshold: float | None
+    thresholds: tuple[float, ...] | None = None
     temperature: float | None = None
     spread: Spread | None
     unit_length: bool
     tasks: tuple[TaskOutput, ...]
+
+
+class GraphValue(_Record):
+    """An input or output of a graph."""
+
+    name: str
+    dtype: str
+    shape: tuple[str | int, ...]
+
+
+class GraphFacts(_Record):
+    """What the graph takes and answers. ``plain`` is the file beside it that answers logits alone, of samples as ``input`` says;
+    ``quantized`` is "int8" or ""."""
+
+    inputs: tuple[GraphValue, ...]
+    outputs: tuple[GraphValue, ...]
+    plain: str
+    quantized: str = ""
 
 
 class TensorFacts(_Record):
@@ -170,6 +189,7 @@ class ModelJson(_Record):
     """Or labels, values, tokens."""
     input: Input
     output: Output
+    graph: GraphFacts | None = None
     architecture: dict[str, JsonValue]
     weights: WeightsFacts
     source: SourceFacts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -39,6 +40,8 @@ from training.models import make_model
 from training.models.networks.stages import stages
 from training.optim import parameter_groups
 from training.protocol.answers import ExportResult
+from training.runs.records.exports import ExportNote, ProofSummary, note_export
+from training.runs.records.manifest import digest
 from training.schedules import make_schedule
 from training.schedules.formulas import ANNEALS
 from training.schedules.schedule import Span
@@ -99,8 +102,25 @@ def export_script(
         summary=f"Exported the run as a script to {out}; its initial weights, order, rates and weight decay equal the "
         f"run's, and its model on {SAMPLES} samples: largest difference {difference:.3g}."
         + (f" It reads its samples from {data.name} beside it{size}." if size else "")
-        + earlier,
+        + earlier
+        + _note_script(bundle, out, difference),
     )
+
+
+def _note_script(bundle: ExportBundle, out: Path, difference: float) -> str:
+    if not bundle.run.config_file.is_file():
+        return ""
+    note = ExportNote(
+        path=str(out),
+        format="script",
+        bytes=out.stat().st_size,
+        sha256=digest(out),
+        step=bundle.manifest.step,
+        checkpoint=bundle.checkpoint.name,
+        time=time.time(),
+        proof=ProofSummary(samples=SAMPLES, part="", max_difference=difference),
+    )
+    return note_export(bundle.run, note)
 
 
 def keep_earlier(out: Path, text: str, files: dict[Path, Callable[[BinaryIO], object]]) -> str:

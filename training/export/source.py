@@ -28,6 +28,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache, partial
+from itertools import pairwise
 from numbers import Number
 from pathlib import Path
 from types import ModuleType

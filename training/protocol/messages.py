@@ -100,7 +100,9 @@ class MeasureRunTime(Message):
 
 class ExportRequest(Message):
     """Answered by an ``answers.ExportResult``. ``temperature`` divides the scores of classes and labels before they become
-    probabilities; "auto" is the one that fits the validation part, which is evaluated where that was not done before."""
+    probabilities; "auto" is the one that fits the validation part, which is evaluated where that was not done before. From ``threshold``
+    on the answer is yes, or a label is told ("auto": that of the best F1 on the same part); several are one for each label.
+    ``quantize`` is "int8" or ""."""
 
     action: Literal["export"] = "export"
     checkpoint: Path
@@ -108,6 +110,8 @@ class ExportRequest(Message):
     out: Path
     large_data: bool = False
     temperature: Literal["auto"] | float | None = None
+    threshold: Literal["auto"] | tuple[float, ...] | None = None
+    quantize: str = ""
 
 
 class EvaluateRequest(Message):

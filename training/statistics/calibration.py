@@ -14,7 +14,11 @@ from training.statistics.intervals import Floats, Interval, wilson
 
 BINS = 15
 COLDEST, HOTTEST = 0.01, 100.0
-"""Between these a temperature is looked for: a model that is always right has none, for colder is better without end."""
+"""Between these a temperature is looked for."""
+
+
+class Unfittable(ValueError):
+    """No temperature has the least loss: the message, a clause, says why."""
 
 
 class Bin(NamedTuple):
@@ -85,9 +89,17 @@ def fit_temperature(
     ``gather_rest``.
 
     The likelihood is convex in 1 / T, whose root of the slope Newton's steps find, and bisection where they would leave the
-    bracket."""
+    bracket. Raises Unfittable where there is no such T: of answers that are all right, for a smaller T is better without end, and
+    where the root lies outside the bounds."""
     logits = np.asarray(logits, dtype=np.float64)
     own = logits[np.arange(len(logits)), targets]
+    if (own >= logits.max(1)).all():
+        raise Unfittable(
+            f"all {len(logits):,} answers are right, so the loss falls without end as the temperature falls"
+        )
+    for bound, sign, side in ((COLDEST, -1.0, "below"), (HOTTEST, 1.0, "above")):
+        if sign * bend(logits, own, 1.0 / bound, multiplicity)[0] > 0.0:
+            raise Unfittable(f"the loss is least {side} {bound:g}, where a temperature is none")
     low, high = 1.0 / HOTTEST, 1.0 / COLDEST
     inverse = 1.0
     for _ in range(100):

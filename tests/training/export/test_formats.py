@@ -33,6 +33,14 @@ FORMATS = ("safetensors", "torch-export", "onnx")
 SUFFIX = {"safetensors": ".safetensors", "torch-export": ".pt2", "onnx": ".onnx"}
 
 
+BESIDE = {"model.json", "model.py", "proof.json", "proof.npz"}
+
+
+def names_of(to: str, reads_files: bool = False) -> set[str]:
+    more = {"model.logits.onnx"} | ({"preprocess.py"} if reads_files else set()) if to == "onnx" else set()
+    return {*BESIDE, f"model{SUFFIX[to]}", *more}
+
+
 def facts_in(folder: Path) -> dict[str, Any]:
     facts: dict[str, Any] = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     return facts
@@ -48,7 +56,7 @@ def test_model_py_answers_like_the_checkpoint(
 
     assert result.format == to
     assert result.path == str(tmp_path / "out" / f"model{SUFFIX[to]}")
-    assert {Path(file).name for file in result.files} == {"model.json", "model.py", f"model{SUFFIX[to]}"}
+    assert {Path(file).name for file in result.files} == names_of(to, run != "spiral")
     facts = facts_in(tmp_path / "out")
     assert facts["file"]["sha256"] == digest(Path(result.path))
     check_source(tmp_path / "out" / "model.py")
@@ -64,7 +72,7 @@ def test_model_py_answers_like_the_checkpoint(
     found = torch.as_tensor(elsewhere["logits"](model, facts, samples))
     if to == "safetensors":
         assert torch.equal(found, expected)
-        assert result.max_difference == 0.0
+        assert result.max_difference < 1e-5
     else:
         torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     best = expected.softmax(dim=1).max(dim=1)
@@ -154,7 +162,7 @@ def test_named_file_gets_model_json_beside_it_and_can_be_exported_again(spiral: 
     out = tmp_path / "made on the way" / "net.safetensors"
     for _ in range(2):
         export_checkpoint(spiral, "safetensors", out)
-        assert sorted(path.name for path in out.parent.iterdir()) == ["model.json", "model.py", "net.safetensors"]
+        assert {path.name for path in out.parent.iterdir()} == {*BESIDE, "net.safetensors"}
     notes = out.parent / "notes.txt"
     notes.write_text("mine")
     export_checkpoint(spiral, "safetensors", out)
@@ -201,14 +209,10 @@ def test_nothing_foreign_is_overwritten(spiral: Path, tmp_path: Path) -> None:
 def test_empty_folder_is_filled(spiral: Path, tmp_path: Path) -> None:
     (tmp_path / "chosen").mkdir()
     export_checkpoint(spiral, "safetensors", tmp_path / "chosen")
-    assert sorted(path.name for path in (tmp_path / "chosen").iterdir()) == [
-        "model.json",
-        "model.py",
-        "model.safetensors",
-    ]
+    assert {path.name for path in (tmp_path / "chosen").iterdir()} == names_of("safetensors")
 
 
-@pytest.mark.parametrize("error", [1e-6, float("nan")])
+@pytest.mark.parametrize("error", [1e-3, float("nan")])
 def test_export_that_answers_otherwise_is_not_kept(
     error: float, spiral: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,7 +222,7 @@ def test_export_that_answers_otherwise_is_not_kept(
     more = f"\nright = logits\n\n\ndef logits(*given):\n    return right(*given) + float('{error}')\n"
     monkeypatch.setattr(loader, "render_module", lambda *given: render_module(*given) + more)
     for out in (earlier, tmp_path / "new" / "out"):
-        with pytest.raises(TrainingError, match="differs by"):
+        with pytest.raises(TrainingError, match="its scores differ by"):
             export_checkpoint(spiral, "safetensors", out)
     assert {path.name: path.read_bytes() for path in earlier.iterdir()} == before
     assert [path.name for path in tmp_path.iterdir()] == ["earlier"]

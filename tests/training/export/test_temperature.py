@@ -18,7 +18,7 @@ from training.answering.model import open_model
 from training.cli import main
 from training.engine.runs.run import start_run
 from training.errors import InputError
-from training.export import export_checkpoint
+from training.export import Choices, export_checkpoint
 from training.export.bundle import load_bundle
 from training.predictions import list_evaluations
 from training.predictions.probabilities import find_temperature
@@ -29,7 +29,7 @@ from training.predictions.probabilities import find_temperature
     ["safetensors", pytest.param("torch-export", marks=pytest.mark.slow), pytest.param("onnx", marks=pytest.mark.slow)],
 )
 def test_probabilities_are_the_softmax_of_divided_logits(spiral: Path, tmp_path: Path, to: str) -> None:
-    result = export_checkpoint(spiral, to, tmp_path / "model", temperature=lambda: 2.5)
+    result = export_checkpoint(spiral, to, tmp_path / "model", choices=Choices(temperature=lambda: 2.5))
     assert "temperature 2.5" in result.summary
     bundle = load_bundle(spiral)
     samples = bundle.samples()
@@ -77,8 +77,45 @@ def test_what_has_no_probabilities_is_refused_by_name(spiral: Path, tmp_path: Pa
         ("safetensors", 0.0, "must lie between"),
     ):
         with pytest.raises(InputError, match=words):
-            export_checkpoint(spiral, to, tmp_path / "model", temperature=partial(float, temperature))
+            export_checkpoint(spiral, to, tmp_path / "model", choices=Choices(temperature=partial(float, temperature)))
     record = start_run(small("regression", tmp_path / "data", "loop.max_steps=1", "schedule.kind=constant"), tmp_path)
     with pytest.raises(InputError, match="not for regression"):
-        export_checkpoint(Path(str(record.last_checkpoint)), "safetensors", tmp_path / "model", temperature=lambda: 2.0)
+        export_checkpoint(
+            Path(str(record.last_checkpoint)),
+            "safetensors",
+            tmp_path / "model",
+            choices=Choices(temperature=lambda: 2.0),
+        )
     assert not (tmp_path / "model").exists()
+
+
+def test_thresholds_are_those_of_the_best_f1_and_go_along(tmp_path: Path) -> None:
+    config = small("multi_label", tmp_path / "data", "loop.max_steps=20", "schedule.kind=constant")
+    checkpoint = Path(str(start_run(config, tmp_path).last_checkpoint))
+    out = tmp_path / "auto"
+    words = ["export", str(checkpoint), "--to", "safetensors", "--out"]
+    assert main([*words, str(out), "--threshold", "auto"]) == 0
+    output = json.loads((out / "model.json").read_text())["output"]
+    evaluation = next(each for each in list_evaluations(load_bundle(checkpoint).run) if each.record.on == "validation")
+    chances = 1.0 / (1.0 + np.exp(-np.asarray(evaluation.column("scores"), np.float64)))
+    truth = np.asarray(evaluation.column("target")) > 0
+
+    def f1(label: int, threshold: float) -> float:
+        told = chances[:, label] >= threshold
+        return float(2.0 * (told & truth[:, label]).sum() / max(1, told.sum() + truth[:, label].sum()))
+
+    for label, threshold in enumerate(output["thresholds"]):
+        assert f1(label, threshold) == pytest.approx(max(f1(label, each) for each in chances[:, label]))
+    usable = open_model(out)
+    samples = load_bundle(checkpoint).samples()
+    answers = answer_samples(usable, [Sample(name="a", values=each.numpy()) for each in samples])
+    for answer in answers:
+        least = dict(zip(usable.facts["classes"], output["thresholds"], strict=True))
+        assert set(answer.prediction) == {each.name for each in answer.chances if each.probability >= least[each.name]}
+    for given, sentence in (((0.2, 0.3, 0.4), "3 numbers are given"), ((1.0,), "must lie"), ((np.nan,), "must lie")):
+        choices = Choices(threshold=partial(tuple, given))
+        with pytest.raises(InputError, match=sentence):
+            export_checkpoint(checkpoint, "safetensors", tmp_path / "no", choices=choices)
+    assert main([*words, str(tmp_path / "given"), "--threshold", "0.2,0.6", "--temperature", "2"]) == 0
+    moved = json.loads((tmp_path / "given" / "model.json").read_text())["output"]["thresholds"]
+    assert [np.log(each / (1 - each)) * 2 for each in moved] == pytest.approx([np.log(0.25), np.log(1.5)])

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torchmetrics.functional.classification as reference
 
-from training.statistics.calibration import COLDEST, fit_temperature, gather_rest, reliability
+from training.statistics.calibration import Unfittable, fit_temperature, gather_rest, reliability
 from training.statistics.curves import area, precision_recall, rank_scores, roc, stand_at
 from training.statistics.intervals import mean_interval, wilson
 from training.statistics.metrics import calibration_error
@@ -102,8 +102,13 @@ def test_the_temperature_that_made_the_logits_too_sure_is_found() -> None:
     place = np.minimum((order == targets[:, None]).argmax(1), 20)
     log_sum = np.log(np.exp(logits).sum(1))
     assert fit_temperature(*reversed_pair(kept, log_sum, place)) == pytest.approx(fitted, rel=0.02)
-    assert COLDEST <= fit_temperature(np.eye(3) * 5.0, np.arange(3)) < 0.2  # always right: the colder the better
-    assert fit_temperature(np.array([[0.0, 9.0], [0.0, -9.0]]), np.array([0, 1])) > 50.0  # wrong and sure
+    for logits, targets, why in (
+        (np.eye(3) * 5.0, np.arange(3), "all 3 answers are right"),
+        (np.array([[0.0, 9.0], [0.0, -9.0]]), np.array([0, 1]), "above 100"),  # wrong and sure
+        (np.array([[0.0, 1e-3], [1e-5, 0.0]]), np.array([1, 1]), "below 0.01"),
+    ):
+        with pytest.raises(Unfittable, match=why):
+            fit_temperature(logits, targets)
 
 
 def reversed_pair(

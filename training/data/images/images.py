@@ -8,6 +8,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -214,6 +215,10 @@ class Images(Source):
             return np.full((len(indices), 2), (form.width, form.height), np.float32)
         found = (own_size(self._files.root / self._files.paths[index]) for index in indices.tolist())
         return np.array([(np.nan, np.nan) if size is None else size[::-1] for size in found], np.float32).reshape(-1, 2)
+
+    def file(self, index: int) -> Path:
+        """The file of the image itself."""
+        return self._files.root / self._files.paths[index]
 
     def mask_name(self, index: int) -> str:
         """The file of the image's mask; "" where it has none."""

@@ -26,7 +26,7 @@ from training.data.exclude import leave_out
 from training.data.images.cache_room import cache_wish
 from training.data.placement import measure_room
 from training.data.prepare import sample_bytes
-from training.data.source import Opening, Source
+from training.data.source import Opening, ReportProgress, Source, silent
 from training.data.sources import open_source
 from training.data.sources.own import OwnSource
 from training.data.splits import split_source
@@ -89,17 +89,8 @@ def prepare_data(trained: Trained) -> PreparedTensors | None:
     config = trained.config
     if config.dataset.kind in READ_BY_SCRIPTS:
         return None
-    room = measure_room(config.loader, torch.device("cpu"))
     run = RunFolder(trained.checkpoint.parent.parent)
-    code = run.dataset_code_file
-    opening = Opening(
-        seed=config.seed,
-        code=code if code.is_file() else None,
-        keep=lambda size: size <= room.host,
-        workers=config.loader.workers,
-        cache=cache_wish(config.loader),
-    )
-    source, splits = open_again(config, opening, run.exclude_file)
+    source, splits = open_again(config, open_for(config, run), run.exclude_file)
     if isinstance(source, OwnSource) and draws_anew(config) and source.drawing.collate is not None:
         raise InputError(
             "dataset.path: a script does not repeat the batches of the file's collate_fn; export safetensors, torch-export or onnx instead."
@@ -107,6 +98,20 @@ def prepare_data(trained: Trained) -> PreparedTensors | None:
     if trained.manifest.data.fingerprint != source.fingerprint:
         raise InputError("dataset: it is not the one that the run was trained on any more; put the old files back.")
     return PreparedTensors(source, splits)
+
+
+def open_for(config: RunConfig, run: RunFolder, report_progress: ReportProgress = silent) -> Opening:
+    """How the samples of ``run`` are opened once more."""
+    room = measure_room(config.loader, torch.device("cpu"))
+    code = run.dataset_code_file
+    return Opening(
+        seed=config.seed,
+        code=code if code.is_file() else None,
+        keep=lambda size: size <= room.host,
+        workers=config.loader.workers,
+        cache=cache_wish(config.loader),
+        report_progress=report_progress,
+    )
 
 
 def draws_anew(config: RunConfig) -> bool:
@@ -117,15 +122,20 @@ def draws_anew(config: RunConfig) -> bool:
 def open_again(config: RunConfig, opening: Opening, excluded: Path) -> tuple[Source, dict[str, Tensor]]:
     """The run's samples and which of them are in which part; ``excluded`` is its copy of an exclude list. Raises InputError as
     ``explain_need`` does."""
+    with explain_need():
+        return read_parts(config, opening, excluded)
+
+
+def read_parts(config: RunConfig, opening: Opening, excluded: Path) -> tuple[Source, dict[str, Tensor]]:
+    """The same. Raises InputError or OSError where the data is gone; nothing is downloaded."""
     dataset = config.dataset
     if isinstance(dataset, KnownSetSection):
         dataset = dataset.model_copy(update={"download": False})
-    with explain_need():
-        source = open_source(dataset, opening)
-        splits = leave_out(source, split_source(source, dataset), dataset, excluded)
-        source = source.fit(splits["train"])
-        if getattr(dataset, "duplicates", "keep") != "keep":
-            splits, _ = without_duplicates(source, splits, source.read)
+    source = open_source(dataset, opening)
+    splits = leave_out(source, split_source(source, dataset), dataset, excluded)
+    source = source.fit(splits["train"])
+    if getattr(dataset, "duplicates", "keep") != "keep":
+        splits, _ = without_duplicates(source, splits, source.read)
     return source, splits
 
 

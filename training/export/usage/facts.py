@@ -49,6 +49,7 @@ class Output(TypedDict):
     kind: str
     probabilities: str
     threshold: float | None
+    thresholds: NotRequired[list[float] | None]  # of each label, where they have their own
     temperature: NotRequired[float | None]  # divides the scores of classes and labels before they become probabilities
     spread: dict[str, list[float]] | None
     tasks: list[TaskOutput]  # of several targets

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from training.export.usage.facts import ModelFacts
-from training.export.usage.samples import answers, load_facts
+from training.export.usage.preprocess import load_facts
+from training.export.usage.samples import answers
 
 
 def load_model() -> tuple[nn.Module, ModelFacts]:

@@ -10,7 +10,8 @@ from safetensors.torch import load_file
 from torch import nn
 
 from training.export.usage.facts import ModelFacts
-from training.export.usage.samples import answers, load_facts
+from training.export.usage.preprocess import load_facts
+from training.export.usage.samples import answers
 
 
 def make_model() -> nn.Module:

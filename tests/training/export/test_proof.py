@@ -1,0 +1,283 @@
+"""An export is proven in a process without torch, on real samples, and one that answers otherwise is never there."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from runpy import run_path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+from PIL import Image
+
+from tests.training.catalog.task_samples import small
+from tests.training.commands import Captured, json_line
+from training.answering.answers import answer_samples
+from training.answering.model import open_model
+from training.answering.samples import read_samples
+from training.cli import main
+from training.engine.runs.run import start_run
+from training.evaluation import evaluate_checkpoint
+from training.export import formats
+from training.runs.folder import RunFolder
+from training.runs.records.exports import read_exports
+from training.verify.check import check
+
+WITHOUT = (
+    *("torch", "torchvision", "safetensors", "polars", "pydantic", "psutil", "tomlkit", "rich", "sqlalchemy"),
+    *("jinja2", "tokenizers", "PySide6", "pyqtgraph", "onnx", "platformdirs", "filelock"),
+)
+"""What is in no environment that has NumPy, ONNX Runtime and Pillow alone."""
+TEMPERATURE = 1.5
+
+
+def train_on_files(folder: Path) -> Path:
+    """A checkpoint of a network that saw image files larger than what it takes, of two colors that it tells apart."""
+    random = np.random.default_rng(0)
+    for number in range(60):
+        name = ("blue sky", "red earth")[number % 2]
+        pixels = random.integers(0, 120, (20, 26, 3)).astype(np.uint8)
+        pixels[..., 0 if number % 2 else 2] += 100
+        path = folder / "data" / name / f"{number}.{('png', 'jpg')[number % 3 == 0]}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(pixels).save(path)
+    config = small(
+        "classification",
+        folder / "made",
+        *("dataset.kind=image_folder", f"dataset.path={folder / 'data'}", "dataset.image_size=12"),
+        *("model.kind=small_cnn", "loop.max_steps=12", "schedule.kind=constant"),
+    )
+    record = start_run(config.model_copy(update={"name": "colors"}), folder)
+    assert record.status == "completed", record.reason
+    return Path(str(record.last_checkpoint))
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train_on_files(tmp_path_factory.mktemp("colors"))
+
+
+@pytest.fixture(scope="module")
+def exported(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    evaluate_checkpoint(checkpoint)
+    out = tmp_path_factory.mktemp("exports") / "colors"
+    words = ["export", str(checkpoint), "--to", "onnx", "--out", str(out), "--temperature", str(TEMPERATURE)]
+    assert main(words) == 0
+    return out
+
+
+def find_images(checkpoint: Path) -> list[Path]:
+    """Some of those that it was trained on."""
+    dataset = RunFolder(checkpoint.parent.parent).config().dataset
+    return sorted(Path(str(getattr(dataset, "path", ""))).rglob("*.*"))[::7]
+
+
+def run_without_packages(words: list[str]) -> subprocess.CompletedProcess[str]:
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({WITHOUT!r})); from training.cli import main; "
+        f"sys.exit(main({words!r}))"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_the_file_is_verified_where_there_is_no_torch(exported: Path) -> None:
+    done = run_without_packages(["verify", str(exported / "model.onnx"), "--trust", "--json"])
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout.splitlines()[-1])
+    assert told["faults"] == []
+    assert told["torch_loaded"] is False
+    assert (told["part"], told["drawn"]) == ("validation", 12)
+    assert told["agreement"] == 1.0
+    assert told["preprocess"]["samples"] == 13  # eight files of the run, five made of one
+    assert told["metrics"]["accuracy"]["before"] == told["metrics"]["accuracy"]["after"]
+    untrusted = run_without_packages(["verify", str(exported)])
+    assert untrusted.returncode == 0
+    assert "preprocess.py was not run" in untrusted.stderr
+
+
+def test_the_graph_takes_an_image_and_answers_with_names(exported: Path, checkpoint: Path) -> None:
+    images = find_images(checkpoint)
+    reading = run_path(str(exported / "preprocess.py"))
+    facts = reading["load_facts"]()
+    session = onnxruntime.InferenceSession(str(exported / "model.onnx"))
+    pixels = np.concatenate([reading["read_image"](facts, path) for path in images])
+    assert pixels.dtype == np.uint8
+    assert pixels.shape[1:] == (12, 12, 3)
+    names, index, chances, logits = session.run(["class", "index", "probabilities", "logits"], {"images": pixels})
+    model = open_model(checkpoint)
+    expected = list(answer_samples(model, read_samples(model, map(str, images))))
+    assert names.tolist() == [answer.prediction[0] for answer in expected]
+    assert [facts["classes"][each] for each in index] == names.tolist()
+    cooled = np.exp(logits / TEMPERATURE)
+    np.testing.assert_allclose(chances, cooled / cooled.sum(1, keepdims=True), atol=1e-6)
+    (of_export,) = answer_samples(open_model(exported), read_samples(open_model(exported), [str(images[0])]))
+    assert of_export.prediction == expected[0].prediction
+    marked = session.get_modelmeta().custom_metadata_map
+    assert json.loads(marked["classes"]) == ["blue sky", "red earth"]
+    assert json.loads(marked["proof"])["agreement"] == 1.0
+    assert {each["name"] for each in facts["graph"]["outputs"]} == {"class", "index", "probabilities", "logits"}
+
+
+def test_the_run_knows_where_it_was_exported_to(exported: Path, checkpoint: Path) -> None:
+    run = RunFolder(checkpoint.parent.parent)
+    (note,) = read_exports(run)
+    assert note.path == str(exported / "model.onnx")
+    assert note.exists
+    assert (note.format, note.quantized, note.step) == ("onnx", "", 12)
+    assert note.proof is not None
+    assert (note.proof.agreement, note.proof.metric) == (1.0, "accuracy")
+    with (run.path / "exports.jsonl").open("ab") as stream:
+        stream.write(b'{"path": 3}\n\xff\n{"path": "/torn')
+    assert read_exports(run) == [note]
+
+
+def change_preprocess(folder: Path) -> None:
+    path = folder / "preprocess.py"
+    path.write_text(path.read_text(encoding="utf-8").replace('"RGB" if', '"YCbCr" if'), encoding="utf-8")
+
+
+def change_names(folder: Path) -> None:
+    import onnx
+
+    model = onnx.load(folder / "model.onnx")
+    for constant in model.graph.initializer:
+        if constant.string_data:
+            constant.string_data[:] = [*constant.string_data][::-1]
+    onnx.save(model, folder / "model.onnx")
+
+
+def change_kept(folder: Path) -> None:
+    with np.load(folder / "proof.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    arrays["input images"] = 255 - arrays["input images"]
+    np.savez(folder / "proof.npz", **arrays)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (change_preprocess, "reads samples otherwise than training did"),
+        (change_names, "answers are others than the model's"),
+        (change_kept, "its scores differ by"),
+    ],
+)
+def test_what_is_broken_on_purpose_fails_its_proof(
+    change: Callable[[Path], None], fault: str, exported: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(exported, broken)
+    change(broken)
+    assert any(fault in each for each in check(broken / "model.onnx", trust=True).faults)
+    assert main(["verify", str(broken), "--trust"]) == 2  # its digest tells as well that it was changed
+    proof = json.loads((broken / "proof.json").read_text())
+    from training.verify.check import digest
+
+    proof["files"] = {name: digest(broken / name) for name in proof["files"]}
+    (broken / "proof.json").write_text(json.dumps(proof))
+    assert main(["verify", str(broken), "--trust"]) == 1
+
+
+def test_an_export_whose_normalization_is_wrong_is_never_there(
+    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    class Broken(formats.Deployed):
+        def __init__(self, bundle: Any) -> None:
+            super().__init__(bundle)
+            self.shift = -self.shift
+
+    monkeypatch.setattr(formats, "Deployed", Broken)
+    noted = read_exports(RunFolder(checkpoint.parent.parent))
+    out = tmp_path / "deep" / "out"
+    assert main(["export", str(checkpoint), "--to", "onnx", "--out", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "its scores differ by" in said
+    assert "Nothing was exported" in said
+    assert not out.parent.exists()
+    assert read_exports(RunFolder(checkpoint.parent.parent)) == noted
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--to", "safetensors", "--quantize", "int8"], "is for onnx and openvino"),
+        (["--to", "safetensors", "--threshold", "0.4"], "not for classification"),
+        (["--to", "script", "--threshold", "0.4"], "--threshold: a script trains a model and holds none"),
+        (["--to", "onnx", "--temperature", "warm"], 'must be a number, for example 1.5, or "auto"'),
+        (["--to", "onnx", "--temperature", "1,2"], 'must be a number, for example 1.5, or "auto"'),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_a_sentence(
+    words: list[str], sentence: str, checkpoint: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    out = tmp_path / ("out.py" if "script" in words else "out")
+    assert main(["export", str(checkpoint), "--out", str(out), *words]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_files_that_are_none_of_ours_are_told(exported: Path, tmp_path: Path, capsys: Captured) -> None:
+    folder = tmp_path / "export"
+    shutil.copytree(exported, folder)
+    proof = json.loads((folder / "proof.json").read_text())
+    cases: list[tuple[str, bytes | None, str]] = [
+        ("proof.json", None, "is missing, so there is nothing to verify"),
+        ("proof.json", b"[]", "is not what an export writes"),
+        ("proof.json", json.dumps(proof | {"files": {"../x": ""}}).encode(), "which lies elsewhere"),
+        ("proof.npz", None, "is missing or cannot be read"),
+        ("model.onnx", b"no graph", "was changed or damaged since it was exported"),
+    ]
+    for name, content, sentence in cases:
+        before = (folder / name).read_bytes()
+        if content is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).write_bytes(content)
+        assert main(["verify", str(folder)]) == 2
+        assert sentence in capsys.readouterr().err
+        (folder / name).write_bytes(before)
+    assert main(["verify", str(tmp_path / "nothing.onnx")]) == 2
+    assert "there is no such file" in capsys.readouterr().err
+
+
+def test_a_model_without_its_data_says_that_it_was_proven_on_made_up_samples(tmp_path: Path, capsys: Captured) -> None:
+    config = small("regression", tmp_path / "data", "loop.max_steps=1", "schedule.kind=constant")
+    checkpoint = Path(str(start_run(config, tmp_path).last_checkpoint))
+    (tmp_path / "data" / "table.csv").unlink()
+    words = ["export", str(checkpoint), "--to", "safetensors", "--out", str(tmp_path / "out"), "--json"]
+    assert main(words) == 0
+    told = capsys.readouterr()
+    assert "On 16 made-up samples" in told.err
+    assert "It was not proven on the run's own samples: dataset.path:" in told.err
+    capsys.readouterr()
+    assert main(["verify", str(tmp_path / "out")]) == 2
+    assert "Add --trust" in capsys.readouterr().err
+    assert main(["verify", str(tmp_path / "out"), "--trust", "--json"]) == 0
+    assert json_line(capsys)["part"] == ""
+
+
+@pytest.mark.slow
+def test_int8_is_smaller_and_answers_as_the_model(checkpoint: Path, exported: Path, tmp_path: Path) -> None:
+    words = ["export", str(checkpoint), "--to", "onnx", "--out", str(tmp_path / "int8"), "--quantize", "int8"]
+    assert main(words) == 0
+    proof = json.loads((tmp_path / "int8" / "proof.json").read_text())
+    assert proof["dtype"] == "int8"
+    assert proof["agreement"] >= 0.95
+    (note, *_) = read_exports(RunFolder(checkpoint.parent.parent))
+    assert note.quantized == "int8"
+    import onnx
+
+    kinds = {node.op_type for node in onnx.load(tmp_path / "int8" / "model.onnx").graph.node}
+    assert {"QuantizeLinear", "DequantizeLinear"} <= kinds
+    picture = io.BytesIO()
+    Image.new("RGB", (40, 40), (200, 20, 20)).save(picture, "PNG")
+    reading = run_path(str(tmp_path / "int8" / "preprocess.py"))
+    session = onnxruntime.InferenceSession(str(tmp_path / "int8" / "model.onnx"))
+    pixels = reading["read_image"](reading["load_facts"](), picture)
+    assert session.run(["class"], {"images": pixels})[0].tolist() == ["red earth"]

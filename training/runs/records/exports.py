@@ -1,0 +1,88 @@
+"""``exports.jsonl`` in a run's folder: what was exported of it, and where that went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from training.runs.folder import RunFolder
+from training.system.untrusted import MEGABYTE, UnfitFile, parse_json, read_bytes
+
+FILE: Final = "exports.jsonl"
+_MOST_BYTES: Final = 16 * MEGABYTE
+_MOST: Final = 10_000
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
+
+
+class ProofSummary(_Record):
+    """What the proof of an export found (``proof.json`` beside it says more): on how many samples of which part ("": made up), the
+    largest difference of a score, the share of the answers that are the model's, None of those that are numbers, and the first metric
+    before and after with the interval of its difference. ``latency_ms`` is for a sample alone."""
+
+    samples: int
+    part: str
+    max_difference: float
+    agreement: float | None = None
+    metric: str = ""
+    before: float | None = None
+    after: float | None = None
+    low: float | None = None
+    high: float | None = None
+    latency_ms: float | None = None
+
+
+class ExportNote(_Record):
+    """An export: its main file, the format as ``--to`` names it, "int8" where it was ``quantized``, the size with its weights, the digest
+    of the file, of which step of the run, when (seconds since 1970), and its proof, None of a script."""
+
+    path: str
+    format: str
+    quantized: str = ""
+    bytes: int = Field(ge=0)
+    sha256: str
+    step: int = Field(ge=0)
+    checkpoint: str
+    time: float
+    proof: ProofSummary | None = None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is still a file at its path."""
+        return Path(self.path).is_file()
+
+
+def note_export(run: RunFolder, note: ExportNote) -> str:
+    """Add it; returns why that could not be, as a sentence with a space before it, "" where it could."""
+    try:
+        with (run.path / FILE).open("ab+") as stream:
+            torn = stream.tell() and not _ends_with_line(stream)
+            stream.write((b"\n" if torn else b"") + note.model_dump_json().encode() + b"\n")
+    except OSError as error:
+        return f" The run could not note it ({error.strerror or error})."
+    return ""
+
+
+def _ends_with_line(stream: object) -> bool:
+    stream.seek(-1, 2)  # type: ignore[attr-defined]
+    return bool(stream.read(1) == b"\n")  # type: ignore[attr-defined]
+
+
+def read_exports(run: RunFolder) -> list[ExportNote]:
+    """The exports of a run, the newest first; of several at the same path the newest alone. Lines that are none are passed over."""
+    try:
+        lines = read_bytes(run.path / FILE, _MOST_BYTES).splitlines()
+    except (OSError, UnfitFile):
+        return []
+    found: dict[str, ExportNote] = {}
+    for line in reversed(lines[-_MOST:]):
+        try:
+            note = ExportNote.model_validate(parse_json(line))
+        except (ValueError, ValidationError):
+            continue
+        found.setdefault(note.path, note)
+    return list(found.values())
