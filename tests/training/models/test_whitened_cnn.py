@@ -23,8 +23,7 @@ from training.control import Control
 from training.engine.assemble import assemble
 from training.engine.runs.run import Hooks, resume_run, start_run
 from training.errors import InputError
-from training.export.bundle import load_bundle
-from training.export.formats import export_model
+from training.export import export_checkpoint
 from training.models import fit_to_samples, make_model
 from training.presets import preset_text
 from training.runs.folder import RunFolder
@@ -214,5 +213,5 @@ def checkpoint(images: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("to", ["safetensors", "torch-export", pytest.param("onnx", marks=pytest.mark.slow)])
 def test_it_can_be_exported(checkpoint: Path, tmp_path: Path, to: str) -> None:
-    outcome = export_model(lambda: load_bundle(checkpoint), to, tmp_path / "out")
+    outcome = export_checkpoint(checkpoint, to, tmp_path / "out")
     assert outcome.max_difference < 1e-3
