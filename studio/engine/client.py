@@ -22,6 +22,7 @@ from training.protocol.messages import (
     Reply,
     Request,
 )
+from training.protocol.model_questions import ModelRequest
 
 logger = logging.getLogger(__name__)
 
@@ -117,12 +118,12 @@ class EngineClient(QObject):
         self._send_next()
 
     def interrupt(self, ticket: Ticket | None = None) -> None:
-        """Let the engine stop working on ``ticket``, or on an evaluation whose place a run is to take; without effect where it does
-        not. What it worked on is answered by a refusal."""
+        """Let the engine stop working on ``ticket``, or on an evaluation or a question to a model whose place a run is to take; without
+        effect where it does not. What it worked on is answered by a refusal."""
         current = self._current
         if current is None:
             return
-        if current is ticket or (ticket is None and isinstance(current.request, EvaluateRequest)):
+        if current is ticket or (ticket is None and isinstance(current.request, EvaluateRequest | ModelRequest)):
             self._thread.link.send(Interrupt(target=self._current_id))
 
     def tell_if_window_dies(self, keep_training: bool) -> None:

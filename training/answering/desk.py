@@ -202,11 +202,12 @@ def _continue_text(model: UsableModel, request: ContinueText) -> Continuation:
     sampling = Sampling(request.count, request.temperature, request.top_k, request.top_p, request.seed)
     sampling.require_bounds(request.prompt, lambda name: name.replace("_", "-").capitalize())
     before = list(request.tokens)
-    tokens = [*read_prompt(model, request.prompt, "Prompt"), *before]
+    prompt = read_prompt(model, request.prompt, "Prompt")
+    tokens, unseen = [*prompt, *before], max(len(prompt) - model.data.shape[0], 0)
     made = list(continue_tokens(model, tokens, sampling, first=len(before)))
     known = model.vocabulary
     whole = "".join(join_pieces(known, iter([*before, *made])))
-    return Continuation(text=whole, tokens=tuple(made))
+    return Continuation(text=whole, tokens=tuple(made), unseen=unseen)
 
 
 def _draw_plane(model: UsableModel, request: DrawPlane) -> PlaneAnswer:

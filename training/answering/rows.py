@@ -24,6 +24,8 @@ Row = Mapping[str, Any]
 
 def open_table(model: UsableModel, path: Path) -> Given:
     """The rows of a CSV or Parquet file, or its queries; the file is read now, and not again."""
+    if path.is_dir():
+        return refuse_file(show_path(str(path)), "is a folder; give a CSV or Parquet file")
     section = model.config.dataset
     try:
         if isinstance(section, TableSection):

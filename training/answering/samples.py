@@ -20,6 +20,8 @@ from training.errors import InputError
 from training.system.untrusted import UnfitFile, escape_unprintable, read_bytes
 
 _MOST_TEXT = 64 << 20
+_NAMED = 10
+"""How many characters are named that the vocabulary does not hold."""
 _HIDDEN = "hidden or system file"
 STANDARD_INPUT = "-"
 
@@ -134,9 +136,12 @@ def read_text(model: UsableModel, text: str, name: str) -> Sample:
 
 
 def encode_text(model: UsableModel, text: str) -> NDArray[np.int64]:
-    """Its tokens. Raises InputError, a clause, for a character that the vocabulary does not hold."""
+    """Its tokens. Raises InputError, a clause, for characters that the vocabulary does not hold."""
     known = model.vocabulary
     tokens = known.encode(text).astype(np.int64)
     if known.kind == "characters" and (unknown := np.flatnonzero(tokens == 0)).size:
-        raise InputError(f"the model never saw '{escape_unprintable(text[int(unknown[0])])}'; leave it out")
+        each = list(dict.fromkeys(text[place] for place in unknown.tolist()))
+        named = ", ".join(f"'{escape_unprintable(character)}'" for character in each[:_NAMED])
+        more = f" and {len(each) - _NAMED} more" if len(each) > _NAMED else ""
+        raise InputError(f"the model never saw {named}{more}; leave {'it' if len(each) == 1 else 'them'} out")
     return tokens

@@ -104,10 +104,12 @@ class SavedAnswers(Answer):
 
 
 class Continuation(Answer):
-    """``text`` is what the new ``tokens`` add."""
+    """``text`` is what the new ``tokens`` add to all before. The first ``unseen`` tokens of the prompt lie before what the model sees at
+    once."""
 
     text: str = ""
     tokens: tuple[int, ...] = ()
+    unseen: int = 0
 
 
 class PlaneAnswer(Answer):

@@ -7,17 +7,16 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from studio.pages.tryit.file_bar import FileBar
 from studio.pages.tryit.masked_image import MaskedImage
 from studio.panels.samples.attention import AttentionBar
 from studio.panels.samples.images import class_color
 from studio.theme import SPACING, Tone
 from studio.widgets import (
-    STRETCH,
     Bar,
     BarList,
     Card,
     Slider,
-    button,
     empty,
     hbox,
     in_widget,
@@ -41,9 +40,8 @@ _NO_NEIGHBORS = (
 
 
 class AnswerView(Card):
-    """Signals: ``more_wanted()`` the person wants the next samples, ``answered()`` there are more answers."""
+    """Signals: ``answered()`` there are other answers."""
 
-    more_wanted = Signal()
     answered = Signal()
 
     def __init__(self) -> None:
@@ -67,10 +65,10 @@ class AnswerView(Card):
         self._threshold_row = in_widget(hbox(self._threshold_words, (self.threshold, 1)))
         self.attention = AttentionBar()
         self.attention.opacity_changed.connect(self._on_attention_opacity)
-        self.more = button("Show more", "chevron-down", clicked=self.more_wanted)
+        self.bar = FileBar()
         self.state = label("", "help", wrap=True)
         controls = (self._opacity_row, self._threshold_row, self.attention)
-        self.add(self.state, *controls, in_widget(self._holder), hbox(self.more, STRETCH))
+        self.add(self.bar, self.state, *controls, in_widget(self._holder))
         self.clear("")
 
     def set_model(self, description: ModelDescription | None) -> None:
@@ -87,7 +85,6 @@ class AnswerView(Card):
         self._answers = []
         self.images, self.bars = [], []
         empty(self._holder)
-        self.more.hide()
         self._opacity_row.hide()
         self._threshold_row.hide()
         self.attention.hide()
@@ -98,18 +95,14 @@ class AnswerView(Card):
         self.state.setText(words)
         self.state.setVisible(bool(words))
 
-    def show_answers(self, answers: ModelAnswers, *, append: bool = False) -> None:
-        """Show them, after those that are shown or in their place."""
-        if not append:
-            self.clear("")
-        self.say("")
+    def show_answers(self, answers: ModelAnswers) -> None:
+        """Show them in place of those that are shown."""
+        self.clear("")
         for answer in answers.answers:
             if self._answers:
                 self._holder.addWidget(separator())
             self._answers.append(answer)
             self._holder.addWidget(self._show(answer))
-        self.more.setVisible(answers.left_out > 0)
-        self.more.setText(f"Show more ({answers.left_out:,} left)")
         kind = self._description.kind if self._description is not None else ""
         self._opacity_row.setVisible(kind == "mask" and bool(self.images))
         self._threshold_row.setVisible(kind == "labels" and bool(self.bars))

@@ -70,15 +70,18 @@ class AskedModel(QObject):
         answer_type: type[AnswerT],
         handle_result: Callable[[AnswerT], object],
         handle_failure: Callable[[str], object],
+        show_progress: Callable[[str, float | None], object] | None = None,
     ) -> None:
         """Only the newest question of a ``kind`` is answered."""
-        self._ask(kind, request, answer_type, handle_result, lambda refusal: handle_failure(str(refusal)))
+        self._ask(
+            kind, request, answer_type, handle_result, lambda refusal: handle_failure(str(refusal)), show_progress
+        )
 
     def forget(self, kind: str) -> None:
         """Nobody wants the answer to the question of that kind any more."""
         ticket = self._tickets.pop(kind, None)
         if ticket is not None:
-            ticket.cancel()
+            self._context.engine.interrupt(ticket)
 
     def _ask(
         self,
@@ -87,9 +90,12 @@ class AskedModel(QObject):
         answer_type: type[AnswerT],
         handle_result: Callable[[AnswerT], object],
         handle_failure: Callable[[Refusal], object],
+        show_progress: Callable[[str, float | None], object] | None = None,
     ) -> None:
         self.forget(kind)
-        self._tickets[kind] = self._context.engine.ask(request, answer_type, handle_result, handle_failure)
+        self._tickets[kind] = self._context.engine.ask(
+            request, answer_type, handle_result, handle_failure, show_progress
+        )
 
     def _on_described(self, description: ModelDescription) -> None:
         self.description = description

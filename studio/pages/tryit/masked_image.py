@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 import numpy as np
-from PySide6.QtCore import QRect, QSize
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -38,7 +38,7 @@ class MaskedImage(QWidget):
         self._opacity = opacity
         side = side or (_IMAGE if mask is None else _LARGE_IMAGE)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setFixedSize(QSize(side, side))
+        self._fix_size(side)
         self.setAccessibleName(f"Image {name}" + (" with its mask" if mask is not None else ""))
         theme().changed.connect(self.update)
 
@@ -47,8 +47,14 @@ class MaskedImage(QWidget):
         self._over = image
         self.setToolTip(words)
         side = _IMAGE if image is None else _LARGE_IMAGE
-        self.setFixedSize(QSize(side, side))
+        self._fix_size(side)
         self.update()
+
+    def _fix_size(self, side: int) -> None:
+        """The longer side of the image is ``side`` pixels long."""
+        self.setFixedSize(
+            self._image.size().scaled(side, side, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1))
+        )
 
     @property
     def is_covered(self) -> bool:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QFileDialog, QStackedLayout, QWidget
 
 from studio.pages.tryit.answer_view import AnswerView
+from studio.pages.tryit.asked_files import KIND, AskedFiles
 from studio.pages.tryit.asked_model import AskedModel
 from studio.pages.tryit.looking import Looking
 from studio.pages.tryit.model_chooser import ModelChooser
@@ -20,10 +21,9 @@ from studio.state.context import AppContext
 from studio.theme import SPACING, theme
 from studio.widgets import STRETCH, Card, EmptyState, button, hbox, in_widget, label, scroll_area, vbox
 from training.protocol.model_answers import ModelAnswers, PickedRow
-from training.protocol.model_questions import AskFiles, AskRow, PickRow
+from training.protocol.model_questions import AskRow, PickRow
 
 _SIDE_BY_SIDE = 960  # pixels, for text of the designed size
-_KIND = "samples"
 _NO_RUN = ("No model yet", "Train a run until it has saved a checkpoint, or open the folder of an export.")
 _LOADING = ("Loading the model …", "The engine reads the checkpoint.")
 _GIVES = {
@@ -44,6 +44,7 @@ class TryItPage(QWidget):
         self.chooser = ModelChooser(context)
         self.answers = AnswerView()
         self.looking = Looking(self.model, self.answers, self)
+        self.files = AskedFiles(context, self.model, self.answers, self)
         self.form = RowForm()
         self.prompt = PromptCard(context, self.model)
         self.plane = PlaneCard(context, self.model)
@@ -53,17 +54,13 @@ class TryItPage(QWidget):
         self.images.add(hbox(self.open_images, self.open_folder, STRETCH))
         self.summary = label("", "subtitle", wrap=True)
         self.empty = EmptyState("eye", *_NO_RUN)
-        self._files: tuple[Path, ...] = ()
         self._waiting: tuple[Path, ...] = ()  # let go over the page before there was a model
-        self._shown = 0
         self._lay_out()
         self.model.changed.connect(self._follow)
-        self.answers.more_wanted.connect(self._ask_for_more)
         self.empty.action_triggered.connect(self._on_try_again)
         self.form.changed.connect(self._ask_row)
         self.form.example_wanted.connect(self._pick_row)
         self.form.table_wanted.connect(self._on_open_table)
-        self.prompt.refused.connect(self.answers.say)
         self.plane.point_chosen.connect(self._on_point)
         self.model.load()
 
@@ -91,28 +88,15 @@ class TryItPage(QWidget):
     def take_files(self, paths: Sequence[Path]) -> None:
         """Ask the model about files and folders, as soon as there is one."""
         path = self._context.model_to_try.path
+        if not paths:
+            return
         if self.model.description is None or path is None:
             self._waiting = tuple(paths)
             self._show_nothing(self.model.refusal)
             return
-        self._files, self._shown = tuple(paths), 0
+        self.answers.show()
         self.looking.take_files(path, paths)
-        self.answers.clear("Asking the model …")
-        self._ask_files()
-
-    def _ask_files(self) -> None:
-        path = self._context.model_to_try.path
-        if path is not None:
-            request = AskFiles(model=path, files=self._files, offset=self._shown)
-            self.model.ask(_KIND, request, ModelAnswers, self._on_files_answered, self.answers.say)
-
-    def _on_files_answered(self, answers: ModelAnswers) -> None:
-        self.answers.show_answers(answers, append=self._shown > 0)
-        self._shown += len(answers.answers)
-
-    @Slot()
-    def _ask_for_more(self) -> None:
-        self._ask_files()
+        self.files.take(paths)
 
     @Slot()
     def _on_open_images(self) -> None:
@@ -140,8 +124,9 @@ class TryItPage(QWidget):
     def _ask_row(self) -> None:
         path, row = self._context.model_to_try.path, self.form.row()
         if path is not None and row and self.model.description is not None:
+            self.files.forget()
             self.model.ask(
-                _KIND, AskRow(model=path, row=row), ModelAnswers, self.answers.show_answers, self.answers.clear
+                KIND, AskRow(model=path, row=row), ModelAnswers, self.answers.show_answers, self.answers.clear
             )
 
     @Slot(int)
@@ -168,6 +153,7 @@ class TryItPage(QWidget):
             self._show_nothing(refusal)
             return
         self._stack.setCurrentWidget(self._area)
+        self.files.forget()
         self.summary.setText(description.summary)
         self.answers.set_model(description)
         self.answers.clear(_GIVES[description.layout])
@@ -175,6 +161,7 @@ class TryItPage(QWidget):
         self.images.setVisible(description.layout == "image")
         self.prompt.setVisible(description.layout == "tokens")
         self.form.setVisible(description.layout in ("vector", "list"))
+        self.answers.setVisible(description.layout != "tokens")  # until a text file is dropped
         self.prompt.suggest(description.prompt)
         self.plane.set_model(description)
         self.form.show_columns(description)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from studio.pages.tryit.asked_model import AskedModel
 from studio.state.context import AppContext
 from studio.theme import SPACING
-from studio.widgets import STRETCH, Card, MonoText, NumberEdit, button, hbox, label, vbox
+from studio.widgets import Card, MonoText, NumberEdit, button, hbox, label, vbox
+from training.errors import pluralize
 from training.protocol.model_answers import Continuation
 from training.protocol.model_questions import ContinueText
 
@@ -19,9 +20,7 @@ _KIND = "text"
 
 
 class PromptCard(Card):
-    """Signals: ``refused(str)`` why the text does not go on, "" when it does."""
-
-    refused = Signal(str)
+    """Streams the text; ``problem`` says why it does not go on."""
 
     def __init__(self, context: AppContext, model: AskedModel) -> None:
         super().__init__("Prompt", "text")
@@ -42,7 +41,9 @@ class PromptCard(Card):
         self.seed = _make_number("0", "Seed", kind="int")
         self.go_on = button("Go on", "play", "primary", tooltip="Let the model go on with the prompt")
         self.stop = button("Stop", "stop", tooltip="Keep what there is of the text")
-        self.state = label("", "caption")
+        self.state = label("", "caption", wrap=True)
+        self.problem = label("", "problem", wrap=True)
+        self._unseen = 0
         self.text = MonoText("Text of the model")
         self.text.setMinimumHeight(_TEXT_HEIGHT)
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
@@ -66,7 +67,8 @@ class PromptCard(Card):
         self.add(
             self.prompt,
             hbox(*((field, 1) for field in fields), spacing=SPACING.m),
-            hbox(self.go_on, self.stop, self.state, STRETCH),
+            hbox(self.go_on, self.stop, (self.state, 1)),
+            self.problem,
             self.text,
         )
 
@@ -88,6 +90,7 @@ class PromptCard(Card):
         self.end()
         self.text.setPlainText("")
         self.state.setText("")
+        self._say("")
 
     @Slot()
     def _on_go_on(self) -> None:
@@ -100,11 +103,11 @@ class PromptCard(Card):
             "Seed": self.seed,
         }
         wrong = next((f"{name}: {field.problem()}" for name, field in fields.items() if field.problem()), "")
-        self.refused.emit(wrong)
+        self._say(wrong)
         if path is None or wrong:
             return
         top_k, top_p = self.top_k.value(), self.top_p.value()
-        self._tokens, self._wanted = (), int(self.count.value() or 0)
+        self._tokens, self._unseen, self._wanted = (), 0, int(self.count.value() or 0)
         self._request = ContinueText(
             model=path,
             prompt=self.prompt.toPlainText(),
@@ -130,6 +133,7 @@ class PromptCard(Card):
         if self._request is None:
             return
         self._tokens += piece.tokens
+        self._unseen = piece.unseen
         self.text.setPlainText(self._request.prompt + piece.text)
         bar = self.text.verticalScrollBar()
         bar.setValue(bar.maximum())
@@ -138,14 +142,21 @@ class PromptCard(Card):
     def _on_refused(self, why: str) -> None:
         self._request = None
         self._update_buttons()
-        self.refused.emit(why)
+        self._say(why)
+
+    def _say(self, problem: str) -> None:
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
 
     def _update_buttons(self) -> None:
         works = self._request is not None
         self.go_on.setEnabled(not works)
         self.stop.setEnabled(works)
         made = len(self._tokens)
-        self.state.setText(f"{made:,} of {self._wanted:,} tokens" if works or made else "")
+        words = f"{made:,} of {self._wanted:,} tokens"
+        if self._unseen:
+            words += f"; the first {pluralize(self._unseen, 'token')} of the prompt are more than the model sees"
+        self.state.setText(words if works or made else "")
 
 
 def _make_number(text: str, name: str, kind: str = "float", step: float | None = None) -> NumberEdit:

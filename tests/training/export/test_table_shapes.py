@@ -119,7 +119,7 @@ def test_new_rows_are_read_as_those_before_them_and_told_by_row(train: Train, tm
     assert (read["Datum.year"], read["Datum.month"], read["Datum.weekday"]) == (2023.0, 3.0, 6.0)
     (cheap,) = first.notes
     assert cheap.startswith("Preis € 1,234 lies outside what was trained on (1,606")
-    late, unseen, _cheap = second.notes
+    _cheap, late, unseen = second.notes
     assert late.startswith("'31.12.2031' in Datum lies after the training rows, which are from 2023-03-0")
     assert unseen == "'ellen' in Maß was not in the training data and counts as unknown"
     capsys.readouterr()
