@@ -123,6 +123,7 @@ class Desk:
             rows=rows,
             columns=columns,
             layer=found.layer,
+            kind=found.kind,
         )
 
     def _open_files(self, model: UsableModel, request: AskFiles | SaveAnswers | ExplainImage) -> Given:

@@ -122,7 +122,8 @@ class PlaneAnswer(Answer):
 
 class ImageAttention(Answer):
     """Where in ``image`` lies what speaks for the class, label or value with the number ``output``: ``heat_base64`` is uint8 row by row,
-    255 at the place that says the most, and 0 everywhere where ``nothing`` does. It is computed on a grid of ``rows`` by ``columns``."""
+    255 at the place that says the most, and 0 everywhere where ``nothing`` does. It is computed on a grid of ``rows`` by ``columns``, those
+    of the last convolution ``layer``, or of the last attention."""
 
     image: ImagePixels
     heat_base64: str
@@ -131,6 +132,7 @@ class ImageAttention(Answer):
     rows: int
     columns: int
     layer: str = ""
+    kind: Literal["convolution", "attention"] = "convolution"
 
 
 class PickedRow(Answer):

@@ -109,7 +109,7 @@ class AttentionBar(QWidget):
         if attention.nothing:
             return f"No place of this image speaks for “{name}”."
         layer = f" “{attention.layer}”" if attention.layer else ""
-        grid = f"the last convolution{layer}, {attention.rows} × {attention.columns} places"
+        grid = f"the last {attention.kind}{layer}, {attention.rows} × {attention.columns} places"
         return f"For “{name}”. {EXPLANATION} Seen by {grid}."
 
     def _on_toggled(self, on: bool) -> None:
