@@ -96,19 +96,20 @@ def integer_factor(image: QSize, room: QSize) -> int:
     return min(room.width() // image.width(), room.height() // image.height())
 
 
+def fit_image(image: QSize, room: QSize) -> QSize:
+    """The size (in device pixels) in which `paint_image` shows an image of `image` pixels in `room`."""
+    factor = integer_factor(image, room)
+    return image * factor if factor else image.scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
+
+
 def paint_image(painter: QPainter, image: QImage, frame: QRect) -> None:
     """Put `image` into the middle of `frame`, as large as it can be sharp: it grows by whole factors alone, and shrinks smoothly."""
     if image.isNull():
         return
     ratio = painter.device().devicePixelRatioF()
-    room = frame.size() * ratio
-    factor = integer_factor(image.size(), room)
-    if factor:
-        size = image.size() * factor
-        mode = Qt.TransformationMode.FastTransformation
-    else:
-        size = image.size().scaled(room, Qt.AspectRatioMode.KeepAspectRatio)
-        mode = Qt.TransformationMode.SmoothTransformation
+    size = fit_image(image.size(), frame.size() * ratio)
+    is_whole = integer_factor(image.size(), frame.size() * ratio) > 0
+    mode = Qt.TransformationMode.FastTransformation if is_whole else Qt.TransformationMode.SmoothTransformation
     scaled = image.scaled(size, Qt.AspectRatioMode.IgnoreAspectRatio, mode)
     scaled.setDevicePixelRatio(ratio)
     shown = scaled.deviceIndependentSize()

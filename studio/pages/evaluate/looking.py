@@ -19,7 +19,7 @@ def tells_where(record: EvaluationRecord) -> bool:
     """Whether a network of such answers may tell where in an image it looked."""
     return (
         record.layout == "image"
-        and record.target in ("class", "labels", "values")
+        and record.target in ("class", "labels", "values", "mask", "tasks")
         and "embedding" not in record.columns
     )
 

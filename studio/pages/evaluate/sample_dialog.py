@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.pages.evaluate.listed_sample import ListedSample
 from studio.pages.evaluate.looking import Looking
+from studio.pages.evaluate.mask_pair import MaskPair
 from studio.panels.samples.attention import AttentionBar, color_heat, read_pixels
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.evaluations.sample_table import SampleTable
@@ -19,7 +20,8 @@ _ROOM = QSize(620, 640)
 
 
 class SampleDialog(ListedSample):
-    """``find`` gives what is to be seen of a place, ``looking`` where the network looked in it; None where nothing tells."""
+    """``find`` gives what is to be seen of a place, ``looking`` where the network looked in it; None where nothing tells. Images with
+    masks are seen in ``pair``: a click on a class asks about it."""
 
     def __init__(
         self,
@@ -29,19 +31,26 @@ class SampleDialog(ListedSample):
         place: int,
         parent: QWidget | None = None,
         looking: Looking | None = None,
+        pair: MaskPair | None = None,
     ) -> None:
         bar = AttentionBar()
-        super().__init__(table, place, parent, below=bar)
+        super().__init__(table, place, parent, pair, below=bar)
         self.bar = bar
+        self.pair = pair
+        self._seen = pair.right if pair is not None else self.view
+        if pair is not None:
+            pair.class_pressed.connect(self._choose_class)
+            pair.setToolTip("Click a class to see where the network looked for it" if looking is not None else "")
+            pair.bar.changed.connect(self._show_attention)
         self._looking = looking
         self.bar.setVisible(looking is not None)
         if looking is not None:
             self.bar.set_names(looking.evaluation.record.names)
             looking.setParent(self)
             looking.changed.connect(self._show_attention)
-            self.view.set_opacity(self.bar.strength)
+            self._seen.set_opacity(self.bar.strength)
             self.bar.changed.connect(self._look)
-            self.bar.opacity_changed.connect(self.view.set_opacity)
+            self.bar.opacity_changed.connect(self._seen.set_opacity)
             self.finished.connect(looking.forget)
         self._find = find
         images.arrived.connect(self._show_image)
@@ -53,8 +62,17 @@ class SampleDialog(ListedSample):
 
     @Slot()
     def _show_image(self) -> None:
-        self.show_sample(self._find(self.at), self.position)
+        shown = self._find(self.at)
+        self.show_sample(shown, self.position)
+        if self.pair is not None:
+            self.pair.show_sample(shown, self.row)
         self._show_attention()
+
+    @Slot(int)
+    def _choose_class(self, number: int) -> None:
+        if self._looking is not None:
+            self.bar.switch.setChecked(True)
+            self.bar.choose(number)
 
     @Slot()
     def _look(self) -> None:
@@ -73,7 +91,11 @@ class SampleDialog(ListedSample):
         if looking is None:
             return
         found = looking.attention
-        self.view.set_overlay((read_pixels(found.image), color_heat(found)) if found is not None else None)
+        overlay = (read_pixels(found.image), color_heat(found)) if found is not None else None
+        if self.pair is not None:
+            self.pair.show_over(overlay)
+        else:
+            self.view.set_overlay(overlay)
         if found is not None:
             self.bar.say(self.bar.describe(found))
         elif self.bar.is_on:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QStac
 
 from studio.pages.evaluate.details_dialog import DetailsDialog
 from studio.pages.evaluate.looking import Looking, tells_where
-from studio.pages.evaluate.mask_dialog import MaskDialog
+from studio.pages.evaluate.mask_pair import MaskPair
 from studio.pages.evaluate.sample_actions import SampleActions, find_data
 from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.pages.evaluate.selection_bar import SelectionBar
@@ -53,7 +53,7 @@ class SamplesPanel(Card):
         self.images = SampleImages(context.engine, context.background, self)
         self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)
         self._caption: Callable[[int], str] = str
-        self._enlarged: SampleDialog | MaskDialog | DetailsDialog | None = None  # while it is open
+        self._enlarged: SampleDialog | DetailsDialog | None = None  # while it is open
         self._is_fitted = False  # the columns of the table, to what they hold
         self._place = ""  # where the files of the samples lie
         self.order = ComboBox()
@@ -146,11 +146,11 @@ class SamplesPanel(Card):
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
-    def _make_dialog(self, evaluation: Evaluation, place: int) -> SampleDialog | MaskDialog | DetailsDialog:
-        if self.has_masks:
-            return MaskDialog(evaluation, self.table, self.images, self._find_bare, place, self)
+    def _make_dialog(self, evaluation: Evaluation, place: int) -> SampleDialog | DetailsDialog:
         if self.shows_images:
-            return SampleDialog(self.table, self.images, self.find_enlarged, place, self, self._make_looking())
+            pair = MaskPair(evaluation) if self.has_masks else None
+            find = self._find_bare if self.has_masks else self.find_enlarged
+            return SampleDialog(self.table, self.images, find, place, self, self._make_looking(), pair)
         return DetailsDialog(self.table, make_details(evaluation), place, self)
 
     def _make_looking(self) -> Looking | None:

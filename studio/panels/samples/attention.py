@@ -90,6 +90,11 @@ class AttentionBar(QWidget):
         """How much of the heat is seen, from 0 to 1."""
         return self.opacity.value() / 100
 
+    def choose(self, number: int) -> None:
+        """Ask about the class, label, value or target with that number."""
+        self.output.setCurrentIndex(self.output.findData(number))
+        self.changed.emit()
+
     def set_names(self, names: Sequence[str]) -> None:
         """What can be asked about."""
         with QSignalBlocker(self.output):

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QRect, QSize, Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QImage, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QRect, QSize, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.actions.files import reveal
 from studio.theme import SPACING
 from studio.widgets import STRETCH, Thumbnail, button, hbox, icon_button, label, paint_image, vbox
+from studio.widgets.thumbnails import fit_image
 
 _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
 class SampleView(QWidget):
-    """Paints one image as large as there is room for, with sharp pixels."""
+    """Paints one image as large as there is room for, with sharp pixels.
+
+    Signals: `pressed(float, float)` where in the image it is clicked: from 0 at the left and at the top to 1.
+    """
+
+    pressed = Signal(float, float)
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,6 +55,17 @@ class SampleView(QWidget):
 
     def sizeHint(self) -> QSize:
         return QSize(520, 520)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        super().mousePressEvent(event)
+        image = self._thumbnail.image if self._thumbnail is not None else QImage()
+        if event.button() == Qt.MouseButton.LeftButton and not image.isNull():
+            ratio = self.devicePixelRatioF()
+            size = fit_image(image.size(), self.size() * ratio) / ratio
+            across = (event.position().x() - (self.width() - size.width()) / 2) / size.width()
+            down = (event.position().y() - (self.height() - size.height()) / 2) / size.height()
+            if 0 <= across < 1 and 0 <= down < 1:
+                self.pressed.emit(across, down)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._thumbnail is not None:

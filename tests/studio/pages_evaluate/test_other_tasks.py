@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import QPointF, Qt, QUrl
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from studio.pages.evaluate.mask_dialog import MaskDialog
 from studio.pages.evaluate.page import EvaluatePage
+from studio.pages.evaluate.sample_dialog import SampleDialog
 from studio.pages.evaluate.views.figures_view import FiguresView
 from studio.pages.evaluate.views.neighbors_view import NeighborsView
 from studio.pages.evaluate.views.ranking_view import RankingView
@@ -23,6 +23,7 @@ from studio.panels.samples.images import class_color
 from studio.state.context import AppContext
 from studio.state.evaluations.per_class import measure_classes
 from studio.theme import theme
+from studio.widgets.thumbnails import fit_image
 from tests.evaluations import write_evaluation
 from tests.studio.pages_evaluate.page_driver import open_page
 from training.config import RunConfig
@@ -113,9 +114,20 @@ def test_masks_are_laid_over_and_images_chosen_by_their_iou(qtbot: QtBot, show_p
     assert {looks[layer].pixelColor(0, 0).name() for layer in ("truth", "errors")} == {bare.name()}
     assert "road" in panel.masks.legend.text()
     panel.enlarge(place)
-    dialog = panel.findChild(MaskDialog)
+    dialog = panel.findChild(SampleDialog)
     assert dialog is not None
+    assert dialog.pair is not None
     assert "truth" in dialog.pair.left.accessibleName()
+    left = dialog.pair.left
+    size = fit_image(looks["truth"].size().expandedTo(panel.find_thumbnail(place).image.size()), left.size())
+    at = (
+        (left.width() - size.width()) / 2 + (column + 0.5) / 6 * size.width(),
+        (left.height() - size.height()) / 2 + (row + 0.5) / 4 * size.height(),
+    )
+    qtbot.mouseClick(left, Qt.MouseButton.LeftButton, pos=QPointF(*at).toPoint())
+    assert dialog.bar.is_on
+    assert dialog.bar.chosen == 1  # the class that was clicked
+    assert "not there any more" in dialog.bar.words.text()
     qtbot.keyClick(dialog.pair, Qt.Key.Key_Right)
     assert dialog.at == place + 1
     qtbot.keyClick(dialog, Qt.Key.Key_Escape)

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Slot
+from shiboken6 import isValid
 
 from studio.actions.excluding import branch_without, exclude_rows, start_over_without
 from studio.pages.evaluate.view import View
@@ -125,12 +126,12 @@ class SuspiciousView(View):
             return found if found is not None and found.fingerprint == evaluation.record.fingerprint else None
 
         def take(found: SuspiciousLabels | None) -> None:
-            if evaluation is self._evaluation:
+            if isValid(self) and evaluation is self._evaluation:
                 self._take(found)
                 self.follow()
 
         def refuse(error: Exception) -> None:
-            if evaluation is self._evaluation:
+            if isValid(self) and evaluation is self._evaluation:
                 self.words.setText(str(error))
 
         self.words.setText("Looking for suspicious labels …")
