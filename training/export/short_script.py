@@ -13,12 +13,11 @@ from training.config.sections.data.tables import TableSection
 from training.data.source import Source
 from training.data.sources import open_source
 from training.data.sources.table import LOOKED_AT
-from training.data.tables.columns import find_roles
 from training.data.tables.table_file import read_section
+from training.data.tables.unread import find_unread
 from training.errors import InputError
 from training.export.script import as_writer, keep_earlier, refuse_to_overwrite, write_files
 from training.protocol.answers import ExportResult
-from training.system.untrusted import escape_unprintable
 from training.tutorial.script import write_short_script
 
 FORMATS = ("tutorial", "accelerate")
@@ -62,17 +61,8 @@ def export_short_script(config: RunConfig, to: str, out: Path) -> ExportResult:
 def _look_at_table(config: RunConfig, dataset: TableSection) -> RunConfig:
     """``config`` with how its table is written. Raises InputError for columns that the short script does not read."""
     frame, written = read_section(dataset, LOOKED_AT)
-    dates = [escape_unprintable(each.name, 60) for each in find_roles(frame, dataset).dates]
-    if dates:
-        raise InputError(
-            f"dataset.features: column '{dates[0]}' holds dates or times, which the short script does not read; leave it out "
-            "(dataset.ignored), or export --to script."
-        )
-    if written is not None and written.as_texts:
-        raise InputError(
-            f"dataset.path: the short script reads no numbers such as 1{written.thousands or '0'}234{written.decimal}5; export --to "
-            "script instead."
-        )
+    if why := find_unread(frame, dataset, written):
+        raise InputError(why)
     if written is None:
         return config
     known = {"encoding": written.encoding, "separator": "tab" if written.separator == "\t" else written.separator}

@@ -121,12 +121,14 @@ class Column(Answer):
 
 
 class TablePreview(Answer):
-    """``rows`` are the first ones of ``row_count``, as texts; of ``column_count`` columns the targets and the first ones."""
+    """``rows`` are the first ones of ``row_count``, as texts; of ``column_count`` columns the targets and the first ones. ``unread``: why
+    there is no short script of a run on it."""
 
     columns: tuple[Column, ...]
     column_count: int
     row_count: int = 0
     rows: tuple[tuple[str, ...], ...]
+    unread: str = ""
 
     def without_roles(self) -> TablePreview:
         """The table while nobody knows what its columns are for."""

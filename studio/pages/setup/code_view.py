@@ -13,10 +13,12 @@ from PySide6.QtGui import QColor, QHideEvent, QShowEvent, QSyntaxHighlighter, QT
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from studio.actions.files import copy_text
+from studio.pages.setup.previews.engine_query import EngineQuery
 from studio.state.drafts.draft import Draft
 from studio.theme import SPACING, theme
 from studio.widgets import MonoText, hbox, icon_button, label, vbox
 from training.errors import TrainingError
+from training.protocol.answers import DatasetReport
 
 _REST = 150  # milliseconds after an edit
 _FILE = "train.py"
@@ -70,12 +72,19 @@ def find_changed_lines(before: str, after: str) -> list[int]:
 
 class CodeView(QWidget):
     """What ``export --to tutorial`` would write. While a setting has to be mended, the last script stays, dimmed, below a sentence
-    that says which: the first of ``problem_sentences()``, as (path, sentence with the field's name)."""
+    that says which: the first of ``problem_sentences()``, as (path, sentence with the field's name); so it does while ``dataset`` is a
+    table of which the script would not read something."""
 
-    def __init__(self, draft: Draft, problem_sentences: Callable[[], Sequence[tuple[str, str]]]) -> None:
+    def __init__(
+        self,
+        draft: Draft,
+        dataset: EngineQuery[DatasetReport],
+        problem_sentences: Callable[[], Sequence[tuple[str, str]]],
+    ) -> None:
         super().__init__()
         self._draft = draft
         self._problem_sentences = problem_sentences
+        self._dataset = dataset
         self._text = ""
         self._changed: list[int] = []
         self.said = label("", "help", wrap=True)
@@ -94,6 +103,7 @@ class CodeView(QWidget):
         self._timer.timeout.connect(self.refresh)
         draft.changed.connect(self._follow)
         draft.problems_changed.connect(self._follow)
+        dataset.changed.connect(self._follow)
         theme().changed.connect(self._recolor)
 
     def minimumSizeHint(self) -> QSize:
@@ -116,6 +126,10 @@ class CodeView(QWidget):
         if config is None or self._draft.problems():
             _, sentence = next(iter(self._problem_sentences()), ("", "Something has to be mended first."))
             self._dim(sentence)
+            return
+        table = self._dataset.table if self._dataset.in_step else None
+        if table is not None and table.unread:
+            self._dim(table.unread)
             return
         try:
             text = write_short_script(config, _FILE).text

@@ -45,7 +45,7 @@ class SetupPage(QWidget):
         self.header = SetupHeader(context)
         self.tabs = QTabBar()
         self.stack = QStackedWidget()
-        self.code = CodeView(self.draft, self.problem_sentences)
+        self.code = CodeView(self.draft, self.previews.dataset, self.problem_sentences)
         self._sides = BesideOrOver(self.stack, self.code, shares=(62, 38))
         self._is_wide = False
         self.panels: list[Panel] = []

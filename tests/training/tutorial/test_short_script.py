@@ -23,9 +23,11 @@ from training import tutorial
 from training.cli import main
 from training.config import RunConfig
 from training.config.run import alternatives
+from training.config.sections.data.tables import TableSection
 from training.config.sections.pretrained import TorchvisionModel
 from training.core.losses import dice_loss, pixel_binary_cross_entropy, sigmoid_probabilities
 from training.data.sources import open_source
+from training.data.tables.table_preview import preview_table
 from training.engine.runs.run import start_run
 from training.errors import InputError
 from training.presets import load_preset, preset_names
@@ -171,8 +173,10 @@ def test_has_the_columns_of_the_run_and_refuses_dates(tmp_path: Path, monkeypatc
     config = tiny(*sections, "loop.epochs=1", "precision.device=cpu")
     with pytest.raises(
         InputError, match=r"^dataset\.features: column 'day' holds dates or times, which the short script"
-    ):
+    ) as refused:
         write(config, tmp_path)
+    assert isinstance(config.dataset, TableSection)
+    assert preview_table(config.dataset).unread == str(refused.value)  # what the window says beside its forms
     config = tiny(*sections, "loop.epochs=1", "precision.device=cpu", 'dataset.ignored=["day"]')
     script = write(config, tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,7 @@ from training.data.sources.image_table import find_image_roles
 from training.data.sources.table import LOOKED_AT
 from training.data.tables.columns import find_roles
 from training.data.tables.table_file import UNNAMED, read_section, read_table, sort_of
+from training.data.tables.unread import find_unread
 from training.errors import InputError
 from training.protocol.answers import ROWS, Column, SamplePage, TablePreview
 from training.system.untrusted import escape_unprintable
@@ -26,9 +28,12 @@ def preview_table(dataset: TableSection | ImageTableDataset) -> TablePreview:
     not yet right; raises InputError for what is no table."""
     if isinstance(dataset, ImageTableDataset):
         return _preview_image_table(dataset)
-    frame = read_section(dataset, LOOKED_AT)[0]
+    frame, written = read_section(dataset, LOOKED_AT)
     roles, about = _roles(frame, dataset)
-    return _make_preview(frame, roles, about)
+    unread = ""
+    with suppress(InputError):  # of roles that are not yet right, which is said where the dataset is opened
+        unread = find_unread(frame, dataset, written)
+    return _make_preview(frame, roles, about).model_copy(update={"unread": unread})
 
 
 def show_rows(table: TablePreview) -> SamplePage:
