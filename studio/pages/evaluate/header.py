@@ -8,12 +8,13 @@ from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QSizePolicy, QWidget
 
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
-from studio.theme import SPACING
-from studio.widgets import STRETCH, ComboBox, Slider, hbox, icon_button, in_widget, label, vbox
+from studio.widgets import STRETCH, ComboBox, Slider, hbox, icon_button, in_widget, label
 
 PART_TITLES = {"validation": "Validation part", "test": "Test part", "train": "Training part"}
 _OTHER_FILE, _OTHER_FOLDER = "Other data: a file …", "Other data: a folder …"
-_WIDEST = 320
+_WIDEST = 260
+_LETTERS = 15  # of "Validation part"
+_SLIDER = 60
 
 
 def describe_data(on: str) -> str:
@@ -40,9 +41,10 @@ class EvaluationHeader(QWidget):
         self.step.activated.connect(lambda: choice.choose_step(self.step.currentData()))
         self.data.activated.connect(self._on_data)
         self.slider.valueChanged.connect(self._on_slid)
-        self._epochs = in_widget(hbox(label("Steps evaluated", "caption"), (self.slider, 1), self.slider_words))
-        row = hbox((self.step, 3), (self.data, 2), STRETCH, self.again)
-        vbox(row, self._epochs, parent=self, spacing=SPACING.s)
+        self.slider.setToolTip("Walk through the steps that were evaluated")
+        self.slider.setMinimumWidth(_SLIDER)
+        self._epochs = in_widget(hbox((self.slider, 1), self.slider_words))
+        hbox((self.step, 2), (self.data, 2), (self._epochs, 3), STRETCH, self.again, parent=self)
         choice.changed.connect(self._follow)
         self._follow()
 
@@ -105,6 +107,7 @@ def _box(name: str) -> ComboBox:
     box.setAccessibleName(name)
     box.setToolTip(name)
     box.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-    box.setMaximumWidth(_WIDEST)
+    box.setMinimumContentsLength(_LETTERS)
+    box.setMaximumWidth(max(_WIDEST, box.sizeHint().width()))
     box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
     return box
