@@ -50,7 +50,7 @@ class SamplesPanel(Card):
         self._context = context
         self._selection = selection
         self.table = SampleTable(selection, self)
-        self.images = SampleImages(context.engine, context.background, self)
+        self.images = SampleImages(context.engine, self)
         self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)
         self._caption: Callable[[int], str] = str
         self._enlarged: SampleDialog | DetailsDialog | None = None  # while it is open

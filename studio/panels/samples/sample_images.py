@@ -6,12 +6,11 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QImage, QImageReader
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QImage
 
 from studio.engine.host import EngineHost
-from studio.panels.samples.images import find_file, read_image
-from studio.services.background import Background
+from studio.panels.samples.images import read_image
 from training.predictions import Evaluation
 from training.predictions.record import NAMES
 from training.protocol.answers import PAGE, SamplePage
@@ -19,8 +18,6 @@ from training.protocol.messages import ReadSamples
 
 _MOST_BYTES = 256 << 20
 """Of images that are kept: thousands of small ones, dozens of large ones."""
-_LARGEST = 1024
-"""Pixels of a side of what is read from a file."""
 _REST = 15
 """Milliseconds: all that a view asks for while it paints becomes one question."""
 
@@ -33,11 +30,10 @@ class SampleImages(QObject):
 
     arrived = Signal()
 
-    def __init__(self, engine: EngineHost, background: Background, parent: QObject | None = None) -> None:
+    def __init__(self, engine: EngineHost, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.problem = ""
         self._engine = engine
-        self._background = background
         self._evaluation: Evaluation | None = None
         self._images: OrderedDict[int, QImage] = OrderedDict()  # by the sample's number in the data
         self._unreadable: dict[int, str] = {}
@@ -95,15 +91,8 @@ class SampleImages(QObject):
             unreadable = {int(file.path): file.reason for file in page.unreadable if file.path.isdigit()}
             take({sample.index: read_image(sample, varied=False, masked=False) for sample in page.samples}, unreadable)
 
-        if evaluation.record.part:
-            request = _ask_for(evaluation, numbers)
-            self._engine.ask(request, SamplePage, take_page, lambda refusal: refuse(str(refusal)))
-        else:
-            self._background.submit(
-                lambda: _read_files(evaluation, numbers),
-                lambda images: take(images, {}),
-                lambda error: refuse(str(error)),
-            )
+        request = _ask_for(evaluation, numbers)
+        self._engine.ask(request, SamplePage, take_page, lambda refusal: refuse(str(refusal)))
 
     def _keep(self, numbers: Iterable[int], images: Mapping[int, QImage], unreadable: Mapping[int, str]) -> None:
         for number in numbers:
@@ -134,21 +123,3 @@ def _ask_for(evaluation: Evaluation, numbers: Sequence[int]) -> ReadSamples:
 def _data_of(evaluation: Evaluation) -> object:
     record = evaluation.record
     return evaluation.folder.parent, record.on, record.fingerprint
-
-
-def _read_files(evaluation: Evaluation, numbers: Sequence[int]) -> dict[int, QImage]:
-    """Those of data given as a path, which no run's configuration tells the engine how to open; in a thread of its own."""
-    index, found = evaluation.column("index"), {}
-    for number in numbers:
-        row = int(np.flatnonzero(index == number)[0])
-        file = find_file(str(evaluation.names[row]), evaluation.record.on)
-        if file is None:
-            continue
-        reader = QImageReader(str(file))
-        reader.setAutoTransform(True)
-        if reader.size().width() > _LARGEST or reader.size().height() > _LARGEST:
-            reader.setScaledSize(reader.size().scaled(_LARGEST, _LARGEST, Qt.AspectRatioMode.KeepAspectRatio))
-        image = reader.read()
-        if not image.isNull():
-            found[number] = image
-    return found

@@ -54,7 +54,7 @@ class SuspiciousView(View):
         self.found: SuspiciousLabels | None = None
         self._evaluation: Evaluation | None = None
         self._rows: dict[int, int] = {}  # of the evaluation, by the numbers of suspicious samples
-        self.images = SampleImages(context.engine, context.background, self)
+        self.images = SampleImages(context.engine, self)
         self.words = label("", "help", wrap=True)
         self.table = SuspiciousTable()
         self.table.label_chosen.connect(self._on_label)
