@@ -25,6 +25,7 @@ from training.export.bundle import ExportBundle, load_bundle
 from training.predictions import list_evaluations
 from training.protocol.model_answers import Continuation, ModelAnswers, ModelDescription, PickedRow, PlaneAnswer
 from training.protocol.model_questions import AskFiles, AskRow, ContinueText, DescribeModel, DrawPlane, PickRow
+from training.runs.export_consent import trust_export
 from training.runs.folder import RunFolder
 
 KINDS = (
@@ -226,17 +227,23 @@ def test_an_export_that_was_changed_or_runs_code_is_refused(folder: Path, capsys
 
 
 @pytest.mark.slow  # onnx takes seconds to load
-@pytest.mark.parametrize("kind", ["classification", "language_model"])
-def test_a_graph_answers_as_its_checkpoint(
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_graph_and_a_program_answer_as_their_checkpoint(
     kind: str, folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("onnxruntime")
     told = []
-    for model in (trained(folder, kind), exported(folder, kind, "onnx")):
+    for model in (trained(folder, kind), exported(folder, kind, "onnx"), exported(folder, kind, "torch-export")):
+        trust_export(model)
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"the quick")))
         told.append(predict(capsys, model, *(["-"] if kind == "language_model" else given(folder, kind))))
-    first, second = told
-    assert _scores(second[0]) == pytest.approx(_scores(first[0]), abs=1e-5)
+    first, *others = told
+    for other in others:
+        assert len(other) == len(first) > 0
+        for answer, expected in zip(other, first, strict=True):
+            assert answer["name"] == expected["name"]
+            assert answer.get("prediction") == expected.get("prediction")
+            assert _scores(answer) == pytest.approx(_scores(expected), rel=1e-4, abs=1e-4)
 
 
 def test_the_engine_answers_the_window_as_the_command_line(folder: Path, capsys: Captured) -> None:
