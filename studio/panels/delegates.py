@@ -94,5 +94,11 @@ class StatusDelegate(QStyledItemDelegate):
         bare.text = ""
         style = bare.widget.style()
         style.drawControl(style.ControlElement.CE_ItemViewItem, bare, painter, bare.widget)
+        if run is None:  # a group of runs
+            painter.setPen(QColor(theme().palette.muted))
+            painter.drawText(
+                QRectF(option.rect).adjusted(10, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data() or "")
+            )
+            return
         text, tone = status_words(run.status)
         paint_pill(painter, QPointF(option.rect.left() + 10, option.rect.center().y() + 0.5), text, tone)

@@ -38,6 +38,11 @@ class AppSettings(NamedTuple):
     log_scale: bool = False
     sample_size: int = 0  # of the images that Setup shows: small, medium, large
     export_folder: str = ""  # where the last export went, other than into its run's folder
+    run_columns: str = (
+        ""  # of the list of runs, a name a line: settings and metrics that are shown, "-Size" for what is not
+    )
+    run_filters: str = ""  # filters of runs that were kept, one a line
+    run_groups: str = ""  # how runs are grouped: "repeats", or names of settings, one a line
     left_alone: str = ""  # the interrupted run whose notice the person put away
     attended: str = ""  # the run that a window shows while it is trained
     closed: float = 0.0  # when that window was closed, in seconds since 1970; 0: it is not known to be

@@ -5,8 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QHeaderView,
-    QLineEdit,
     QSplitter,
     QStackedLayout,
     QStackedWidget,
@@ -15,25 +13,19 @@ from PySide6.QtWidgets import (
 
 from studio.actions.trash_dialog import TrashDialog, describe_trash
 from studio.pages.runs.detail import RunDetail
-from studio.pages.runs.table import ROW_HEIGHT, RunsTable
+from studio.pages.runs.filter_field import FilterField
+from studio.pages.runs.organizer import Organizer
+from studio.pages.runs.table import LEAST_NAME, ROW_HEIGHT, RunsTable
+from studio.pages.runs.view_menu import ViewMenu
 from studio.panels.run_words import UNLISTED
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
 from studio.state.runs.run_table import (
-    BEST,
-    DATASET,
-    DURATION,
-    LOSS,
-    MODEL,
-    NAME,
-    SIZE,
-    STARTED,
-    STATUS,
-    STEP,
     RunTableModel,
 )
-from studio.theme import SPACING, icon, theme
-from studio.widgets import STRETCH, ComboBox, EmptyState, button, hbox, in_widget, label, scroll_area, vbox
+from studio.state.runs.run_values import RunValues
+from studio.theme import SPACING, theme
+from studio.widgets import ComboBox, EmptyState, button, hbox, in_widget, label, scroll_area, vbox
 from training.runs.folder import AT_WORK, RunFolder
 
 _REFRESH = 2000  # milliseconds between two looks while the page is seen and something is being trained
@@ -54,12 +46,10 @@ _NOTHING = (
     "play",
 )
 _NO_MATCH = ("No run matches", "Search for other words, or choose another status.", "Show all runs")
+_ONLY_ARCHIVED = ("Archived runs only", "What matches is archived, and hidden here.", "Show archived runs")
 _ROWS_BESIDE_DETAIL = 5
-_LEAST_NAME = 170  # pixels; where there are less, the table scrolls sideways instead of leaving columns out
-_MOST_NAME = 420  # what is left beyond that goes to all columns
 _SIDE_BY_SIDE = 1900  # pixels, for text of the designed size: the chosen run has room beside the table
 _MOST_SHARE = 0.5  # of the width, for the table
-_LEAST_WIDTHS = {STATUS: 100, BEST: 80, LOSS: 84, STEP: 92, DATASET: 92, MODEL: 92, STARTED: 92, DURATION: 92, SIZE: 80}
 
 
 class RunsPage(QWidget):
@@ -68,11 +58,10 @@ class RunsPage(QWidget):
     def __init__(self, context: AppContext) -> None:
         super().__init__()
         self._context = context
-        self.model = RunTableModel(context.library, self)
-        self.search = QLineEdit(placeholderText="Search name, dataset or model")
-        self.search.setAccessibleName("Search runs")
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.values = RunValues(context.library, context.background, context.workspace, self)
+        self.model = RunTableModel(context.library, self.values, self)
+        self.filter = FilterField(self.values, context.settings)
+        self.search = self.filter.line
         self.status = ComboBox()
         self.status.setAccessibleName("Show runs with this status")
         for title, _statuses in _FILTERS:
@@ -80,6 +69,8 @@ class RunsPage(QWidget):
         self.count = label("", "caption")
         self.trash = button("", "trash", "ghost", clicked=lambda: TrashDialog(context, self).exec())
         self.table = RunsTable(self.model)
+        self.view = ViewMenu(context.settings, self.table, self.model, self.values)
+        self.organizer = Organizer(context, self.table, self.model)
         self.detail = RunDetail(context)
         self.detail.hide()
         self.empty = EmptyState("runs", *_READING)
@@ -94,11 +85,10 @@ class RunsPage(QWidget):
         self._on_refreshed()
 
     def _lay_out(self) -> None:
-        self.search.setMinimumWidth(200)
-        top = hbox(label("Runs", "title"), self.count, STRETCH, (self.search, 1), self.status, self.trash)
+        top = hbox(label("Runs", "title"), self.count, (self.filter, 1), self.status, self.view.button, self.trash)
         self._split = QSplitter(Qt.Orientation.Vertical)
         self._split.setHandleWidth(SPACING.m)
-        self._split.addWidget(in_widget(vbox((self.table, 1), (self.no_match, 1))))
+        self._split.addWidget(in_widget(vbox((self.table, 1), (self.no_match, 1), self.organizer)))
         self._area = scroll_area(self.detail)
         self._area.setAccessibleName("Selected run")
         self.compare = in_widget(vbox())
@@ -109,13 +99,19 @@ class RunsPage(QWidget):
         self._split.addWidget(self._beside)
         self._split.setCollapsible(1, False)
         self._split.splitterMoved.connect(self._on_split_moved)
-        self._content = in_widget(vbox(top, (self._split, 1), spacing=SPACING.m, margins=SPACING.l))
+        self._content = in_widget(
+            vbox(top, self.filter.problem, (self._split, 1), spacing=SPACING.m, margins=SPACING.l)
+        )
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._content)
 
     def _connect(self) -> None:
-        self.search.textChanged.connect(self.model.set_search)
+        self.filter.query_changed.connect(self.model.set_query)
+        self.values.changed.connect(self.filter.read_again)
+        self.values.changed.connect(self._update_count)
+        self.view.columns_changed.connect(self._fit_columns)
+        self.view.archived.toggled.connect(self._update_count)
         self.status.currentIndexChanged.connect(lambda at: self.model.set_statuses(_FILTERS[at][1]))
         self.table.chosen_changed.connect(self._on_chosen)
         self.detail.closed.connect(self._put_run_away)
@@ -157,8 +153,8 @@ class RunsPage(QWidget):
 
     @Slot(list)
     def _on_chosen(self, chosen: list[RunFolder]) -> None:
-        run, several = self.find_chosen(), len(chosen) > 1
-        opened = bool(chosen) and self._beside.isHidden()
+        run, several = self.find_chosen(), len(chosen) > 1 and self.compare.layout().count() > 0
+        opened = (run is not None or several) and self._beside.isHidden()
         self.detail.setVisible(run is not None)
         self._beside.setCurrentWidget(self.compare if several else self._area)
         self._beside.setVisible(run is not None or several)
@@ -194,7 +190,9 @@ class RunsPage(QWidget):
         way = self._split.orientation()
         if way == Qt.Orientation.Horizontal:
             wanted = (
-                sum(self._needed_widths().values()) + _LEAST_NAME + self.table.verticalScrollBar().sizeHint().width()
+                sum(self.table.needed_widths().values())
+                + LEAST_NAME
+                + self.table.verticalScrollBar().sizeHint().width()
             )
             width = self._table_sizes.get(way) or min(wanted, round(self._split.width() * _MOST_SHARE))
             self._split.setSizes([width, max(self._split.width() - width, 1)])
@@ -214,37 +212,27 @@ class RunsPage(QWidget):
 
     @Slot()
     def _update_count(self) -> None:
-        shown, total = self.model.rowCount(), len(self._context.library.runs)
+        shown, total = len(self.model.runs_shown()), len(self._context.library.runs)
         self._fit_columns()
         self.table.setVisible(shown > 0)
         self.no_match.setVisible(shown == 0)
-        self.count.setText(f"{total:,}" if shown == total else f"{shown:,} of {total:,}")
+        only_archived = shown == 0 and self.model.hidden > 0
+        self.no_match.set_content(*(("save", *_ONLY_ARCHIVED) if only_archived else ("search", *_NO_MATCH)))
+        facts = [f"{total:,}" if shown == total else f"{shown:,} of {total:,}"]
+        facts += [f"{self.model.hidden:,} archived"] * bool(self.model.hidden)
+        facts += [f"reading {self.values.behind:,} …"] * bool(self.values.behind)
+        self.count.setText(" · ".join(facts))
+        self.count.setToolTip("Settings and metrics of some runs are still being read." if self.values.behind else "")
 
+    @Slot()
     def _fit_columns(self) -> None:
-        """None is cut; the name takes what is left, up to a width that all share in, and the rest lies beyond the edge where that
-        would be too little."""
-        header, needed = self.table.horizontalHeader(), self._needed_widths()
-        left = self.table.viewport().width() - sum(needed.values())
-        more = max(left - _MOST_NAME, 0) // (len(needed) + 1)
-        for column, width in needed.items():
-            self.table.setColumnWidth(column, width + more)
-        cramped = left < _LEAST_NAME
-        mode = QHeaderView.ResizeMode.Interactive if cramped else QHeaderView.ResizeMode.Stretch
-        header.setSectionResizeMode(NAME, mode)
-        if cramped:
-            self.table.setColumnWidth(NAME, _LEAST_NAME)
-
-    def _needed_widths(self) -> dict[int, int]:
-        """Of each column but the name."""
-        header = self.table.horizontalHeader()
-        return {
-            column: max(least, self.table.sizeHintForColumn(column), header.sectionSizeHint(column))
-            for column, least in _LEAST_WIDTHS.items()
-        }
+        self.table.fit_columns()
 
     @Slot()
     def _show_all(self) -> None:
         self.search.setFocus(Qt.FocusReason.OtherFocusReason)  # the button is about to go
+        if self.model.hidden:
+            self.view.archived.setChecked(True)
         self.search.clear()
         self.status.setCurrentIndex(0)
 

@@ -18,6 +18,7 @@ from studio.state.formats import kind_title
 from training.control import UNASKED
 from training.errors import InputError
 from training.runs.folder import AT_WORK, RunFolder, owner_of
+from training.runs.records.about import About, name_of, read_about, update_about
 from training.runs.records.forms import StatusRecord
 from training.runs.records.progress import worked_seconds
 from training.runs.records.series import sample_series
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_NOTHING_SAID = About()
 _SPARK_POINTS = 40
 _MEASURED_AT_ONCE = 500  # runs; there may be ten thousand, and the list does not wait
 _CAUGHT_UP_AT_ONCE = 20
@@ -36,12 +38,13 @@ _SPARK_ROWS = 64  # steps behind each point of a long run: enough for a calm lin
 
 @dataclass(frozen=True)
 class RunSummary:
-    """One run in a list: its status record, its loss thinned to a few points, and the bytes its folder takes (None: not known
-    yet)."""
+    """One run in a list: its status record, its loss thinned to a few points, the bytes its folder takes (None: not known
+    yet), and what a person says of it."""
 
     record: StatusRecord
     losses: tuple[float, ...] = ()
     size: int | None = None
+    about: About = _NOTHING_SAID
 
     @property
     def id(self) -> str:
@@ -51,7 +54,7 @@ class RunSummary:
     @property
     def name(self) -> str:
         """What the person called it."""
-        return self.record.name or self.id
+        return name_of(self.record, self.about)
 
     @property
     def folder(self) -> RunFolder:
@@ -87,8 +90,8 @@ class RunSummary:
     def search_text(self) -> str:
         """What a search looks through, in lower case."""
         record = self.record
-        words = (record.name, record.run, record.dataset, record.model, self.dataset_title, self.model_title)
-        return " ".join(words).lower()
+        said = (self.name, self.about.notes, *self.about.tags)
+        return " ".join((*said, record.run, record.dataset, record.model, self.dataset_title, self.model_title)).lower()
 
     @property
     def duration(self) -> float:
@@ -169,6 +172,36 @@ class RunLibrary(QObject):
         self._doomed.add(folder.id)
         self._background.submit(work, settle, fail)
 
+    def say(
+        self,
+        folders: Sequence[RunFolder],
+        change: Callable[[RunFolder, About], About],
+        handle_result: Callable[[dict[RunFolder, About]], object],
+        handle_failure: Callable[[Exception], object],
+    ) -> None:
+        """Change what is said of runs; ``handle_result`` is told what was said of those that were changed, also where another one
+        could not be."""
+
+        def work() -> tuple[dict[RunFolder, About], Exception | None]:
+            before: dict[RunFolder, About] = {}
+            for folder in folders:
+                try:
+                    before[folder] = read_about(folder)
+                    update_about(folder, lambda about, folder=folder: change(folder, about))  # type: ignore[misc]
+                except InputError as error:
+                    del before[folder]
+                    return before, error
+            return before, None
+
+        def settle(done: tuple[dict[RunFolder, About], Exception | None]) -> None:
+            self.refresh()
+            before, error = done
+            handle_result(before)
+            if error is not None:
+                handle_failure(error)
+
+        self._background.submit(work, settle, handle_failure)
+
     def restore(self, trashed: RunFolder, handle_failure: Callable[[Exception], object]) -> None:
         """Take a run back out of the trash."""
         self._change_trash(lambda: restore_run(trashed), handle_failure)
@@ -221,16 +254,17 @@ class RunLibrary(QObject):
             records = index.runs()
         finally:
             index.close()
-        self._known = {record.run: self._summary(record) for record in records}
+        abouts = index.abouts()
+        self._known = {record.run: self._summary(record, abouts[record.run]) for record in records}
         return tuple(self._known.values()), tuple(list_trash(self._workspace, self.trash))
 
-    def _summary(self, record: StatusRecord) -> RunSummary:
+    def _summary(self, record: StatusRecord, about: About) -> RunSummary:
         """The same object as last time for a run that ended and did not change since."""
         known = self._known.get(record.run)
         size = self._sizes.get(record.run, (0.0, None))[1]
-        if known is not None and known.record is record and known.size == size:
+        if known is not None and known.record is record and (known.size, known.about) == (size, about):
             return known
-        return RunSummary(record, self._losses(record), size)
+        return RunSummary(record, self._losses(record), size, about)
 
     def _measure(self) -> int:
         """In the background thread, after the list is shown; returns how many runs there were to measure."""

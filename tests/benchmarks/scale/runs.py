@@ -66,7 +66,7 @@ def open_page(count: int, place: Path) -> list[Measurement]:
         refresh()
 
     def choose() -> None:
-        page.choose(page.model._runs[count // 3].id)
+        page.choose(page.model.runs_shown()[count // 3].id)
         application.processEvents()
 
     def step(number: int) -> None:

@@ -37,5 +37,5 @@ def test_the_head_says_what_is_trained_from_the_start_and_leads_to_its_settings(
     runs = runs_page(window)
     context.library.refresh()
     qtbot.waitUntil(lambda: runs.model.rowCount() == 1)
-    runs.choose(runs.model._runs[0].id)
+    runs.choose(runs.model.runs_shown()[0].id)
     qtbot.waitUntil(lambda: page.header.what.text() in [label.text() for label in runs.detail.findChildren(QLabel)])

@@ -42,7 +42,7 @@ def train_to_the_end(qtbot: QtBot, context: AppContext, config: RunConfig) -> st
 def listed(qtbot: QtBot, page: RunsPage, statuses: list[str]) -> None:
     """The table shows how each run ended, newest first; what was read while they worked may stand there before."""
     page._context.library.refresh()
-    qtbot.waitUntil(lambda: [page.model._runs[row].status for row in range(page.model.rowCount())] == statuses)
+    qtbot.waitUntil(lambda: [page.model.runs_shown()[row].status for row in range(page.model.rowCount())] == statuses)
 
 
 def click(qtbot: QtBot, button: QAbstractButton) -> None:
@@ -159,7 +159,7 @@ def test_a_run_that_is_being_read_says_so_and_nothing_else(
     context.show_page("runs")
     board = page.detail.curves.board
     for row in (1, 2):
-        page.choose(page.model._runs[row].id)
+        page.choose(page.model.runs_shown()[row].id)
         assert words_in_plots(page) == {"Loading …"}  # and no figure of the run before it
         assert not any(value.text() for value in board.findChildren(SteadyLabel))
         qtbot.waitUntil(lambda: words_in_plots(page) != {"Loading …"})
@@ -167,7 +167,7 @@ def test_a_run_that_is_being_read_says_so_and_nothing_else(
         assert all(area.canvas.isVisible() for area in board.findChildren(PlotArea))  # drawn, not only told
         for entry in board.findChildren(LegendEntry):
             assert entry._value.geometry().right() <= entry.width()  # no half word
-    page.choose(page.model._runs[0].id)
+    page.choose(page.model.runs_shown()[0].id)
     qtbot.waitUntil(lambda: words_in_plots(page) == {"This run has not made a step.", "Nothing was validated."})
 
 
@@ -177,7 +177,7 @@ def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppCon
     listed(qtbot, page, ["completed"])
     page.show()
     context.show_page("runs")
-    folder, card = page.model._runs[0].folder, page.detail.evaluation
+    folder, card = page.model.runs_shown()[0].folder, page.detail.evaluation
     tables = {"recall": [0.75, None, 1.0], "confusion": [[3, 0, 1], [0, 0, 0], [0, 0, 4]]}
     note_evaluation(folder, "validation", 20, ["cat", "dog", "owl"], tables)
     note_evaluation(folder, "test", 40, ["cat"], {"recall": [0.5]})
@@ -238,7 +238,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_is_started_over_from_
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
     listed(qtbot, page, ["interrupted"])
     context.show_page("runs")
-    page.choose(page.model._runs[0].id)
+    page.choose(page.model.runs_shown()[0].id)
     qtbot.waitUntil(page.detail.outcome.isVisible)
     qtbot.waitUntil(lambda: not context.start_problem())  # the engine's end was told, too
     assert page.detail.outcome._banner is not None
@@ -345,7 +345,7 @@ def test_a_run_at_work_can_be_watched_but_not_deleted(qtbot: QtBot, context: App
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     listed(qtbot, page, ["running"])
     context.show_page("runs")
-    page.choose(page.model._runs[0].id)
+    page.choose(page.model.runs_shown()[0].id)
     qtbot.waitUntil(lambda: page.detail.isVisible())
     assert not page.detail.delete.isEnabled()
     assert not page.detail.checkpoints.resume.isVisible()

@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QTableView
 from pytestqt.qtbot import QtBot
 
 from studio.services.background import Background
-from studio.state.runs import run_table
 from studio.state.runs.checkpoint_list import CheckpointListModel
 from studio.state.runs.run_library import RunLibrary, RunSummary, thin
-from studio.state.runs.run_table import BEST, COLUMNS, NAME, RUN_ROLE, SIZE, STATUS, STEP, RunTableModel
+from studio.state.runs.run_table import BEST, NAME, RUN_ROLE, SIZE, STATUS, STEP, RunTableModel
+from studio.state.runs.run_values import RunValues
 from training.config import RunConfig
 from training.control import WINDOW_GONE
 from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.query import parse
 from training.runs.records.forms import BestCheckpoint, Parent, StatusRecord
 from training.runs.records.manifest import FORMAT, MANIFEST, STATE, WEIGHTS, checkpoint_name, seal, write_labels
 from training.runs.records.series import STEP_ROW, SeriesWriter
@@ -50,6 +50,10 @@ def checkpoint(folder: RunFolder, step: int, **measured: Any) -> Path:
     return path
 
 
+def make_model(library: RunLibrary, background: Background, workspace: Path) -> RunTableModel:
+    return RunTableModel(library, RunValues(library, background, workspace))
+
+
 def refreshed(qtbot: QtBot, library: RunLibrary) -> None:
     with qtbot.waitSignal(library.refreshed):
         library.refresh()
@@ -59,7 +63,7 @@ def test_the_table_follows_the_folders(
     qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
 ) -> None:
     library = RunLibrary(workspace, background)
-    model = RunTableModel(library)
+    model = make_model(library, background, workspace)
     tester = QAbstractItemModelTester(model, FATAL)
     assert tester
     refreshed(qtbot, library)
@@ -76,13 +80,13 @@ def test_the_table_follows_the_folders(
     assert model.index(shown["lab"], BEST).data() == "accuracy 98.75%"
     assert model.index(shown["lab"], STEP).data() == "40 / 40"
     assert model.index(shown["night"], STATUS).data() == "interrupted"
-    assert len(model._runs[shown["lab"]].losses) == 40
+    assert len(model.runs_shown()[shown["lab"]].losses) == 40
     model.set_statuses(frozenset({"interrupted"}))
     assert [model.index(row, NAME).data() for row in range(model.rowCount())] == ["night"]
     model.set_statuses(frozenset())
-    model.set_search("SHAPES la")
+    model.set_query(parse("SHAPES la"))
     assert [model.index(row, NAME).data() for row in range(model.rowCount())] == ["lab"]
-    model.set_search("")
+    model.set_query(None)
     model.sort(NAME, Qt.SortOrder.DescendingOrder)
     assert [model.index(row, NAME).data() for row in range(2)] == ["night", "lab"]
     lab.write_status(lab.status().model_copy(update={"name": "renamed", "updated": time.time() + 10}))
@@ -137,7 +141,7 @@ def test_each_run_says_what_room_it_takes(
     (folder.checkpoints / "step-1" / "weights").write_bytes(bytes(2_000_000))
     library.refresh()
     qtbot.waitUntil(lambda: bool(library.runs) and library.runs[0].size is not None)
-    table = RunTableModel(library)
+    table = make_model(library, background, workspace)
     assert table.index(0, SIZE).data() == "2 MB"
 
 
@@ -145,7 +149,7 @@ def test_branches_are_marked_and_reasons_told(
     qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
 ) -> None:
     library = RunLibrary(workspace, background)
-    model = RunTableModel(library)
+    model = make_model(library, background, workspace)
     lab = make_run(workspace, config("lab"), "stopped", reason=WINDOW_GONE)
     branch = make_run(workspace, config("branch"), "completed", parent=Parent(run=lab.id, checkpoint="step-00000010"))
     refreshed(qtbot, library)
@@ -202,10 +206,10 @@ def test_thinning_keeps_the_course_and_drops_what_is_not_finite() -> None:
 
 
 def test_sorting_keeps_what_is_chosen_and_asks_each_run_for_its_key_once(
-    qtbot: QtBot, background: Background, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot, background: Background, tmp_path: Path
 ) -> None:
     library = RunLibrary(tmp_path, background)
-    model = RunTableModel(library)
+    model = make_model(library, background, tmp_path)
     tester = QAbstractItemModelTester(model, FATAL)
     assert tester
     view = QTableView()
@@ -226,15 +230,13 @@ def test_sorting_keeps_what_is_chosen_and_asks_each_run_for_its_key_once(
         asked.append(run.id)
         return int(run.record.step)
 
-    columns = list(COLUMNS)
-    columns[STEP] = replace(columns[STEP], key=key)
-    monkeypatch.setattr(run_table, "COLUMNS", tuple(columns))
+    model.columns[STEP] = replace(model.columns[STEP], key=key)
     view.sortByColumn(STEP, Qt.SortOrder.DescendingOrder)
     assert len(asked) == 300
     assert [model.index(row, 0).data(RUN_ROLE).id for row in range(300)] == [f"r{step}" for step in range(299, -1, -1)]
-    model.set_search("r4")
+    model.set_query(parse("r4"))
     assert [index.data(RUN_ROLE).id for index in view.selectionModel().selectedRows()] == ["r42"]
-    model.set_search("")
+    model.set_query(None)
     library.runs = summaries([step for step in range(301) if step not in range(100, 200)])  # gone, and a new one
     library.refreshed.emit()
     assert [model.index(row, 0).data(RUN_ROLE).id for row in (0, 1, 200)] == ["r300", "r299", "r0"]
@@ -245,7 +247,7 @@ def test_runs_of_one_name_are_told_apart_and_the_best_come_first(
     qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
 ) -> None:
     library = RunLibrary(workspace, background)
-    model = RunTableModel(library)
+    model = make_model(library, background, workspace)
     for metric, value in (("val/accuracy", 0.5), ("val/accuracy", 0.75), ("val/loss", 2.0), ("val/loss", 1.0)):
         best = BestCheckpoint(metric=metric, value=value, step=20, checkpoint="step-00000020")
         make_run(workspace, config("same"), "completed", best=best)

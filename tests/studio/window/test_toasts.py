@@ -43,8 +43,8 @@ def test_toasts_cover_no_button(
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     runs = runs_page(window)
     context.library.refresh()
-    qtbot.waitUntil(lambda: runs.model.rowCount() == 1 and runs.model._runs[0].status == "completed")
-    runs.choose(runs.model._runs[0].id)
+    qtbot.waitUntil(lambda: runs.model.rowCount() == 1 and runs.model.runs_shown()[0].status == "completed")
+    runs.choose(runs.model.runs_shown()[0].id)
     for number in range(3):
         context.notifier.notify(
             f"{number}: {context.live.folder}/checkpoints/step-00000020 cannot be written: no space is left there.",

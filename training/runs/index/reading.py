@@ -24,7 +24,10 @@ def read_columns(session: Session, keys: Iterable[str]) -> dict[str, dict[str, f
     """The values of settings and metrics by the runs that have them: "optimizer.lr", "val/accuracy", "best(val/accuracy)"."""
     found: dict[str, dict[str, float | str]] = {}
     for key in keys:
-        if is_measured(key):
+        if key == "data":
+            rows = session.execute(select(RunRow.id, RunRow.data).where(RunRow.data != ""))
+            found[key] = {row.id: row.data for row in rows}
+        elif is_measured(key):
             metric, best = metric_of(key)
             value = FinalRow.best if best else FinalRow.last
             rows = session.execute(select(FinalRow.run, value).where(FinalRow.name == metric, value.is_not(None)))

@@ -27,6 +27,8 @@ SIGNS: dict[str, Callable[[Any, Any], bool]] = {
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 SEARCHED = ("name", "run", "dataset", "model", "notes")
 """The texts that a word is looked for in, and the tags."""
+SEARCH = "search"
+"""What may stand for all of them among the values of a run."""
 
 
 @dataclass(frozen=True)
@@ -140,10 +142,15 @@ def _make_has(condition: Has) -> Test:
 
 def _make_find(condition: Find) -> Test:
     word = fold(condition.word)
-    return lambda values: (
-        any(isinstance(found := _read(values, key), str) and word in found for key in SEARCHED)
-        or any(word in tag for tag in _tags(values))
-    )
+
+    def test(values: Values) -> bool:
+        known = values.get(SEARCH)  # all of it in one text, and in lower case
+        if isinstance(known, str):
+            return word in known
+        texts = (found for key in SEARCHED if isinstance(found := _read(values, key), str))
+        return any(word in text for text in (*texts, *_tags(values)))
+
+    return test
 
 
 def _make_not(condition: Not) -> Test:

@@ -114,7 +114,7 @@ class Names:
             *(f"best({name})" for name in sorted(self.metrics)),
             *sorted(self.settings),
         ]
-        first = [name for name in every if name.lower().startswith(start)]
+        first = sorted((name for name in every if name.lower().startswith(start)), key=len)
         parts = [
             name for name in every if any(part.startswith(start) for part in name.lower().replace("/", ".").split("."))
         ]

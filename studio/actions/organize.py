@@ -1,0 +1,139 @@
+"""What a person says of runs: renamed, starred, tagged, archived, thrown away, some at once, each with its Undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from PySide6.QtWidgets import QInputDialog, QWidget
+
+from studio.actions.runs import delete_run
+from studio.state.context import AppContext
+from studio.state.runs.run_library import RunSummary
+from training.errors import pluralize
+from training.runs.folder import AT_WORK, RunFolder
+from training.runs.records.about import About
+
+
+def rename_run(context: AppContext, run: RunSummary, name: str) -> None:
+    """Call a run ``name``, by its configuration's name again where that is empty."""
+    given = "" if name.strip() == run.record.name else name
+    _say(
+        context,
+        [run],
+        lambda about: replace(about, name=given),
+        f"“{run.name}” is called “{name.strip() or run.record.name}” now",
+    )
+
+
+def star_runs(context: AppContext, runs: Sequence[RunSummary]) -> None:
+    """Give all a star, or take it off where all have one; seen at once, and undone by the same click."""
+    star = not all(run.about.star for run in runs)
+    _say(context, runs, lambda about: replace(about, star=star), "")
+
+
+def archive_runs(context: AppContext, runs: Sequence[RunSummary]) -> None:
+    """Archive all, or have them listed again where all are archived."""
+    archive = not all(run.about.archived for run in runs)
+    what = "archived: hidden here, and kept as they are" if archive else "listed again"
+    _say(context, runs, lambda about: replace(about, archived=archive), f"{_count(runs)} {what}")
+
+
+def tag_runs(context: AppContext, runs: Sequence[RunSummary], tags: Sequence[str]) -> None:
+    """Add tags to all."""
+    _say(
+        context,
+        runs,
+        lambda about: replace(about, tags=about.add_tags(tags)),
+        f"{_count(runs)} tagged {', '.join(tags)}",
+    )
+
+
+def untag_runs(context: AppContext, runs: Sequence[RunSummary], tag: str) -> None:
+    """Take a tag off all."""
+    _say(
+        context,
+        runs,
+        lambda about: replace(about, tags=about.drop_tags([tag])),
+        f"The tag {tag} taken off {_count(runs)}",
+    )
+
+
+def ask_for_tags(context: AppContext, parent: QWidget, runs: Sequence[RunSummary]) -> None:
+    """Ask which, commas between them, and add them."""
+    text, wanted = QInputDialog.getText(parent, "Add tags", f"Tags for {_count(runs)}, with commas between them:")
+    tags = [tag.strip() for tag in text.split(",") if tag.strip()]
+    if wanted and tags:
+        tag_runs(context, runs, tags)
+
+
+def delete_runs(context: AppContext, runs: Sequence[RunSummary]) -> None:
+    """Move runs into the trash, with one notice that brings them all back; those at work are left and said."""
+    if len(runs) == 1:
+        delete_run(context, runs[0].folder)
+        return
+    resting = [run for run in runs if run.status not in AT_WORK]
+    if busy := len(runs) - len(resting):
+        context.notifier.notify(f"{pluralize(busy, 'run')} still at work: stop them first.", "warning")
+    for run in resting:
+        if context.evaluation.folder == run.folder:
+            context.evaluation.choose_run(None)
+        if context.live.folder == run.folder:
+            context.live.detach()
+    if resting:
+        _ThrowAway(context, [run.folder for run in resting])
+
+
+class _ThrowAway:
+    """Some runs on their way into the trash: one notice when all of them are there."""
+
+    def __init__(self, context: AppContext, folders: Sequence[RunFolder]) -> None:
+        self._context, self._left = context, len(folders)
+        self._trashed: list[RunFolder] = []
+        for folder in folders:
+            context.library.throw_away(folder, self._keep, self._fail)
+
+    def _keep(self, trashed: RunFolder) -> None:
+        self._trashed.append(trashed)
+        self._settle()
+
+    def _fail(self, error: Exception) -> None:
+        self._complain(error)
+        self._settle()
+
+    def _complain(self, error: Exception) -> None:
+        self._context.notifier.notify(str(error), "danger", title="The trash was not changed")
+
+    def _settle(self) -> None:
+        self._left -= 1
+        if not self._left and self._trashed:
+            self._context.notifier.notify(
+                "They take their room on the disk until the trash is emptied.",
+                title=f"{pluralize(len(self._trashed), 'run')} in the trash",
+                action_text="Undo",
+                action=self._bring_back,
+            )
+
+    def _bring_back(self) -> None:
+        for trashed in self._trashed:
+            self._context.library.restore(trashed, self._complain)
+
+
+def _count(runs: Sequence[RunSummary]) -> str:
+    return f"“{runs[0].name}”" if len(runs) == 1 else pluralize(len(runs), "run")
+
+
+def _say(context: AppContext, runs: Sequence[RunSummary], change: Callable[[About], About], told: str) -> None:
+    """Change what is said of ``runs``; ``told`` stands in a notice with its Undo."""
+
+    def fail(error: Exception) -> None:
+        context.notifier.notify(str(error), "danger", title="Not changed")
+
+    def tell(before: dict[RunFolder, About]) -> None:
+        if told and before:
+            context.notifier.notify(f"{told}.", action_text="Undo", action=lambda: undo(before))
+
+    def undo(before: dict[RunFolder, About]) -> None:
+        context.library.say(list(before), lambda folder, _about: before[folder], lambda _before: None, fail)
+
+    context.library.say([run.folder for run in runs], lambda _folder, about: change(about), tell, fail)
