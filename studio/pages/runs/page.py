@@ -91,7 +91,8 @@ class RunsPage(QWidget):
         self._split.addWidget(in_widget(vbox((self.table, 1), (self.no_match, 1), self.organizer)))
         self._area = scroll_area(self.detail)
         self._area.setAccessibleName("Selected run")
-        self.compare = in_widget(vbox())
+        self.compare_room = vbox()
+        self.compare = in_widget(self.compare_room)
         self._beside = QStackedWidget()  # one run looked at, or several compared
         self._beside.addWidget(self._area)
         self._beside.addWidget(self.compare)
@@ -153,7 +154,7 @@ class RunsPage(QWidget):
 
     @Slot(list)
     def _on_chosen(self, chosen: list[RunFolder]) -> None:
-        run, several = self.find_chosen(), len(chosen) > 1 and self.compare.layout().count() > 0
+        run, several = self.find_chosen(), len(chosen) > 1 and self.compare_room.count() > 0
         opened = (run is not None or several) and self._beside.isHidden()
         self.detail.setVisible(run is not None)
         self._beside.setCurrentWidget(self.compare if several else self._area)
