@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import is_
-from typing import Any
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
 
@@ -64,6 +64,8 @@ class Group:
 
 
 Row = RunSummary | Group
+_Members = tuple[Hashable, tuple[RunSummary, ...]]
+_Item = TypeVar("_Item")
 
 
 class RunTableModel(QAbstractTableModel):
@@ -198,10 +200,7 @@ class RunTableModel(QAbstractTableModel):
     def _sort(self, runs: list[RunSummary]) -> list[RunSummary]:
         column, order = self._sorted_by
         key = self.columns[column].key
-        keyed = [(key(run), run) for run in runs]
-        there = [pair for pair in keyed if pair[0] is not None]
-        there.sort(key=lambda pair: pair[0], reverse=order == Qt.SortOrder.DescendingOrder)
-        return [run for _key, run in there] + [run for found, run in keyed if found is None]
+        return _order([(key(run), run) for run in runs], order)
 
     def _make_rows(self, runs: list[RunSummary]) -> list[Row]:
         self._members = set()
@@ -233,17 +232,12 @@ class RunTableModel(QAbstractTableModel):
             return []
         return [(name, _show(self._values.value(run, name))) for name in self._groups]
 
-    def _sort_groups(
-        self, groups: list[tuple[Hashable, tuple[RunSummary, ...]]]
-    ) -> list[tuple[Hashable, tuple[RunSummary, ...]]]:
+    def _sort_groups(self, groups: list[_Members]) -> list[_Members]:
         """By the mean where the column has one; else they stand where their first run would."""
         column, order = self._sorted_by
         if self.columns[column].number is None:
             return groups
-        keyed = [(self.columns[column].group_key(runs), (key, runs)) for key, runs in groups]
-        there = [pair for pair in keyed if pair[0] is not None]
-        there.sort(key=lambda pair: pair[0], reverse=order == Qt.SortOrder.DescendingOrder)
-        return [pair for _key, pair in there] + [pair for found, pair in keyed if found is None]
+        return _order([(self.columns[column].group_key(runs), (key, runs)) for key, runs in groups], order)
 
     def rowCount(self, parent: Index = ROOT) -> int:
         return 0 if parent.isValid() else len(self._rows)
@@ -317,19 +311,27 @@ class RunTableModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DecorationRole and column == STAR and run.about.star:
             return icon("star", "warning")
         if role == Qt.ItemDataRole.ToolTipRole:
-            return self._explain(run, column)
+            return _explain(run, column)
         if role == Qt.ItemDataRole.AccessibleTextRole and column == LOSS and run.losses:
             return f"loss {run.losses[-1]:.4g}"
         if role == Qt.ItemDataRole.AccessibleTextRole and column == STAR:
             return "starred" if run.about.star else "no star"
         return None
 
-    def _explain(self, run: RunSummary, column: int) -> str | None:
-        if column == NAME:
-            lines = [f"Branched from {run.parent}"] * bool(run.parent) + [str(run.folder.path)]
-            lines += [f"Tags: {', '.join(run.about.tags)}"] * bool(run.about.tags)
-            return "\n".join(lines + [run.about.notes] * bool(run.about.notes))
-        return run.record.reason if column == STATUS else None
+
+def _explain(run: RunSummary, column: int) -> str | None:
+    if column == NAME:
+        lines = [f"Branched from {run.parent}"] * bool(run.parent) + [str(run.folder.path)]
+        lines += [f"Tags: {', '.join(run.about.tags)}"] * bool(run.about.tags)
+        return "\n".join(lines + [run.about.notes] * bool(run.about.notes))
+    return run.record.reason if column == STATUS else None
+
+
+def _order(keyed: list[tuple[Any, _Item]], order: Qt.SortOrder) -> list[_Item]:
+    """By their keys; what has none comes last, whichever way."""
+    there = [pair for pair in keyed if pair[0] is not None]
+    there.sort(key=lambda pair: pair[0], reverse=order == Qt.SortOrder.DescendingOrder)
+    return [item for _key, item in there] + [item for key, item in keyed if key is None]
 
 
 def _identity(row: Row) -> Hashable:
