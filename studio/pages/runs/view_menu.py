@@ -52,7 +52,7 @@ class ViewMenu(QWidget):
         """Ask which settings and metrics are shown, beside the columns that every run has."""
         metrics = sorted(self._values.names.metrics)
         offered = [*_TITLES, *metrics, *map(best_key, metrics), *sorted(self._values.names.settings)]
-        hidden = self._hidden()
+        hidden = self._list_hidden()
         shown = [title for title in _TITLES if title not in hidden] + list(self._model.keys)
         text = "Every setting, and every metric: its newest value, or the best."
         chosen = choose_names(self._table, "Columns", text, offered, shown)
@@ -61,7 +61,7 @@ class ViewMenu(QWidget):
             self._settings.update(run_columns="\n".join([*(name for name in chosen if name not in _TITLES), *left_out]))
             self._show_columns()
 
-    def _hidden(self) -> set[str]:
+    def _list_hidden(self) -> set[str]:
         return {name[1:] for name in self._lines("run_columns") if name.startswith("-")}
 
     def _lines(self, name: str) -> list[str]:
@@ -72,7 +72,7 @@ class ViewMenu(QWidget):
         if keys:
             self._values.want(keys)
         self._model.set_columns(keys)
-        self._table.hide_columns(frozenset(_TITLES[title] for title in self._hidden() if title in _TITLES))
+        self._table.hide_columns(frozenset(_TITLES[title] for title in self._list_hidden() if title in _TITLES))
         self.columns_changed.emit()
 
     @Slot()

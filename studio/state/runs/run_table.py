@@ -215,7 +215,7 @@ class RunTableModel(QAbstractTableModel):
             if len(members) == 1:
                 rows.append(members[0])
                 continue
-            group = Group(key, describe_group(members, self._shared(members[0])), members)
+            group = Group(key, describe_group(members, self._list_shared(members[0])), members)
             rows.append(before[key] if before.get(key) == group else group)
             if key in self._open:
                 rows += members
@@ -227,7 +227,7 @@ class RunTableModel(QAbstractTableModel):
             return self._values.recipes.get(run.id) or run.id  # of one whose settings are not read yet nothing is known
         return tuple(self._values.value(run, name) for name in self._groups)
 
-    def _shared(self, run: RunSummary) -> list[tuple[str, str]]:
+    def _list_shared(self, run: RunSummary) -> list[tuple[str, str]]:
         if self._groups == (REPEATS,):
             return []
         return [(name, _show(self._values.value(run, name))) for name in self._groups]
