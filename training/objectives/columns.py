@@ -13,7 +13,7 @@ from torch.nn import functional
 from training.config.sections.objective import Objective as ObjectiveConfig
 from training.config.sections.objective import OwnLoss
 from training.core.kept_scores import keep_embeddings
-from training.core.losses import softmax_probabilities, split_answers
+from training.core.losses import Loss, pixel_cross_entropy, softmax_probabilities, split_answers, weighted_cross_entropy
 from training.core.scores import exceed
 from training.facts import IGNORED, IGNORED_PIXEL, DataFacts, place_tasks
 from training.objectives.objective import Objective
@@ -32,7 +32,8 @@ class Columns:
         """The probability from which on a label, or the second of two classes, is taken as told."""
         self.forms: Mapping[str, ColumnForm]
         self._take: Take
-        self._objective = objective
+        self._loss = objective.loss
+        self._image_loss = objective.loss._replace(function=_take_images(objective.loss.function))
         self._averages = facts.dense or bool(objective.parts)
         self._one_by_one = False
         self._own = isinstance(config, OwnLoss)
@@ -72,18 +73,34 @@ class Columns:
                     warnings.filterwarnings(
                         "ignore", "There is a performance drop"
                     )  # of kl_div, which it computes one by one
-                    losses: Tensor = torch.vmap(self._measure_one)(outputs, targets)
+                    losses: Tensor = torch.vmap(partial(self._measure_one, loss=self._loss))(outputs, targets)
                 return losses
             except Exception:  # noqa: BLE001 - a person's own loss may do what torch.vmap cannot
                 self._one_by_one = True
-        return torch.stack([self._measure_one(*one) for one in zip(outputs, targets, strict=True)])
+        loss = self._loss
+        if outputs.device.type == "cpu":  # where channels first take a tenth of the time that a softmax takes else
+            loss, outputs = self._image_loss, outputs.contiguous()
+        return torch.stack([self._measure_one(*one, loss) for one in zip(outputs, targets, strict=True)])
 
-    def _measure_one(self, output: Tensor, target: Tensor) -> Tensor:
-        loss, target = self._objective.loss, target[None]
+    def _measure_one(self, output: Tensor, target: Tensor, loss: Loss) -> Tensor:
+        target = target[None]
         total, weight = loss.sum(output[None], target), loss.weigh(target)
         if self._averages:
             return loss.mean(total, weight)
         return total if isinstance(weight, int) else torch.where(weight == 0, torch.nan, total)
+
+
+def _take_images(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The same loss with torch's cross-entropy of images in place of that of a list of their pixels: what is told of one image need
+    not have the bits of what the run adds up, and takes a quarter of the time."""
+    if not isinstance(function, partial):
+        return function
+    parts = function.keywords.get("functions")
+    if parts is not None:
+        return partial(function.func, *function.args, **function.keywords | {"functions": [*map(_take_images, parts)]})
+    if function.func is pixel_cross_entropy:
+        return partial(weighted_cross_entropy, *function.args, **function.keywords)
+    return function
 
 
 def _choose(
