@@ -14,6 +14,10 @@ from studio.widgets import STRETCH, EmptyState, ProgressLine, button, hbox, in_w
 _ICON = "evaluate"
 _WIDTH = 440
 _NO_RUN = ("No runs yet", "Train a model first: every checkpoint of a run can be evaluated here, sample by sample.")
+_NO_RUN_SHOWN = (
+    "No run is shown",
+    "Its folder is not there any more, or none was chosen. Choose one on the Runs page.",
+)
 _READING = ("Reading the run …", "Its checkpoints and its evaluations are being listed.")
 _NO_CHECKPOINT = ("Nothing to evaluate yet", "This run has no checkpoint. One is saved at its first validation.")
 
@@ -70,7 +74,7 @@ class EvaluationState(QWidget):
         if self._problem:
             return "warning", "This evaluation cannot be read", self._problem, "Evaluate again", "evaluate"
         if choice.folder is None:
-            return (_ICON, *(_NO_RUN if library.loaded and not library.runs else _READING))
+            return (_ICON, *((_NO_RUN_SHOWN if library.runs else _NO_RUN) if library.loaded else _READING))
         if not choice.loaded:
             return (_ICON, *_READING)
         if choice.step is None:

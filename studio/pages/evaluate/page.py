@@ -77,7 +77,8 @@ class EvaluatePage(QWidget):
         self._stack = QStackedLayout(holder)
         self._stack.addWidget(self.state)
         self._stack.addWidget(self._content)
-        vbox(self.header, (holder, 1), parent=self, spacing=SPACING.m, margins=SPACING.l)
+        margins = SPACING.l, SPACING.s, SPACING.l, SPACING.s  # what is above and below has its own
+        vbox(self.header, (holder, 1), parent=self, spacing=SPACING.s, margins=margins)
 
     @Slot()
     def evaluate(self) -> None:

@@ -133,7 +133,10 @@ class EvaluationChoice(QObject):
             before if (before := known.get(each.folder)) is not None and before.record == each.record else each
             for each in evaluations
         ]
-        if not self._is_settled or self.step not in self.steps:
+        is_seen = (
+            self.evaluation is not None
+        )  # what somebody looks at stays, though a better step came or its checkpoint went
+        if self.step not in self.steps or not (self._is_settled or is_seen):
             self.step = self._find_first()
         self.changed.emit()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,17 @@ def test_the_slider_walks_through_the_steps_and_the_selection_stays(
     wanted = (evaluation.column("target") == 0) & (evaluation.column("prediction") == 2)
     assert set(page.samples.table.rows.tolist()) == set(np.flatnonzero(wanted).tolist()) != before
     assert page.header.step.currentData() == 100
+
+
+def test_what_is_looked_at_stays_when_a_newer_step_comes(qtbot: QtBot, context: AppContext, run: RunFolder) -> None:
+    page = open_page(qtbot, context)
+    make_evaluation(run.path, step=200, on="validation")
+    page.choice.refresh()
+    qtbot.waitUntil(lambda: page.choice.steps == [200, 100])
+    assert page.choice.step == 100
+    shutil.rmtree(run.path / "evaluations" / "step-00000100-validation")
+    page.choice.refresh()
+    qtbot.waitUntil(lambda: page.choice.step == 200)
 
 
 def test_what_a_run_kept_of_a_validation_gets_its_intervals_when_it_is_looked_at(
