@@ -68,7 +68,7 @@ def _redo(context: AppContext) -> None:
 
 def _find(context: AppContext) -> None:
     context.show_page("setup")
-    context.find_requested.emit()
+    context.find_requested.emit("")
 
 
 def _ask(command: Command) -> Callable[[AppContext], object]:
@@ -115,6 +115,7 @@ ACTIONS = (
     Action("profile", "Profile a few seconds of steps", "Run", "gauge", "Ctrl+T", _profile, when(RunAction.PROFILE)),
     Action("resume", "Resume from the last checkpoint", "Run", "resume", "Ctrl+R", _resume, _can_resume),
     Action("save_curves", TITLE, "Run", "save"),
+    Action("palette", "Find anything …", "View", "search", "Ctrl+K"),
     Action("rail", "Fold or unfold the navigation", "View", "sidebar", "Ctrl+B"),
     Action("help", "Help", "Help", "help", "F1"),
     Action("getting_started", "Getting started", "Help", "play"),

@@ -67,7 +67,7 @@ class AppContext(QObject):
 
     Signals:
         page_requested(str): a page's key, or "run/TAB" for a tab of the Run page.
-        find_requested(): a setting is to be found, on the Setup page that is in sight now.
+        find_requested(str): a setting is to be found on the Setup page: the one at this path, or by typing its words ("").
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
         file_opened(): a configuration file is in the forms now.
@@ -75,7 +75,7 @@ class AppContext(QObject):
     """
 
     page_requested, help_requested = Signal(str), Signal(str)
-    find_requested, file_opened = Signal(), Signal()
+    find_requested, file_opened = Signal(str), Signal()
     start_problem_changed = Signal(str)
     branch_changed, consent_needed = Signal(object), Signal(object, object)
 

@@ -30,6 +30,10 @@ from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
 from studio.window.help import HelpWindow
 from studio.window.page_entries import PAGES
+from studio.window.palette.entry import Entry
+from studio.window.palette.keys import PaletteKeys
+from studio.window.palette.palette import CommandPalette
+from studio.window.palette.sources import list_actions, list_help, list_runs, list_settings
 from studio.window.preferences import PreferencesDialog
 from studio.window.start_notices import StartNotices
 from training.errors import InputError
@@ -50,6 +54,8 @@ class MainController(QObject):
         self._find_topic = find_topic
         self._last_state = RunState.IDLE
         self.help: HelpWindow | None = None
+        self.palette: CommandPalette | None = None
+        self._palette_keys = PaletteKeys(self)
         self.closing = Closing(context, self)
         self.notices = StartNotices(context)
         self.crashes = CrashNotices(self.notices, window)
@@ -70,6 +76,7 @@ class MainController(QObject):
                 "report": self._report_problem,
                 "log": lambda: reveal(log_folder()),
                 "about": lambda: AboutDialog(window).exec(),
+                "palette": self.show_palette,
                 "rail": rail.fold_asked.emit,
                 "quit": window.close,
             },
@@ -95,6 +102,24 @@ class MainController(QObject):
     def show_preferences(self) -> None:
         """Open the preferences."""
         PreferencesDialog(self.context, self._window).exec()
+
+    @Slot()
+    def show_palette(self) -> None:
+        """Open the command palette over the window."""
+        self.palette = self.palette or CommandPalette(self.context.settings, self._collect_entries, self._window)
+        self.palette.open_over(self._window)
+
+    def _collect_entries(self) -> list[Entry]:
+        return [
+            *list_actions(self.actions),
+            *list_settings(self.context, self._find_setting),
+            *list_help(self.show_help),
+            *list_runs(self.context),
+        ]
+
+    def _find_setting(self, path: str) -> None:
+        self.context.show_page("setup")
+        self.context.find_requested.emit(path)
 
     @Slot(str)
     def show_help(self, topic: str) -> None:

@@ -27,6 +27,21 @@ _LIST_WIDTH = 240
 _ROW_HEIGHT = 30
 
 
+def read_help() -> dict[str, str]:
+    """The text of each page, by its topic."""
+    return {topic: (_FOLDER / f"{topic}.md").read_text(encoding="utf-8") for topic in TOPICS}
+
+
+def help_headings() -> list[tuple[str, str, str]]:
+    """Topic, title, and the heading of each part of a page, "" for the page itself."""
+    found = []
+    for topic, text in read_help().items():
+        title = text.partition("\n")[0].removeprefix("# ")
+        found.append((topic, title, ""))
+        found += [(topic, title, line.removeprefix("## ")) for line in text.splitlines() if line.startswith("## ")]
+    return found
+
+
 class HelpWindow(QDialog):
     """Stays open beside the main window. Searching keeps the pages that have all words, and marks the first place."""
 
@@ -34,7 +49,7 @@ class HelpWindow(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Help")
         self.resize(1080, 720)
-        self._texts = {topic: (_FOLDER / f"{topic}.md").read_text(encoding="utf-8") for topic in TOPICS}
+        self._texts = read_help()
         self.search = QLineEdit(placeholderText="Search help")
         self.search.setAccessibleName("Search help")
         self.search.setClearButtonEnabled(True)

@@ -91,7 +91,7 @@ class FakeContext(QObject):
     start_problem_changed = Signal(str)
     branch_changed = Signal(object)
     file_opened = Signal()
-    find_requested = Signal()
+    find_requested = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
