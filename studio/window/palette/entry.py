@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 
 _MOST = 60  # entries that are offered: nobody reads more
 
@@ -41,22 +42,23 @@ def find(entries: Iterable[Entry], query: str, recent: Sequence[str] = ()) -> li
         others = (entry for entry in entries if entry.key not in ranks)
         return [*known, *(entry for entry, _ in zip(others, range(_MOST), strict=False))][:_MOST]
     typed = " ".join(words)
-    letters = re.compile(".*?".join(map(re.escape, typed.replace(" ", ""))))
-    found: list[tuple[int, int, int, int, Entry]] = []
-    for number, entry in enumerate(entries):
-        fit = _fit(entry, words, typed, letters)
-        if fit is not None:
-            found.append((fit, ranks.get(entry.key, last), len(entry.title), number, entry))
-    return [entry for *_, entry in sorted(found, key=lambda each: each[:4])[:_MOST]]
+    fitting: Sequence[Entry] = list(entries)
+    everything = fitting
+    for word in words:
+        fitting = [entry for entry in fitting if word in entry.text]
+    scored = [(_rank(entry.lowered, words, typed), entry) for entry in fitting]
+    if len(scored) < _MOST:
+        letters = re.compile(".*?".join(map(re.escape, typed.replace(" ", ""))))
+        known = {entry.key for entry in fitting}
+        scored += [(4, each) for each in everything if letters.search(each.lowered) and each.key not in known]
+    best = nsmallest(_MOST, scored, key=lambda each: (each[0], ranks.get(each[1].key, last), len(each[1].title)))
+    return [entry for _, entry in best]
 
 
-def _fit(entry: Entry, words: Sequence[str], typed: str, letters: re.Pattern[str]) -> int | None:
-    """How well: 0 is best, None is not at all."""
-    title = entry.lowered
-    if all(word in entry.text for word in words):
-        if title.startswith(typed):
-            return 0
-        if all(title.startswith(word) or f" {word}" in title for word in words):
-            return 1
-        return 2 if typed in title else 3
-    return 4 if letters.search(title) else None
+def _rank(title: str, words: Sequence[str], typed: str) -> int:
+    """0 is best."""
+    if title.startswith(typed):
+        return 0
+    if all(title.startswith(word) or f" {word}" in title for word in words):
+        return 1
+    return 2 if typed in title else 3
