@@ -15,7 +15,7 @@ from training.runs.folder import RunFolder
 
 
 class ConfigView(Card):
-    """Settings of one run that are not the defaults."""
+    """Settings of one run that are not the defaults, or not those of another run."""
 
     def __init__(self) -> None:
         super().__init__("Settings", subtitle="What differs from the defaults")
@@ -24,25 +24,34 @@ class ConfigView(Card):
         self.add(self._table, self._note)
         self.body.addStretch(1)
 
-    def show_run(self, folder: RunFolder) -> None:
-        """Read the run's configuration and compare it."""
+    def show_run(self, folder: RunFolder, other: RunFolder | None = None) -> None:
+        """Read the run's configuration and compare it with the defaults, or with that of ``other``."""
+        self.set_subtitle("What differs from the other run" if other else "What differs from the defaults")
         try:
-            config = folder.config()
+            config, base = folder.config(), other.config() if other else RunConfig()
         except TrainingError as error:
             self._table.set_rows([])
             self._note.setText(str(error))
             self._note.show()
             return
-        found = telling(diff(RunConfig(), config))
-        changes = [change for change in found if change.path != "name" and change.new is not None]
+        found = telling(diff(base, config))
+        changes = [change for change in found if change.path != "name" and (other or change.new is not None)]
         kind_of = kinds_of(config)
         titles = Counter(title_of(change, kind_of) for change in changes)
-        self._table.set_rows([_row(change, kind_of, titles) for change in changes])
-        self._note.setText("" if changes else "Everything is at its default.")
+        self._table.set_rows([_row(change, kind_of, titles, kinds_of(base) if other else None) for change in changes])
+        self._note.setText(
+            "" if changes else "Both have the same settings." if other else "Everything is at its default."
+        )
         self._note.setVisible(not changes)
 
 
-def _row(change: Change, kind_of: KindOf, titles: Mapping[str, int]) -> tuple[str, str]:
+def _row(change: Change, kind_of: KindOf, titles: Mapping[str, int], kind_there: KindOf | None) -> tuple[str, str]:
+    """Title and value; with ``kind_there``, what is chosen in the other run, its value, too."""
     title = title_of(change, kind_of)
     section = change.path.partition(".")[0]
-    return f"{title} ({section})" if titles[title] > 1 else title, tell_value(change, kind_of, change.new)
+    name = f"{title} ({section})" if titles[title] > 1 else title
+    here = tell_value(change, kind_of, change.new) if change.new is not None else "–"
+    if kind_there is None:
+        return name, here
+    there = tell_value(change, kind_there, change.old) if change.old is not None else "–"
+    return name, f"{here}   (there: {there})"

@@ -17,6 +17,7 @@ from studio.pages.run.config_tab import ConfigTab
 from studio.pages.run.findings import FindingList
 from studio.pages.run.header import RunHeader
 from studio.pages.run.hosted import EVALUATE, TRY_IT, make_hosted
+from studio.pages.run.log_tab import LogTab
 from studio.pages.run.notices import NoticeStrip
 from studio.pages.run.system_tab import SystemTab
 from studio.pages.run.tabs import RunTabs, TabEntry
@@ -65,6 +66,7 @@ class RunPage(QWidget):
         self.notices = NoticeStrip(self.outcome, self.findings)
         self.charts = ChartsTab(context, self.checkpoints)
         self.system = SystemTab(context)
+        self.log = LogTab(context)
         self.empty = EmptyState("train", *_LOOKING)
         self.empty.setAccessibleDescription("Start page of training")
         self._was_live = False
@@ -88,9 +90,10 @@ class RunPage(QWidget):
             TabEntry("checkpoints", "Checkpoints", "runs", self._make_checkpoints),
             TabEntry("system", "System", "speed", lambda: self.system),
             TabEntry("config", "Config", "runs", lambda: ConfigTab(context)),
+            TabEntry("log", "Log", "training", lambda: self.log),
         )
         self.tabs = RunTabs(entries, self.notices)
-        for key in ("checkpoints", "system"):  # they are there already, and go with this page
+        for key in ("checkpoints", "system", "log"):  # they are there already, and go with this page
             self.tabs.build(key)
         self.notices.lie_over(self.tabs.stack)
         margins = (SPACING.l, SPACING.l, SPACING.l, 0)

@@ -49,8 +49,8 @@ def find(entries: Iterable[Entry], query: str, recent: Sequence[str] = ()) -> li
     scored = [(_rank(entry.lowered, words, typed), entry) for entry in fitting]
     if len(scored) < _MOST:
         letters = re.compile(".*?".join(map(re.escape, typed.replace(" ", ""))))
-        known = {entry.key for entry in fitting}
-        scored += [(4, each) for each in everything if letters.search(each.lowered) and each.key not in known]
+        there = {entry.key for entry in fitting}
+        scored += [(4, each) for each in everything if letters.search(each.lowered) and each.key not in there]
     best = nsmallest(_MOST, scored, key=lambda each: (each[0], ranks.get(each[1].key, last), len(each[1].title)))
     return [entry for _, entry in best]
 

@@ -1,0 +1,96 @@
+"""Any run on the Run page: one that ended while another one trains, its log, its settings beside those of another, what is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QApplication, QLabel
+from pytestqt.qtbot import QtBot
+
+from studio.engine.state import RunState
+from studio.pages.run.config_tab import ConfigTab
+from studio.pages.run.log_tab import LogTab
+from studio.state.context import AppContext
+from tests.studio.conftest import ENDLESS
+from tests.studio.window_driver import open_window, run_page
+from training.config import RunConfig
+from training.control import Command
+from training.events import Found
+
+MakeConfig = Callable[..., RunConfig]
+
+
+def test_a_run_that_ended_is_looked_at_while_another_one_trains(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    window = open_window(qtbot, context)
+    page = run_page(window)
+    context.start_run(config("first", seed=7))
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
+    first = context.live.folder
+    assert first is not None
+    context.start_run(config("second", epochs=ENDLESS, milliseconds=10))
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
+    context.open_run(first.path)
+    assert page.header._name.text() == "first"
+    assert not page.header.pause.isVisible()
+    assert page.checkpoints.model.folder == first
+    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2)
+    assert context.live.state is RunState.TRAINING  # which goes on
+    assert window.controller.actions.actions["stop"].isEnabled()  # for the run at work
+
+    log = window.page("run/log")
+    assert isinstance(log, LogTab)
+    assert any("Completed at step 40" in line for line in log.lines())
+    log.group.setCurrentText("Checkpoints")
+    assert all("Checkpoint saved at step " in line for line in log.lines())
+    log.group.setCurrentText("Attempts")
+    log.words.setText("completed")
+    (line,) = log.lines()
+    log.copy.click()
+    assert QApplication.clipboard().text() == line
+    log.words.setText("zebra")
+    assert not log.copy.isEnabled()
+
+    tab = window.page("run/config")
+    assert isinstance(tab, ConfigTab)
+    context.library.refresh()
+    qtbot.waitUntil(lambda: tab.other.findText("second") > 0)
+    tab.other.setCurrentText("second")
+    tab.other.activated.emit(tab.other.currentIndex())
+    shown = [label.text() for label in tab.settings.findChildren(QLabel)]
+    assert "7   (there: 0)" in shown
+    assert any(f"(there: {ENDLESS:,})" in text or f"(there: {ENDLESS})" in text for text in shown)
+
+    assert page.header.work.text() == "“second” is being trained"
+    page.header.work.click()
+    assert page.header._name.text() == "second"
+    assert page.header.pause.isVisible()
+    assert not page.header.work.isVisible()
+    context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training)
+
+
+def test_findings_are_told_beside_the_tabs_and_move_nothing(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    page = run_page(open_window(qtbot, context))
+    context.start_run(config())
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
+    qtbot.waitUntil(lambda: page.header.resume.isVisible())
+    qtbot.wait(50)  # laid out
+    place, strip = page.charts.curves.geometry(), page.notices
+    assert strip.text() == ""
+    assert not strip.details.isVisible()
+    for number in range(2):
+        found = Found(level="warning", title=f"Loss jumps {number}.", step=20, advice="Lower the learning rate.")
+        page.findings.add(found, context.live.config())
+    assert strip.text().startswith("Loss jumps 1 (step 20). Lower the learning rate.")
+    assert strip.details.text() == "All 2"
+    strip.details.click()
+    assert strip.panel.isVisible()
+    qtbot.wait(50)  # laid out
+    assert page.charts.curves.geometry() == place
+    page.findings.clear()
+    assert strip.text() == ""
+    assert not strip.panel.isVisible()
