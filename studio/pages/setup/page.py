@@ -125,7 +125,7 @@ class SetupPage(QWidget):
         self.draft.kind_changed.connect(partial(withdraw_move, self.context))
         self.draft.moved.connect(partial(tell_of_move, self.context))
         self.context.start_problem_changed.connect(self._update)
-        self.context.find_requested.connect(self._find)
+        self.context.find_requested.connect(lambda path: self.go_to(path) if path else self._focus_search())
         self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
         self.bar.check_asked.connect(self.check)
@@ -166,13 +166,6 @@ class SetupPage(QWidget):
         """To the first setting that is missing or wrong."""
         for place in find_places(self.draft, self.forms)[:1]:
             self.go_to(place.path)
-
-    @Slot(str)
-    def _find(self, path: str) -> None:
-        if path:
-            self.go_to(path)
-        else:
-            self._focus_search()
 
     def go_to(self, path: str) -> None:
         """Show a setting and give it the keyboard."""
