@@ -72,7 +72,7 @@ class CommandPalette(QDialog):
         self.show()
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
 
-    def found(self) -> Sequence[Entry]:
+    def list_found(self) -> Sequence[Entry]:
         """What is offered now, best first."""
         return self.model.entries
 
