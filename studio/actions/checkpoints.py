@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 from PySide6.QtWidgets import QDialog, QWidget
 
+from studio.actions.export_choices import Answers
 from studio.actions.export_dialog import SHORT, ExportDialog
 from studio.actions.files import reveal
 from studio.state.context import AppContext
 from studio.state.runs.checkpoint_list import CheckpointListModel
 from training.catalog.script_data import bytes_beside
+from training.errors import TrainingError
+from training.predictions.probabilities import has_threshold
 from training.protocol.answers import ExportResult
-from training.protocol.messages import ExportRequest
 from training.runs.folder import RunFolder, read_json
 from training.runs.records.about import name_of, read_about
 from training.runs.records.manifest import BEST, CheckpointInfo, list_checkpoints
@@ -42,9 +43,9 @@ def export_checkpoint(
     place = Path(kept) if kept and Path(kept).is_dir() else folder.exports
     name, engine = name_of(folder.status(), read_about(folder)), context.engine.info
     facts = read_json(folder.data_file)
-    data_bytes, has_probabilities = bytes_beside(facts), facts.get("target") in ("class", "labels")
+    data_bytes, answers = bytes_beside(facts), _find_answers(context, folder)
     unwritable = engine.unwritable if engine else {}
-    dialog = ExportDialog(name, checkpoint.step, place, unwritable, data_bytes, has_probabilities, parent)
+    dialog = ExportDialog(name, checkpoint.step, place, unwritable, data_bytes, answers, parent)
 
     def follow_best() -> None:
         best = next((info for info in follow.checkpoints if BEST in info.labels), None) if follow else None
@@ -56,11 +57,8 @@ def export_checkpoint(
     accepted = dialog.exec() == QDialog.DialogCode.Accepted
     if follow is not None:
         follow.refreshed.disconnect(follow_best)
-    step, key, out, large_data = dialog.step, dialog.format.key, dialog.out(), dialog.large_data.isChecked()
-    place = dialog.folder
-    temperature: Literal["auto"] | None = (
-        None if dialog.calibrate.isHidden() or not dialog.calibrate.isChecked() else "auto"
-    )
+    step, place, wanted = dialog.step, dialog.folder, dialog.request(checkpoint.path)
+    key, out = wanted.to, wanted.out
     dialog.deleteLater()
     if not accepted:
         return
@@ -73,10 +71,11 @@ def export_checkpoint(
             return
         context.notifier.notify(f"Exporting step {step:,} to {out.name} …", "info", subject=_subject(out), lasting=True)
         context.engine.ask(
-            ExportRequest(checkpoint=found.path, to=key, out=out, large_data=large_data, temperature=temperature),
+            wanted.model_copy(update={"checkpoint": found.path}),
             ExportResult,
             lambda result: _tell_exported(context, key, step, out, result),
             lambda refusal: _tell_refusal(context, str(refusal), out),
+            _Progress(context, step, out).show,
         )
 
     context.background.submit(
@@ -90,7 +89,7 @@ def _tell_exported(context: AppContext, key: str, step: int, out: Path, result: 
     path = Path(result.path or out)
     is_script, is_short = key in ("script", *SHORT), key in SHORT
     context.notifier.notify(
-        f"Step {step:,}: {path}\n{_SHORT_SCRIPT if is_short else _SCRIPT_CHECKED if is_script else _describe_difference(result.max_difference)}",
+        f"Step {step:,}: {path}\n{_SHORT_SCRIPT if is_short else _SCRIPT_CHECKED if is_script else result.proof}",
         "success",
         title="Script written" if is_script else "Model exported",
         details="\n".join(result.files) if len(result.files) > 1 else "",
@@ -100,10 +99,36 @@ def _tell_exported(context: AppContext, key: str, step: int, out: Path, result: 
     )
 
 
-def _describe_difference(difference: float) -> str:
-    if not difference:
-        return "Loaded again, it answers as the model does."
-    return f"Loaded again, its answers differ from the model's by {difference:.2g} at most."
+def _find_answers(context: AppContext, folder: RunFolder) -> Answers:
+    """What the model answers with, and the thresholds that were dragged on the tab Evaluate while it showed this run."""
+    try:
+        objective = folder.config().objective
+    except TrainingError:  # its configuration is damaged; the engine says so
+        return Answers()
+    kind = read_json(folder.data_file).get("target")
+    has_probabilities = kind in ("class", "labels") and objective.kind != "embedding"
+    choice = context.evaluation
+    return Answers(
+        has_probabilities,
+        getattr(objective, "threshold", None) if has_threshold(objective.kind) else None,
+        choice.thresholds if choice.folder == folder and has_threshold(objective.kind) else (),
+    )
+
+
+class _Progress:
+    """Says what the export is at: evaluating takes its time where a number is to be fitted."""
+
+    def __init__(self, context: AppContext, step: int, out: Path) -> None:
+        self._context, self._step, self._out = context, step, out
+        self._said = ""
+
+    def show(self, text: str, fraction: float | None) -> None:
+        """In steps of a tenth, so that the toast stands still."""
+        words = text.partition(",")[0] + ("" if fraction is None else f", {int(fraction * 10) * 10} %")
+        if words != self._said:
+            self._said = words
+            told = f"Exporting step {self._step:,} to {self._out.name}: {words} …"
+            self._context.notifier.notify(told, "info", subject=_subject(self._out), lasting=True)
 
 
 def _subject(out: Path) -> str:

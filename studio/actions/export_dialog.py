@@ -9,10 +9,12 @@ from typing import NamedTuple
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
+from studio.actions.export_choices import Answers, TemperatureChoice, ThresholdChoice
 from studio.theme import SPACING
 from studio.widgets import STRETCH, ComboBox, PathEdit, Switch, button, fill, hbox, label, vbox
 from training.catalog.script_data import LARGE_DATA
 from training.errors import format_bytes
+from training.protocol.messages import ExportRequest
 
 _WIDTH = 520
 
@@ -37,7 +39,14 @@ FORMATS = (
         "onnx",
         "ONNX",
         ".onnx",
-        "For other programs and languages. It takes samples as the data holds them; normalization is part of it.",
+        "For other programs and languages, used as it is: an image of 8 bits or a row's numbers in, names and probabilities out. "
+        "preprocess.py beside it reads files.",
+    ),
+    ExportFormat(
+        "openvino",
+        "OpenVINO",
+        ".xml",
+        "For Intel's runtime: the same graph, but numbers of classes instead of their names.",
     ),
     ExportFormat(
         "torch-export",
@@ -67,6 +76,9 @@ FORMATS = (
 )
 
 
+QUANTIZED = ("onnx", "openvino")
+"""The formats that can be written in int8."""
+NO_ANSWERS = Answers()
 SHORT = ("tutorial", "accelerate")
 """The formats that are a short script."""
 
@@ -74,8 +86,8 @@ SHORT = ("tutorial", "accelerate")
 class ExportDialog(QDialog):
     """Accepted when the person wants it: ``format`` and ``out`` say how and where. ``unwritable`` are formats, by key, that
     the engine cannot write here, each with the reason: it is said before anything is filled in. ``data_bytes`` are what a
-    script has of samples beside it; ``large_data`` says that they may be many. ``has_probabilities``: of classes or labels, which
-    ``calibrate`` has divided by a temperature."""
+    script has of samples beside it; ``large_data`` says that they may be many. ``answers`` are the model's, about which
+    ``temperature`` and ``threshold`` ask."""
 
     def __init__(
         self,
@@ -84,12 +96,12 @@ class ExportDialog(QDialog):
         folder: Path,
         unwritable: Mapping[str, str],
         data_bytes: int = 0,
-        has_probabilities: bool = False,
+        answers: Answers = NO_ANSWERS,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._data_bytes = data_bytes
-        self._has_probabilities = has_probabilities
+        self._answers = answers
         self._unwritable = unwritable
         self._run = run
         self._step = step
@@ -103,9 +115,11 @@ class ExportDialog(QDialog):
             self.formats.addItem(each.title)
         self.said = label("", "help", wrap=True)
         self.large_data = Switch(f"Write {format_bytes(data_bytes)} of samples beside it")
-        self.calibrate = Switch("Divide its scores by the temperature that fits the validation part")
-        self.calibrate.setToolTip(
-            "Its probabilities are calibrated then (see Calibration on the page Evaluate); its answers stay the same."
+        self.temperature = TemperatureChoice()
+        self.threshold = ThresholdChoice(answers)
+        self.int8 = Switch("int8: weights of 8 bits instead of 32")
+        self.int8.setToolTip(
+            "Smaller, and faster where the processor has such instructions. The proof tells what it costs; a file that loses too much is not kept."
         )
         self.place = PathEdit("folder", title="Folder for exports")
         self.place.setAccessibleName("Save in")
@@ -117,6 +131,9 @@ class ExportDialog(QDialog):
         self.export.setDefault(True)
         self._lay_out()
         self.large_data.toggled.connect(self._update)
+        self.int8.toggled.connect(self._propose)
+        self.temperature.changed.connect(self._update)
+        self.threshold.changed.connect(self._update)
         self.name.textEdited.connect(self._on_renamed)
         self.name.textChanged.connect(self._update)
         self.place.path_changed.connect(self._update)
@@ -140,6 +157,23 @@ class ExportDialog(QDialog):
         return FORMATS[self.formats.currentIndex()]
 
     @property
+    def quantize(self) -> str:
+        """As ``ExportRequest.quantize``."""
+        return "int8" if self.format.key in QUANTIZED and self.int8.isChecked() else ""
+
+    def request(self, checkpoint: Path) -> ExportRequest:
+        """What is asked of the engine for ``checkpoint``."""
+        return ExportRequest(
+            checkpoint=checkpoint,
+            to=self.format.key,
+            out=self.out(),
+            large_data=self.large_data.isChecked(),
+            temperature=None if self.temperature.isHidden() else self.temperature.value(),
+            threshold=None if self.threshold.isHidden() else self.threshold.value(),
+            quantize=self.quantize,
+        )
+
+    @property
     def folder(self) -> Path:
         """Where exports go."""
         return Path(self.place.path().strip()).expanduser().absolute()
@@ -152,7 +186,7 @@ class ExportDialog(QDialog):
         return self.folder / (f"{name}.py" if self.format.suffix == ".py" else name)
 
     def _propose_name(self, step: int) -> str:
-        kind = "" if self.format.key == "script" else f"-{self.format.key}"
+        kind = "" if self.format.key == "script" else f"-{self.format.key}" + "-int8" * bool(self.quantize)
         return f"{_file_name(self._run)}-step-{step}{kind}"
 
     @Slot()
@@ -164,7 +198,10 @@ class ExportDialog(QDialog):
             words += f" Its samples{'' if large else f', {format_bytes(self._data_bytes)},'} go into a file beside it."
         self.said.setText(self._unwritable.get(self.format.key, words))
         self.large_data.setVisible(large)
-        self.calibrate.setVisible(self._has_probabilities and self.format.suffix != ".py")
+        is_model = self.format.suffix != ".py"
+        self.temperature.setVisible(is_model and self._answers.has_probabilities)
+        self.threshold.setVisible(is_model and self._answers.threshold is not None)
+        self.int8.setVisible(self.format.key in QUANTIZED)
         if not self._renamed:
             self.name.setText(self._propose_name(self._step))
         self._update()
@@ -177,7 +214,8 @@ class ExportDialog(QDialog):
     def _update(self) -> None:
         complete = bool(self.place.path().strip() and self.name.text().strip())
         asked = self.large_data.isHidden() or self.large_data.isChecked()
-        self.export.setEnabled(complete and asked and self.format.key not in self._unwritable)
+        numbers = all(each.isHidden() or each.is_complete() for each in (self.temperature, self.threshold))
+        self.export.setEnabled(complete and asked and numbers and self.format.key not in self._unwritable)
         out = self.out()
         main = out if self.format.suffix == ".py" else out / f"model{self.format.suffix}"
         again = ""
@@ -194,7 +232,7 @@ class ExportDialog(QDialog):
         heading = self._heading
         column = vbox(heading, parent=self, margins=(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l))
         parts: tuple[tuple[str, QWidget, tuple[QWidget, ...]], ...] = (
-            ("Format", self.formats, (self.said, self.large_data, self.calibrate)),
+            ("Format", self.formats, (self.said, self.large_data, self.int8, self.temperature, self.threshold)),
             ("Save in", self.place, ()),
             ("Save as", self.name, (self._result,)),
         )

@@ -51,6 +51,7 @@ from training.runs.step_profile import Profile, write_profile
 
 STEPS_PER_EPOCH = 20
 PROFILED_STEPS = 20
+PROOF = "On 12 samples of the validation part: largest difference of a score 0, 100 % of the answers alike."
 
 OUT = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
 
@@ -218,7 +219,7 @@ class FakeEngine:
         elif action == "export":
             reply(number, "progress", text="Writing", fraction=0.5)
             Path(request["out"]).write_bytes(b"weights")
-            reply(number, "done", result={"path": request["out"], "files": [request["out"]], "max_difference": 0.0})
+            reply(number, "done", result={"path": request["out"], "files": [request["out"]], "proof": PROOF})
         elif action == "evaluate":
             self._evaluate(number, request)
         elif action == "add_intervals":

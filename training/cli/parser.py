@@ -88,7 +88,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--temperature", metavar="auto|NUMBER", help=divides)
     reached = "the probability from which on the answer is yes, or a label is told (several: one for each label, with commas); auto: that of the best F1 on the validation part"
     option("--threshold", metavar="auto|NUMBER", help=reached)
-    eighth = "onnx and openvino: a quarter of the size. Images: activations by ranges of training samples; others: weights, and activations as they come"
+    eighth = "onnx and openvino: weights of 8 bits instead of 32. Images: activations by ranges of training samples; others: weights, and activations as they come"
     option("--quantize", choices=("int8",), help=eighth)
     option("--large-data", action="store_true", help="let the samples beside a script take more than 2 GB")
 

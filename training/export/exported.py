@@ -85,6 +85,7 @@ def export_model(
         path=str(folder / name),
         files=tuple(str(folder / each) for each in names),
         max_difference=float(record["difference"]["largest"]),
+        proof=describe(record),
         summary=f"Exported {_name(to, settled)} to {folder / name}, and proved it. {describe(record)}{settled.describe()}{words}{note}",
     )
 

@@ -237,13 +237,14 @@ class Findings(MaybeRunTime):
 
 
 class ExportResult(Answer):
-    """``path`` is the main file of ``files``, ``max_difference`` the largest one of a logit after loading it again; ``summary``
-    says it in a sentence."""
+    """``path`` is the main file of ``files``, ``max_difference`` the largest one of a logit after loading it again, ``proof`` what
+    was found then, a sentence; ``summary`` says all of it."""
 
     format: str = ""
     path: str = ""
     files: tuple[str, ...] = ()
     max_difference: float = 0.0
+    proof: str = ""
     summary: str = ""
 
 

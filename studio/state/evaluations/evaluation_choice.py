@@ -38,6 +38,7 @@ class EvaluationChoice(QObject):
         self.on = FIRST_PART
         self.loaded = False  # whether the folder was read since it was chosen
         self.is_wanted = False  # what is chosen is to be evaluated where it was not yet
+        self.thresholds: tuple[float, ...] = ()  # where a person moved them: one, or one for each label
         self._is_settled = False  # the person chose the step; until then it follows what there is
 
     def choose_run(self, folder: RunFolder | None, step: int | None = None) -> None:
@@ -45,7 +46,7 @@ class EvaluationChoice(QObject):
         if folder != self.folder:
             self.folder, self.loaded = folder, False
             self.checkpoints, self.evaluations, self.parts = (), (), PARTS
-            self.on = FIRST_PART
+            self.on, self.thresholds = FIRST_PART, ()
             self.step, self._is_settled = None, False
             self.is_wanted = self.is_wanted and step is not None
         if step is not None:

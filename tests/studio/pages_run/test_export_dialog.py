@@ -11,6 +11,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
+from studio.actions.export_choices import Answers
 from studio.actions.export_dialog import FORMATS, ExportDialog
 from studio.engine.state import RunState
 from studio.services.notifier import Notification
@@ -65,7 +66,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
     qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard))
     assert proposed == [folder.exports / "lab-step-40-safetensors"]
     assert heard[-1].text.startswith(f"Step 20: {tmp_path / 'lab-step-20-onnx'}")
-    assert "Loaded again, it answers as the model does." in heard[-1].text
+    assert "100 % of the answers alike" in heard[-1].text
     assert not heard[-1].details  # the one file is named already
     assert [toast.title for toast in window.controller.toasts.toasts()] == ["Model exported"]  # "Exporting …" is past
     assert (tmp_path / "lab-step-20-onnx").exists()
@@ -100,7 +101,7 @@ def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_fille
     qtbot.waitUntil(lambda: context.engine.info is not None)  # a fresh engine after the run
     page.show_tab("checkpoints")
     assert context.engine.info is not None
-    assert context.engine.info.unwritable == {}
+    assert context.engine.info.unwritable.keys() <= {"openvino"}
     reason = no_onnx("has no onnxruntime")
     context.engine._pool.main.info = Ready(torch="2", devices=("cpu",), unwritable={"onnx": reason})
     seen: list[tuple[bool, str]] = []
@@ -139,13 +140,42 @@ def test_samples_beside_a_script_are_told_and_many_of_them_asked_for(
     assert dialog.export.isEnabled()
 
 
-def test_probabilities_can_be_calibrated_where_there_are_some(qtbot: QtBot, tmp_path: Path) -> None:
-    for has_probabilities in (True, False):
-        dialog = ExportDialog("lab", 20, tmp_path, {}, has_probabilities=has_probabilities)
+def test_what_is_chosen_about_the_answers_is_asked_of_the_engine(qtbot: QtBot, tmp_path: Path) -> None:
+    answers = Answers(has_probabilities=True, threshold=0.5, dragged=(0.37,))
+    dialog = ExportDialog("lab", 20, tmp_path, {}, answers=answers)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.threshold.ways.setCurrentText("As on the tab Evaluate, 0.37")
+    assert dialog.request(tmp_path).threshold == (0.37,)
+    dialog.threshold.ways.setCurrentIndex(0)
+    assert (dialog.request(tmp_path).threshold, dialog.request(tmp_path).temperature) == (None, None)
+    dialog.threshold.ways.setCurrentIndex(1)
+    dialog.temperature.ways.setCurrentIndex(1)
+    assert (dialog.request(tmp_path).threshold, dialog.request(tmp_path).temperature) == ("auto", "auto")
+    dialog.temperature.ways.setCurrentIndex(2)
+    dialog.temperature.number.setText("0")
+    assert not dialog.export.isEnabled()
+    assert "Enter a number from 0.01 to 100." in [each.text() for each in dialog.temperature.findChildren(QLabel)]
+    dialog.formats.setCurrentText("Python script")  # asks for none of it
+    assert dialog.export.isEnabled()
+    assert dialog.request(tmp_path).temperature is None
+    dialog.formats.setCurrentText("ONNX")
+    dialog.temperature.number.setText("1.5")
+    dialog.int8.click()
+    wanted = dialog.request(tmp_path)
+    assert (wanted.to, wanted.temperature, wanted.quantize) == ("onnx", 1.5, "int8")
+    assert wanted.out.name == "lab-step-20-onnx-int8"
+    dialog.formats.setCurrentText("torch.export")
+    assert dialog.request(tmp_path).quantize == ""
+
+
+def test_only_models_that_answer_so_are_asked_about_it(qtbot: QtBot, tmp_path: Path) -> None:
+    for answers in (Answers(has_probabilities=True), Answers(), Answers(has_probabilities=True, threshold=0.4)):
+        dialog = ExportDialog("lab", 20, tmp_path, {}, answers=answers)
         qtbot.addWidget(dialog)
-        seen = {}
         for number, each in enumerate(FORMATS):
             dialog.formats.setCurrentIndex(number)
-            seen[each.key] = not dialog.calibrate.isHidden()
-        of_models = {key for key, is_seen in seen.items() if is_seen}
-        assert of_models == ({"safetensors", "onnx", "torch-export"} if has_probabilities else set())
+            is_model = each.suffix != ".py"
+            assert dialog.temperature.isHidden() != (is_model and answers.has_probabilities)
+            assert dialog.threshold.isHidden() != (is_model and answers.threshold is not None)
+            assert dialog.int8.isHidden() == (each.key not in ("onnx", "openvino"))

@@ -24,7 +24,7 @@ from studio.state.evaluations.selection import Selection
 from studio.widgets import STRETCH, ComboBox, FlowLayout, KeyValueTable, Slider, button, hbox, in_widget, label
 from training.config.rules.metrics import metric
 from training.predictions import Evaluation, EvaluationRecord
-from training.predictions.probabilities import has_probabilities
+from training.predictions.probabilities import THRESHOLDS, has_probabilities
 from training.statistics.curves import Point, Ranking, area, precision_recall, rank_scores, roc, stand_at
 from training.system.plain_table import Cell, Table
 
@@ -117,9 +117,20 @@ class ThresholdView(View):
         threshold = round_threshold(threshold)
         if threshold != self.threshold:
             self.threshold = threshold
+            self._remember()
             self._show_point()
             if self.find_chosen() is not None:
                 self._settled.start()
+
+    def _remember(self) -> None:
+        """An export is offered what was moved here."""
+        choice, threshold = self.context.evaluation, min(max(self.threshold, THRESHOLDS[0]), THRESHOLDS[1])
+        if self._task == "binary":
+            choice.thresholds = (threshold,)
+        elif self._task == "multi_label" and self._evaluation is not None:
+            known = choice.thresholds or (self._evaluation.record.threshold,) * len(self._names)
+            number = self._number
+            choice.thresholds = (*known[:number], threshold, *known[number + 1 :])
 
     def choose_outcome(self, outcome: str) -> None:
         """Choose the samples that became ``outcome``, a key of ``OUTCOMES``."""
