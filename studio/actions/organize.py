@@ -59,6 +59,17 @@ def untag_runs(context: AppContext, runs: Sequence[RunSummary], tag: str) -> Non
     )
 
 
+def set_tags(context: AppContext, run: RunSummary, tags: Sequence[str]) -> None:
+    """Let the run have these tags and no others."""
+    words = f"“{run.name}” is tagged {', '.join(tags)}" if tags else f"“{run.name}” has no tags any more"
+    _say(context, [run], lambda about: replace(about, tags=tuple(tags)), words)
+
+
+def write_notes(context: AppContext, run: RunSummary, notes: str) -> None:
+    """Replace the notes of the run."""
+    _say(context, [run], lambda about: replace(about, notes=notes), f"Notes of “{run.name}” saved")
+
+
 def ask_for_tags(context: AppContext, parent: QWidget, runs: Sequence[RunSummary]) -> None:
     """Ask which, commas between them, and add them."""
     text, wanted = QInputDialog.getText(parent, "Add tags", f"Tags for {_count(runs)}, with commas between them:")

@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QWidget
 
 from studio.engine.state import ENDED, RunAction, RunState, is_enabled
+from studio.pages.run.about_row import NameInPlace
 from studio.panels.run_words import STATE_WORDS
 from studio.state.formats import format_rate
 from studio.state.runs.live_run import LiveRun, summary_of
@@ -26,27 +27,24 @@ _TONES = {
 
 
 class RunHeader(Card):
-    """Name, state, progress, and Pause, Stop, Save, Validate; beside them ``resume``, which is there for a run that ended, and ``below`` all of it.
+    """``name``, ``star``, state, progress, and Pause, Stop, Save, Validate; beside them ``resume``, which is there for a run that ended, ``about`` at the right of what is
+    trained, and ``below`` all of it.
 
     Signals:
         asked(Command): a button was pressed.
-        settings_asked(): show what the run was told.
         work_asked(): show the run at work, which is another one.
     """
 
     asked = Signal(object)
-    settings_asked = Signal()
     work_asked = Signal()
 
-    def __init__(self, resume: QWidget, below: QWidget) -> None:
+    def __init__(self, name: NameInPlace, star: QWidget, about: QWidget, resume: QWidget, below: QWidget) -> None:
         super().__init__()
-        self._below = below
-        self._name = ElidedLabel("", Qt.TextElideMode.ElideRight)
-        set_role(self._name, "title")
+        self._below, self._star, self._about = below, star, about
+        self._edited, self._name = name, name.label
         self._pill = StatusPill()
         self.what = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self.what, "help")
-        self.settings = button("Settings", "sliders", "ghost", tooltip="The settings of this run")
         self.work = button("", "train", "ghost", tooltip="Show the run that is being trained")
         self.work.hide()
         self._progress = ProgressLine()
@@ -63,10 +61,10 @@ class RunHeader(Card):
         self._lay_out()
         self._connect()
 
-    def show_run(self, run: LiveRun) -> None:
-        """Take name, state and progress from ``run``."""
+    def show_run(self, run: LiveRun, name: str = "") -> None:
+        """Take state and progress from ``run``, and its name where the person gave it none, ``name``."""
         config = run.config()
-        self._name.setText(config.name if config else run.title or (run.folder.id if run.folder else ""))
+        self._edited.set_text(name or (config.name if config else run.title or (run.folder.id if run.folder else "")))
         self.show_what(run)
         self.show_state(run.state)
         self.show_progress(run.state, run.progress)
@@ -75,7 +73,6 @@ class RunHeader(Card):
         """Say what is trained on what; more is known once the data are open and the network is built."""
         self.what.setText(summary_of(run))
         self.what.setVisible(bool(self.what.text()))
-        self.settings.setVisible(run.folder is not None and run.config() is not None)
 
     def show_owner(self, process: int | None) -> None:
         """Say that another process than this window's engine works on the run; None takes the words away."""
@@ -114,6 +111,7 @@ class RunHeader(Card):
     def _make_room_for_name(self) -> None:
         """Put the buttons below the name where it would be shortened beside them."""
         name = self._name.fontMetrics().horizontalAdvance(self._name.text()) + SPACING.s
+        name += self._star.sizeHint().width() + SPACING.s if not self._star.isHidden() else 0
         beside = name + SPACING.s + self._pill.sizeHint().width() + SPACING.l + self._buttons.sizeHint().width()
         below = beside > self.width() - 2 * SPACING.l - 2
         way = QBoxLayout.Direction.TopToBottom if below else QBoxLayout.Direction.LeftToRight
@@ -143,21 +141,20 @@ class RunHeader(Card):
         discard.triggered.connect(lambda: self.asked.emit(Command.STOP_NOW))
         self.stop.setMenu(menu)
         set_property(self.stop, "hasMenu", True)
-        words = hbox((self._name, 1), self._pill)
+        words = hbox(self._star, (self._edited, 1), self._pill)
         self._buttons.setSpacing(SPACING.s)
         for made in (self.resume, self.pause, self.stop, self.save, self.validate):
             self._buttons.addWidget(made)
         self._row.setSpacing(SPACING.l)
         self._row.addLayout(words, 1)
         self._row.addLayout(self._buttons)
-        what = hbox((self.what, 1), self.work, self.settings)
+        what = hbox((self.what, 1), self.work, self._about)
         self.add(self._row, what, self._progress, self.owner, self._below)
 
     def _connect(self) -> None:
         self.pause.clicked.connect(self._on_pause_clicked)
         self.save.clicked.connect(lambda: self.asked.emit(Command.SAVE))
         self.validate.clicked.connect(lambda: self.asked.emit(Command.VALIDATE))
-        self.settings.clicked.connect(self.settings_asked)
         self.work.clicked.connect(self.work_asked)
 
     @Slot()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, RunState
+from studio.pages.run.about_row import AboutRun
 from studio.pages.run.charts_tab import ChartsTab
 from studio.pages.run.config_tab import ConfigTab
 from studio.pages.run.findings import FindingList
@@ -60,7 +61,8 @@ class RunPage(QWidget):
         self._context = context
         self.checkpoints = CheckpointPanel(context)
         self.deliveries = DeliveryLines(context)
-        self.header = RunHeader(self.checkpoints.resume, self.deliveries)
+        self.about = AboutRun(context)
+        self.header = RunHeader(self.about.name, self.about.star, self.about, self.checkpoints.resume, self.deliveries)
         self.outcome = OutcomeBanner()
         self.findings = FindingList()
         self.notices = NoticeStrip(self.outcome, self.findings)
@@ -117,7 +119,7 @@ class RunPage(QWidget):
         context.live.state_changed.connect(self._show_work)
         self.empty.action_triggered.connect(context.start_sample)
         self.header.asked.connect(lambda command: self._run.ask(command))
-        self.header.settings_asked.connect(lambda: self.show_tab("config"))
+        self.about.changed.connect(self._show_name)
         self.header.work_asked.connect(context.show_work)
         self.outcome.apply_asked.connect(self._apply)
         self.outcome.delete_asked.connect(self._delete)
@@ -188,7 +190,7 @@ class RunPage(QWidget):
         self.empty.button.setEnabled(not self._context.start_problem())
         is_there = run.folder is not None or run.state is RunState.STARTING
         self._stack.setCurrentWidget(self._content if is_there else self.empty)
-        self.header.show_run(run)
+        self._show_name()
         self.deliveries.set_run(run.folder)
         self._show_owner()
         self._show_work()
@@ -200,7 +202,7 @@ class RunPage(QWidget):
     @Slot(object)
     def _on_state_changed(self, state: RunState) -> None:
         self._stack.setCurrentWidget(self.empty if state is RunState.IDLE else self._content)
-        self.header.show_run(self._run)
+        self._show_name()
         self._show_owner()
         self.checkpoints.set_state(state, self._run.done_at)
         self._show_outcome()
@@ -252,6 +254,10 @@ class RunPage(QWidget):
         run = self._run
         ours = run is self._context.live and self._context.engine.training
         self.header.show_owner(run.owner if run.live and not ours else None)
+
+    @Slot()
+    def _show_name(self) -> None:
+        self.header.show_run(self._run, self.about.find_about().name)
 
     @Slot()
     def _show_work(self) -> None:

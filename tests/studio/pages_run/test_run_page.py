@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from studio.actions.runs import HERE
 from studio.engine.messages import EngineDeath
 from studio.engine.state import RunState
+from studio.pages.run.about_row import NameInPlace
 from studio.pages.run.header import RunHeader
 from studio.pages.run.page import RunPage
 from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
@@ -106,7 +107,7 @@ def test_a_run_is_seen_whole_in_a_window_of_usual_size(
 
 
 def test_buttons_go_below_a_name_that_has_no_room_beside_them(qtbot: QtBot) -> None:
-    live, header = LiveRun(), RunHeader(QWidget(), QWidget())
+    live, header = LiveRun(), RunHeader(NameInPlace(), *(QWidget() for _ in range(4)))
     qtbot.addWidget(header)
     live.expect("lab")
     header.show_run(live)

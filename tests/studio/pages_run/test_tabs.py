@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
+from studio.pages.run.about_row import AboutDialog
 from studio.pages.run.config_tab import ConfigTab
 from studio.pages.run.log_tab import LogTab
+from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import open_window, run_page
 from training.config import RunConfig
 from training.control import Command
 from training.events import Found
+from training.runs.records.about import About, read_about
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -69,6 +73,46 @@ def test_a_run_that_ended_is_looked_at_while_another_one_trains(
     assert not page.header.work.isVisible()
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training)
+
+
+def test_name_star_tags_and_notes_are_given_in_the_head_and_undone(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    page = run_page(open_window(qtbot, context))
+    context.start_run(config("first"))
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
+    folder = context.live.folder
+    assert folder is not None
+    qtbot.waitUntil(page.about.star.isVisible)
+    heard: list[Notification] = []
+    context.notifier.notified.connect(heard.append)
+
+    page.about.star.click()
+    qtbot.waitUntil(lambda: page.about.star.accessibleName() == "Remove the star")
+    qtbot.mouseDClick(page.about.name.label, Qt.MouseButton.LeftButton)
+    qtbot.keyClicks(page.about.name.edit, "never")
+    qtbot.keyClick(page.about.name.edit, Qt.Key.Key_Escape)
+    assert page.about.name.label.text() == "first"
+    qtbot.mouseDClick(page.about.name.label, Qt.MouseButton.LeftButton)
+    qtbot.keyClicks(page.about.name.edit, "pets at night")
+    qtbot.keyClick(page.about.name.edit, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: read_about(folder) == About(name="pets at night", star=True))
+    qtbot.waitUntil(lambda: page.about.find_about().name == "pets at night")
+
+    def write(dialog: AboutDialog) -> None:
+        dialog.tags.setText("cats, night,cats")
+        dialog.notes.setPlainText("Too dark.")
+        dialog.save.click()
+
+    QTimer.singleShot(100, lambda: write(page.window().findChild(AboutDialog)))  # type: ignore[arg-type]
+    page.about.tags.click()
+    qtbot.waitUntil(lambda: read_about(folder).tags == ("cats", "night") and read_about(folder).notes == "Too dark.")
+    qtbot.waitUntil(lambda: page.about.tags.text() == "cats, night")
+    undo = next(notice.action for notice in heard if "is called" in notice.text)
+    assert undo is not None
+    undo()
+    qtbot.waitUntil(lambda: page.about.name.label.text() == "first")
+    assert folder.config().name == "first"  # which was never edited
 
 
 def test_findings_are_told_beside_the_tabs_and_move_nothing(

@@ -29,8 +29,7 @@ def test_the_head_says_what_is_trained_from_the_start_and_leads_to_its_settings(
     qtbot.waitUntil(lambda: page.header.what.elide().endswith("…"))
     assert page.header.what.toolTip() == page.header.what.text()
     context.draft.set("seed", 1)
-    page.header.settings.click()
-    tab = page.front()
+    tab = page.show_tab("config")
     assert "Seed" in [label.text() for label in tab.findChildren(QLabel)]
     press(tab, "Open in Setup")
     assert context.draft.value("seed") == 7
