@@ -32,7 +32,7 @@ from studio.state.runs.run_values import RunValues
 from studio.theme import icon
 from training.runs.groups import group_by
 from training.runs.query import Query, asks_for_archived
-from training.runs.query.conditions import SEARCH, Value
+from training.runs.query.conditions import Value
 
 __all__ = [
     "BEST", "DATASET", "DURATION", "GROUP_ROLE", "LOSS", "MODEL", "NAME", "REPEATS", "RUN_ROLE", "SIZE", "SPARK_ROLE", "STAR",
@@ -183,13 +183,10 @@ class RunTableModel(QAbstractTableModel):
 
     def _find_runs(self) -> list[RunSummary]:
         query, values = self._query, self._values
-        keys = (query.names - {"age"}) | {SEARCH} if query is not None else frozenset()
-        found = [
-            run
-            for run in self._library.runs
-            if (not self._statuses or run.status in self._statuses)
-            and (query is None or query.matches(values.values(run, keys)))
-        ]
+        keys = query.names if query is not None else frozenset()
+        found = [run for run in self._library.runs if not self._statuses or run.status in self._statuses]
+        if query is not None:
+            found = [run for run, asked in values.each(found, keys) if query.matches(asked)]
         if self._archived or (query is not None and asks_for_archived(query.text)):
             self.hidden = 0
             return found

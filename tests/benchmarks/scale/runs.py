@@ -8,6 +8,7 @@ from tests.benchmarks.scale.drawn import draw_runs, drawn_config
 from tests.benchmarks.scale.probe import Measurement, Probe
 from training.runs.folder import create_run
 from training.runs.index import Index
+from training.runs.query import parse
 from training.runs.workspace import find_run, run_folders
 
 
@@ -23,6 +24,9 @@ def keep_index(count: int, place: Path) -> list[Measurement]:
     another = Index(place)
     probe.time("look in another process", another.runs)
     probe.time("note one run", lambda: another.record(folders[count // 2].status()), grows="constant", repeats=5)
+    probe.time("read all settings and metrics into it", another.catch_up)
+    query = parse('val/loss < 1 and lr < 1e-2 and "c" in schedule.kind')
+    probe.time("filter by SQL", lambda: another.find(query), repeats=5)
     another.close()
     probe.note("size of the index", (place / "index.sqlite").stat().st_size / 2**20, "MB")
     probe.time("find a run by its id", lambda: find_run(folders[count // 2].id, place), repeats=3)
@@ -80,6 +84,13 @@ def open_page(count: int, place: Path) -> list[Measurement]:
     probe.time("sort by name", lambda: page.table.sortByColumn(NAME, Qt.SortOrder.AscendingOrder))
     probe.time("search", lambda: page.search.setText("drawn 7"))
     probe.time("search no more", page.search.clear)
+    page.search.setText("lr < 0")  # the column is fetched the first time
+    waiting = QEventLoop()
+    page.values.changed.connect(waiting.quit)
+    waiting.exec()
+    page.values.changed.disconnect(waiting.quit)
+    probe.time("filter", lambda: page.search.setText('lr < 1e-2 and not star and "c" in status or star'))
+    probe.time("filter no more", page.search.clear)
     probe.time("choose a run", choose, grows="constant")
     probe.time("look again, one run moved on", lambda: step(1000), repeats=3)
     context.background.close()

@@ -91,11 +91,7 @@ class Index(WorkspaceDatabase):
     def _write_behind(self, session: Session, folders: Sequence[RunFolder]) -> bool:
         for folder in folders:
             try:
-                known, rows = _read_known(folder), EpochRows(folder)
-                if known.record.status:
-                    self._merge(session, known)
-                    session.flush()
-                    rows.write(session)
+                EpochRows(folder).write(session)  # the run itself has its row, by which it was found to be behind
             except (OSError, InputError) as error:  # its files: the others' rows are made all the same
                 logger.warning("The epochs of %s cannot be read: %s", folder.id, error)
         return True
