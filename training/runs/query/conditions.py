@@ -188,10 +188,10 @@ _MAKERS: dict[type, Callable[[Any], Test]] = {
 
 def _read(values: Values, key: str) -> float | str | None:
     known = values.get(key)
-    if known.__class__ is float and -_HUGE < known < _HUGE:  # type: ignore[operator]
-        return known  # type: ignore[return-value]
+    if known.__class__ is float and -_HUGE < known < _HUGE:
+        return known
     if known.__class__ is str:
-        return known.lower() or None  # type: ignore[union-attr]
+        return known.lower() or None
     if key == "age":
         created = values.get("created")
         return time.time() - created if isinstance(created, int | float) else None
