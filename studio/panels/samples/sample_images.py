@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QImage
+from shiboken6 import isValid
 
 from studio.engine.host import EngineHost
 from studio.panels.samples.images import read_image
@@ -75,12 +76,16 @@ class SampleImages(QObject):
         self._asking = True
 
         def take(images: Mapping[int, QImage], unreadable: Mapping[int, str]) -> None:
+            if not isValid(self):  # the window was closed meanwhile
+                return
             self._asking = False
             if self._evaluation is not None and _data_of(self._evaluation) == _data_of(evaluation):
                 self._keep(numbers, images, unreadable)
             self._go_on()
 
         def refuse(problem: str) -> None:
+            if not isValid(self):
+                return
             self._asking = False
             if self._evaluation is not None and _data_of(self._evaluation) == _data_of(evaluation):
                 self.problem, self._wanted = problem, {}
