@@ -132,7 +132,7 @@ def test_from_wrong_labels_to_a_better_run_without_them_in_one_drop_and_ten_clic
     assert len(left_out - wrong) < 0.2 * len(left_out)
     assert second.status().parent is None  # no weights that have learned from them
     judged = [load_file(run.splits_file)["validation"] for run in (first, second)]
-    assert np.array_equal(*judged)
+    assert np.array_equal(judged[0], judged[1])
     assert _best_accuracy(second) > _best_accuracy(first) + 0.05
 
 
