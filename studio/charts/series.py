@@ -48,7 +48,10 @@ class Series:
 
     def clear(self) -> None:
         """Drop all samples."""
-        self.raw = MinMaxPyramid()
+        if isinstance(self.raw, MinMaxPyramid):
+            self.raw.clear()
+        else:  # it is somebody else's
+            self.raw = MinMaxPyramid()
         if self._smoother is not None:
             self._smoother.cut(0)
 

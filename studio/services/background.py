@@ -48,6 +48,7 @@ class Background(QObject):
         super().__init__(parent)
         self._pool = QThreadPool(self, maxThreadCount=1)
         self._closed = False
+        self._others: list[Background] = []
         self._worked.connect(self._on_worked)
 
     def submit(
@@ -60,9 +61,16 @@ class Background(QObject):
         if not self._closed:
             self._pool.start(_Work(work, handle_result, handle_failure, self._worked.emit))
 
+    def make_other(self) -> Background:
+        """A thread beside this one, for work that takes longer than a moment; it ends with it."""
+        self._others.append(Background(self))
+        return self._others[-1]
+
     @Slot()
     def close(self) -> None:
         """Drop what has not begun, wait for what has (file operations of a moment), deliver nothing more."""
+        for other in self._others:
+            other.close()
         self._closed = True
         self._pool.clear()
         self._pool.waitForDone()

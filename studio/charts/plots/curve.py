@@ -1,6 +1,7 @@
 """One curve: its samples, the two lines that draw it, and the dot that stands for a line of one sample."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pyqtgraph as pg
@@ -9,7 +10,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
 from studio.charts.plots.markers import Marker
-from studio.charts.plots.plot_canvas import CurveItem
+from studio.charts.plots.plot_canvas import BandItem, CurveItem
 from studio.charts.plots.spans import span_extents
 from studio.charts.plots.value_scale import ValueScale
 from studio.charts.series import Series
@@ -21,11 +22,24 @@ Line = tuple[Floats, Floats]
 
 _RAW_SHARE = 0.34  # of the curve's color in the raw line, while the smoothed one is what is read
 _FADED_SHARE = 0.42  # of the curve's color in one that is faded
+_TURNED = 0.45  # of the way to the text's color, or to the ground's
 _SMOOTH_POINTS = 400
 _DOT = 7  # pixels
 _FEW_POINTS = 600  # up to here a thin line is worth the time that antialiasing takes
 _SHORT_WAY = 40
 """Heights of the plot: up to here a wide line is worth it. One that goes up and down 400 times takes 17 ms, or 1.4."""
+
+
+NO_LINE: Line = np.empty(0), np.empty(0)
+
+
+class Lines(NamedTuple):
+    """A curve as it is to be drawn: as it came, smoothed, and the edges of the band around it."""
+
+    raw: Line
+    smooth: Line
+    lower: Line = NO_LINE
+    upper: Line = NO_LINE
 
 
 class Curve:
@@ -36,6 +50,10 @@ class Curve:
         self.color_index = color_index
         self.is_faded = is_faded
         self.series = Series(may_be_smoothed=is_noisy)
+        self.edges: tuple[Series, Series] | tuple[()] = ()
+        """Of a mean: what lies below and above it."""
+        self.band_item = BandItem()
+        self.band_item.hide()
         self.raw_item = CurveItem()
         self.smooth_item = CurveItem()
         self.dot_item = pg.ScatterPlotItem(size=_DOT, pen=None)
@@ -47,16 +65,25 @@ class Curve:
     @property
     def items(self) -> tuple[pg.GraphicsObject, ...]:
         """What a plot has to hold to show the curve."""
-        return self.raw_item, self.smooth_item, self.dot_item
+        return self.band_item, self.raw_item, self.smooth_item, self.dot_item
 
-    def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> tuple[Line, Line]:
-        """The raw and the smoothed line between two positions, as they are to be drawn."""
-        raw = scale.scale_values(*self.series.raw.view(first, last, pixels))
-        smooth = self.series.smooth_view(first, last, min(pixels, _SMOOTH_POINTS))
-        return raw, scale.scale_values(*smooth) if smooth is not None else (np.empty(0), np.empty(0))
+    def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> Lines:
+        """What is to be drawn between two positions."""
 
-    def draw(self, raw: Line, smooth: Line, bounds: QRectF) -> None:
+        def look(series: Series) -> tuple[Line, Line]:
+            smooth = series.smooth_view(first, last, min(pixels, _SMOOTH_POINTS))
+            return scale.scale_values(*series.raw.view(first, last, pixels)), scale.scale_values(*smooth or NO_LINE)
+
+        raw, smooth = look(self.series)
+        edges = [look(edge)[edge.is_smoothed] for edge in self.edges]
+        return Lines(raw, smooth, *edges)
+
+    def draw(self, lines: Lines, bounds: QRectF) -> None:
         """Hand lines to the plot that shows `bounds`."""
+        raw, smooth = lines.raw, lines.smooth
+        if self.edges or self.band_item.isVisible():
+            self.band_item.setVisible(bool(self.edges) and not self.is_hidden)
+            self.band_item.set_edges(lines.lower, lines.upper, bounds)
         self.raw_item.setVisible(not self.is_hidden)
         if self.is_hidden:
             self.smooth_item.hide()
@@ -79,6 +106,7 @@ class Curve:
         wide = 2 * device_pixel_ratio  # pyqtgraph counts a pen's width in device pixels
         self.smooth_item.setPen(pg.mkPen(color, width=wide))
         self.dot_item.setBrush(color)
+        self.band_item.set_color(color)
         if self.series.is_smoothed:
             color = mix(QColor(palette.surface), color, _RAW_SHARE)
         # Wide lines are dear where they zigzag, and noise is drawn as zigzag.
@@ -86,9 +114,17 @@ class Curve:
 
 
 def curve_color(palette: Palette, index: int, *, is_faded: bool = False) -> QColor:
-    """A curve's color by its number. Mixed, not transparent: transparent lines take three times as long."""
+    """A curve's color by its number, darker or paler once all were given away. Mixed, not transparent: transparent lines take three
+    times as long."""
     color = QColor(palette.curves[index % len(palette.curves)])
+    if turn := index // len(palette.curves) % 3:
+        color = mix(color, QColor(palette.text if turn == 1 else palette.surface), _TURNED)
     return mix(QColor(palette.surface), color, _FADED_SHARE) if is_faded else color
+
+
+def _heights(curve: Curve, lines: Lines) -> list[Floats]:
+    """What of a curve has to be seen. The band of a smoothed mean is smoothed, too, and its raw line lies behind it."""
+    return [lines.raw[1], lines.lower[1], lines.upper[1]] if curve.edges else [lines.raw[1]]
 
 
 def _way(heights: Floats, bounds: QRectF) -> float:
@@ -123,11 +159,11 @@ class CurveSet(dict[str, Curve]):
         samples = [curve.series.nearest(x) for curve in self.visible().values()]
         return min((sample[0] for sample in samples if sample), key=lambda at: abs(at - x), default=x)
 
-    def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> list[tuple[Line, Line]]:
+    def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> list[Lines]:
         """Each curve's raw and smoothed line as they are to be drawn; ``scale`` is fitted to them."""
         scale.hides_values = False
         found = [(curve, curve.lines(first, last, pixels, scale)) for curve in self.values()]
-        seen = [(curve, raw[1]) for curve, (raw, _) in found if not curve.is_hidden]
+        seen = [(curve, heights) for curve, lines in found if not curve.is_hidden for heights in _heights(curve, lines)]
         noisy = [heights for curve, heights in seen if curve.is_noisy]
         scale.fit_to([heights for curve, heights in seen if not curve.is_noisy], noisy)
         return [lines for _, lines in found]

@@ -9,14 +9,21 @@ from studio.charts.plots.curve import Line
 from studio.charts.plots.plot import Plot
 from studio.charts.plots.shared_x import SharedX
 from studio.charts.redraw_clock import RedrawClock
+from studio.charts.series import Series
 from studio.theme import theme
+from training.runs.pyramid.curve import Pyramid
+from training.runs.pyramid.smoothing import Smoother
+
+_REACH = 14.0  # pixels
 
 
 class CurvePlot(Plot):
     """A `Plot` that follows the mouse.
 
-    Signals: `fit_wanted()` on a double click; `menu_wanted(QPoint)` on the screen.
+    Signals: `fit_wanted()` on a double click; `menu_wanted(QPoint)` on the screen; `point_clicked(name, x)` on or near a curve.
     """
+
+    point_clicked = Signal(str, float)
 
     fit_wanted = Signal()
     menu_wanted = Signal(QPoint)
@@ -27,8 +34,45 @@ class CurvePlot(Plot):
         super().__init__(title, from_zero=from_zero, clock=clock, shared_x=shared_x)
         self._legend.entry_pressed.connect(self._on_entry_pressed)
         self._canvas.fit_wanted.connect(self.fit_wanted)
+        self._canvas.clicked.connect(self._on_clicked)
         self._canvas.moved_by_hand.connect(self._on_moved_by_hand)
         self._canvas.stretched_by_hand.connect(self._on_stretched_by_hand)
+
+    def show_curve(
+        self, name: str, curve: Pyramid, smoother: Smoother | None = None, edges: tuple[Series, Series] | tuple[()] = ()
+    ) -> None:
+        """Draw a curve that is kept elsewhere, with the line that was made of all of it, and a band between two others."""
+        shown = self._curves[name]
+        shown.series.show(curve, smoother)
+        shown.edges = edges
+        shown.dress(theme().palette, self.devicePixelRatioF())
+        if len(curve):
+            self._area.take_words_back()
+        self._ask_for_redraw()
+
+    def remove_curve(self, name: str) -> None:
+        """Take a curve away; one with a word in the legend stays."""
+        for item in self._curves.pop(name).items:
+            self._canvas.removeItem(item)
+        self._scale.forget_range()
+        self._ask_for_redraw()
+
+    def forget_shared_x(self) -> None:
+        """It is about to go, and its data count no more for the range that others share with it."""
+        self._shared_x.remove_source(self._curves.extent)
+
+    def curves(self) -> set[str]:
+        """The names of all curves."""
+        return set(self._curves)
+
+    def read_values(self, x: float) -> dict[str, tuple[float, float, float | None]]:
+        """Of each curve the sample nearest to ``x``: its position, its value, and its value on the smoothed line, None without one."""
+        found = {}
+        for name, curve in self._curves.items():
+            if (sample := curve.series.nearest(x)) is not None:
+                smooth = curve.series.nearest(x, smoothed=True) if curve.series.is_smoothed else None
+                found[name] = (*sample, smooth[1] if smooth else None)
+        return found
 
     def hidden_curves(self) -> set[str]:
         """The names of curves that are hidden."""
@@ -74,6 +118,16 @@ class CurvePlot(Plot):
         # What is faded has one entry for all of it.
         for each in [each for each, curve in self._curves.items() if curve.is_faded] if is_faded else [name]:
             self.hide_curve(each, off)
+
+    def _on_clicked(self, x: float, y: float) -> None:
+        reach = _REACH * (self._scale.top - self._scale.bottom) / max(self._canvas.view.height(), 1.0)
+        found = {}
+        for name, (at, value, smooth) in self.read_values(x).items():
+            if not self._curves[name].is_hidden:
+                heights = [self._scale.place(each) for each in (value, smooth) if each is not None]
+                found[name] = min((abs(height - y) for height in heights if height == height), default=reach), at
+        if found and (nearest := min(found.items(), key=lambda each: each[1][0]))[1][0] < reach:
+            self.point_clicked.emit(nearest[0], nearest[1][1])
 
     def _on_moved_by_hand(self, first: float, last: float) -> None:
         self._shared_x.move_by_hand(first, last)

@@ -154,6 +154,14 @@ class Plot(QWidget):
         axis.is_whole = scale == 1.0
         self._ask_for_redraw()
 
+    def x_reading(self, x: float) -> str:
+        """A position as it is read off."""
+        return f"{self._x_name.lower()} {position(x * self._x_scale)}"
+
+    def set_whole_x(self, on: bool) -> None:
+        """Whether there is nothing between 1 and 2 on the x axis."""
+        self._canvas.getAxis("bottom").is_whole = on
+
     def set_empty_text(self, text: str) -> None:
         """What stands in the plot while there is nothing to draw."""
         self._area.words.setText(text)
@@ -201,8 +209,8 @@ class Plot(QWidget):
         lines = self._curves.lines(first, last, self._canvas.pixels(), scale)
         self._canvas.show_range(first, last, scale.bottom, scale.top, held=scale.is_held)
         bounds = QRectF(first, scale.bottom, last - first, scale.top - scale.bottom)
-        for curve, (raw, smooth) in zip(self._curves.values(), lines, strict=True):
-            curve.draw(raw, smooth, bounds)
+        for curve, drawn in zip(self._curves.values(), lines, strict=True):
+            curve.draw(drawn, bounds)
         self._markers.draw(first, last, self._canvas.pixels(), self._height_of, theme().palette)
         self._area.show_drawing(self._curves.extent() is not None)
         self._update_legend()

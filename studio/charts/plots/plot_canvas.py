@@ -3,8 +3,18 @@
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
+from pyqtgraph.GraphicsScene.mouseEvents import MouseClickEvent
 from PySide6.QtCore import QEvent, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QFontMetrics, QMouseEvent, QWheelEvent
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QFont,
+    QFontMetrics,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QGraphicsItem, QGridLayout, QWidget
 
 from studio.charts.plots.chart_view import ChartView
@@ -13,7 +23,9 @@ from studio.theme import Palette, font
 from studio.widgets import label
 
 Floats = NDArray[np.float64]
+Line = tuple[Floats, Floats]
 
+_BAND = 0.18  # opacity
 _LONGEST = "1.002e-12"
 _TICK_OFFSET = 7  # pixels between a number and its axis
 
@@ -76,11 +88,43 @@ class CurveItem(pg.PlotCurveItem):
         return self._bounds
 
 
+class BandItem(pg.GraphicsObject):
+    """The ground between two lines, pale, behind all curves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._path, self._bounds, self._brush = QPainterPath(), QRectF(), QColor()
+        self.setZValue(-2)
+
+    def set_color(self, color: QColor) -> None:
+        """That of its curve."""
+        self._brush = QColor(color)
+        self._brush.setAlphaF(_BAND)
+        self.update()
+
+    def set_edges(self, lower: Line, upper: Line, bounds: QRectF) -> None:
+        """Fill what lies between; places where an edge is missing are passed over."""
+        if bounds != self._bounds:
+            self.prepareGeometryChange()
+            self._bounds = bounds
+        xs, ys = (np.concatenate([low, high[::-1]]) for low, high in zip(lower, upper, strict=True))
+        there = np.isfinite(ys)
+        self._path = pg.arrayToQPath(xs[there], ys[there], connect="all") if there.any() else QPainterPath()
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        return self._bounds
+
+    def paint(self, painter: QPainter, *_: object) -> None:
+        painter.fillPath(self._path, self._brush)
+
+
 class PlotCanvas(pg.PlotWidget):
     """Signals: `pointed(x | None)` under the mouse; `fit_wanted()` on a double click; `moved_by_hand(first, last)` and
-    `stretched_by_hand(bottom, top)`, ranges that a person asks for."""
+    `stretched_by_hand(bottom, top)`, ranges that a person asks for; `clicked(x, y)` on the plane."""
 
     pointed = Signal(object)
+    clicked = Signal(float, float)
     fit_wanted = Signal()
     moved_by_hand = Signal(float, float)
     stretched_by_hand = Signal(float, float)
@@ -106,6 +150,7 @@ class PlotCanvas(pg.PlotWidget):
             axis.setStyle(tickLength=0, tickTextOffset=_TICK_OFFSET, autoExpandTextSpace=False)
             axis.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)  # texts are dear and seldom change
         self.scene().sigMouseMoved.connect(self._on_mouse_moved)
+        self.scene().sigMouseClicked.connect(self._on_mouse_clicked)
 
     def dress(self, palette: Palette) -> None:
         """Take on a theme's colors."""
@@ -157,6 +202,11 @@ class PlotCanvas(pg.PlotWidget):
         view = self.view
         inside = view.sceneBoundingRect().contains(position)
         self.pointed.emit(view.mapSceneToView(position).x() if inside else None)
+
+    def _on_mouse_clicked(self, event: MouseClickEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and not event.isAccepted() and not event.double():
+            at = self.view.mapSceneToView(event.scenePos())
+            self.clicked.emit(at.x(), at.y())
 
 
 class PlotArea(QWidget):

@@ -35,6 +35,15 @@ class SharedX(QObject):
         """`extent` says from where to where one plot's data reach; None while it has none."""
         self._extents.append(extent)
 
+    def remove_source(self, extent: Callable[[], Span | None]) -> None:
+        """A plot is gone."""
+        self._extents.remove(extent)
+
+    def reach(self) -> float:
+        """How far any data go, 0 without any."""
+        extent = self._extent()
+        return extent[1] if extent else 0.0
+
     def follow(self) -> None:
         """Make room for new data, if the range is ours to choose."""
         extent = self._extent()

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
 )
 
 from studio.actions.trash_dialog import TrashDialog, describe_trash
+from studio.pages.runs.compare.panel import ComparePanel
 from studio.pages.runs.detail import RunDetail
 from studio.pages.runs.filter_field import FilterField
 from studio.pages.runs.organizer import Organizer
@@ -73,6 +74,7 @@ class RunsPage(QWidget):
         self.organizer = Organizer(context, self.table, self.model)
         self.detail = RunDetail(context)
         self.detail.hide()
+        self.compare = ComparePanel(context)
         self.empty = EmptyState("runs", *_READING)
         self.no_match = EmptyState("search", *_NO_MATCH)
         self._table_sizes: dict[
@@ -91,8 +93,6 @@ class RunsPage(QWidget):
         self._split.addWidget(in_widget(vbox((self.table, 1), (self.no_match, 1), self.organizer)))
         self._area = scroll_area(self.detail)
         self._area.setAccessibleName("Selected run")
-        self.compare_room = vbox()
-        self.compare = in_widget(self.compare_room)
         self._beside = QStackedWidget()  # one run looked at, or several compared
         self._beside.addWidget(self._area)
         self._beside.addWidget(self.compare)
@@ -116,6 +116,7 @@ class RunsPage(QWidget):
         self.status.currentIndexChanged.connect(lambda at: self.model.set_statuses(_FILTERS[at][1]))
         self.table.chosen_changed.connect(self._on_chosen)
         self.detail.closed.connect(self._put_run_away)
+        self.compare.run_opened.connect(self._open_run)
         theme().changed.connect(self._turn)
         self.empty.action_triggered.connect(self._context.start_sample)
         self.no_match.action_triggered.connect(self._show_all)
@@ -159,10 +160,19 @@ class RunsPage(QWidget):
         self.detail.setVisible(run is not None)
         self._beside.setCurrentWidget(self.compare if several else self._area)
         self._beside.setVisible(run is not None or several)
+        if several:
+            self.compare.show_runs(chosen)
         if opened:
             self._share_room()
         if run is not None:
             self.detail.show_run(run)
+
+    @Slot(object, str)
+    def _open_run(self, folder: RunFolder, checkpoint: str) -> None:
+        """Look at one of the compared runs, at a checkpoint of it."""
+        self.choose(folder.id)
+        if checkpoint:
+            self.detail.checkpoints.choose(checkpoint)
 
     @Slot()
     def _put_run_away(self) -> None:

@@ -8,9 +8,10 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from PySide6.QtCore import QBuffer, QIODevice, QObject, QPoint, Slot
+from PySide6.QtCore import QBuffer, QIODevice, QObject, QPoint, QSize, Slot
 from PySide6.QtGui import QGuiApplication, QPixmap
-from PySide6.QtWidgets import QMenu
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.actions.curves import TITLE, ask_and_save_curves
 from studio.actions.saving import ask_for_place, save_file
@@ -58,7 +59,8 @@ class ChartMenu(QObject):
         menu.addSeparator()
         for words, handle in (
             ("Copy image", self.copy_image),
-            ("Save as PNG …", self.save_image),
+            ("Save as PNG …", lambda: self.save_image("png")),
+            ("Save as SVG …", lambda: self.save_image("svg")),
             ("Save as CSV …", lambda: self.save_table("csv")),
             ("Save as Parquet …", lambda: self.save_table("parquet")),
         ):
@@ -77,11 +79,11 @@ class ChartMenu(QObject):
         QGuiApplication.clipboard().setPixmap(self._plot.picture())
         self._context.notifier.notify("The chart is on the clipboard, as an image.", "success", subject="chart copied")
 
-    def save_image(self) -> None:
-        """Ask where to, and write it as it is drawn."""
-        drawn = self._plot.picture()
-        if path := self._ask_for_place("Save the chart as an image", "PNG image", "png"):
-            save_file(self._context, lambda: write_bytes(path, encode_png(drawn)), path, "The chart was not saved")
+    def save_image(self, suffix: str = "png") -> None:
+        """Ask where to, and write it as it is drawn, as "png" or "svg"."""
+        content = encode_png(self._plot.picture()) if suffix == "png" else encode_svg(self._plot)
+        if path := self._ask_for_place("Save the chart as an image", f"{suffix.upper()} image", suffix):
+            save_file(self._context, lambda: write_bytes(path, content), path, "The chart was not saved")
 
     def save_table(self, suffix: str) -> None:
         """Ask where to, and write the numbers of what is shown, as "csv" or "parquet"."""
@@ -103,6 +105,17 @@ def encode_png(drawn: QPixmap) -> bytes:
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     drawn.save(buffer, "PNG")
+    return bytes(buffer.data().data())
+
+
+def encode_svg(widget: QWidget) -> bytes:
+    """What a widget draws as lines and letters that stay sharp at every size."""
+    buffer, generator = QBuffer(), QSvgGenerator()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    generator.setOutputDevice(buffer)
+    generator.setSize(QSize(widget.width(), widget.height()))
+    generator.setViewBox(widget.rect())
+    widget.render(generator)
     return bytes(buffer.data().data())
 
 

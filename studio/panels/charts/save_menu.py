@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtCore import QBuffer, QIODevice, QObject, QSize, Slot
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QCursor, QGuiApplication
-from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.actions.saving import ask_for_place, save_file
-from studio.panels.charts.chart_menu import encode_png
+from studio.panels.charts.chart_menu import encode_png, encode_svg
 from studio.state.context import AppContext
 from training.system.atomic import write_bytes
 from training.system.plain_table import Table, format_csv, save_table, table_rows
@@ -88,14 +87,3 @@ class SaveMenu(QObject):
         tables = self._tabulate()
         if path := ask_for_place(self._owner, "Save the table", "Table", f"{self._name()}.csv", "csv"):
             save_file(self._context, lambda: save_table(path, tables), path, "The table was not saved")
-
-
-def encode_svg(widget: QWidget) -> bytes:
-    """What a widget draws as lines and letters that stay sharp at every size."""
-    buffer, generator = QBuffer(), QSvgGenerator()
-    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-    generator.setOutputDevice(buffer)
-    generator.setSize(QSize(widget.width(), widget.height()))
-    generator.setViewBox(widget.rect())
-    widget.render(generator)
-    return bytes(buffer.data().data())

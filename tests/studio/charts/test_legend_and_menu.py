@@ -91,15 +91,24 @@ def right_click(plot: CurvePlot) -> QMenu:
     return menu
 
 
-def test_a_right_click_offers_six_things(qtbot: QtBot, board: MetricsBoard) -> None:
+def test_a_right_click_offers_seven_things(qtbot: QtBot, board: MetricsBoard) -> None:
     menu = right_click(board.plot("loss"))
     words = [action.text() for action in menu.actions() if action.text()]
-    assert words == ["Fit", "Enlarge", "Copy image", "Save as PNG …", "Save as CSV …", "Save as Parquet …"]
+    assert words == [
+        "Fit",
+        "Enlarge",
+        "Copy image",
+        "Save as PNG …",
+        "Save as SVG …",
+        "Save as CSV …",
+        "Save as Parquet …",
+    ]
     menu.close()
     menu = right_click(board.plot("lr"))  # nothing is drawn
     assert [action.isEnabled() for action in menu.actions() if action.text()] == [
         True,
         True,
+        False,
         False,
         False,
         False,
@@ -162,6 +171,10 @@ def test_a_picture_is_saved_and_copied_as_it_is_drawn(
     assert saved.size() == plot.size() * plot.devicePixelRatioF()
     colors = {saved.pixelColor(x, y).name() for x in range(0, saved.width(), 2) for y in range(saved.height())}
     assert len(colors) > 5  # a curve, axes and words on the ground
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "loss.svg"), ""))
+    choose(board, "loss", "Save as SVG …")
+    qtbot.waitUntil((tmp_path / "loss.svg").exists)
+    assert "<polyline" in (tmp_path / "loss.svg").read_text() or "<path" in (tmp_path / "loss.svg").read_text()
     choose(board, "loss", "Copy image")
     assert QGuiApplication.clipboard().image().size() == saved.size()
 

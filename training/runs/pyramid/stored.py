@@ -18,6 +18,8 @@ from training.runs.records.columns import read_columns_header
 from training.runs.records.series import STEP_ROW, Rows, SeriesWriter, is_series, read_range
 from training.system.untrusted import UnfitFile, open_file
 
+_MOST_KEPT = 1 << 16  # rows: what is drawn is shorter, what is smoothed is longer and read once
+
 
 class StoredSeries:
     """The file ``path``: a row for each step, or for some steps where it names its columns. It may be growing.
@@ -53,7 +55,9 @@ class StoredSeries:
         """The numbers [first, stop). What was read last is kept: several charts show the same stretch."""
         begin, end, rows = self._cache
         if not begin <= first <= stop <= end:
-            begin, end, rows = self._cache = first, stop, self._read_rows(first, stop)
+            begin, end, rows = first, stop, self._read_rows(first, stop)
+            if stop - first <= _MOST_KEPT:
+                self._cache = begin, end, rows
         rows = rows[first - begin : stop - begin]
         values: NDArray[np.floating[Any]] = (
             rows[STEP_CURVES[column]] if self._row == STEP_ROW else rows["values"][:, column]

@@ -22,7 +22,7 @@ _AT_ONCE = 10_000  # steps
 
 
 @dataclass(frozen=True)
-class _Counts:
+class SampleCounts:
     """Samples of a full step and of an epoch's last one, and the steps of an epoch."""
 
     full: int
@@ -32,6 +32,11 @@ class _Counts:
     def of(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
         """Samples of each of these steps, counted from 1."""
         return np.where(steps % self.steps_per_epoch == 0, self.last, self.full)
+
+    def up_to(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Samples of all steps up to each of these."""
+        epochs, rest = np.divmod(steps, self.steps_per_epoch)
+        return epochs * (self.full * (self.steps_per_epoch - 1) + self.last) + rest * self.full
 
 
 def tabulate_curves(folder: RunFolder, history: History, epochs: bool) -> Iterable[Table]:
@@ -51,8 +56,8 @@ def tabulate_steps(folder: RunFolder, history: History) -> Iterator[Table]:
     """A row for each step, some thousands at a time. ``epoch`` counts from 1; ``seconds`` is the training time of the step: the mean
     over the steps between two looks at the engine, some ten a second, as single ones are not timed. What was not recorded is left
     empty."""
-    counts = _step_counts(folder.readable_config(), history)
-    seconds = _step_seconds(folder, history, counts)
+    counts = count_step_samples(folder.readable_config(), history)
+    seconds = measure_step_seconds(folder, history, counts)
     for first in range(1, max(count_rows(folder.series_file, STEP_ROW), 1) + 1, _AT_ONCE):
         rows = read_steps(folder.series_file, first, first + _AT_ONCE - 1)
         spent = seconds[first - 1 : first - 1 + len(rows)].tolist()
@@ -84,7 +89,7 @@ def _read_metric(end: EpochEnded, name: str) -> float | None:
     return float(end.metrics[name]) if name in end.metrics else None
 
 
-def _step_counts(config: RunConfig | None, history: History) -> _Counts | None:
+def count_step_samples(config: RunConfig | None, history: History) -> SampleCounts | None:
     """None where it is not known, or no longer as the settings say."""
     samples = history.data.report.samples.get("train", 0) if history.data else 0
     if config is None or not history.attempts or samples < 1:
@@ -95,10 +100,10 @@ def _step_counts(config: RunConfig | None, history: History) -> _Counts | None:
         return None
     if plan.steps != history.attempts[-1].steps_per_epoch:
         return None
-    return _Counts(plan.samples_per_step, plan.samples(plan.steps - 1), plan.steps)
+    return SampleCounts(plan.samples_per_step, plan.samples(plan.steps - 1), plan.steps)
 
 
-def _step_seconds(folder: RunFolder, history: History, counts: _Counts | None) -> NDArray[np.float64]:
+def measure_step_seconds(folder: RunFolder, history: History, counts: SampleCounts | None) -> NDArray[np.float64]:
     """Of each step its training time; 0 where it is not known."""
     seconds = np.zeros(count_rows(folder.series_file, STEP_ROW))
     if counts is None:

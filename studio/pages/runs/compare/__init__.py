@@ -1,0 +1,1 @@
+"""Runs beside each other: their curves, settings, metrics, and which settings matter."""
