@@ -93,7 +93,7 @@ class Comparison(QObject):
         """Those whose curves are drawn: the first twenty."""
         return list(self.folders[:MOST_DRAWN])
 
-    def loaded(self) -> list[ComparedRun]:
+    def list_read(self) -> list[ComparedRun]:
         """All that were read, in order."""
         return [self.runs[folder] for folder in self.folders if folder in self.runs]
 

@@ -60,7 +60,7 @@ class ComparedRun:
     def curve(self, name: str, axis: Axis = "step") -> Pyramid | None:
         """A curve over ``axis``: None where the run has none of that name, or does not tell where its steps lie on that axis."""
         if name not in self._homes:
-            return self._validated(name, axis)
+            return self._find_validations(name, axis)
         file, column = self._homes[name]
         series = self._series[file]
         positions = self._positions.get((file, axis))
@@ -112,7 +112,7 @@ class ComparedRun:
     def _columns(self) -> list[str]:
         return [name for name, (file, _) in self._homes.items() if file != self.folder.series_file.name]
 
-    def _validated(self, name: str, axis: Axis) -> Pyramid | None:
+    def _find_validations(self, name: str, axis: Axis) -> Pyramid | None:
         found = {event.step: event.metrics[name] for event in self._history.validations if name in event.metrics}
         steps = np.array(sorted(found), dtype=np.float64)
         positions = self.place(steps, axis) if len(steps) else None

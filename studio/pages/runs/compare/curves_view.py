@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -81,7 +82,7 @@ class CurvesView(QWidget):
         self.bar.offer_settings(self._comparison)
         look = self.bar.look()
         self._groups = {group.key: group for group in self._comparison.groups(look.group)}
-        entries = self._list_entries(look)
+        entries = _list_entries(self._comparison, self._groups, look)
         if entries != self._entries:
             self.legend.set_entries(entries)
             for key in entries:
@@ -101,19 +102,8 @@ class CurvesView(QWidget):
         if look.axis != self._axis:
             self._axis = look.axis
             self._shared_x.fit()
-        self._set_axis(look)
-
-    def _list_entries(self, look: Look) -> dict[str, tuple[str, int, bool]]:
-        """What the legend says: a mean, and its members below it; a run by itself."""
-        entries: dict[str, tuple[str, int, bool]] = {}
-        for key, group in self._groups.items():
-            is_mean = look.group != EACH and len(group.members) > 1
-            if is_mean:
-                title = f"Mean of {len(group.members)}: {group.title}"
-                entries[key] = title, self._comparison.color(group.members[0]), False
-            for folder in group.members:
-                entries[folder.id] = self._comparison.title(folder), self._comparison.color(folder), is_mean
-        return entries
+        for plot in self.plots.values():
+            _set_axis(plot, look.axis, self._shared_x.reach())
 
     def take_up(self, grown: list[RunFolder]) -> None:
         """Draw what these runs have done since."""
@@ -243,16 +233,6 @@ class CurvesView(QWidget):
         card.add((plot, 1))
         self.plots[name], self._cards[name] = plot, card
 
-    def _set_axis(self, look: Look) -> None:
-        for plot in self.plots.values():
-            if look.axis == "time":
-                seconds = self._shared_x.reach()
-                unit, size = next((unit for unit in (("h", 3600), ("min", 60)) if seconds >= 3 * unit[1]), ("s", 1))
-                plot.set_x_label(f"Training time ({unit})", 1 / size)
-            else:
-                plot.set_x_label(_AXIS_TITLES[look.axis], 1.0)
-            plot.set_whole_x(look.axis in ("step", "samples"))
-
     # ---------------------------------------------------------------- person
 
     @Slot()
@@ -315,3 +295,26 @@ class CurvesView(QWidget):
 
 def _may_be_log(name: str) -> bool:
     return "loss" in name or "norm" in name or name.startswith(("parts/", "layers/"))
+
+
+def _list_entries(comparison: Comparison, groups: Mapping[str, Group], look: Look) -> dict[str, tuple[str, int, bool]]:
+    """What the legend says: a mean, and its members below it; a run by itself."""
+    entries: dict[str, tuple[str, int, bool]] = {}
+    for key, group in groups.items():
+        is_mean = look.group != EACH and len(group.members) > 1
+        if is_mean:
+            title = f"Mean of {len(group.members)}: {group.title}"
+            entries[key] = title, comparison.color(group.members[0]), False
+        for folder in group.members:
+            entries[folder.id] = comparison.title(folder), comparison.color(folder), is_mean
+    return entries
+
+
+def _set_axis(plot: CurvePlot, axis: Axis, reach: float) -> None:
+    """Say what a chart's x axis counts; ``reach``: how far it goes."""
+    if axis == "time":
+        unit, size = next((unit for unit in (("h", 3600), ("min", 60)) if reach >= 3 * unit[1]), ("s", 1))
+        plot.set_x_label(f"Training time ({unit})", 1 / size)
+    else:
+        plot.set_x_label(_AXIS_TITLES[axis], 1.0)
+    plot.set_whole_x(axis in ("step", "samples"))

@@ -79,7 +79,7 @@ class LookBar(QWidget):
         """Let the person group by whatever differs among the runs."""
         chosen = self.group.currentData()
         ways = {EACH: "Each run", REPEATS: "Repeats (all but the seed)"}
-        ways |= {path: f"By {path}" for path in differing(run.settings for run in comparison.loaded())}
+        ways |= {path: f"By {path}" for path in differing(run.settings for run in comparison.list_read())}
         with QSignalBlocker(self.group):
             self.group.clear()
             for way, title in ways.items():

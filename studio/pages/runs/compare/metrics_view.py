@@ -62,7 +62,7 @@ class MetricsView(QWidget):
         with QSignalBlocker(self.baseline):
             self.baseline.clear()
             self.baseline.addItem("None")
-            for run in self._comparison.loaded():
+            for run in self._comparison.list_read():
                 self.baseline.addItem(self._comparison.title(run.folder), run.folder.id)
             self.baseline.setCurrentIndex(max(self.baseline.findData(chosen), 0) if chosen else 0)
         self._fill()
@@ -72,10 +72,10 @@ class MetricsView(QWidget):
         self.baseline.setCurrentIndex(max(self.baseline.findData(run_id), 0))
 
     def _base(self) -> ComparedRun | None:
-        return next((r for r in self._comparison.loaded() if r.folder.id == self.baseline.currentData()), None)
+        return next((r for r in self._comparison.list_read() if r.folder.id == self.baseline.currentData()), None)
 
     def _fill(self) -> None:
-        runs, base = self._comparison.loaded(), self._base()
+        runs, base = self._comparison.list_read(), self._base()
         if base is not None:
             runs = [base, *(run for run in runs if run is not base)]
         results = {run.folder: results_of(run) for run in runs}

@@ -82,7 +82,7 @@ class ComparePanel(QWidget):
         self._problems.setText("\n".join(problems))
         self._problems.setVisible(bool(problems))
         self._fill_view()
-        if any(run.is_growing for run in comparison.loaded()) and self.isVisible():
+        if any(run.is_growing for run in comparison.list_read()) and self.isVisible():
             self._timer.start()
 
     def _count(self) -> str:
@@ -98,7 +98,7 @@ class ComparePanel(QWidget):
         view = self._views.currentWidget()
         if view is self.curves:
             self.curves.rebuild()
-            self.curves.set_growing(any(run.is_growing for run in self.comparison.loaded()))
+            self.curves.set_growing(any(run.is_growing for run in self.comparison.list_read()))
         elif isinstance(view, SettingsView | MetricsView | SharesView):
             view.rebuild()
 
@@ -114,7 +114,7 @@ class ComparePanel(QWidget):
             self.curves.take_up(grown)
         else:
             self._fill_view()
-        if not any(run.is_growing for run in self.comparison.loaded()):
+        if not any(run.is_growing for run in self.comparison.list_read()):
             self._timer.stop()
             self._later.start()  # how they ended
 

@@ -28,7 +28,7 @@ class SettingsView(QWidget):
 
     def rebuild(self) -> None:
         """Show the runs compared now."""
-        runs = self._comparison.loaded()
+        runs = self._comparison.list_read()
         paths = differing(run.settings for run in runs)
         count = len(paths)
         if self.everything.isChecked():

@@ -58,7 +58,7 @@ class SharesView(QWidget):
 
     def rebuild(self) -> None:
         """Show the runs compared now."""
-        names = list(dict.fromkeys(name for run in self._comparison.loaded() for name in results_of(run)))
+        names = list(dict.fromkeys(name for run in self._comparison.list_read() for name in results_of(run)))
         chosen = self.result.currentData()
         with QSignalBlocker(self.result):
             self.result.clear()
@@ -70,7 +70,7 @@ class SharesView(QWidget):
 
     def measure(self) -> dict[str, Share]:
         """The share of each setting that differs, the largest first."""
-        runs, name = self._comparison.loaded(), self.result.currentData()
+        runs, name = self._comparison.list_read(), self.result.currentData()
         results = [results_of(run).get(name, float("nan")) for run in runs]
         found = {path: measure_share([run.settings.get(path) for run in runs], results) for path in self._find_paths()}
         kept = {path: share for path, share in found.items() if share is not None}
@@ -78,11 +78,11 @@ class SharesView(QWidget):
 
     def _find_paths(self) -> list[str]:
         """The settings that differ and have a say in what a run becomes, but for the seed, whose numbers mean nothing."""
-        paths = differing(run.settings for run in self._comparison.loaded())
+        paths = differing(run.settings for run in self._comparison.list_read())
         return [path for path in paths if path != SEED and decides(path)]
 
     def _fill(self) -> None:
-        runs, name = self._comparison.loaded(), self.result.currentData()
+        runs, name = self._comparison.list_read(), self.result.currentData()
         shares = self.measure() if name else {}
         rows = [
             [
@@ -109,7 +109,7 @@ class SharesView(QWidget):
         self._note.setVisible(bool(self._note.text()))
 
     def _on_pressed(self, number: int) -> None:
-        self.run_chosen.emit(self._comparison.loaded()[number].folder)
+        self.run_chosen.emit(self._comparison.list_read()[number].folder)
 
 
 def _judge(runs: int, rows: int, has_results: bool) -> str:
