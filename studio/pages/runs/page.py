@@ -155,7 +155,7 @@ class RunsPage(QWidget):
 
     @Slot(list)
     def _on_chosen(self, chosen: list[RunFolder]) -> None:
-        run, several = self.find_chosen(), len(chosen) > 1 and self.compare_room.count() > 0
+        run, several = self.find_chosen(), len(chosen) > 1
         opened = (run is not None or several) and self._beside.isHidden()
         self.detail.setVisible(run is not None)
         self._beside.setCurrentWidget(self.compare if several else self._area)
