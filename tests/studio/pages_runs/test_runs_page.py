@@ -94,8 +94,8 @@ def test_a_chosen_run_shows_curves_checkpoints_and_settings(
     assert page.count.text() == "1 of 2"
     page.choose(run_id)
     assert page.detail.isVisible()
-    curve = page.detail.curves.board.plot("loss")._curves["train/loss"].series.raw
-    qtbot.waitUntil(lambda: len(curve.x) == 40)
+    series = page.detail.curves.board.plot("loss")._curves["train/loss"].series
+    qtbot.waitUntil(lambda: len(series.raw.x) == 40)
     qtbot.waitUntil(lambda: len(page.detail.checkpoints.model.checkpoints) == 2)
     assert page.detail.config._table._values["Batch size"].text() == "1"
     page.search.clear()
