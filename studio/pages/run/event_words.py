@@ -26,6 +26,8 @@ from training.system.untrusted import escape_unprintable
 GROUPS = ("Attempts", "Findings", "Validations", "Checkpoints")
 """What the lines can be filtered by; those of no group are seen among all alone."""
 
+_TOLD = ("training", "validating", "saving")  # phases of which other lines tell
+
 
 def group_of(event: Event) -> str:
     """One of GROUPS, or ""."""
@@ -60,7 +62,7 @@ def _words(event: Event) -> str:
         labels = f" ({', '.join(event.labels)})" if event.labels else ""
         return f"Checkpoint saved at step {event.step:,}{labels}"
     if isinstance(event, PhaseChanged):
-        return "" if event.fraction is not None else f"Phase: {event.phase}"
+        return "" if event.fraction is not None or event.phase in _TOLD else event.phase.capitalize()
     return _rare_words(event)
 
 
@@ -76,9 +78,9 @@ def _rare_words(event: Event) -> str:
     if isinstance(event, Profiled):
         return f"Profiled {event.steps:,} steps up to step {event.step:,}"
     if isinstance(event, Completed):
-        return f"Completed at step {event.step:,} {event.reason}".strip()
+        return f"Completed at step {event.step:,}: {event.reason}".removesuffix(": ")
     if isinstance(event, Stopped):
-        return f"Stopped at step {event.step:,} {event.reason}".strip()
+        return f"Stopped at step {event.step:,}: {event.reason}".removesuffix(": ")
     if isinstance(event, Failed):
         return f"Failed at step {event.step:,}: {event.reason} {event.advice}".strip()
     return ""
