@@ -83,6 +83,8 @@ def test_a_row_is_answered_alike_everywhere(name: str, train: Train, tmp_path: P
     for to in ("safetensors", "onnx"):
         export_checkpoint(checkpoint, to, tmp_path / to)
         code = run_path(str(tmp_path / to / "model.py"))
+        if to == "onnx":  # what reads for a graph lies beside it
+            code |= {"read_rows": run_path(str(tmp_path / to / "preprocess.py"))["read_rows"]}
         model, facts = code["load_model"]()
         samples = code["read_rows"](facts, rows)
         answers = code["predict"](model, facts, samples)
