@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QInputDialog, QWidget
 
-from studio.actions.runs import delete_run
+from studio.actions.runs import complain_of_trash, delete_run, tell_of_trash
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
 from training.errors import pluralize
@@ -109,25 +109,13 @@ class _ThrowAway:
         self._settle()
 
     def _fail(self, error: Exception) -> None:
-        self._complain(error)
+        complain_of_trash(self._context, error)
         self._settle()
-
-    def _complain(self, error: Exception) -> None:
-        self._context.notifier.notify(str(error), "danger", title="The trash was not changed")
 
     def _settle(self) -> None:
         self._left -= 1
         if not self._left and self._trashed:
-            self._context.notifier.notify(
-                "They take their room on the disk until the trash is emptied.",
-                title=f"{pluralize(len(self._trashed), 'run')} in the trash",
-                action_text="Undo",
-                action=self._bring_back,
-            )
-
-    def _bring_back(self) -> None:
-        for trashed in self._trashed:
-            self._context.library.restore(trashed, self._complain)
+            tell_of_trash(self._context, f"{pluralize(len(self._trashed), 'run')} are", self._trashed)
 
 
 def _count(runs: Sequence[RunSummary]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtWidgets import QWidget
 
@@ -15,7 +15,7 @@ from training.errors import InputError, format_bytes, pluralize
 from training.runs.folder import RunFolder
 from training.runs.records.about import name_of, read_about
 from training.runs.records.manifest import CheckpointInfo
-from training.runs.rewind import Beyond, SetAside, clear, look_beyond, restore
+from training.runs.rewind import Beyond, SetAside, look_beyond, restore, throw_away
 
 
 def pause_or_continue(context: AppContext) -> None:
@@ -34,20 +34,34 @@ def delete_run(context: AppContext, folder: RunFolder) -> bool:
     if context.evaluation.folder == folder:
         context.evaluation.choose_run(None)
 
-    def tell(trashed: RunFolder) -> None:
-        context.notifier.notify(
-            "It takes its room on the disk until the trash is emptied.",
-            title=f"“{name}” is in the trash",
-            action_text="Undo",
-            action=lambda: context.library.restore(trashed, fail),
-            subject=f"trash {folder.id}",
-        )
-
     def fail(error: Exception) -> None:
-        context.notifier.notify(str(error), "danger", title="The trash was not changed")
+        complain_of_trash(context, error)
 
-    context.library.throw_away(folder, tell, fail)
+    context.library.throw_away(folder, lambda trashed: tell_of_trash(context, f"“{name}” is", [trashed]), fail)
     return True
+
+
+def tell_of_trash(context: AppContext, what: str, trashed: Sequence[RunFolder]) -> None:
+    """``what`` (with its verb) is in the trash: a notice that brings it back."""
+    they, take, their = ("They", "take", "their") if len(trashed) > 1 else ("It", "takes", "its")
+    context.notifier.notify(
+        f"{they} {take} {their} room on the disk until the trash is emptied.",
+        title=f"{what} in the trash",
+        action_text="Undo",
+        action=lambda: bring_back(context, trashed),
+        subject=f"trash {trashed[0].id}",
+    )
+
+
+def bring_back(context: AppContext, trashed: Sequence[RunFolder]) -> None:
+    """Take runs, or parts of runs, back out of the trash."""
+    for each in trashed:
+        context.library.restore(each, lambda error: complain_of_trash(context, error))
+
+
+def complain_of_trash(context: AppContext, error: Exception) -> None:
+    """Something could not be moved into the trash, or out of it."""
+    context.notifier.notify(str(error), "danger", title="The trash was not changed")
 
 
 BRANCH = "Continue in a branch (keeps everything)"
@@ -94,22 +108,18 @@ def restore_stretch(context: AppContext, folder: RunFolder, stretch: Stretch, do
     )
 
 
-def clear_stretch(
-    context: AppContext, parent: QWidget, folder: RunFolder, stretch: Stretch, done: Callable[[], object]
-) -> bool:
-    """Ask, then delete ``stretch`` for good; returns whether that was wanted."""
-    text = (
-        f"{pluralize(stretch.checkpoints, 'checkpoint')} and the curve of these steps are deleted for good; that frees "
-        f"{format_bytes(stretch.aside.size)}. The run itself stays as it is."
-    )
-    if not ask(parent, f"Clear away {stretch.steps}?", text, (Answer("clear", "Clear away", "danger"),)):
-        return False
+def clear_stretch(context: AppContext, folder: RunFolder, stretch: Stretch, done: Callable[[], object]) -> None:
+    """Move ``stretch`` into the trash, with a notice that brings it back; the run itself stays as it is."""
+
+    def tell(trashed: RunFolder) -> None:
+        are = "are" if stretch.aside.reached > stretch.aside.step + 1 else "is"
+        tell_of_trash(context, f"{stretch.steps.capitalize()} {are}", [trashed])
+        context.library.refresh()
+        done()
+
     context.background.submit(
-        lambda: clear(folder, stretch.aside),
-        lambda _freed: done(),
-        lambda error: _refuse(context, error, "Not cleared away", done),
+        lambda: throw_away(folder, stretch.aside), tell, lambda error: _refuse(context, error, "Not cleared away", done)
     )
-    return True
 
 
 def _follow(context: AppContext, folder: RunFolder, done: Callable[[], object]) -> None:

@@ -1,4 +1,4 @@
-"""What lies in the trash: bring runs back, or delete them for good."""
+"""What lies in the trash: bring it back, or delete it for good."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QAbstractItemView, QDialog, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from studio.actions.question import Answer, ask
+from studio.actions.runs import bring_back, complain_of_trash
 from studio.state.context import AppContext
 from studio.state.formats import format_ago
 from studio.theme import SPACING
@@ -20,8 +21,8 @@ _COLUMNS = ("Name", "Thrown away", "Size")
 
 
 def describe_trash(trash: Sequence[TrashedRun]) -> str:
-    """``3 runs, 120 MB``"""
-    return f"{pluralize(len(trash), 'run')}, {format_bytes(sum(run.size for run in trash))}"
+    """``3 items, 120 MB``"""
+    return f"{pluralize(len(trash), 'item')}, {format_bytes(sum(run.size for run in trash))}"
 
 
 class TrashDialog(QDialog):
@@ -36,7 +37,7 @@ class TrashDialog(QDialog):
         self._what = label("", "help", wrap=True)
         self.table = QTableWidget(0, len(_COLUMNS))
         self.table.setHorizontalHeaderLabels(_COLUMNS)
-        self.table.setAccessibleName("Runs in the trash")
+        self.table.setAccessibleName("What lies in the trash")
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.table.setShowGrid(False)
@@ -93,15 +94,13 @@ class TrashDialog(QDialog):
 
     @Slot()
     def _restore(self) -> None:
-        for run in self.find_chosen():
-            self._context.library.restore(run.folder, self._tell_failure)
+        bring_back(self._context, [run.folder for run in self.find_chosen()])
 
     @Slot()
     def _delete(self) -> None:
         chosen = self.find_chosen()
         title = f"Delete {describe_trash(chosen)}, for good?"
         if ask(self, title, "This cannot be undone.", (Answer("delete", "Delete", "danger"),)):
-            self._context.library.delete_for_good([run.folder for run in chosen], self._tell_failure)
-
-    def _tell_failure(self, error: Exception) -> None:
-        self._context.notifier.notify(str(error), "danger", title="The trash was not changed")
+            self._context.library.delete_for_good(
+                [run.folder for run in chosen], lambda error: complain_of_trash(self._context, error)
+            )

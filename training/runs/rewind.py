@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,9 +43,20 @@ from training.runs.set_aside import (
     state_files,
 )
 from training.runs.storage import explain_disk_errors
+from training.runs.trash import trash_part
 from training.system.untrusted import MEGABYTE
 
-__all__ = ["Beyond", "SetAside", "clear", "finish_rewind", "list_set_aside", "look_beyond", "restore", "rewind"]
+__all__ = [
+    "Beyond",
+    "SetAside",
+    "clear",
+    "finish_rewind",
+    "list_set_aside",
+    "look_beyond",
+    "restore",
+    "rewind",
+    "throw_away",
+]
 
 
 @dataclass(frozen=True)
@@ -235,6 +246,20 @@ def clear(folder: RunFolder, aside: SetAside) -> int:
         with explain_disk_errors(folder.status_file):
             remove(aside.path)
     return size
+
+
+def throw_away(folder: RunFolder, aside: SetAside) -> RunFolder:
+    """Move ``aside`` into the trash; returns where it lies. Raises InputError as ``restore`` does."""
+    steps = (
+        f"Steps {aside.step + 1:,} to {aside.reached:,}"
+        if aside.reached > aside.step + 1
+        else f"Step {aside.reached:,}"
+    )
+    with _claim_alone(folder, aside), explain_disk_errors(folder.status_file):
+        trashed = trash_part(folder, aside.path, steps)
+        with suppress(OSError):
+            aside.path.parent.rmdir()  # where it holds nothing else
+    return trashed
 
 
 @contextmanager

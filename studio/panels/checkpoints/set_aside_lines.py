@@ -37,6 +37,7 @@ class SetAsideLines(QWidget):
         self._rows: list[_Row] = []
         self._list = SetAsideList(context.background, self)
         self._list.refreshed.connect(self._on_refreshed)
+        context.library.restored.connect(self._on_restored)
         self._column = vbox(separator(), parent=self)
         self.hide()
 
@@ -94,7 +95,13 @@ class SetAsideLines(QWidget):
         restore_stretch(self._context, folder, stretch, self._on_done)
 
     def _clear(self, folder: RunFolder, stretch: Stretch) -> None:
-        self._set_busy(clear_stretch(self._context, self, folder, stretch, self._on_done))
+        self._set_busy(True)
+        clear_stretch(self._context, folder, stretch, self._on_done)
+
+    @Slot(object)
+    def _on_restored(self, folder: RunFolder) -> None:
+        if folder == self._list.folder:
+            self.refresh()
 
     def _on_done(self) -> None:
         self._set_busy(False)
@@ -129,7 +136,7 @@ class _Row(QWidget):
         self.clear = button("Clear away", "trash")
         self._tips = {
             self.restore: f"Bring {steps} back; what the run trained since is set aside in their place",
-            self.clear: f"Delete {steps} for good",
+            self.clear: f"Move {steps} to the trash",
         }
         for made, verb in ((self.restore, "Restore"), (self.clear, "Clear away")):
             made.setAccessibleName(f"{verb} {steps}")

@@ -105,9 +105,10 @@ class RunLibrary(QObject):
     Signals:
         refreshed(): ``runs`` is as new as the folders.
         failed(): they could not be read; ``problem`` says why.
+        restored(RunFolder): it, or a part of it, came back from the trash.
     """
 
-    refreshed = Signal()
+    refreshed, restored = Signal(), Signal(object)
     failed = Signal()
 
     def __init__(self, workspace: Path, background: Background, parent: QObject | None = None) -> None:
@@ -203,8 +204,8 @@ class RunLibrary(QObject):
         self._background.submit(work, settle, handle_failure)
 
     def restore(self, trashed: RunFolder, handle_failure: Callable[[Exception], object]) -> None:
-        """Take a run back out of the trash."""
-        self._change_trash(lambda: restore_run(trashed), handle_failure)
+        """Take a run, or a part of one, back out of the trash."""
+        self._change_trash(lambda: restore_run(trashed), handle_failure, self.restored.emit)
 
     def delete_for_good(self, trashed: Sequence[RunFolder], handle_failure: Callable[[Exception], object]) -> None:
         """Remove runs from the trash."""
@@ -215,12 +216,21 @@ class RunLibrary(QObject):
 
         self._change_trash(work, handle_failure)
 
-    def _change_trash(self, work: Callable[[], object], handle_failure: Callable[[Exception], object]) -> None:
+    def _change_trash(
+        self,
+        work: Callable[[], object],
+        handle_failure: Callable[[Exception], object],
+        then: Callable[[Any], object] = lambda _done: None,
+    ) -> None:
+        def settle(done: object) -> None:
+            self.refresh()
+            then(done)
+
         def fail(error: Exception) -> None:
             self.refresh()
             handle_failure(error)
 
-        self._background.submit(work, lambda _done: self.refresh(), fail)
+        self._background.submit(work, settle, fail)
 
     def running_elsewhere(self) -> list[RunSummary]:
         """Runs that some process is working on now, newest first."""

@@ -334,7 +334,7 @@ def test_the_trash_is_emptied_after_a_question(
     assert len(list((workspace / "trash").iterdir())) == 1
     asked = answer_next_question(qtbot, "Delete")
     dialog.delete.click()
-    assert asked[0].startswith("Delete 1 run, ")
+    assert asked[0].startswith("Delete 1 item, ")
     qtbot.waitUntil(lambda: not list((workspace / "trash").iterdir()))
     qtbot.waitUntil(lambda: not dialog.delete.isEnabled())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,8 +17,9 @@ from training.events import Event, PhaseChanged
 from training.runs.folder import RunFolder, claim, owner_of, release
 from training.runs.records.manifest import list_checkpoints
 from training.runs.records.series import read_series
-from training.runs.rewind import clear, list_set_aside, restore
+from training.runs.rewind import clear, list_set_aside, restore, throw_away
 from training.runs.set_aside import SET_ASIDE
+from training.runs.trash import list_trash, restore_run, trash_part
 
 
 def test_going_back_twice_each_state_can_be_had_again(tmp_path: Path) -> None:
@@ -121,3 +123,32 @@ def test_what_has_the_name_of_something_else_by_now_is_left_alone(
         act(folder, old)
     assert list_set_aside(folder) == [now]
     assert state(folder) == before
+
+
+def test_what_was_thrown_away_comes_back_from_the_trash_under_a_free_name(tmp_path: Path) -> None:
+    folder = trained(tmp_path, OFTEN)
+    resume_run(str(folder.checkpoints / "step-00000016"), tmp_path)
+    [aside] = list_set_aside(folder)
+    before = state(RunFolder(aside.path))
+    trashed = throw_away(folder, aside)
+    assert list_set_aside(folder) == []
+    assert [each.name for each in list_trash(tmp_path)] == [f"Steps 17 to 24 of “{folder.status().name}”"]
+    aside.path.mkdir(parents=True)  # another stretch of the same steps
+    claim(folder.path)
+    with pytest.raises(RunBusyError):
+        restore_run(trashed)
+    release(folder.path)
+    restore_run(trashed)
+    assert state(RunFolder(aside.path.with_name("steps-17-24-2"))) == before
+    assert list_trash(tmp_path) == []
+
+
+@pytest.mark.parametrize("place", ["../../elsewhere/x", "set_aside/..", "set_aside"])
+def test_a_trash_that_names_another_place_restores_nothing(tmp_path: Path, place: str) -> None:
+    folder = trained(tmp_path)
+    trashed = trash_part(folder, folder.checkpoints / "step-00000016", "Step 16")
+    record = json.loads((trashed.path / "part.json").read_text())
+    (trashed.path / "part.json").write_text(json.dumps(record | {"place": place}))
+    with pytest.raises(InputError, match="names no place inside a run"):
+        restore_run(trashed)
+    assert len(list_trash(tmp_path)) == 1

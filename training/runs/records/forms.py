@@ -89,6 +89,15 @@ class SetAsideRecord(_Record):
     time: float
 
 
+class TrashedPart(_Record):
+    """``part.json`` of a folder in the trash: ``content`` beside it is what lay in ``place`` of the run in ``run``."""
+
+    run: str
+    name: str  # what the run was called
+    place: str
+    title: str  # what it is: "steps 21 to 40"
+
+
 class ExchangePlan(_Record):
     """``unfinished.json``: the state ``source`` takes the run's place; ``files`` are those it has, ``keep`` whether the other
     state stays."""
