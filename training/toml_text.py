@@ -9,6 +9,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import TypeAlias
 
+from training.embedded_config import is_report, read_embedded
 from training.errors import InputError
 from training.system.untrusted import MEGABYTE, escape_unprintable, iterate_levels, read_bytes
 
@@ -23,9 +24,11 @@ Toml: TypeAlias = "bool | int | float | str | date | time | Sequence[Toml] | Map
 
 
 def read_config_text(path: Path) -> str:
-    """The text of a configuration file; raises InputError when it cannot be read as one."""
+    """The text of a configuration file, or of the configuration in a report; raises InputError when it cannot be read as one."""
     source = escape_unprintable(str(path))
     try:
+        if is_report(path):
+            return read_embedded(path).text
         text = read_bytes(path, _MOST_BYTES).decode("utf-8-sig")  # some editors put a byte order mark first
     except FileNotFoundError:
         raise InputError(f"{source}: no such file; check the spelling.") from None

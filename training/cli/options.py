@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 
 from training.config import RunConfig, load_config
@@ -28,3 +29,9 @@ def load_given(arguments: argparse.Namespace) -> RunConfig:
     arguments.overrides = with_teacher_found(arguments.overrides, workspace_of(arguments), Path(name).parent, data)
     agreed = trust_file(Path(name), arguments.overrides) if arguments.trust else []
     return load_config(Path(name), [*arguments.overrides, *agreed])
+
+
+def chooses_other_data(overrides: Iterable[str]) -> bool:
+    """Whether ``--set`` may ask for other samples (the seed draws made ones); another path alone is where the same ones lie here."""
+    names = (override.partition("=")[0].strip() for override in overrides)
+    return any(name == "seed" or (name.startswith("dataset.") and not name.endswith("path")) for name in names)

@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 from pydantic_core import to_jsonable_python
 
-from training.laboratory.chart import Curve, Drawing, Numbers, histogram, line_drawing, smooth
 from training.laboratory.comparisons import Compared
 from training.laboratory.criteria import Verdict
 from training.laboratory.measure import Figures, Measured
-from training.laboratory.pages import render_report
 from training.laboratory.sameness import Sameness
 from training.laboratory.short_script import ScriptNote
 from training.laboratory.steps import STEPS, Step
+from training.report.chart import Curve, Drawing, Numbers, histogram, line_drawing, smooth
+from training.report.pages import render
 from training.system.atomic import write_text
 
 PAGE, TEXT, FIGURES = "report.html", "report.md", "report.json"
@@ -95,7 +95,8 @@ def write_report(folder: Path, findings: Findings) -> LabReport:
         for number, step in enumerate(STEPS, start=1)
     ]
     for name, template in ((PAGE, "report.html.jinja"), (TEXT, "report.md.jinja")):
-        text = render_report(
+        text = render(
+            "training.laboratory",
             template,
             rows=rows,
             findings=findings,

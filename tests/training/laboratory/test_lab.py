@@ -18,7 +18,7 @@ from training.cli import main
 from training.config import parse_config
 from training.config.diff import diff
 from training.data.arrays.idx_file import read_idx
-from training.laboratory.chart import Curve, line_drawing, smooth
+from training.report.chart import Curve, line_drawing, smooth
 from training.laboratory.child import Ended
 from training.laboratory.plan import device_overrides, step_config, write_share
 from training.laboratory.record import KILLED_SERIES, RECORD

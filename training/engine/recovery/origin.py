@@ -21,6 +21,16 @@ from training.runs.records.teachers import became_of, read_teacher
 from training.system.atomic import write_bytes, write_text
 
 
+def require_fingerprint(session: Session, fingerprint: str) -> None:
+    """Raise InputError where the data is not that of ``fingerprint``; "" asks for none."""
+    if fingerprint and session.data.source.fingerprint != fingerprint:
+        raise InputError(
+            f"The dataset is not the one of the report: its fingerprint is {session.data.source.fingerprint[:16]}, and the run of the report "
+            f"had {fingerprint[:16]}. Give the folder or file with the same content, for example --set dataset.path=..., or save the "
+            "configuration by the link in the report, and train that on what there is."
+        )
+
+
 def check_data(folder: RunFolder, session: Session, manifest: Manifest | None) -> None:
     """Note the dataset, its split and the teacher, or compare them with what the run began with; raises InputError when they
     differ. ``manifest`` is that of the checkpoint it goes on from, which knows the teacher, too; None where there is none.

@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 from pydantic_core import to_jsonable_python
 
-from training.laboratory.pages import render_report
 from training.laboratory.wrong_order.experiments import EXPERIMENTS, SEEDS, Result, run_experiment
+from training.report.pages import render
 from training.streams import print_json, say
 from training.system.atomic import write_text
 
@@ -60,7 +60,8 @@ def _run(number: int) -> Result:
 def write_page(folder: Path, results: Sequence[Result]) -> None:
     """Write the page, the text and the figures."""
     for name, template in ((PAGE, "wrong_order.html.jinja"), (TEXT, "wrong_order.md.jinja")):
-        text = render_report(
+        text = render(
+            "training.laboratory",
             template,
             results=results,
             seeds=len(SEEDS),

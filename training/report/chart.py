@@ -9,9 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from training.runs.pyramid.smoothing import ExponentialAverage
+
 WIDTH, HEIGHT = 880.0, 320.0
 LEFT, RIGHT, TOP, BOTTOM = 62.0, WIDTH - 12.0, 12.0, HEIGHT - 42.0
-_COLUMNS = 800  # a curve with more points is drawn as the least and the greatest of each column
+COLUMNS = 800
+"""A curve with more than twice as many points is drawn as the least and the greatest of each column."""
+COLORS = 7
 
 Numbers = NDArray[np.float64]
 Labeled = list[tuple[float, str]]
@@ -147,22 +151,17 @@ def _drop_odd_points(curve: Curve, log_y: bool) -> Curve:
 
 def _points(across: Numbers, down: Numbers) -> str:
     """Of many points the least and the greatest of each column, so that no spike is lost."""
-    if len(across) > 2 * _COLUMNS:
-        parts = np.array_split(np.arange(len(across)), _COLUMNS)
+    if len(across) > 2 * COLUMNS:
+        parts = np.array_split(np.arange(len(across)), COLUMNS)
         chosen = [place for part in parts for place in sorted({part[down[part].argmin()], part[down[part].argmax()]})]
         across, down = across[chosen], down[chosen]
     return " ".join(f"{one:.1f},{other:.1f}" for one, other in zip(across, down, strict=True))
 
 
 def smooth(values: Numbers) -> Numbers:
-    """A running average over a fiftieth of the curve, without the bias towards zero at its beginning."""
-    decay = 1.0 - 1.0 / max(len(values) / 50, 1.0)
-    result, mean, weight = np.empty(len(values)), 0.0, 0.0
-    for place, value in enumerate(values.tolist()):
-        if math.isfinite(value):  # a skipped step has no loss worth a place in an average
-            mean, weight = decay * mean + (1 - decay) * value, decay * weight + 1 - decay
-        result[place] = mean / weight if weight else math.nan
-    return result
+    """A running average over a fiftieth of the curve, without the bias towards zero at its beginning; NaN where the value is no
+    number."""
+    return ExponentialAverage(1.0 - 1.0 / max(len(values) / 50, 1.0)).append(values)
 
 
 def histogram(
