@@ -370,10 +370,3 @@ def format_finding(found: Found) -> str:
 def pick(item: object, *names: str) -> dict[str, JsonValue]:
     """Attributes of ``item`` by their names, as JSON can hold them."""
     return {name: to_jsonable_python(getattr(item, name)) for name in names}
-
-
-def format_moment(seconds: Any) -> str:
-    try:
-        return time.strftime("%Y-%m-%d %H:%M", time.localtime(float(seconds or 0.0)))
-    except (TypeError, ValueError, OverflowError, OSError):  # a file that somebody else wrote
-        return "at no possible time"

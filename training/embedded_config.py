@@ -12,7 +12,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from training.errors import InputError
 from training.system.untrusted import MEGABYTE, escape_unprintable, read_bytes
@@ -20,6 +20,7 @@ from training.system.untrusted import MEGABYTE, escape_unprintable, read_bytes
 SUFFIXES: Final = (".html", ".htm")
 _MOST_BYTES: Final = 16 * MEGABYTE
 _MOST_ENCODED: Final = 2 * MEGABYTE  # of a configuration, which has a megabyte at most
+_PLAIN: Final = re.compile("[0-9A-Za-z:._-]{0,200}")
 _BEGIN: Final = b'<a class="config" data-format="1" data-fingerprint="'
 _LINK: Final = re.compile(
     _BEGIN
@@ -34,6 +35,11 @@ class EmbeddedConfig:
 
     text: str
     fingerprint: str = ""
+
+    @classmethod
+    def of_run(cls, text: str, fingerprint: str) -> Self:
+        """``fingerprint`` as a run's folder tells it, which is left out where it is none."""
+        return cls(text, fingerprint if _PLAIN.fullmatch(fingerprint) else "")
 
     @property
     def sha256(self) -> str:

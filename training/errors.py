@@ -5,6 +5,8 @@ Every message is one clear sentence: which field or file, what is wrong, what to
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,6 +30,30 @@ def format_bytes(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000
     return f"{size:.3g} TB" if size < 999.5 else f"{size:.0f} TB"
+
+
+def format_number(value: float, digits: int = 4) -> str:
+    """Four significant digits; scientific where plain figures would hide the size."""
+    if not math.isfinite(value):
+        return {math.inf: "∞", -math.inf: "−∞"}.get(value, "NaN")
+    if value == 0.0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e5:
+        return f"{value:.{digits}g}"
+    return f"{value:.{max(digits - 2, 1)}e}".replace("e-0", "e-").replace("e+0", "e+").replace("e+", "e")
+
+
+def format_percent(value: float) -> str:
+    """In percent, with one decimal: of single samples and classes."""
+    return f"{value:.1%}"
+
+
+def format_moment(seconds: object) -> str:
+    """Seconds since 1970 as a person reads them here."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(float(seconds or 0.0)))
+    except (TypeError, ValueError, OverflowError, OSError):  # a file that somebody else wrote
+        return "at no possible time"
 
 
 def format_duration(seconds: float) -> str:

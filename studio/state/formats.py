@@ -7,17 +7,8 @@ import time
 
 from training import catalog
 from training.config.rules.metrics import is_known, is_share, metric
-
-
-def format_number(value: float, digits: int = 4) -> str:
-    """Four significant digits; scientific where plain figures would hide the size."""
-    if not math.isfinite(value):
-        return {math.inf: "∞", -math.inf: "−∞"}.get(value, "NaN")
-    if value == 0.0:
-        return "0"
-    if 1e-3 <= abs(value) < 1e5:
-        return f"{value:.{digits}g}"
-    return f"{value:.{max(digits - 2, 1)}e}".replace("e-0", "e-").replace("e+0", "e+").replace("e+", "e")
+from training.errors import format_number as format_number
+from training.errors import format_percent as format_percent
 
 
 def format_metric(name: str, value: float) -> str:
@@ -30,11 +21,6 @@ def format_metric(name: str, value: float) -> str:
 def format_share(value: float) -> str:
     """In percent, with two decimals."""
     return f"{value:.2%}"
-
-
-def format_percent(value: float) -> str:
-    """In percent, with one decimal: of single samples and classes."""
-    return f"{value:.1%}"
 
 
 def metric_title(name: str) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from training.cli.evaluate import evaluate_given, show
+from training.cli.evaluate import evaluate_given
 from training.cli.options import workspace_of
-from training.config.rules.metrics import title_of
+from training.config.rules.metrics import show_metric, title_of
 from training.errors import InputError, pluralize
 from training.runs.workspace import find_checkpoint
 from training.streams import print_json, say
@@ -37,7 +37,7 @@ def compare(arguments: argparse.Namespace) -> int:
         for note in found.notes:
             say(f"  {note}")
         for each in found.differences:
-            one, second = (show(each.metric, value) for value in each.values)
+            one, second = (show_metric(each.metric, value) for value in each.values)
             say(f"  {title_of(each.metric)} {one} and {second}: {each.sentence}")
             interval = each.comparison.difference
             told.append(

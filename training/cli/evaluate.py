@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from training.cli.options import workspace_of
-from training.config.rules.metrics import is_known, metric, title_of
+from training.config.rules.metrics import show_metric, title_of
 from training.console import Console
 from training.errors import format_bytes, pluralize
 from training.events import PhaseChanged
@@ -112,17 +112,10 @@ def describe_importance(importance: Importance | None) -> Iterator[str]:
 
 
 def _describe_metric(name: str, measured: Measured) -> str:
-    line = f"  {title_of(name)} {show(name, measured.value)}"
+    line = f"  {title_of(name)} {show_metric(name, measured.value)}"
     if measured.low is not None or measured.high is not None:
-        line += f" ({show(name, measured.low)} to {show(name, measured.high)})"
+        line += f" ({show_metric(name, measured.low)} to {show_metric(name, measured.high)})"
     for simple in (measured.baseline, measured.linear):
         if simple is not None:
-            line += f"; {simple.name} {show(name, simple.value)}"
+            line += f"; {simple.name} {show_metric(name, simple.value)}"
     return line
-
-
-def show(name: str, value: float | None) -> str:
-    """``value`` as a person reads that metric."""
-    if value is None:
-        return "not defined"
-    return metric(name).show(value) if is_known(name) else f"{value:.4g}"

@@ -12,7 +12,10 @@ from training.arguments import Parser
 
 TRACKERS = ("tensorboard", "mlflow", "wandb")
 _SHARED: Mapping[str, Mapping[str, Any]] = {
-    "config": {"metavar": "CONFIG.toml", "help": "a TOML file, or preset:NAME for one that comes with the program"},
+    "config": {
+        "metavar": "CONFIG.toml",
+        "help": "a TOML file, the report of a run, or preset:NAME for one that comes with the program",
+    },
     "checkpoint": {"metavar": "CHECKPOINT_DIR", "help": "a checkpoint, or a run (its best one)"},
     "--profile": {
         "action": "store_true",
@@ -112,6 +115,18 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option = add("compare", "cli.compare:compare", told, "--trust", *_RECORDS)
     option("runs", nargs="+", metavar="RUN|CHECKPOINT_DIR", help="two or more; the others are compared with the first")
     option("--on", default="validation", metavar="PART|PATH", help=where)
+
+    told = (
+        "write a run, an evaluation, or several runs beside each other as one HTML page, from which run begins it again"
+    )
+    option = add("report", "cli.report:report", told, "--trust", *_RECORDS)
+    option("runs", nargs="+", metavar="RUN|EVALUATION", help="runs, or the folder of one evaluation")
+    option(
+        "--out", type=Path, metavar="FILE.html", help="where to write it (by default report.html in the run's folder)"
+    )
+    option(
+        "--evaluate", action="store_true", help="evaluate the best checkpoint of each first, where that was not done"
+    )
 
     told = "draw the decision boundary of a run over points in the plane, validation by validation"
     option = add("boundary", "cli.boundary:draw_boundary", told, *_RECORDS)

@@ -14,7 +14,6 @@ from training.cli.options import workspace_of
 from training.cli.restore import format_set_aside, set_aside_records
 from training.config import RunConfig
 from training.console import (
-    format_moment,
     format_profile,
     format_run,
     format_table,
@@ -23,7 +22,7 @@ from training.console import (
 )
 from training.copies.account import describe_copy
 from training.environment import Environment
-from training.errors import InputError, format_bytes, pluralize
+from training.errors import InputError, format_bytes, format_moment, pluralize
 from training.events import (
     FINAL_EVENTS,
     AttemptStarted,

@@ -7,8 +7,8 @@ import argparse
 from pydantic import JsonValue
 
 from training.cli.options import workspace_of
-from training.console import format_moment, format_run, pick
-from training.errors import InputError, format_bytes
+from training.console import format_run, pick
+from training.errors import InputError, format_bytes, format_moment
 from training.runs.folder import RunFolder
 from training.runs.rewind import SetAside, clear, list_set_aside, restore
 from training.runs.workspace import find_run

@@ -25,13 +25,13 @@ from studio.panels.samples.mask_bar import LAYERS, MaskBar
 from studio.panels.samples.mask_overlay import lay_over
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.context import AppContext
-from studio.state.evaluations.sample_columns import describe_answers
 from studio.state.evaluations.sample_details import make_details
 from studio.state.evaluations.sample_order import orders_of
 from studio.state.evaluations.sample_table import SampleTable
 from studio.state.evaluations.selection import Selection
 from studio.widgets import Card, ComboBox, Segmented, Thumbnail, dress_table, icon_button, label
 from training.predictions import Evaluation
+from training.predictions.sample_columns import describe_answers
 
 _ROW_HEIGHT = 26
 _WIDEST_COLUMN = 240

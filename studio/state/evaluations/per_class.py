@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from studio.state.evaluations.confusions import count_confusions
 from studio.state.formats import format_metric
 from training.predictions import Evaluation
+from training.predictions.confusions import count_confusions
 from training.predictions.probabilities import reach_threshold
 from training.statistics.intervals import f1_of, wilson
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from studio.state.evaluations.sample_columns import describe_samples
 from studio.state.formats import format_number, format_percent
 from training.facts import IGNORED
 from training.predictions import Evaluation
 from training.predictions.probabilities import squash
+from training.predictions.sample_columns import describe_samples
 from training.system.token_text import make_decoder
 
 Detail = tuple[str, str]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
 
-from studio.state.evaluations.sample_columns import SampleColumn, describe_samples
 from studio.state.evaluations.sample_order import ORDERS, orders_of, sort_samples
 from studio.state.evaluations.selection import Selection
+from training.predictions.sample_columns import SampleColumn, describe_samples
 from training.system.plain_table import Table
 
 AnyIndex = QModelIndex | QPersistentModelIndex

@@ -18,12 +18,12 @@ from training.cli import main
 from training.config import parse_config
 from training.config.diff import diff
 from training.data.arrays.idx_file import read_idx
-from training.report.chart import Curve, line_drawing, smooth
 from training.laboratory.child import Ended
 from training.laboratory.plan import device_overrides, step_config, write_share
 from training.laboratory.record import KILLED_SERIES, RECORD
 from training.laboratory.steps import STEPS
 from training.presets import preset_text
+from training.report.chart import Curve, line_drawing, smooth
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.series import read_series

@@ -79,3 +79,10 @@ def is_share(name: str) -> bool:
 def is_known(name: str) -> bool:
     """Whether there is such a metric, with or without its part."""
     return name.rpartition("/")[2] in _KNOWN
+
+
+def show_metric(name: str, value: float | None) -> str:
+    """``value`` as a person reads that metric."""
+    if value is None:
+        return "not defined"
+    return metric(name).show(value) if is_known(name) else f"{value:.4g}"

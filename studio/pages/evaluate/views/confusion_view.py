@@ -15,12 +15,12 @@ from studio.charts.confusion_picker import Box, ConfusionPicker
 from studio.pages.evaluate.view import View
 from studio.pages.evaluate.views.row_table import RowTable
 from studio.state.context import AppContext
-from studio.state.evaluations.confusions import Counts, Mistake, count_confusions, find_cells, find_mistakes
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import format_percent
 from studio.theme import SPACING, theme
 from studio.widgets import STRETCH, Segmented, hbox, icon_button, in_widget, label, vbox
 from training.predictions import Evaluation, EvaluationRecord
+from training.predictions.confusions import Counts, Mistake, count_confusions, find_cells, find_mistakes
 from training.system.plain_table import Table
 
 _LEAST, _MOST = 240, 620

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from studio.state.formats import format_number, format_percent
 from training.config.rules.metrics import metric
-from training.predictions import Evaluation
+from training.errors import format_number, format_percent
 from training.predictions.probabilities import reach_threshold
+from training.predictions.reading import Evaluation
 from training.system.plain_table import Cell
 
 _MOST_VALUES = 4

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from training.predictions import Evaluation
+from training.predictions.reading import Evaluation
 
 Counts = NDArray[np.int64]
 

@@ -1,0 +1,191 @@
+"""What a report tells of a run, read from its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from training.catalog import entry
+from training.catalog.summary import summarize
+from training.config.describe import describe
+from training.config.fields import Section
+from training.config.run import SECTIONS, RunConfig
+from training.data_report import DataReport
+from training.embedded_config import EmbeddedConfig
+from training.environment import Environment
+from training.errors import format_bytes
+from training.predictions.reading import Evaluation, list_evaluations, read
+from training.runs.folder import RunFolder
+from training.runs.records.about import About, name_of, read_about
+from training.runs.records.environment import newest_environment
+from training.runs.records.exports import ExportNote, read_exports
+from training.runs.records.forms import StatusRecord
+from training.runs.records.history import History, read_history
+from training.runs.workspace import find_run, parse_path
+from training.system.untrusted import escape_unprintable
+from training.toml_text import read_config_text
+
+_MOST_LETTERS = 300
+_PARTS = ("test", "validation")
+
+
+@dataclass(frozen=True, eq=False)
+class RunFacts:
+    """A run as its folder tells it; ``config`` is None where that cannot be read any more. ``evaluations`` are those shown, the chief one
+    first."""
+
+    folder: RunFolder
+    record: StatusRecord
+    about: About
+    config: RunConfig | None
+    text: str
+    history: History
+    environment: Environment
+    evaluations: tuple[Evaluation, ...]
+    exports: tuple[ExportNote, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return name_of(self.record, self.about)
+
+    @property
+    def data(self) -> DataReport | None:
+        """What its data held; None of a run that has not got to it."""
+        return self.history.data.report if self.history.data else None
+
+    @property
+    def fingerprint(self) -> str:
+        """Of its data, "" where that is not known."""
+        return self.data.fingerprint if self.data else self.environment.data or ""
+
+    @property
+    def embedded(self) -> EmbeddedConfig:
+        """Its configuration as a report holds it."""
+        return EmbeddedConfig.of_run(self.text, self.fingerprint)
+
+    @property
+    def summary(self) -> str:
+        """What is trained on what, in a line."""
+        attempts = self.history.attempts
+        return summarize(self.config, self.data, attempts[-1].parameters if attempts else 0) if self.config else ""
+
+    @property
+    def restarts(self) -> str:
+        """Why its configuration alone does not give this very run, as a sentence; "" where it does."""
+        parent = self.record.parent
+        if parent is not None and parent.checkpoint:
+            return f"This run is a branch: it began with the weights of {parent.run}, which its settings alone do not bring back."
+        changed = sorted({change for attempt in self.history.attempts for change in attempt.changes})
+        if changed:
+            return (
+                f"It was resumed with other settings ({'; '.join(changed)}), which are not among those it began with."
+            )
+        return ""
+
+
+def find_facts(target: str, workspace: Path) -> RunFacts:
+    """Of a run, or of the folder of an evaluation, which is then the only one shown. Raises InputError for what is neither."""
+    path = parse_path(target)
+    if path.parent.name == "evaluations":
+        evaluation = read(path)
+        return read_facts(find_run(str(path.parent.parent), workspace), (evaluation,))
+    return read_facts(find_run(target, workspace))
+
+
+def read_facts(folder: RunFolder, evaluations: tuple[Evaluation, ...] | None = None) -> RunFacts:
+    """Raises InputError where the run has no configuration or history that can be read."""
+    history, record = read_history(folder.events_file), folder.status()
+    return RunFacts(
+        folder,
+        record,
+        read_about(folder),
+        folder.readable_config(),
+        read_config_text(folder.config_file),
+        history,
+        newest_environment(folder, history.attempts),
+        _choose_evaluations(folder, record) if evaluations is None else evaluations,
+        tuple(read_exports(folder)),
+    )
+
+
+def _choose_evaluations(folder: RunFolder, record: StatusRecord) -> tuple[Evaluation, ...]:
+    """Of each part held back the one of the best step, else the newest."""
+    best, found = record.best.step if record.best else -1, dict[str, Evaluation]()
+    for evaluation in sorted(list_evaluations(folder), key=lambda each: (each.record.step == best, each.record.step)):
+        if evaluation.record.complete:
+            found[evaluation.record.on] = evaluation
+    return tuple(found[part] for part in _PARTS if part in found)
+
+
+class Setting(NamedTuple):
+    """A setting that is not at its default, as a person reads it."""
+
+    title: str
+    path: str
+    value: str
+    default: str
+
+
+def changed_settings(config: RunConfig) -> Iterator[Setting]:
+    """Kind by kind: each choice, and what was set to another value than that kind has by itself."""
+    yield from _changed(config, "", type(config), skip=("name", *SECTIONS))
+    for name in SECTIONS:
+        section = getattr(config, name)
+        title, kind = RunConfig.model_fields[name].title or name, getattr(section, "kind", "")
+        if kind:
+            usual = getattr(RunConfig.model_fields[name].default, "kind", "")
+            default = "" if kind == usual else f"{entry(name, usual).title}"
+            yield Setting(title, f"{name}.kind", entry(name, kind).title, default)
+        yield from _changed(section, f"{name}.", type(section))
+
+
+def _changed(section: Section, prefix: str, cls: type[Section], skip: tuple[str, ...] = ()) -> Iterator[Setting]:
+    for spec in describe(cls):
+        value = getattr(section, spec.name)
+        if spec.name in skip or spec.editor == "consent" or (value == spec.default and not spec.required):
+            continue
+        default = "" if spec.required else _show(spec.label(spec.default), spec.default)
+        yield Setting(spec.title, f"{prefix}{spec.name}", _show(spec.label(value), value), default)
+
+
+def _show(label: str, value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple | list):
+        label = ", ".join(map(str, value)) or "none"
+    elif isinstance(value, float):
+        label = f"{value:g}"
+    return escape_unprintable(label, _MOST_LETTERS)
+
+
+def describe_environment(environment: Environment) -> Iterator[tuple[str, str]]:
+    """What it was computed on and with, without the names of machines and people."""
+    hardware = (environment.processor, environment.instructions)
+    threads = f"{environment.threads} threads" if environment.threads else ""
+    memory = format_bytes(environment.memory_mb * 2**20) if environment.memory_mb else ""
+    rows = (
+        ("Device", (environment.device, environment.device_name, *environment.device_names)),
+        ("Processor", (*hardware, f"{environment.cores} cores" if environment.cores else "", threads)),
+        ("Memory", (memory,)),
+        ("System", (environment.platform,)),
+        ("Trainwright", (environment.trainwright,)),
+        ("Python", (environment.python,)),
+        ("PyTorch", (environment.torch, f"torchvision {environment.torchvision}" if environment.torchvision else "")),
+        ("CUDA", (environment.cuda, f"cuDNN {environment.cudnn}" if environment.cudnn else "", environment.driver)),
+        ("NumPy", (environment.numpy,)),
+        ("Compiler", (environment.compile, environment.compiler)),
+        ("Optimizer", (environment.optimizer,)),
+        ("Seeds", tuple(f"{name} {seed}" for name, seed in environment.seeds.items())),
+        ("Variables", tuple(f"{name}={value}" for name, value in environment.variables.items())),
+        ("Code", tuple(f"{name} {state}" for name, state in environment.code.items())),
+        ("Packages", (environment.packages and f"SHA-256 {environment.packages}",)),
+    )
+    for title, parts in rows:
+        words = ", ".join(dict.fromkeys(part for part in parts if part))
+        if words:
+            yield title, escape_unprintable(words, _MOST_LETTERS)
