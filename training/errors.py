@@ -48,7 +48,7 @@ def format_percent(value: float) -> str:
     return f"{value:.1%}"
 
 
-def format_moment(seconds: object) -> str:
+def format_moment(seconds: Any) -> str:
     """Seconds since 1970 as a person reads them here."""
     try:
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(float(seconds or 0.0)))

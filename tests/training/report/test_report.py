@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.evaluations import write_evaluation
 from tests.training.commands import Captured, json_line
@@ -65,7 +67,7 @@ def _write_page(folder: RunFolder, out: Path) -> str:
 def test_nothing_that_others_wrote_becomes_markup(tmp_path: Path) -> None:
     folder = create_run(tmp_path, tiny(f"name={HOSTILE[:80]}"))
     write_about(folder, About(name=HOSTILE[:80], tags=("<b>tag",), notes=f"{HOSTILE}\nsecond"))
-    columns = {
+    columns: dict[str, NDArray[Any]] = {
         "index": np.arange(4),
         "loss": np.array([0.1, 3.0, 0.2, 0.3], np.float32),
         "target": np.array([0, 1, 1, 0], np.int32),
