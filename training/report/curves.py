@@ -29,7 +29,9 @@ def draw_curves(runs: Sequence[RunFacts]) -> list[Drawing]:
     names = dict.fromkeys(name for run in runs for item in run.history.validations for name in item.metrics)
     for name in [name for name in names if name.startswith("val/") and name != "val/loss"][:_MOST_METRICS]:
         curves = [
-            curve for number, run in enumerate(runs) for curve in _validated(run, name, _call(run, runs, ""), number)
+            curve
+            for number, run in enumerate(runs)
+            for curve in _draw_validations(run, name, _call(run, runs, ""), number)
         ]
         title = f"Validation: {title_of(name.removeprefix('val/'))}"
         drawn.append(line_drawing(title, "Step", title_of(name.removeprefix("val/")), curves, percent=is_share(name)))
@@ -37,7 +39,9 @@ def draw_curves(runs: Sequence[RunFacts]) -> list[Drawing]:
         curves = [
             curve
             for number, run in enumerate(runs)
-            for curve in _stepped(run, column, _call(run, runs, title), number, _columns(runs), column == "grad_norm")
+            for curve in _draw_steps(
+                run, column, _call(run, runs, title), number, _columns(runs), column == "grad_norm"
+            )
         ]
         if curves:
             drawn.append(line_drawing(title, "Step", title, curves, log_y=column == "grad_norm"))
@@ -48,12 +52,12 @@ def _draw_loss(runs: Sequence[RunFacts]) -> Iterator[Drawing]:
     trained = [
         curve
         for number, run in enumerate(runs)
-        for curve in _stepped(run, "loss", _call(run, runs, "Training"), number, _columns(runs), True)
+        for curve in _draw_steps(run, "loss", _call(run, runs, "Training"), number, _columns(runs), True)
     ]
     validated = [
         curve
         for number, run in enumerate(runs)
-        for curve in _validated(run, "val/loss", _call(run, runs, "Validation"), number if len(runs) > 1 else 1)
+        for curve in _draw_validations(run, "val/loss", _call(run, runs, "Validation"), number if len(runs) > 1 else 1)
     ]
     together = [[*trained, *validated]] if len(runs) == 1 else [trained, validated]
     titles = ("Loss",) if len(runs) == 1 else ("Training loss", "Validation loss")
@@ -72,7 +76,7 @@ def _columns(runs: Sequence[RunFacts]) -> int:
     return max(COLUMNS // len(runs), 120)
 
 
-def _stepped(run: RunFacts, column: str, label: str, color: int, columns: int, smooths: bool) -> Iterator[Curve]:
+def _draw_steps(run: RunFacts, column: str, label: str, color: int, columns: int, smooths: bool) -> Iterator[Curve]:
     """The steps' own line, behind it where it is ``smooths``, and the average over a fiftieth of the run."""
     curve = _open(run, column)
     if curve is None:
@@ -95,7 +99,7 @@ def _open(run: RunFacts, column: str) -> Pyramid | None:
     return None
 
 
-def _validated(run: RunFacts, name: str, label: str, color: int) -> Iterator[Curve]:
+def _draw_validations(run: RunFacts, name: str, label: str, color: int) -> Iterator[Curve]:
     found: list[Validated] = [item for item in run.history.validations if name in item.metrics]
     if found:
         x = np.array([item.step for item in found], dtype=np.float64)

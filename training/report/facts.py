@@ -129,9 +129,9 @@ class Setting(NamedTuple):
     default: str
 
 
-def changed_settings(config: RunConfig) -> Iterator[Setting]:
+def find_changed_settings(config: RunConfig) -> Iterator[Setting]:
     """Kind by kind: each choice, and what was set to another value than that kind has by itself."""
-    yield from _changed(config, "", type(config), skip=("name", *SECTIONS))
+    yield from _find_changed(config, "", type(config), skip=("name", *SECTIONS))
     for name in SECTIONS:
         section = getattr(config, name)
         title, kind = RunConfig.model_fields[name].title or name, getattr(section, "kind", "")
@@ -139,10 +139,10 @@ def changed_settings(config: RunConfig) -> Iterator[Setting]:
             usual = getattr(RunConfig.model_fields[name].default, "kind", "")
             default = "" if kind == usual else f"{entry(name, usual).title}"
             yield Setting(title, f"{name}.kind", entry(name, kind).title, default)
-        yield from _changed(section, f"{name}.", type(section))
+        yield from _find_changed(section, f"{name}.", type(section))
 
 
-def _changed(section: Section, prefix: str, cls: type[Section], skip: tuple[str, ...] = ()) -> Iterator[Setting]:
+def _find_changed(section: Section, prefix: str, cls: type[Section], skip: tuple[str, ...] = ()) -> Iterator[Setting]:
     for spec in describe(cls):
         value = getattr(section, spec.name)
         if spec.name in skip or spec.editor == "consent" or (value == spec.default and not spec.required):

@@ -15,7 +15,7 @@ from training.config.rules.metrics import show_metric, title_of
 from training.errors import InputError, format_bytes, format_duration, format_moment, format_number, pluralize
 from training.events import Found
 from training.report.curves import draw_curves
-from training.report.facts import RunFacts, changed_settings, describe_environment
+from training.report.facts import RunFacts, describe_environment, find_changed_settings
 from training.report.measured import EvaluationTables, MetricRow, ReadImages, describe_metrics, shorten, tabulate
 from training.report.pages import render
 from training.runs.groups import differing
@@ -102,7 +102,7 @@ def render_page(
         run=run,
         facts=dict(_summarize(run)),
         notes=visible_lines(run.about.notes).split("\n") if run.about.notes else [],
-        settings=[*changed_settings(run.config)] if run.config else [],
+        settings=[*find_changed_settings(run.config)] if run.config else [],
         classes=_count_classes(run),
         drawings=drawings,
         attempts=_attempts(run.history),
