@@ -204,10 +204,12 @@ class AppContext(QObject):
             self.consent_needed.emit(code, go_on)
         return bool(code)
 
-    def open_run(self, folder: Path, tab: str = "charts") -> None:
-        """Show any run on the Run page without touching it, or the one at work."""
+    def open_run(self, folder: Path, tab: str = "charts", checkpoint: str = "") -> None:
+        """Show any run on the Run page without touching it, or the one at work; and select a checkpoint of it."""
         self.shown.open(folder, beside=self.is_training())
         self.show_page(f"run/{tab}")
+        if checkpoint:
+            self.shown.checkpoint_wanted.emit(checkpoint)
 
     def show_work(self) -> None:
         """Bring the run at work to the front."""

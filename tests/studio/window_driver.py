@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -58,6 +59,17 @@ def runs_page(window: MainWindow) -> RunsPage:
     page = window.page("runs")
     assert isinstance(page, RunsPage)
     return page
+
+
+def open_by_enter(qtbot: QtBot, window: MainWindow, run_id: str) -> RunPage:
+    """Choose a run in the table of the Runs page and press Enter: it is on the Run page then, which is in front."""
+    window.show_page("runs")
+    page = runs_page(window)
+    page.choose(run_id)
+    QTest.keyClick(page.table, Qt.Key.Key_Return)
+    shown = run_page(window)
+    qtbot.waitUntil(shown.isVisible)
+    return shown
 
 
 def answer_next_question(qtbot: QtBot, text: str) -> list[str]:

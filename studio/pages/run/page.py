@@ -116,6 +116,7 @@ class RunPage(QWidget):
         shown.event_arrived.connect(self._on_event)
         shown.owner_changed.connect(self._show_owner)
         shown.asked.connect(self._on_asked)
+        shown.checkpoint_wanted.connect(self._show_checkpoint)
         context.live.state_changed.connect(self._show_work)
         self.empty.action_triggered.connect(context.start_sample)
         self.header.asked.connect(lambda command: self._run.ask(command))

@@ -1,4 +1,4 @@
-"""What can be done with the runs that are chosen in the table: by a menu, by keys, by a bar below it where they are several."""
+"""What can be done with the runs that are chosen in the table: by a menu, by keys, by a bar below it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from training.errors import pluralize
 
 
 class Organizer(QWidget):
-    """The bar; shown while several runs are chosen."""
+    """The bar; shown while runs are chosen."""
 
     def __init__(self, context: AppContext, table: RunsTable, model: RunTableModel) -> None:
         super().__init__()
         self._context, self._table = context, table
         self._count = label("", "caption")
+        self.open = button("Open", "train", tooltip="Show this run on the Run page (Enter)", clicked=self._open)
         self.star = button("Star", "star", "ghost", clicked=lambda: star_runs(context, table.chosen_runs()))
         self.tag = button("Tag …", "tag", "ghost", clicked=lambda: ask_for_tags(context, self, table.chosen_runs()))
         self.archive = button("Archive", "save", "ghost", clicked=lambda: archive_runs(context, table.chosen_runs()))
         self.delete = button("Delete", "trash", "ghost", clicked=self._delete)
-        hbox(self._count, STRETCH, self.star, self.tag, self.archive, self.delete, parent=self)
+        hbox(self.open, self._count, STRETCH, self.star, self.tag, self.archive, self.delete, parent=self)
         self.hide()
         table.chosen_changed.connect(self._update)
         context.library.refreshed.connect(self._update)
@@ -41,10 +42,17 @@ class Organizer(QWidget):
     @Slot()
     def _update(self) -> None:
         chosen = self._table.chosen_runs()
-        self.setVisible(len(chosen) > 1)
-        self._count.setText(f"{len(chosen):,} chosen")
+        self.setVisible(bool(chosen))
+        self.open.setVisible(len(chosen) == 1)
+        self._count.setText(
+            f"{len(chosen):,} chosen" if len(chosen) > 1 else "Choose more with Ctrl or Shift to compare them"
+        )
         self.star.setText(_star_word(chosen))
         self.archive.setText(_archive_word(chosen))
+
+    @Slot()
+    def _open(self) -> None:
+        self._table.open_asked.emit(self._table.chosen_runs()[0].folder)
 
     @Slot()
     def _delete(self) -> None:
@@ -66,6 +74,7 @@ class Organizer(QWidget):
         menu = QMenu(self._table)
         menu.setAccessibleName(f"{pluralize(len(chosen), 'run')} chosen")
         if len(chosen) == 1:
+            menu.addAction("Open", self._open).setShortcut(QKeySequence("Return"))
             rename = menu.addAction("Rename", self._rename)
             rename.setShortcut(QKeySequence("F2"))
         menu.addAction(_star_word(chosen), lambda: star_runs(context, chosen))

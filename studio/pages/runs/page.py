@@ -1,4 +1,4 @@
-"""The Runs page: all runs in a table; the chosen one below."""
+"""The Runs page: all runs in a table; one opens on the Run page, several are compared beside it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QSplitter,
     QStackedLayout,
-    QStackedWidget,
     QWidget,
 )
 
 from studio.actions.trash_dialog import TrashDialog, describe_trash
 from studio.pages.runs.compare.panel import ComparePanel
-from studio.pages.runs.detail import RunDetail
 from studio.pages.runs.filter_field import FilterField
 from studio.pages.runs.organizer import Organizer
 from studio.pages.runs.table import LEAST_NAME, ROW_HEIGHT, RunsTable
@@ -26,7 +24,7 @@ from studio.state.runs.run_table import (
 )
 from studio.state.runs.run_values import RunValues
 from studio.theme import SPACING, theme
-from studio.widgets import ComboBox, EmptyState, button, hbox, in_widget, label, scroll_area, vbox
+from studio.widgets import ComboBox, EmptyState, button, hbox, in_widget, label, vbox
 from training.runs.folder import AT_WORK, RunFolder
 
 _REFRESH = 2000  # milliseconds between two looks while the page is seen and something is being trained
@@ -48,8 +46,8 @@ _NOTHING = (
 )
 _NO_MATCH = ("No run matches", "Search for other words, or choose another status.", "Show all runs")
 _ONLY_ARCHIVED = ("Archived runs only", "What matches is archived, and hidden here.", "Show archived runs")
-_ROWS_BESIDE_DETAIL = 5
-_SIDE_BY_SIDE = 1900  # pixels, for text of the designed size: the chosen run has room beside the table
+_ROWS_ABOVE = 5  # the compared runs
+_SIDE_BY_SIDE = 1900  # pixels, for text of the designed size: they have room beside the table
 _MOST_SHARE = 0.5  # of the width, for the table
 
 
@@ -72,15 +70,12 @@ class RunsPage(QWidget):
         self.table = RunsTable(self.model)
         self.view = ViewMenu(context.settings, self.table, self.model, self.values)
         self.organizer = Organizer(context, self.table, self.model)
-        self.detail = RunDetail(context)
-        self.detail.hide()
         self.compare = ComparePanel(context)
         self.empty = EmptyState("runs", *_READING)
         self.no_match = EmptyState("search", *_NO_MATCH)
         self._table_sizes: dict[
             Qt.Orientation, int
-        ] = {}  # as the person left them: its height above the run, its width beside it
-        self._put_away = False  # the person closed the chosen run
+        ] = {}  # as the person left them: its height above what is compared, its width beside it
         self._timer = QTimer(self, interval=_REFRESH)
         self._lay_out()
         self._connect()
@@ -91,13 +86,8 @@ class RunsPage(QWidget):
         self._split = QSplitter(Qt.Orientation.Vertical)
         self._split.setHandleWidth(SPACING.m)
         self._split.addWidget(in_widget(vbox((self.table, 1), (self.no_match, 1), self.organizer)))
-        self._area = scroll_area(self.detail)
-        self._area.setAccessibleName("Selected run")
-        self._beside = QStackedWidget()  # one run looked at, or several compared
-        self._beside.addWidget(self._area)
-        self._beside.addWidget(self.compare)
-        self._beside.hide()
-        self._split.addWidget(self._beside)
+        self.compare.hide()
+        self._split.addWidget(self.compare)
         self._split.setCollapsible(1, False)
         self._split.splitterMoved.connect(self._on_split_moved)
         self._content = in_widget(
@@ -115,7 +105,7 @@ class RunsPage(QWidget):
         self.view.archived.toggled.connect(self._update_count)
         self.status.currentIndexChanged.connect(lambda at: self.model.set_statuses(_FILTERS[at][1]))
         self.table.chosen_changed.connect(self._on_chosen)
-        self.detail.closed.connect(self._put_run_away)
+        self.table.open_asked.connect(self._open_run)
         self.compare.run_opened.connect(self._open_run)
         theme().changed.connect(self._turn)
         self.empty.action_triggered.connect(self._context.start_sample)
@@ -132,7 +122,7 @@ class RunsPage(QWidget):
             self.table.choose(row)
 
     def find_chosen(self) -> RunSummary | None:
-        """The run that is looked at: the only one that is selected."""
+        """The only run that is selected."""
         chosen = self.table.chosen_runs()
         return chosen[0] if len(chosen) == 1 else None
 
@@ -147,57 +137,37 @@ class RunsPage(QWidget):
         self.trash.setVisible(bool(library.trash))
         self.trash.setText(f"Trash ({len(library.trash)})")
         self.trash.setToolTip(f"{describe_trash(library.trash)}: restore them, or delete them for good")
-        run = self.find_chosen()
-        if run is not None:
-            self.detail.show_run(run)
         self._update_count()
-        self._choose_newest()
 
     @Slot(list)
     def _on_chosen(self, chosen: list[RunFolder]) -> None:
-        run, several = self.find_chosen(), len(chosen) > 1
-        opened = (run is not None or several) and self._beside.isHidden()
-        self.detail.setVisible(run is not None)
-        self._beside.setCurrentWidget(self.compare if several else self._area)
-        self._beside.setVisible(run is not None or several)
+        several = len(chosen) > 1
+        opened = several and self.compare.isHidden()
+        self.compare.setVisible(several)
         if several:
             self.compare.show_runs(chosen)
         if opened:
             self._share_room()
-        if run is not None:
-            self.detail.show_run(run)
 
+    @Slot(object)
     @Slot(object, str)
-    def _open_run(self, folder: RunFolder, checkpoint: str) -> None:
-        """Look at one of the compared runs, at a checkpoint of it."""
-        self.choose(folder.id)
-        if checkpoint:
-            self.detail.checkpoints.choose(checkpoint)
-
-    @Slot()
-    def _put_run_away(self) -> None:
-        self._put_away = True
-        self.table.clearSelection()
-
-    def _choose_newest(self) -> None:
-        """A wide window has room for a run beside the table: it is not left empty until somebody chooses one."""
-        if self._is_wide() and self.isVisible() and not self._put_away and not self.table.chosen_runs():
-            self.table.choose(0)
+    def _open_run(self, folder: RunFolder, checkpoint: str = "") -> None:
+        """Look at a run on the Run page, at a checkpoint of it."""
+        self._context.open_run(folder.path, "checkpoints" if checkpoint else "charts", checkpoint)
 
     def _is_wide(self) -> bool:
         return self.width() >= _SIDE_BY_SIDE * max(theme().font_scale, 1.0)
 
     @Slot()
     def _turn(self) -> None:
-        """The chosen run beside the table where there is room, else below it."""
+        """The compared runs beside the table where there is room, else below it."""
         way = Qt.Orientation.Horizontal if self._is_wide() else Qt.Orientation.Vertical
         if way != self._split.orientation():
             self._split.setOrientation(way)
             self._share_room()
-            self._choose_newest()
 
     def _share_room(self) -> None:
-        """Beside a chosen run the table keeps its columns, above it a few rows, unless the person has given it another size."""
+        """Beside compared runs the table keeps its columns, above them a few rows, unless the person has given it another size."""
         way = self._split.orientation()
         if way == Qt.Orientation.Horizontal:
             wanted = (
@@ -209,7 +179,7 @@ class RunsPage(QWidget):
             self._split.setSizes([width, max(self._split.width() - width, 1)])
             QTimer.singleShot(0, self, self._fit_columns)
             return
-        rows = min(max(self.model.rowCount(), 1), _ROWS_BESIDE_DETAIL)
+        rows = min(max(self.model.rowCount(), 1), _ROWS_ABOVE)
         around = (
             self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
         )

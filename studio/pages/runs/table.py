@@ -40,12 +40,13 @@ _STAR_WIDTH, _MOST_TAGS = 40, 220
 
 class RunsTable(QTableView):
     """Signals: `chosen_changed(list[RunFolder])`: other runs are chosen, in the order of the table; `star_clicked(RunSummary)`;
-    `menu_asked(QPoint)`; `delete_asked()`."""
+    `menu_asked(QPoint)`; `delete_asked()`; `open_asked(RunFolder)`: a run was double-clicked, or Enter pressed."""
 
     chosen_changed = Signal(list)
     star_clicked = Signal(object)
     menu_asked = Signal(QPoint)
     delete_asked = Signal()
+    open_asked = Signal(object)
 
     def __init__(self, model: RunTableModel) -> None:
         super().__init__()
@@ -131,6 +132,8 @@ class RunsTable(QTableView):
         key = event.key()
         if group is not None and self._folds(group, key):
             self._runs_model.fold(group)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.state() != QTableView.State.EditingState:
+            self._open(self.currentIndex())
         elif key == Qt.Key.Key_Delete:
             self.delete_asked.emit()
         else:
@@ -156,8 +159,13 @@ class RunsTable(QTableView):
         group: Group | None = index.data(GROUP_ROLE)
         if group is not None:
             self._runs_model.fold(group)
-        elif index.column() == NAME:
-            self.edit(index)
+        elif index.column() != STAR:
+            self._open(index)
+
+    def _open(self, index: QModelIndex) -> None:
+        run: RunSummary | None = index.data(RUN_ROLE)
+        if run is not None:
+            self.open_asked.emit(run.folder)
 
     @Slot()
     def _on_reset(self) -> None:

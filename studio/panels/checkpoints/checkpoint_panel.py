@@ -80,10 +80,6 @@ class CheckpointPanel(Card):
         context.start_problem_changed.connect(self._update_buttons)
         self._update_buttons()
 
-    def set_list_height(self, pixels: int) -> None:
-        """Keep the list at this height, where there is more room than a list needs."""
-        self._list.setFixedHeight(pixels)
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         beside = event.size().width() > _BESIDE
@@ -112,9 +108,11 @@ class CheckpointPanel(Card):
         self.model.refresh()
 
     def choose(self, name: str) -> None:
-        """Select a checkpoint by its folder's name (a marker on the curve was clicked)."""
+        """Select a checkpoint by its folder's name (a marker on the curve was clicked), as soon as the list is read."""
         row = self.model.row_of(name)
-        if row is not None:
+        if row is None and not self.model.loaded:
+            self._picked = name
+        elif row is not None:
             self.view.setCurrentIndex(self.model.index(row))
             self.view.setFocus()
 

@@ -25,7 +25,8 @@ _FORWARDED = (
 
 class ShownRun(QObject):
     """Says what ``run`` says, by the same signals as LiveRun, so that widgets connect once whichever run is shown: ``live``, which is at
-    work or was last, or ``beside``, which a person looks at while ``live`` works. ``refused(str)`` comes from either."""
+    work or was last, or ``beside``, which a person looks at while ``live`` works. ``refused(str)`` comes from either;
+    ``checkpoint_wanted(str)``: the one in the folder of this name is to be selected."""
 
     attached = Signal()
     state_changed = Signal(object)
@@ -38,6 +39,7 @@ class ShownRun(QObject):
     looked = Signal()
     asked = Signal(object)
     refused = Signal(str)
+    checkpoint_wanted = Signal(str)
 
     def __init__(self, live: LiveRun, parent: QObject | None = None) -> None:
         super().__init__(parent)

@@ -15,7 +15,7 @@ from studio.panels.records.boundary_card import BoundaryCard
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.theme import LIGHT
-from tests.studio.window_driver import open_window, run_page, runs_page
+from tests.studio.window_driver import open_window, run_page
 from tests.training.tiny import tiny
 from training.engine.runs.run import start_run
 from training.runs.boundary.frames import BoundaryFile, read_boundary
@@ -134,13 +134,6 @@ def test_a_run_without_a_plane_has_no_card(
     qtbot.waitUntil(page.charts.boundary.isVisible)
     context.live.attach(Path(other.folder))
     qtbot.waitUntil(lambda: not page.charts.boundary.isVisible())
-
-
-def test_the_runs_page_shows_it_too(qtbot: QtBot, context: AppContext, folder: RunFolder) -> None:
-    page = runs_page(open_window(qtbot, context, "runs"))
-    qtbot.waitUntil(lambda: page.model.rowCount() == 1)
-    page.table.selectRow(0)
-    qtbot.waitUntil(lambda: words(page.detail.boundary) == "Epoch 3, step 24")
 
 
 def test_the_terminal_draws_in_the_colors_of_the_light_theme() -> None:

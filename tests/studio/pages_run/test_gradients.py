@@ -13,7 +13,7 @@ from studio.engine.state import RunState
 from studio.panels.run_curves import RunCurves
 from studio.state.context import AppContext
 from studio.widgets import SteadyLabel
-from tests.studio.window_driver import open_window, run_page, runs_page
+from tests.studio.window_driver import open_window, run_page
 from training.config import RunConfig
 from training.events import AttemptStarted
 from training.runs.folder import claim, create_run, release
@@ -35,11 +35,10 @@ def clip_at(config: RunConfig, norm: float | None) -> RunConfig:
         (None, ""),
     ],
 )
-def test_both_pages_tell_the_share_of_clipped_steps_by_the_runs_own_limit(
+def test_the_board_tells_the_share_of_clipped_steps_by_the_runs_own_limit(
     qtbot: QtBot, context: AppContext, config: MakeConfig, norm: float | None, told: str
 ) -> None:
-    window = open_window(qtbot, context)
-    page = run_page(window)
+    page = run_page(open_window(qtbot, context))
     context.start_run(clip_at(config(epochs=3), norm))
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
 
@@ -49,12 +48,6 @@ def test_both_pages_tell_the_share_of_clipped_steps_by_the_runs_own_limit(
         return words.text() == told and words.isVisible() == bool(told)
 
     qtbot.waitUntil(lambda: says(page.charts.curves))
-    context.show_page("runs")
-    runs = runs_page(window)
-    qtbot.waitUntil(lambda: runs.model.rowCount() == 1)
-    assert context.live.folder is not None
-    runs.choose(context.live.folder.id)
-    qtbot.waitUntil(lambda: says(runs.detail.curves))
 
 
 def test_the_strip_tells_three_figures_of_gpu_memory_and_why_there_is_no_gpu(

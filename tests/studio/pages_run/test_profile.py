@@ -15,7 +15,7 @@ from studio.panels.fix_dialog import APPLY, FixDialog
 from studio.state.context import AppContext
 from studio.widgets import Banner, Share, ShareBar
 from tests.studio.conftest import ENDLESS
-from tests.studio.window_driver import answer_next_dialog, open_window, press, run_page, runs_page
+from tests.studio.window_driver import answer_next_dialog, open_window, press, run_page
 from training.config import RunConfig
 from training.control import Command
 from training.runs.folder import RunFolder
@@ -65,9 +65,7 @@ def test_what_the_profile_proposes_is_applied(qtbot: QtBot, context: AppContext,
     context.live.ask(Command.STOP)
 
 
-def test_a_run_that_ended_keeps_its_profile_on_both_pages(
-    qtbot: QtBot, context: AppContext, config: MakeConfig
-) -> None:
+def test_a_run_that_ended_keeps_its_profile(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
     window = open_window(qtbot, context)
     page = run_page(window)
     folder = train(qtbot, context, config(epochs=ENDLESS, milliseconds=20))
@@ -77,14 +75,11 @@ def test_a_run_that_ended_keeps_its_profile_on_both_pages(
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED and not context.engine.training)
     assert page.system.profile.view.isVisible()
     assert not page.system.profile.button.isVisible()
-    window.show_page("runs")
-    detail = runs_page(window).detail
-    qtbot.waitUntil(lambda: context.library.find(folder.id) is not None)
-    run = context.library.find(folder.id)
-    assert run is not None
-    detail.show_run(run)
-    qtbot.waitUntil(lambda: not detail.profile.isHidden())
-    assert detail.profile.findChildren(ShareBar)[0].shares() == page.system.profile.view.bar.shares()
+    shares = page.system.profile.view.bar.shares()
+    context.live.detach()
+    context.open_run(folder.path, "system")
+    qtbot.waitUntil(page.system.profile.view.isVisible)
+    assert page.system.profile.view.bar.shares() == shares
 
 
 def test_a_run_that_ended_without_one_shows_nothing(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
 from studio.state.context import AppContext
-from tests.studio.window_driver import open_window, press, run_page, runs_page
+from tests.studio.window_driver import open_window, press, run_page
 from training.config import RunConfig
 
 LINE = "Synthetic shapes → class · Small CNN · AdamW, OneCycleLR 1e-3 · Cross-entropy"
@@ -33,8 +33,3 @@ def test_the_head_says_what_is_trained_from_the_start_and_leads_to_its_settings(
     assert "Seed" in [label.text() for label in tab.findChildren(QLabel)]
     press(tab, "Open in Setup")
     assert context.draft.value("seed") == 7
-    runs = runs_page(window)
-    context.library.refresh()
-    qtbot.waitUntil(lambda: runs.model.rowCount() == 1)
-    runs.choose(runs.model.runs_shown()[0].id)
-    qtbot.waitUntil(lambda: page.header.what.text() in [label.text() for label in runs.detail.findChildren(QLabel)])

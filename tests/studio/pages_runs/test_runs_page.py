@@ -14,16 +14,14 @@ from studio.actions.trash_dialog import TrashDialog
 from studio.charts.plots.legend import LegendEntry
 from studio.charts.plots.plot_canvas import PlotArea
 from studio.engine.state import RunState
+from studio.pages.run.page import RunPage
 from studio.pages.runs.page import RunsPage
-from studio.panels.fix_dialog import APPLY_ANEW, FixDialog
 from studio.state.context import AppContext
 from studio.state.runs.run_table import BEST, DURATION, NAME, STARTED, STEP
 from studio.theme import apply
 from studio.widgets import SteadyLabel
-from tests.studio.conftest import ENDLESS
-from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, runs_page
+from tests.studio.window_driver import answer_next_question, open_by_enter, open_window, press, run_page, runs_page
 from training.config import RunConfig
-from training.control import Command
 from training.runs.folder import create_run
 from training.runs.records.evaluation import note_evaluation
 from training.runs.records.forms import BestCheckpoint
@@ -80,28 +78,37 @@ def test_a_list_that_cannot_be_read_says_why(
     assert page.empty.isVisible()
 
 
-def test_a_chosen_run_shows_curves_checkpoints_and_settings(
+def test_a_run_is_found_and_opened_by_enter_or_by_a_double_click(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
-    page = runs_page(open_window(qtbot, context))
+    window = open_window(qtbot, context)
+    page = runs_page(window)
     run_id = train_to_the_end(qtbot, context, config("first"))
-    train_to_the_end(qtbot, context, config("second", seed=7))
+    other = train_to_the_end(qtbot, context, config("second", seed=7))
     listed(qtbot, page, ["completed"] * 2)
-    page.show()
     context.show_page("runs")
     page.search.setText("fir")
     assert page.model.rowCount() == 1
     assert page.count.text() == "1 of 2"
-    page.choose(run_id)
-    assert page.detail.isVisible()
-    series = page.detail.curves.board.plot("loss")._curves["train/loss"].series
+    run = open_by_enter(qtbot, window, run_id)
+    series = run.charts.curves.board.plot("loss")._curves["train/loss"].series
     qtbot.waitUntil(lambda: len(series.raw.x) == 40)
-    qtbot.waitUntil(lambda: len(page.detail.checkpoints.model.checkpoints) == 2)
-    assert page.detail.config._table._values["Batch size"].text() == "1"
+    qtbot.waitUntil(lambda: len(run.checkpoints.model.checkpoints) == 2)
+    assert run.header._name.text() == "first"
+    context.show_page("runs")
     page.search.clear()
+    row = page.model.row_of(other)
+    assert row is not None
+    place = page.table.visualRect(page.model.index(row, NAME)).center()
+    qtbot.mouseClick(page.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert page.organizer.open.isVisible()
+    qtbot.mouseDClick(page.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert window.rail.current() == "run"
+    qtbot.waitUntil(lambda: run.header._name.text() == "second")
+    context.show_page("runs")
     page.status.setCurrentText("Failed")
     assert page.model.rowCount() == 0
-    assert not page.detail.isVisible()
+    assert not page.organizer.isVisible()
 
 
 def test_a_search_without_a_hit_says_so_and_shows_all_runs_again(
@@ -142,46 +149,49 @@ def test_figures_are_read_whole_in_a_window_of_usual_size(
     assert page.table.columnWidth(NAME) > 140
 
 
-def words_in_plots(page: RunsPage) -> set[str]:
-    return {area.words.text() for area in page.detail.curves.findChildren(PlotArea) if area.words.isVisible()}
+def words_in_plots(page: RunPage) -> set[str]:
+    return {area.words.text() for area in page.charts.curves.findChildren(PlotArea) if area.words.isVisible()}
 
 
-def test_a_run_that_is_being_read_says_so_and_nothing_else(
+def test_a_run_without_a_step_says_so_after_one_with_curves(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
-    page = runs_page(open_window(qtbot, context))
+    window = open_window(qtbot, context)
+    page = runs_page(window)
     for name in ("first", "second"):
         train_to_the_end(qtbot, context, config(name))
     listed(qtbot, page, ["completed"] * 2)
     folder = create_run(context.workspace, config("stub"))  # over before its first step
     folder.write_status(folder.status().model_copy(update={"status": "stopped", "step": 0}))
     listed(qtbot, page, ["stopped", "completed", "completed"])
-    context.show_page("runs")
-    board = page.detail.curves.board
+    run = run_page(window)
+    board = run.charts.curves.board
+
+    def is_drawn() -> bool:
+        areas = board.findChildren(PlotArea)
+        return words_in_plots(run) == set() and all(area.canvas.isVisible() for area in areas)
+
     for row in (1, 2):
-        page.choose(page.model.runs_shown()[row].id)
-        assert words_in_plots(page) == {"Loading …"}  # and no figure of the run before it
-        assert not any(value.text() for value in board.findChildren(SteadyLabel))
-        qtbot.waitUntil(lambda: words_in_plots(page) != {"Loading …"})
-        assert words_in_plots(page) == set()
-        assert all(area.canvas.isVisible() for area in board.findChildren(PlotArea))  # drawn, not only told
+        open_by_enter(qtbot, window, page.model.runs_shown()[row].id)
+        qtbot.waitUntil(is_drawn)
         for entry in board.findChildren(LegendEntry):
             assert entry._value.geometry().right() <= entry.width()  # no half word
-    page.choose(page.model.runs_shown()[0].id)
-    qtbot.waitUntil(lambda: words_in_plots(page) == {"This run has not made a step.", "Nothing was validated."})
+    open_by_enter(qtbot, window, page.model.runs_shown()[0].id)
+    qtbot.waitUntil(lambda: words_in_plots(run) == {"This run has not made a step.", "Nothing was validated."})
+    assert not any(value.text() for value in board.findChildren(SteadyLabel))
 
 
 def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = runs_page(open_window(qtbot, context))
+    window = open_window(qtbot, context)
+    page = runs_page(window)
     run_id = train_to_the_end(qtbot, context, config("first"))
     listed(qtbot, page, ["completed"])
-    page.show()
-    context.show_page("runs")
-    folder, card = page.model.runs_shown()[0].folder, page.detail.evaluation
+    folder, card = page.model.runs_shown()[0].folder, run_page(window).charts.evaluation
     tables = {"recall": [0.75, None, 1.0], "confusion": [[3, 0, 1], [0, 0, 0], [0, 0, 4]]}
     note_evaluation(folder, "validation", 20, ["cat", "dog", "owl"], tables)
     note_evaluation(folder, "test", 40, ["cat"], {"recall": [0.5]})
-    page.choose(run_id)
+    open_by_enter(qtbot, window, run_id)
+    card.refresh()
     qtbot.waitUntil(card.isVisible)
     shown = card.table.model()
     assert [shown.headerData(at, Qt.Orientation.Horizontal) for at in range(4)] == [
@@ -204,78 +214,31 @@ def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppCon
     qtbot.waitUntil(card.isHidden)
 
 
-def test_the_buttons_of_the_checkpoints_stay_beside_the_charts(
-    qtbot: QtBot, context: AppContext, config: MakeConfig
-) -> None:
-    window = open_window(qtbot, context)
-    window.resize(1280, 800)
-    page = runs_page(window)
-    run_id = train_to_the_end(qtbot, context, config())
-    names = [f"class {number}" for number in range(15)]
-    assert context.live.folder is not None
-    note_evaluation(context.live.folder, "validation", 20, names, {"recall": [0.5] * 15})
-    listed(qtbot, page, ["completed"])
-    context.show_page("runs")
-    page.choose(run_id)
-    detail = page.detail
-    qtbot.waitUntil(lambda: detail.evaluation.isVisible() and detail.evaluation.height() > 400)
-    qtbot.waitUntil(lambda: detail.checkpoints.branch.isVisible() and detail.checkpoints.branch.y() < 400)
-    assert detail.checkpoints.height() < 420
-    card = detail.evaluation
-    assert card.matrix.isVisible() is False  # no counts were kept here
-    counts = [[int(row == column) for column in range(15)] for row in range(15)]
-    note_evaluation(context.live.folder, "validation", 20, names, {"recall": [0.5] * 15, "confusion": counts})
-    card.refresh()
-    qtbot.waitUntil(card.matrix.isVisible)
-    qtbot.waitUntil(lambda: card.matrix.mapTo(card, card.matrix.rect().topLeft()).x() > card.table.width())  # beside it
-
-
 def test_a_run_that_was_killed_before_its_first_checkpoint_is_started_over_from_here(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
-    page = runs_page(open_window(qtbot, context))
+    window = open_window(qtbot, context)
+    page = runs_page(window)
     context.start_run(config("dies"))
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
     listed(qtbot, page, ["interrupted"])
-    context.show_page("runs")
-    page.choose(page.model.runs_shown()[0].id)
-    qtbot.waitUntil(page.detail.outcome.isVisible)
+    context.live.detach()
+    shown = open_by_enter(qtbot, window, page.model.runs_shown()[0].id)
+    qtbot.waitUntil(lambda: shown.outcome.said is not None)
     qtbot.waitUntil(lambda: not context.start_problem())  # the engine's end was told, too
-    assert page.detail.outcome._banner is not None
-    assert page.detail.outcome._banner.accessibleName().endswith("it was killed. No checkpoint was saved.")
-    assert page.detail.checkpoints.resume.main.text() == "Start over"
-    qtbot.waitUntil(lambda: page.detail.checkpoints._empty.text() == "No checkpoint was saved.")
+    assert shown.outcome._banner is not None
+    assert shown.outcome._banner.accessibleName().endswith("it was killed. No checkpoint was saved.")
+    assert shown.checkpoints.resume.main.text() == "Start over"
+    qtbot.waitUntil(lambda: shown.checkpoints._empty.text() == "No checkpoint was saved.")
     seen: list[RunState] = []
     context.live.state_changed.connect(seen.append)
-    click(qtbot, page.detail.checkpoints.resume.main)
+    click(qtbot, shown.checkpoints.resume.main)
     assert seen[0] is RunState.STARTING
     qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED and not context.engine.training)
     run = context.live.folder
     assert run is not None
-    context.show_page("runs")
-    qtbot.waitUntil(lambda: not context.library._busy)
-    with qtbot.waitSignal(context.library.refreshed):
-        context.library.refresh()  # what was read while it worked is past
-    qtbot.waitUntil(page.detail.delete.isEnabled)
-    press(page.detail.outcome, "Delete")
+    press(shown.outcome, "Delete")
     qtbot.waitUntil(lambda: not run.path.exists())
-
-
-def test_what_a_failure_proposes_is_applied_from_here(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = runs_page(open_window(qtbot, context, "runs"))
-    context.start_run(config("fails"))
-    qtbot.waitUntil(lambda: context.live.state is RunState.FAILED and not context.start_problem())
-    failed = context.live.folder
-    assert failed is not None
-    listed(qtbot, page, ["failed"])
-    context.show_page("runs")
-    page.choose(failed.id)
-    assert page.detail.outcome._banner is not None
-    assert "Proposed: Name: fails → better" in page.detail.outcome._banner.accessibleName()
-    answer_next_dialog(qtbot, FixDialog, APPLY_ANEW)
-    press(page.detail.outcome, APPLY_ANEW)
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
-    assert context.live.folder not in (None, failed)
 
 
 def test_branching_opens_the_setup_page(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
@@ -283,11 +246,11 @@ def test_branching_opens_the_setup_page(qtbot: QtBot, context: AppContext, confi
     page = runs_page(window)
     run_id = train_to_the_end(qtbot, context, config())
     listed(qtbot, page, ["completed"])
-    context.show_page("runs")
-    page.choose(run_id)
-    qtbot.waitUntil(page.detail.checkpoints.export.isEnabled)
-    assert "The run is complete at step 40." in page.detail.checkpoints.resume.main.toolTip()
-    click(qtbot, page.detail.checkpoints.branch)
+    shown = open_by_enter(qtbot, window, run_id)
+    shown.show_tab("checkpoints")
+    qtbot.waitUntil(shown.checkpoints.export.isEnabled)
+    assert "The run is complete at step 40." in shown.checkpoints.resume.main.toolTip()
+    click(qtbot, shown.checkpoints.branch)
     assert window.rail.current() == "setup"
     assert context.branch is not None
     assert context.branch.checkpoint.step == 40
@@ -299,15 +262,14 @@ def test_deleting_is_undone_by_a_click_and_chooses_no_other_run(
     folders = [create_run(workspace, config()) for _ in range(3)]
     for folder in folders:
         folder.write_status(folder.status().model_copy(update={"status": "stopped"}))
-    window = open_window(qtbot, context)
+    window = open_window(qtbot, context, "runs")
     page = runs_page(window)
     listed(qtbot, page, ["stopped"] * 3)
     page.choose(folders[1].id)
-    click(qtbot, page.detail.delete)
+    click(qtbot, page.organizer.delete)
     qtbot.waitUntil(lambda: not folders[1].path.exists())
     qtbot.waitUntil(lambda: page.trash.isVisible() and page.trash.text() == "Trash (1)")
     assert page.find_chosen() is None, "a second click must not throw away the next one"
-    assert not page.detail.isVisible()
     press(window.controller.toasts, "Undo")
     qtbot.waitUntil(folders[1].path.exists)
     listed(qtbot, page, ["stopped"] * 3)
@@ -337,17 +299,3 @@ def test_the_trash_is_emptied_after_a_question(
     assert asked[0].startswith("Delete 1 item, ")
     qtbot.waitUntil(lambda: not list((workspace / "trash").iterdir()))
     qtbot.waitUntil(lambda: not dialog.delete.isEnabled())
-
-
-def test_a_run_at_work_can_be_watched_but_not_deleted(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:
-    page = runs_page(open_window(qtbot, context))
-    context.start_run(config(epochs=ENDLESS, milliseconds=10))
-    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
-    listed(qtbot, page, ["running"])
-    context.show_page("runs")
-    page.choose(page.model.runs_shown()[0].id)
-    qtbot.waitUntil(lambda: page.detail.isVisible())
-    assert not page.detail.delete.isEnabled()
-    assert not page.detail.checkpoints.resume.isVisible()
-    context.live.ask(Command.STOP)
-    qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)

@@ -14,7 +14,7 @@ from studio.engine.state import RunState
 from studio.forms.consent_editor import ConsentDialog
 from studio.state.context import AppContext
 from studio.widgets import Banner
-from tests.studio.window_driver import answer_next_dialog, open_window, press, runs_page
+from tests.studio.window_driver import answer_next_dialog, open_by_enter, open_window, press, runs_page
 from training.config import parse_config
 from training.config.consent import agree, is_agreed
 from training.runs.folder import RunFolder, create_run
@@ -92,8 +92,7 @@ def test_runs_asks_too_and_not_for_code_that_is_another_now(
     window = open_window(qtbot, context, "runs")
     page = runs_page(window)
     qtbot.waitUntil(lambda: page.model.rowCount() == 1, timeout=10000)
-    page.choose(folder.id)
-    resume = page.detail.checkpoints.resume.main
+    resume = open_by_enter(qtbot, window, folder.id).checkpoints.resume.main
     qtbot.waitUntil(resume.isEnabled, timeout=10000)
     shown = answer_next_dialog(qtbot, ConsentDialog, "Trust and run")
     resume.click()
