@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QMenu, QPlainTextEdit, QToolButton, QWidget
 
+from studio.actions.files import reveal
 from studio.actions.organize import rename_run, set_tags, star_runs, write_notes
+from studio.actions.runs import delete_run
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
 from studio.theme import SPACING, icon, set_role
 from studio.widgets import STRETCH, ElidedLabel, button, hbox, icon_button, label, vbox
+from training.runs.folder import AT_WORK
 from training.runs.records.about import MOST_NAME, MOST_NOTES, About
 
 _NOTES_HEIGHT = 180
@@ -78,7 +81,7 @@ class NameInPlace(QWidget):
 
 
 class AboutRun(QWidget):
-    """Star, rename, tags and notes of ``context.shown``, where the list of runs has it. ``name`` stands elsewhere in the head.
+    """Tags and notes of ``context.shown``, where the list of runs has it. ``name``, ``star`` and ``more``, a menu, stand elsewhere in the head.
 
     Signals:
         changed(): the list of runs tells something else of it.
@@ -92,9 +95,17 @@ class AboutRun(QWidget):
         self.name = NameInPlace()
         self.star: QToolButton = icon_button("star", "Star", clicked=self._star)
         self.star.setCheckable(True)
-        self.rename = button("Rename", variant="ghost", tooltip="Rename this run", clicked=self.name.begin)
         self.tags = button("Tags and notes", "tag", "ghost", clicked=self._edit)
-        hbox(self.tags, self.rename, parent=self, spacing=0)
+        self.more = icon_button("more", "More about this run")
+        self.more.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(self.more)
+        self.rename = menu.addAction("Rename", self.name.begin)
+        menu.addAction(icon("tag"), "Tags and notes …", self._edit)
+        menu.addAction(icon("folder"), "Open folder", self._open)
+        menu.addSeparator()
+        self.delete = menu.addAction(icon("trash"), "Move to the trash", self._delete)
+        self.more.setMenu(menu)
+        hbox(self.tags, parent=self, spacing=0)
         self.name.renamed.connect(self._rename)
         context.library.refreshed.connect(self.refresh)
         context.shown.attached.connect(self.refresh)
@@ -115,8 +126,9 @@ class AboutRun(QWidget):
         """Show what is said now."""
         run, about = self.find_run(), self.find_about()
         self.name.is_open = run is not None
-        for part in (self.star, self.rename, self.tags):
+        for part in (self.star, self.more, self.tags):
             part.setVisible(run is not None)
+        self.delete.setEnabled(run is not None and run.status not in AT_WORK)
         self.star.setChecked(about.star)
         words = "Remove the star" if about.star else "Star this run"
         self.star.setToolTip(words)
@@ -131,6 +143,16 @@ class AboutRun(QWidget):
     def _star(self) -> None:
         if run := self.find_run():
             star_runs(self._context, [run])
+
+    @Slot()
+    def _open(self) -> None:
+        if run := self.find_run():
+            reveal(run.folder.path)
+
+    @Slot()
+    def _delete(self) -> None:
+        if run := self.find_run():
+            delete_run(self._context, run.folder)
 
     @Slot(str)
     def _rename(self, name: str) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QMenu, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.engine.state import ENDED, RunAction, RunState, is_enabled
 from studio.pages.run.about_row import NameInPlace
 from studio.panels.run_words import STATE_WORDS
 from studio.state.formats import format_rate
 from studio.state.runs.live_run import LiveRun, summary_of
+from studio.state.runs.run_library import RunSummary
 from studio.theme import SPACING, icon, set_property, set_role
-from studio.widgets import Card, ElidedLabel, ProgressLine, StatusPill, button, hbox, label
+from studio.widgets import Card, ElidedLabel, ProgressLine, StatusPill, SteadyLabel, button, hbox, label
 from training.control import Command
-from training.errors import format_duration
+from training.errors import format_bytes, format_duration
 from training.runs.records.progress import Progress
 
 _TONES = {
@@ -27,8 +28,8 @@ _TONES = {
 
 
 class RunHeader(Card):
-    """``name``, ``star``, state, progress, and Pause, Stop, Save, Validate; beside them ``resume``, which is there for a run that ended, ``about`` at the right of what is
-    trained, and ``below`` all of it.
+    """Two lines: ``name``, ``star``, state, and Pause, Stop, Save, Validate, beside them ``resume``, which is there for a run that ended, and ``more``;
+    then what is trained, how far it is, and ``about``. Below them a bar while the run is at work, and ``below``.
 
     Signals:
         asked(Command): a button was pressed.
@@ -38,7 +39,9 @@ class RunHeader(Card):
     asked = Signal(object)
     work_asked = Signal()
 
-    def __init__(self, name: NameInPlace, star: QWidget, about: QWidget, resume: QWidget, below: QWidget) -> None:
+    def __init__(
+        self, name: NameInPlace, star: QWidget, about: QWidget, resume: QWidget, more: QWidget, below: QWidget
+    ) -> None:
         super().__init__()
         self._below, self._star, self._about = below, star, about
         self._edited, self._name = name, name.label
@@ -47,6 +50,7 @@ class RunHeader(Card):
         set_role(self.what, "help")
         self.work = button("", "train", "ghost", tooltip="Show the run that is being trained")
         self.work.hide()
+        self.words = SteadyLabel("caption")
         self._progress = ProgressLine()
         self.owner = label("", "caption", wrap=True)
         self.owner.hide()
@@ -55,9 +59,13 @@ class RunHeader(Card):
         self.save = button("Save now", "save", tooltip="Write a checkpoint after this step (Ctrl+S)")
         self.validate = button("Validate now", "check", tooltip="Measure the validation set after this step")
         self.resume = resume
+        self.more = more
         self._paused = False
-        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
-        self._buttons = QHBoxLayout()
+        self._facts = ""
+        self._short = {self.save: self.save.text(), self.validate: self.validate.text()}  # by button: its words
+        for made, words in self._short.items():
+            made.setAccessibleName(words)
+        self._widths = {made: made.sizeHint().width() for made in self._short}
         self._lay_out()
         self._connect()
 
@@ -109,28 +117,38 @@ class RunHeader(Card):
         self._make_room_for_name()
 
     def _make_room_for_name(self) -> None:
-        """Put the buttons below the name where it would be shortened beside them."""
+        """Let two of the buttons go without their words where the name would be shortened beside them."""
         name = self._name.fontMetrics().horizontalAdvance(self._name.text()) + SPACING.s
         name += self._star.sizeHint().width() + SPACING.s if not self._star.isHidden() else 0
-        beside = name + SPACING.s + self._pill.sizeHint().width() + SPACING.l + self._buttons.sizeHint().width()
-        below = beside > self.width() - 2 * SPACING.l - 2
-        way = QBoxLayout.Direction.TopToBottom if below else QBoxLayout.Direction.LeftToRight
-        if self._row.direction() != way:
-            self._row.setDirection(way)
-            self._row.setSpacing(SPACING.s if below else SPACING.l)
-            self._buttons.setAlignment(Qt.AlignmentFlag.AlignLeft if below else Qt.AlignmentFlag.AlignRight)
+        margins = self.contentsMargins()
+        room = self.width() - 2 * SPACING.m - margins.left() - margins.right() - 2
+        room -= name + self._pill.sizeHint().width() + SPACING.s + SPACING.l
+        shown = [made for made in (self.resume, self.pause, self.stop, self.more) if not made.isHidden()]
+        room -= sum(made.sizeHint().width() + SPACING.s for made in shown)
+        fitting = [made for made in self._short if not made.isHidden()]
+        if not fitting:
+            return
+        needed = sum(self._widths[made] + SPACING.s for made in fitting)
+        for made, words in self._short.items():
+            text = words if needed <= room else ""
+            if made.text() != text:
+                made.setText(text)
 
     def show_progress(self, state: RunState, progress: Progress) -> None:
-        """The bar and its words."""
+        """The bar while there is something to wait for, and words for how far it is."""
         tone = _TONES.get(state, "accent")
         fraction = progress.fraction
-        busy = state in (RunState.STARTING, RunState.PREPARING) or (fraction is None and state not in ENDED)
-        self._progress.set_progress(
-            None if busy else fraction or 0.0,
-            _headline(state, progress),
-            _detail(state, progress),
-            tone,  # type: ignore[arg-type]
-        )
+        ended = state in ENDED
+        busy = state in (RunState.STARTING, RunState.PREPARING) or (fraction is None and not ended)
+        said = " · ".join(filter(None, (_headline(state, progress), _detail(state, progress))))
+        self._progress.set_progress(None if busy else fraction or 0.0, tone=tone)  # type: ignore[arg-type]
+        self._progress.setAccessibleName(said or "Progress")
+        self._progress.setVisible(not ended)
+        self.words.setText(self._facts if ended and self._facts else said)
+
+    def show_facts(self, run: RunSummary | None) -> None:
+        """What became of a run that ended, as the list of runs has it; None: the list does not have it yet."""
+        self._facts = _facts(run) if run is not None else ""
 
     def _lay_out(self) -> None:
         menu = QMenu(self)
@@ -142,14 +160,14 @@ class RunHeader(Card):
         self.stop.setMenu(menu)
         set_property(self.stop, "hasMenu", True)
         words = hbox(self._star, (self._edited, 1), self._pill)
-        self._buttons.setSpacing(SPACING.s)
-        for made in (self.resume, self.pause, self.stop, self.save, self.validate):
-            self._buttons.addWidget(made)
-        self._row.setSpacing(SPACING.l)
-        self._row.addLayout(words, 1)
-        self._row.addLayout(self._buttons)
-        what = hbox((self.what, 1), self.work, self._about)
-        self.add(self._row, what, self._progress, self.owner, self._below)
+        buttons = hbox(self.resume, self.pause, self.stop, self.save, self.validate, self.more, spacing=SPACING.s)
+        row = hbox((words, 1), buttons, spacing=SPACING.l)
+        what = hbox((self.what, 1), self.work, self.words, self._about, spacing=SPACING.m)
+        self.body.setSpacing(SPACING.xs)
+        layout = self.layout()
+        assert layout is not None
+        layout.setContentsMargins(SPACING.m, SPACING.s, SPACING.m, SPACING.s)
+        self.add(row, what, self._progress, self.owner, self._below)
 
     def _connect(self) -> None:
         self.pause.clicked.connect(self._on_pause_clicked)
@@ -185,4 +203,12 @@ def _detail(state: RunState, progress: Progress) -> str:
             parts.append(f"{format_duration(progress.eta)} left")
         if progress.samples_per_second:
             parts.append(f"{format_rate(progress.samples_per_second)} samples/s")
+    return " · ".join(parts)
+
+
+def _facts(run: RunSummary) -> str:
+    step, total = run.record.step, run.record.total_steps
+    parts = [f"step {step:,} of {total:,}" if total else f"step {step:,}", format_duration(run.duration)]
+    if run.size is not None:
+        parts.append(format_bytes(run.size))
     return " · ".join(parts)

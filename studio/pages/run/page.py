@@ -62,7 +62,8 @@ class RunPage(QWidget):
         self.checkpoints = CheckpointPanel(context)
         self.deliveries = DeliveryLines(context)
         self.about = AboutRun(context)
-        self.header = RunHeader(self.about.name, self.about.star, self.about, self.checkpoints.resume, self.deliveries)
+        about = self.about
+        self.header = RunHeader(about.name, about.star, about, self.checkpoints.resume, about.more, self.deliveries)
         self.outcome = OutcomeBanner()
         self.findings = FindingList()
         self.notices = NoticeStrip(self.outcome, self.findings)
@@ -258,6 +259,7 @@ class RunPage(QWidget):
 
     @Slot()
     def _show_name(self) -> None:
+        self.header.show_facts(self.about.find_run())
         self.header.show_run(self._run, self.about.find_about().name)
 
     @Slot()

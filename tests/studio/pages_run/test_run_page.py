@@ -106,24 +106,21 @@ def test_a_run_is_seen_whole_in_a_window_of_usual_size(
     context.live.ask(Command.STOP)
 
 
-def test_buttons_go_below_a_name_that_has_no_room_beside_them(qtbot: QtBot) -> None:
-    live, header = LiveRun(), RunHeader(NameInPlace(), *(QWidget() for _ in range(4)))
+def test_two_buttons_give_up_their_words_for_a_long_name(qtbot: QtBot) -> None:
+    live, header = LiveRun(), RunHeader(NameInPlace(), *(QWidget() for _ in range(5)))
     qtbot.addWidget(header)
     live.expect("lab")
     header.show_run(live)
-    header.resize(header.minimumSizeHint().width() + 80, 120)
+    header.resize(header.minimumSizeHint().width() + 80, 90)
     with qtbot.waitExposed(header):
         header.show()
-    for name, below in (("lab", False), ("digits-with-all-augmentations", True), ("mnist", False)):
+    for name, words in (("lab", "Save now"), ("digits-with-all-augmentations", ""), ("mnist", "Save now")):
         live.expect(name)
         header.show_run(live)
-        qtbot.waitUntil(lambda: (header.pause.y() > header._pill.geometry().bottom()) is below)  # noqa: B023 - here
+        qtbot.waitUntil(lambda: header.save.text() == words)  # noqa: B023 - here
+        assert header.save.accessibleName() == "Save now"
         assert header._name.elide() == name
-    header.resize(1100, 120)
-    live.expect("digits-with-all-augmentations")
-    header.show_run(live)
-    qtbot.waitUntil(lambda: header.pause.y() < header._pill.geometry().bottom())
-    assert header._name.elide() == "digits-with-all-augmentations"
+        assert header.pause.y() < header._pill.geometry().bottom()
 
 
 def test_a_run_stopped_without_saving_is_started_over_or_deleted(
