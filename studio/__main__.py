@@ -6,6 +6,7 @@ cannot open a window gets a sentence (and, without a display, a training run) in
 
 import argparse
 import importlib
+import importlib.util
 import os
 import sys
 from pathlib import Path
@@ -64,6 +65,10 @@ def _parser(with_commands: bool) -> argparse.ArgumentParser:
 
 
 def _open_window(config: str | None, start: bool) -> int:
+    if importlib.util.find_spec("PySide6") is None:
+        words = "The window is not installed here, only the engine: pip install 'trainwright[studio]'."
+        preflight.tell(f"{words} To train without it: trainwright run {config or SAMPLE}")
+        return 1
     no_display = preflight.no_display_reason(os.environ)
     if no_display:
         return _without_window(no_display, config, start)

@@ -1,7 +1,7 @@
 """``python packaging/container/make_lock.py``: write requirements.lock from pyproject.toml, by uv (``pip install uv``).
 
 It holds what the engine needs, for each system and processor that its packages are made for, in the versions that are
-installed beside the Python that runs this: those the tests passed with. The window's packages are left out.
+installed beside the Python that runs this: those the tests passed with.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[1]
 PYTHON = "3.11"  # that of the recipe's base
-WINDOW_ONLY = ("pyqtgraph", "pyside6-essentials", "shiboken6")
 
 sys.path.insert(0, str(CHECKOUT))
 from training.system.installed import list_packages  # noqa: E402
@@ -35,7 +34,6 @@ def main() -> int:
         command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes"]
         command += ["--python-version", PYTHON, "--constraint", str(constraints), "--output-file", str(made)]
         command += ["--custom-compile-command", "python packaging/container/make_lock.py", "--no-annotate"]
-        command += [word for name in WINDOW_ONLY for word in ("--no-emit-package", name)]
         done = subprocess.run([*command, "pyproject.toml"], cwd=CHECKOUT, check=False)
         if done.returncode:
             return done.returncode

@@ -6,11 +6,9 @@ import argparse
 from collections.abc import Iterable
 from pathlib import Path
 
-from training.config import RunConfig, load_config
-from training.presets import load_preset
-from training.runs.cli_consent import trust_file
-from training.runs.workspace import default_workspace, parse_path, with_teacher_found
-from training.toml_text import read_config_text, read_toml
+from training.config import RunConfig
+from training.notebook import load_config
+from training.runs.workspace import default_workspace, parse_path
 
 
 def workspace_of(arguments: argparse.Namespace) -> Path:
@@ -21,14 +19,9 @@ def workspace_of(arguments: argparse.Namespace) -> Path:
 
 def load_given(arguments: argparse.Namespace) -> RunConfig:
     """The configuration that was asked for, with its changes. Raises InputError."""
-    name: str = arguments.config
-    if name.startswith("preset:"):
-        arguments.overrides = with_teacher_found(arguments.overrides, workspace_of(arguments), Path())
-        return load_preset(name.removeprefix("preset:"), arguments.overrides, arguments.trust)
-    data = read_toml(read_config_text(Path(name)), name)
-    arguments.overrides = with_teacher_found(arguments.overrides, workspace_of(arguments), Path(name).parent, data)
-    agreed = trust_file(Path(name), arguments.overrides) if arguments.trust else []
-    return load_config(Path(name), [*arguments.overrides, *agreed])
+    return load_config(
+        arguments.config, arguments.overrides, trust=arguments.trust, workspace=arguments.workspace or None
+    )
 
 
 def chooses_other_data(overrides: Iterable[str]) -> bool:

@@ -7,12 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from training.cli.options import workspace_of
 from training.errors import InputError, pluralize
+from training.notebook import load_model
 from training.protocol.model_answers import ModelAnswer, Neighbor
-from training.runs.cli_consent import trust_run
-from training.runs.export_consent import trust_export
-from training.runs.folder import RunFolder
 from training.streams import print_json, say, write_out
 from training.system.untrusted import escape_unprintable
 
@@ -67,17 +64,7 @@ def _write(answer: ModelAnswer) -> bool:
 
 def find_and_open(arguments: argparse.Namespace) -> UsableModel:
     """The model that was asked for, with its code agreed to where ``--trust`` says so. Raises InputError."""
-    from training.answering.model import find_model, open_model
-
-    path, instead = find_model(arguments.checkpoint, workspace_of(arguments))
-    if instead:
-        say(instead)
-    if arguments.trust:
-        if path.absolute().parent.name == "checkpoints":
-            trust_run(RunFolder(path.absolute().parent.parent))
-        else:
-            trust_export(path)
-    return open_model(path)
+    return load_model(arguments.checkpoint, workspace=arguments.workspace or None, trust=arguments.trust)
 
 
 def _tell(answer: ModelAnswer) -> None:
