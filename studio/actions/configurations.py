@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from studio.actions.saving import ask_for_place
 from studio.state.context import AppContext
 from training.errors import TrainingError
 
@@ -23,12 +24,9 @@ def ask_and_save(context: AppContext, parent: QWidget) -> None:
     """Let the person name a TOML file and write the draft to it."""
     name = str(context.draft.value("name")).strip() or "run"
     safe = "".join(letter if letter.isalnum() or letter in " -_." else "_" for letter in name)
-    chosen, _ = QFileDialog.getSaveFileName(
-        parent, "Save the configuration", str(Path.home() / f"{safe}.toml"), _FILTER
-    )
-    if not chosen:
+    path = ask_for_place(parent, "Save the configuration", "Run configuration", f"{safe}.toml", "toml")
+    if path is None:
         return
-    path = Path(chosen) if chosen.lower().endswith(".toml") else Path(f"{chosen}.toml")
     try:
         context.draft.save_file(path)
     except TrainingError as error:

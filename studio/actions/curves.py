@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from studio.actions.saving import save_file
+from studio.actions.saving import add_suffix, save_file
 from studio.state.context import AppContext
 from training.runs.folder import RunFolder
 from training.runs.records.curves import save_curves
@@ -26,7 +26,7 @@ def ask_and_save_curves(context: AppContext, parent: QWidget, folder: RunFolder)
     if not chosen:
         return
     suffix, epochs = _FORMS.get(form, ("csv", False))
-    path = Path(chosen)
-    if path.suffix.lower() not in (".csv", ".parquet"):  # a name with one of them says itself what it is to be
-        path = Path(f"{chosen}.{suffix}")
-    save_file(context, lambda: save_curves(path, folder, epochs), path, "The curves were not saved")
+    # A name with one of the suffixes says itself what it is to be.
+    path = add_suffix(parent, chosen, (suffix, "csv", "parquet"))
+    if path is not None:
+        save_file(context, lambda: save_curves(path, folder, epochs), path, "The curves were not saved")

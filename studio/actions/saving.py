@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.actions.files import reveal
+from studio.actions.question import Answer, ask
 from studio.state.context import AppContext
 from training.errors import TrainingError
 
@@ -43,4 +44,17 @@ def save_file(
 def ask_for_place(parent: QWidget, title: str, kind: str, name: str, suffix: str) -> Path | None:
     """Let the person name a file of ``kind`` with ``suffix``; ``name`` is proposed. None where they do not."""
     chosen, _ = QFileDialog.getSaveFileName(parent, title, str(Path.home() / name), f"{kind} (*.{suffix})")
-    return Path(chosen if chosen.lower().endswith(f".{suffix}") else f"{chosen}.{suffix}") if chosen else None
+    return add_suffix(parent, chosen, (suffix,)) if chosen else None
+
+
+def add_suffix(parent: QWidget, chosen: str, suffixes: Sequence[str]) -> Path | None:
+    """The file that was ``chosen``, with the first of ``suffixes`` where it has none of them. The dialog asked about the name as it was
+    typed: where the whole one is a file already, it is asked about here; None where it is to stay."""
+    path = Path(chosen)
+    if any(path.name.lower().endswith(f".{suffix}") for suffix in suffixes):
+        return path
+    path = path.with_name(f"{path.name}.{suffixes[0]}")
+    if not path.exists():
+        return path
+    text = f"It is in {path.parent}. Its contents would be lost."
+    return path if ask(parent, f"Replace {path.name}?", text, (Answer("replace", "Replace", "danger"),)) else None

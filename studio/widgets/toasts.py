@@ -133,10 +133,11 @@ class ToastArea(QWidget):
         if toast is not None:
             toast.dismiss()
 
-    def dismiss_all(self) -> None:
-        """Take every notice away: what they speak of is past."""
+    def dismiss_all(self, but: str = "") -> None:
+        """Take every notice away, those on the subject ``but`` excepted: what they speak of is past."""
         for toast in list(self._toasts.values()):
-            toast.dismiss()
+            if not but or toast.notice.subject != but:
+                toast.dismiss()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):

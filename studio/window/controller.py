@@ -24,6 +24,7 @@ from studio.services.logs import LOG_FILE, log_folder
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.drafts.kept_draft import remember_draft
+from studio.state.drafts.setting_specs import Settings
 from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_run
 from studio.window.crash_notices import CrashNotices
@@ -39,6 +40,8 @@ from studio.window.start_notices import StartNotices
 from training.errors import InputError
 from training.runs.records.progress import Progress
 from training.system.untrusted import escape_unprintable
+
+_OVERWRITTEN = "settings overwritten"
 
 
 class MainController(QObject):
@@ -92,8 +95,11 @@ class MainController(QObject):
         context.help_requested.connect(self.show_help)
         context.live.state_changed.connect(self._on_run_state)
         context.live.progress_changed.connect(self._on_progress)
-        context.engine.run_started.connect(self.toasts.dismiss_all)
-        context.draft.replaced.connect(self.toasts.dismiss_all)  # they spoke of other settings
+        for past in (context.engine.run_started, context.draft.replaced):  # which spoke of other settings
+            past.connect(lambda: self.toasts.dismiss_all(but=_OVERWRITTEN))
+        for edit in (context.draft.edited, context.draft.kind_changed, context.draft.stepped):
+            edit.connect(lambda: self.toasts.dismiss(_OVERWRITTEN))
+        context.draft.overwritten.connect(self._on_overwritten)
         self.closing.failed.connect(self._on_not_handed_over)
 
     # ------------------------------------------------------------------------------------------- commands
@@ -178,6 +184,16 @@ class MainController(QObject):
     @Slot(object)
     def _on_notified(self, notice: Notification) -> None:
         self.toasts.add(Toast(notice))
+
+    @Slot(object)
+    def _on_overwritten(self, lost: Settings) -> None:
+        self.context.notifier.notify(
+            "They took the place of settings that you had changed.",
+            title="Other settings are in the forms",
+            action_text="Undo",
+            action=lambda: self.context.draft.replace(lost),
+            subject=_OVERWRITTEN,
+        )
 
     @Slot(object, str)
     def _show_details(self, toast: Toast, details: str) -> None:

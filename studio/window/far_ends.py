@@ -6,10 +6,12 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
+from studio.actions.question import Answer as Choice
+from studio.actions.question import ask
 from studio.engine.side_command import Answer, SideCommand
 from studio.state.context import AppContext
 from studio.theme import SPACING, set_role
@@ -36,12 +38,18 @@ class KeyRow(QWidget):
         self.line.setAccessibleName(f"{owner}: {title}")
         self.place = label("", "help", wrap=True)
         self.keep = button("Keep key", "lock", clicked=lambda: self.typed.emit(self.line.text().strip()))
-        self.remove = button("Remove key", "trash", clicked=lambda: self.typed.emit(""))
+        self.remove = button("Remove key", "trash", clicked=self._on_remove)
         row = in_widget(hbox((self.line, 1), self.keep, self.remove))
         vbox(label(title, "field"), row, self.place, parent=self, spacing=SPACING.s)
         self.line.textChanged.connect(lambda text: self.keep.setEnabled(bool(text.strip())))
         self.keep.setEnabled(False)
         self.remove.hide()
+
+    @Slot()
+    def _on_remove(self) -> None:
+        text = "It is taken out of the system's keyring, and this program keeps no copy: type it again to have it back."
+        if ask(self, f"Remove the key {self.variable}?", text, (Choice("remove", "Remove", "danger"),)):
+            self.typed.emit("")
 
     def show_place(self, place: str, problem: str = "") -> None:
         """Say where the key is: "environment", "keyring" or "", and why it cannot be kept."""

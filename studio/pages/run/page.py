@@ -10,6 +10,7 @@ from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
+from studio.actions.discarding import discard_progress
 from studio.actions.runs import delete_run
 from studio.engine.state import LIVE, RunState
 from studio.pages.run.about_row import AboutRun
@@ -120,7 +121,7 @@ class RunPage(QWidget):
         shown.checkpoint_wanted.connect(self._show_checkpoint)
         context.live.state_changed.connect(self._show_work)
         self.empty.action_triggered.connect(context.start_sample)
-        self.header.asked.connect(lambda command: self._run.ask(command))
+        self.header.asked.connect(self._ask)
         self.about.changed.connect(self._show_name)
         self.header.work_asked.connect(context.show_work)
         self.outcome.apply_asked.connect(self._apply)
@@ -238,6 +239,12 @@ class RunPage(QWidget):
             self.show_tab("system")
 
     @Slot()
+    def _ask(self, command: Command) -> None:
+        if command is Command.STOP_NOW:
+            discard_progress(self._context.notifier, self._run)
+        else:
+            self._run.ask(command)
+
     def _delete(self) -> None:
         if self._run.folder is not None:
             delete_run(self._context, self._run.folder)

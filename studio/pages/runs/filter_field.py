@@ -67,9 +67,10 @@ class FilterField(QWidget):
     """``problem`` says what is wrong with a filter that cannot be read, and belongs below the field.
 
     Signals: `query_changed(Query or None)`: another filter is to be applied; one that cannot be read changes nothing.
+    `forgotten(words, undo)`: a kept one is no longer, and ``undo`` keeps it again.
     """
 
-    query_changed = Signal(object)
+    query_changed, forgotten = Signal(object), Signal(str, object)
 
     def __init__(self, values: RunValues, settings: SettingsStore) -> None:
         super().__init__()
@@ -134,10 +135,14 @@ class FilterField(QWidget):
             self._menu.actions()[0].setToolTip("Examples")
         self._menu.addSeparator()
         if text in kept:
-            self._menu.addAction("Forget this filter", lambda: self._keep([each for each in kept if each != text]))
+            self._menu.addAction("Forget this filter", lambda: self._forget(kept, text))
         else:
             save = self._menu.addAction("Save this filter", lambda: self._keep([text, *kept]))
             save.setEnabled(bool(text) and not self.problem.isVisibleTo(self))
+
+    def _forget(self, kept: list[str], text: str) -> None:
+        self._keep([each for each in kept if each != text])
+        self.forgotten.emit(f"The filter {text} is not kept any more.", lambda: self._keep(kept))
 
     def _keep(self, filters: list[str]) -> None:
         self._settings.update(run_filters="\n".join(filters[:_MOST_KEPT]))

@@ -98,6 +98,8 @@ class RunsPage(QWidget):
         self._stack.addWidget(self._content)
 
     def _connect(self) -> None:
+        for undoable in (self.filter.forgotten, self.view.replaced):
+            undoable.connect(lambda words, undo: self._context.notifier.notify(words, action_text="Undo", action=undo))
         self.filter.query_changed.connect(self.model.set_query)
         self.values.changed.connect(self.filter.read_again)
         self.values.changed.connect(self._update_count)

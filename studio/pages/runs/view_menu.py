@@ -27,9 +27,9 @@ _TITLES = {column.title: at for at, column in enumerate(FIXED) if at not in (NAM
 
 
 class ViewMenu(QWidget):
-    """Signals: `columns_changed()`: others are shown."""
+    """Signals: `columns_changed()`: others are shown. `replaced(words, undo)`: the person chose others, and ``undo`` shows those before."""
 
-    columns_changed = Signal()
+    columns_changed, replaced = Signal(), Signal(str, object)
 
     def __init__(self, settings: SettingsStore, table: RunsTable, model: RunTableModel, values: RunValues) -> None:
         super().__init__()
@@ -58,8 +58,14 @@ class ViewMenu(QWidget):
         chosen = choose_names(self._table, "Columns", text, offered, shown)
         if chosen is not None:
             left_out = [f"-{title}" for title in _TITLES if title not in chosen]
-            self._settings.update(run_columns="\n".join([*(name for name in chosen if name not in _TITLES), *left_out]))
-            self._show_columns()
+            before = self._settings.get().run_columns
+            self._set_columns("\n".join([*(name for name in chosen if name not in _TITLES), *left_out]))
+            if self._settings.get().run_columns != before:
+                self.replaced.emit("Other columns are shown.", lambda: self._set_columns(before))
+
+    def _set_columns(self, columns: str) -> None:
+        self._settings.update(run_columns=columns)
+        self._show_columns()
 
     def _list_hidden(self) -> set[str]:
         return {name[1:] for name in self._lines("run_columns") if name.startswith("-")}

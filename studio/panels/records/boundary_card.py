@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QFileDialog
 
-from studio.actions.saving import save_file
+from studio.actions.saving import ask_for_place, save_file
 from studio.charts.boundary_plot import BoundaryPlot, theme_look
 from studio.charts.class_legend import PointLegend
 from studio.state.context import AppContext
@@ -174,11 +174,9 @@ class BoundaryCard(Card):
 
     @Slot()
     def _on_save_gif(self) -> None:
-        place = str(Path.home() / f"{self._name()}.gif")
-        chosen, _ = QFileDialog.getSaveFileName(self, "Save the animation", place, "Animated GIF (*.gif)")
-        path = Path(chosen if chosen.lower().endswith(".gif") else f"{chosen}.gif")
+        path = ask_for_place(self, "Save the animation", "Animated GIF", f"{self._name()}.gif", "gif")
         rate, look, boundary = int(self.rate.currentData()), theme_look(), self._boundary
-        if chosen and boundary is not None:
+        if path is not None and boundary is not None:
             self._save(lambda: save_animation(boundary, path, rate, look), path)
 
     @Slot()

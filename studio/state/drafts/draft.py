@@ -49,19 +49,15 @@ class Draft(QObject):
         replaced(): everything may be different (another file, undo).
         stepped(back, changes): an edit was taken back (or, with ``back`` False, made again); old and new value by dotted path.
         problems_changed(): the list of problems is another one.
+        overwritten(settings): others were put in the place of these, which a person had changed.
         looked_again(): files and folders may be others now.
         moved(kind, settings): another optimizer than ``kind`` was chosen, and ``settings`` (`kind_change.Moved`) that the
             person or a preset had set are others now, to suit it.
     """
 
-    changed = Signal()
-    edited = Signal(str)
-    kind_changed = Signal(str)
-    replaced = Signal()
-    stepped = Signal(bool, object)
-    problems_changed = Signal()
-    looked_again = Signal()
-    moved = Signal(str, object)
+    changed, replaced, problems_changed, looked_again = Signal(), Signal(), Signal(), Signal()
+    edited, kind_changed, overwritten = Signal(str), Signal(str), Signal(object)
+    stepped, moved = Signal(bool, object), Signal(str, object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -69,10 +65,8 @@ class Draft(QObject):
         self._other_kinds = OtherKinds()
         self._engine_problems: tuple[Problem, ...] = ()
         self.touched = Touched(self.edited, self.kind_changed, self.replaced)
-        self._settings = preset_data(SAMPLE)
+        self._settings = self._loaded = preset_data(SAMPLE)
         self._config, self._problems = check(self._settings)
-
-    # ------------------------------------------------------------------------------------------- reading
 
     def settings(self) -> Settings:
         """A copy of what is typed, valid or not."""
@@ -203,7 +197,7 @@ class Draft(QObject):
 
     def reset_all(self) -> None:
         """Back to the built-in sample."""
-        self.replace(preset_data(SAMPLE))
+        self._overwrite(preset_data(SAMPLE))
 
     def finish_edit(self) -> None:
         """The person left a field: the next edit is an undo step of its own."""
@@ -239,12 +233,12 @@ class Draft(QObject):
 
     def set_config(self, config: RunConfig) -> None:
         """Replace everything by ``config``."""
-        self.replace(split_sections(config.model_dump(mode="json")))
+        self._overwrite(split_sections(config.model_dump(mode="json")))
 
     def set_data(self, data: Mapping[str, Toml]) -> list[str]:
         """Replace everything by ``data``, right or wrong; returns the paths no form has and that were left out."""
         whole, left_out = complete(data)
-        self.replace(whole)
+        self._overwrite(whole)
         return left_out
 
     def load_file(self, path: Path) -> list[str]:
@@ -265,11 +259,16 @@ class Draft(QObject):
             raise ConfigError(self._problems)
         save_config(self._config, path)
 
-    # ------------------------------------------------------------------------------------------- inside
-
     def _spec(self, path: str) -> FieldSpec:
         section = split_path(path)[0]
         return spec_of(path, self.kind(section), self._settings[section])
+
+    def _overwrite(self, settings: Settings) -> None:
+        lost = None if self._settings in (self._loaded, settings) else self.settings()
+        self.replace(settings)
+        self._loaded = self.settings()
+        if lost is not None:
+            self.overwritten.emit(lost)
 
     def _step(self, settings: Settings | None, *, back: bool) -> None:
         if settings is not None:

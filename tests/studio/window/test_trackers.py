@@ -16,7 +16,7 @@ from studio.engine.side_command import SideCommand
 from studio.engine.state import RunState
 from studio.state.context import AppContext
 from studio.window.preferences import PreferencesDialog
-from tests.studio.window_driver import open_window, press, run_page
+from tests.studio.window_driver import answer_next_question, open_window, press, run_page
 from tests.training.file_keyring import use_file_keyring
 from training.config import RunConfig
 from training.copies.account import Account
@@ -111,6 +111,7 @@ def test_a_key_goes_into_the_keyring_and_out_of_it(
         qtbot.waitUntil(row.remove.isVisible)
         assert json.loads(vault.read_text()) == {"Trainwright/WANDB_API_KEY": "a-key"}
         assert (row.line.text(), row.place.text()) == ("", "It is in the system's keyring.")
+        answer_next_question(qtbot, "Remove")
         row.remove.click()
         qtbot.waitUntil(lambda: not row.remove.isVisible())
         assert json.loads(vault.read_text()) == {}
