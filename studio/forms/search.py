@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from studio.forms.messages import KIND_TITLES
 from studio.forms.section_form import SectionForm
+from studio.state.search import describe_setting, rank_title, split_query
 from studio.theme import icon, set_property
 from studio.widgets import label, leave_undo_to_page
 from training import catalog
@@ -18,9 +19,9 @@ from training import catalog
 def find_settings(query: str, forms: Iterable[SectionForm]) -> list[str]:
     """Paths of the settings whose title, name, unit, choices, explanation or further search words hold every word of ``query``.
 
-    Those whose title or name begins with it come first, then titles that hold it, then the rest; else in form order.
+    Those whose title or name fits best come first (see ``rank_title``); else in form order.
     """
-    words = query.casefold().split()
+    words = split_query(query)
     if not words:
         return []
     found: list[tuple[int, str]] = []
@@ -28,7 +29,8 @@ def find_settings(query: str, forms: Iterable[SectionForm]) -> list[str]:
         for path, title, rest in _texts(form):
             everything = f"{title} {path} {rest}".casefold()
             if all(word in everything for word in words):
-                found.append((_rank(query.casefold().strip(), title.casefold(), path.split(".")[-1]), path))
+                names = title.casefold(), path.split(".")[-1]
+                found.append((min(rank_title(name, words, " ".join(words)) for name in names), path))
     return [path for _, path in sorted(found, key=lambda item: item[0])]
 
 
@@ -38,15 +40,7 @@ def _texts(form: SectionForm) -> Iterable[tuple[str, str, str]]:
         rest = " ".join(f"{entry.title} {entry.kind} {entry.summary} {entry.also}" for entry in entries)
         yield form.chooser.path, f"{KIND_TITLES[form.section]} {form.heading}", f"{rest} kind"
     for path, row in form.rows().items():
-        spec = row.spec
-        choices = " ".join([*spec.choices, *map(spec.label, spec.choices)])
-        yield path, spec.title, f"{spec.help} {spec.unit} {spec.group} {choices} {spec.also} {form.heading}"
-
-
-def _rank(query: str, title: str, name: str) -> int:
-    if title.startswith(query) or name.startswith(query):
-        return 0
-    return 1 if query in title or query in name else 2
+        yield path, row.spec.title, f"{describe_setting(row.spec)} {form.heading}"
 
 
 class SearchEdit(QLineEdit):

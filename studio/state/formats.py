@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import cache
 
 from training import catalog
 from training.config.rules.metrics import is_known, is_share, metric
@@ -34,6 +35,7 @@ def metric_title(name: str) -> str:
     return " ".join(word for word in (part, target, quantity) if word)
 
 
+@cache  # asked for each of ten thousand runs
 def kind_title(section: str, kind: str) -> str:
     """How people call a kind of ``section``; the name itself where the catalog has none such ("resnet18")."""
     return next((entry.title for entry in catalog.entries(section) if entry.kind == kind), kind)

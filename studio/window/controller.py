@@ -31,10 +31,9 @@ from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
 from studio.window.help import HelpWindow
 from studio.window.page_entries import PAGES
-from studio.window.palette.entry import Entry
 from studio.window.palette.keys import PaletteKeys
 from studio.window.palette.palette import CommandPalette
-from studio.window.palette.sources import list_actions, list_help, list_runs, list_settings
+from studio.window.palette.sources import Sources
 from studio.window.preferences import PreferencesDialog
 from studio.window.start_notices import StartNotices
 from training.errors import InputError
@@ -112,16 +111,12 @@ class MainController(QObject):
     @Slot()
     def show_palette(self) -> None:
         """Open the command palette over the window."""
-        self.palette = self.palette or CommandPalette(self.context.settings, self._collect_entries, self._window)
+        self.palette = self.palette or self._make_palette()
         self.palette.open_over(self._window)
 
-    def _collect_entries(self) -> list[Entry]:
-        return [
-            *list_actions(self.actions),
-            *list_settings(self.context, self._find_setting),
-            *list_help(self.show_help),
-            *list_runs(self.context),
-        ]
+    def _make_palette(self) -> CommandPalette:
+        sources = Sources(self.context, self.actions, self._find_setting, self.show_help)
+        return CommandPalette(self.context.settings, sources.collect, self._window)
 
     def _find_setting(self, path: str) -> None:
         self.context.show_page("setup")

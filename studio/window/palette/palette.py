@@ -31,7 +31,7 @@ AnyIndex = QModelIndex | QPersistentModelIndex
 
 
 class CommandPalette(QDialog):
-    """``collect`` lists all that can be found, each time the palette is opened. What was used last is offered first."""
+    """``collect`` lists all that can be found now, each time the palette is opened. What was used last is offered first."""
 
     def __init__(self, settings: SettingsStore, collect: Callable[[], Sequence[Entry]], parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
