@@ -30,10 +30,12 @@ from training.protocol.messages import (
     BrowseSamples,
     CheckRequest,
     CompareEvaluations,
+    DigestSamples,
     Done,
     EvaluateRequest,
     EvaluationQuestion,
     ExportRequest,
+    FindDuplicates,
     Finished,
     InspectDataset,
     MeasureRunTime,
@@ -140,10 +142,9 @@ class Server:
         match request:
             case RunRequest() | ResumeRequest() | BranchRequest():
                 return self._train(request)
-            case InspectDataset():
-                return _send_back(self._find_browser().inspect(request))
-            case BrowseSamples():
-                return _send_back(self._find_browser().read_page(request))
+            case InspectDataset() | BrowseSamples() | DigestSamples() | FindDuplicates():
+                report = self._report(request, InputError("The search was canceled."))
+                return _send_back(self._find_browser().answer(request, report))
             case ReadSamples():
                 return _send_back(self._find_browser().read_samples(request))
             case SummarizeModel():

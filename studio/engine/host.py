@@ -18,13 +18,12 @@ from training.config.paths import with_own_folder
 from training.protocol.answers import Answer
 from training.protocol.messages import (
     BranchRequest,
-    BrowseSamples,
     CheckRequest,
+    DataQuestion,
     Done,
     EvaluationQuestion,
     ExportRequest,
     Finished,
-    InspectDataset,
     MeasureRunTime,
     Progress,
     ReadSamples,
@@ -48,7 +47,7 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 HandleFailure = Callable[[Refusal], object]
 ShowProgress = Callable[[str, float | None], object]
 
-Inquiry = InspectDataset | BrowseSamples | SummarizeModel | CheckRequest | MeasureRunTime
+Inquiry = DataQuestion | SummarizeModel | CheckRequest | MeasureRunTime
 """A question of which only the newest one is answered."""
 
 

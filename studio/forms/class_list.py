@@ -72,12 +72,13 @@ class CheckList(QTreeWidget):
 
 
 class ClassList(QWidget):
-    """Signals: `chosen()` when the person has changed what is kept."""
+    """As high as its rows, up to ``most_rows``. Signals: `chosen()` when the person has changed what is kept."""
 
     chosen = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, *, most_rows: int = _MOST_ROWS) -> None:
         super().__init__()
+        self._most_rows = most_rows
         self._offered: tuple[ClassChoice, ...] = ()
         self.all_button = button(
             "All", variant="ghost", tooltip="Check all classes in the list", clicked=self._check_all
@@ -115,7 +116,7 @@ class ClassList(QWidget):
             tooltip = f"{choice.name}: {choice.samples:,} samples in all parts"
             self.view.add(choice.name, f"{choice.samples:,}", tooltip, place)
         self.set_names(names)
-        rows = min(max(self.view.topLevelItemCount(), 1), _MOST_ROWS)
+        rows = min(max(self.view.topLevelItemCount(), 1), self._most_rows)
         self.view.setFixedHeight(rows * max(self.view.sizeHintForRow(0), 20) + 2 * self.view.frameWidth() + 2)
         self.search.setVisible(len(self._offered) > _SEARCHED)
         self._find(self.search.text())

@@ -94,6 +94,7 @@ class AppContext(QObject):
         self.evaluation = EvaluationChoice(self.background, self)
         self.labels = LabelsJob(settings, self)
         self.model_to_try = ModelToTry(self)
+        self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
         self._start_problem = self._held = ""

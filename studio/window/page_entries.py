@@ -44,6 +44,14 @@ class Tabbed(Protocol):
 
 PAGES = (
     PageEntry(
+        "data",
+        "database",
+        "Data",
+        "All samples of the data that Setup has chosen, its classes, parts and columns",
+        "studio.pages.data.page:DataPage",
+        "data",
+    ),
+    PageEntry(
         "setup",
         "setup",
         "Setup",

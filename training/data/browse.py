@@ -7,20 +7,32 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from training.config import RunConfig, parse_config
 from training.config.sections.data.tables import TableSection
+from training.data.duplicates import report_duplicates
+from training.data.exclude import listed_digests
 from training.data.given_section import choose_section
 from training.data.images.cache_room import cache_wish
 from training.data.inspect import inspect_dataset
 from training.data.sample_page import OpenedData, open_data, read_numbers, read_page
+from training.data.source import ReportProgress, Source
 from training.errors import InputError
 from training.facts import DataFacts
 from training.predictions.record import PARTS
-from training.protocol.answers import PAGE, TEXTS, DatasetReport, SamplePage
-from training.protocol.messages import BrowseSamples, InspectDataset, ReadSamples
+from training.protocol.answers import PAGE, TEXTS, Answer, DatasetReport, DuplicateReport, SampleDigests, SamplePage
+from training.protocol.messages import (
+    BrowseSamples,
+    DataQuestion,
+    DigestSamples,
+    FindDuplicates,
+    InspectDataset,
+    ReadSamples,
+)
 from training.protocol.model_answers import PickedRow
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints, read_manifest
@@ -40,6 +52,18 @@ class Browser:
         self._data: OpenedData | None = None
         self._used = 0.0
 
+    def answer(self, asked: DataQuestion, report_progress: ReportProgress) -> Answer:
+        """Whatever the window asks of the data that it sets up. Raises TrainingError."""
+        match asked:
+            case InspectDataset():
+                return self.inspect(asked)
+            case BrowseSamples():
+                return self.read_page(asked)
+            case DigestSamples():
+                return self.digest_samples(asked)
+            case FindDuplicates():
+                return self.find_duplicates(asked, report_progress)
+
     def inspect(self, asked: InspectDataset) -> DatasetReport:
         """As ``inspect_dataset``."""
         self.forget()
@@ -51,10 +75,38 @@ class Browser:
         if isinstance(config.dataset, TableSection):
             from training.data.tables.table_preview import read_rows  # with polars, which others need not wait for
 
-            return read_rows(config.dataset, asked.offset)
+            only = self._find_rows(config, asked.part) if asked.part else None
+            return read_rows(config.dataset, asked.offset, asked.column, asked.value, only)
         data = self._find(config)
         count = TEXTS if data.source.layout == "tokens" else PAGE
-        return read_page(data, asked.part, asked.classes, asked.offset, count)
+        return read_page(data, asked.part, asked.classes, asked.offset, count, asked.name)
+
+    def _find_rows(self, config: RunConfig, part: str) -> NDArray[np.int64]:
+        """Which rows of the file are samples of ``part``, or of its queries."""
+        data = self._find(config)
+        rows: NDArray[np.int64] = _rows_of(data.source)[data.list_samples(part)].numpy().reshape(-1)
+        return rows[rows >= 0]
+
+    def digest_samples(self, asked: DigestSamples) -> SampleDigests:
+        """What an exclude list calls the samples. Raises InputError for one that is not there."""
+        config = _read_config(asked)
+        if config.dataset.no_exclude:
+            raise InputError(f"{config.dataset.kind} has no exclude list: {config.dataset.no_exclude}.")
+        data = self._find(config)
+        source, numbers = data.source, torch.tensor(asked.numbers, dtype=torch.int64)
+        if isinstance(config.dataset, TableSection):
+            rows = _rows_of(source)
+            own = rows.reshape(len(rows), -1)  # a query has several
+            numbers = torch.tensor([at for at, each in enumerate(own) if bool(torch.isin(each, numbers).any())])
+        if not len(numbers) or int(numbers.max()) >= len(source.targets):
+            raise InputError("These samples are not part of the data as it is read now.", "Read the data again.")
+        digests = listed_digests(source, numbers)
+        return SampleDigests(names={key: source.name(at) for key, at in zip(digests, numbers.tolist(), strict=True)})
+
+    def find_duplicates(self, asked: FindDuplicates, report_progress: ReportProgress) -> DuplicateReport:
+        """What of the samples held out is trained on, too."""
+        data = self._find(_read_config(asked))
+        return report_duplicates(data, report_progress)
 
     def read_samples(self, asked: ReadSamples) -> SamplePage:
         """As ``sample_page.read_numbers``, of the run's data or of other data that was evaluated."""
@@ -120,6 +172,14 @@ class Browser:
         return data
 
 
+def _rows_of(source: Source) -> Tensor:
+    """Which rows of the file each sample of a table is: int64 (N,), or (N, L) of queries."""
+    from training.data.sources.table import Table
+
+    assert isinstance(source, Table)
+    return source.rows
+
+
 def _with_given(config: RunConfig, run: RunFolder, path: Path) -> RunConfig:
     """That of a run whose checkpoint was evaluated on the data in ``path``."""
     checkpoint = next(iter(list_checkpoints(run)), None)
@@ -132,7 +192,7 @@ def _with_given(config: RunConfig, run: RunFolder, path: Path) -> RunConfig:
     return config.model_copy(update={"dataset": choose_section(config.dataset, facts, path)})
 
 
-def _read_config(asked: InspectDataset | BrowseSamples) -> RunConfig:
+def _read_config(asked: DataQuestion) -> RunConfig:
     return parse_config(asked.config, about=("dataset",))  # whatever is going to be done with the data
 
 

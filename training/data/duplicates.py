@@ -21,8 +21,10 @@ from torch.nn import functional
 
 from training.core.splits import drop_copies, pick_evenly
 from training.data.images.images import Images
+from training.data.sample_page import OpenedData
 from training.data.source import ReportProgress, Source, silent
 from training.errors import InputError
+from training.protocol.answers import DuplicatePair, DuplicateReport
 
 MOST_SAMPLES = 100_000
 """More of either side are not looked at, but so many evenly spaced."""
@@ -40,6 +42,8 @@ _MOST_IN_BAND = 256
 _FLAT = 2.0
 """Levels of 255: an image with less contrast looks like any other."""
 _AT_ONCE = 512
+_MOST_NAMED = 200
+"""Pairs of each sort that are named."""
 
 Read = Callable[[Tensor], Tensor]
 
@@ -85,6 +89,38 @@ def find_duplicates(
     return found
 
 
+def report_duplicates(data: OpenedData, report_progress: ReportProgress = silent) -> DuplicateReport:
+    """The same of data that was listed and not read, for people. Raises InputError where nothing can be compared."""
+    source, splits = data.source, data.splits
+    if source.layout == "tokens":
+        raise InputError("The passages of a text are windows of one text, so they are not compared.")
+    found = find_duplicates(source, splits, source.read, source.reading == "files", report_progress)
+    part_of = {number: part for part, numbers in splits.items() if part != "train" for number in numbers.tolist()}
+
+    def differs(held: int, trained: int) -> bool:
+        return not torch.equal(source.targets[held], source.targets[trained])
+
+    pairs = [
+        DuplicatePair(
+            held=source.name(held),
+            part=part_of[held],
+            trained=source.name(trained),
+            same=same,
+            other_target=differs(held, trained),
+        )
+        for same, several in ((True, found.exact), (False, found.near))
+        for held, trained in several[:_MOST_NAMED]
+    ]
+    return DuplicateReport(
+        pairs=tuple(pairs),
+        same=len(found.exact),
+        alike=len(found.near),
+        other_target=sum(differs(*pair) for pair in found.exact),
+        compared=found.held,
+        partial=found.partial,
+    )
+
+
 def without_duplicates(source: Source, splits: dict[str, Tensor], read: Read) -> tuple[dict[str, Tensor], int]:
     """``splits`` without the held-out samples that are also trained on, and how many those were. All samples are compared.
     Raises InputError when none would be left to validate on."""
@@ -114,7 +150,25 @@ def _all_keys(source: Source, numbers: Tensor, read: Read) -> NDArray[np.uint8]:
 
 def _digests(source: Source) -> NDArray[np.uint8] | None:
     """(N, bytes), of the files that hold the samples; None where they are not one file each."""
-    return source.digests if isinstance(source, Images) else None
+    if not isinstance(source, Images):
+        return None
+    return _file_digests(source) if source.digests is None else source.digests
+
+
+def _file_digests(source: Images) -> NDArray[np.uint8] | None:
+    """Of files that were listed and not read: of those as long as another one, since no other is a copy. None where that is too much."""
+    sizes = source.find_sizes()
+    _, which, counts = np.unique(sizes, return_inverse=True, return_counts=True)
+    looking = np.flatnonzero(counts[which] > 1)
+    if int(sizes[looking].sum()) > MOST_BYTES:
+        return None
+    digests = np.zeros((len(sizes), 40), np.uint8)
+    digests[:, 32:] = np.arange(len(sizes), dtype=np.uint64).view(np.uint8).reshape(-1, 8)  # each its own
+    for number in looking.tolist():
+        content = source.find_content(number)
+        if content:
+            digests[number, :32], digests[number, 32:] = np.frombuffer(content, np.uint8)[:32], 0
+    return digests
 
 
 def _images(source: Source, samples: Tensor) -> Tensor:

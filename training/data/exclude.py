@@ -31,6 +31,19 @@ def sample_digests(source: Source, indices: Tensor, read: Read | None = None) ->
     return list(_iterate_digests(source, indices, read or source.read))
 
 
+def listed_digests(source: Source, indices: Tensor) -> list[str]:
+    """``sample_digests`` of data that was listed and not read, as a preview has it. Raises InputError for a file that cannot be read."""
+    if not isinstance(source, Images) or source.digests is not None:
+        return sample_digests(source, indices)
+    digests = []
+    for number in indices.tolist():
+        content = source.find_content(number)
+        if not content:
+            raise InputError(f"{source.name(number)} cannot be read, so nothing tells it from others.")
+        digests.append(_digest(content + _describe_target(source, number)))
+    return digests
+
+
 def leave_out(
     source: Source,
     splits: dict[str, Tensor],

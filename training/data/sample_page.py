@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -30,6 +30,8 @@ from training.protocol.answers import PAGE, Sample, SamplePage, TextWindow
 from training.system.untrusted import escape_unprintable
 
 _TOKENS_SHOWN = 128
+EXCLUDED = "excluded"
+"""What an exclude list leaves out, as a part to look at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,26 @@ class OpenedData:
     config: RunConfig
     source: Source
     splits: dict[str, Tensor]
+    _listed: dict[object, Tensor] = field(default_factory=dict, repr=False)
+
+    def list_samples(self, part: str, classes: Sequence[str] = (), name: str = "") -> Tensor:
+        """int64: the samples of ``part`` in the order they are shown, the same at every call; of ``classes`` or of all, with ``name`` in what
+        they are called. Raises InputError for what the data does not have."""
+        key = part, tuple(classes), name.casefold()
+        if key not in self._listed:
+            if part == EXCLUDED:
+                of = torch.tensor(self.source.excluded, dtype=torch.int64)
+            elif part in self.splits:
+                of = self.splits[part]
+            else:
+                raise InputError(f"The data has no {part} part.", f"Choose {' or '.join(self.splits)}.")
+            order = _order(self.source, of, classes)
+            if name:
+                called = (name.casefold() in self.source.name(number).casefold() for number in order.tolist())
+                order = order[torch.tensor([*called], dtype=torch.bool)]
+            self._listed.clear()  # of the last question alone: one who scrolls asks it again and again
+            self._listed[key] = order
+        return self._listed[key]
 
     def find_number(self, number: int, name: str) -> int | None:
         """Where the sample is that had ``number`` and ``name`` ("": none) when it was evaluated; None where it is gone. Broken files,
@@ -62,18 +84,21 @@ def open_data(config: RunConfig) -> OpenedData:
 
 
 def read_page(
-    data: OpenedData, part: str = "train", classes: Sequence[str] = (), offset: int = 0, count: int = PAGE
+    data: OpenedData,
+    part: str = "train",
+    classes: Sequence[str] = (),
+    offset: int = 0,
+    count: int = PAGE,
+    name: str = "",
 ) -> SamplePage:
-    """Images or passages of ``part`` from ``offset`` on, of ``classes`` or of all; past the end the last page. A file that cannot be
+    """Images or passages that ``data`` lists, from ``offset`` on; past the end the last page. A file that cannot be
     read keeps its place, and is named. Raises InputError for what the data does not have."""
-    if part not in data.splits:
-        raise InputError(f"The data has no {part} part.", f"Choose {' or '.join(data.splits)}.")
-    order = _order(data.source, data.splits[part], classes)
+    order = data.list_samples(part, classes, name)
     start = find_start(offset, len(order), count)
     here = enumerate(order[start : start + count].tolist(), start)
     if isinstance(data.source, Text):
         texts = tuple(_read_text(data.source, index, place) for place, index in here)
-        more = len(order) < len(data.splits[part])
+        more = not name and len(order) < len(data.splits[part])
         return SamplePage(offset=start, total=len(order), more=more, texts=texts)
     images = _Images(data, part)
     samples: list[Sample] = []

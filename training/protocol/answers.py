@@ -91,7 +91,8 @@ PAGE, TEXTS, ROWS = 24, 3, 30
 
 class SamplePage(Answer):
     """Images, passages of a text, or rows of a table (see ``TablePreview``), from ``offset`` on of the ``total`` that were asked for;
-    ``unreadable`` are those whose places are empty. ``more``: they are the first of more, which a preview does not read."""
+    ``unreadable`` are those whose places are empty. ``more``: they are the first of more, which a preview does not read. ``numbers`` are
+    those of a table's rows in its file, from 0."""
 
     offset: int = 0
     total: int = 0
@@ -99,7 +100,37 @@ class SamplePage(Answer):
     samples: tuple[Sample, ...] = ()
     texts: tuple[TextWindow, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    numbers: tuple[int, ...] = ()
     unreadable: tuple[Skipped, ...] = ()
+
+
+class SampleDigests(Answer):
+    """What an exclude list calls samples: the name of each by its digest."""
+
+    names: dict[str, str] = {}
+
+
+class DuplicatePair(Answer):
+    """A ``held`` sample of ``part`` and the one that it is a copy of, or looks like where it is not the ``same``; ``other_target``: they are to
+    be answered differently."""
+
+    held: str
+    part: str
+    trained: str
+    same: bool
+    other_target: bool = False
+
+
+class DuplicateReport(Answer):
+    """What of the samples held out is trained on, too: ``same`` ones, and images that look ``alike``, of ``compared`` held-out samples
+    (``partial``: there are more). ``pairs`` are the first of them."""
+
+    pairs: tuple[DuplicatePair, ...] = ()
+    same: int = 0
+    alike: int = 0
+    other_target: int = 0
+    compared: int = 0
+    partial: bool = False
 
 
 class TokenShare(Answer):
@@ -110,7 +141,7 @@ class TokenShare(Answer):
 class Column(Answer):
     """A column of a table: what it holds in a word or two, how many values are missing and how many differ (None of what
     cannot be compared), and what it is for as the settings stand ("" where that cannot be told). ``about`` is what becomes of a date,
-    or why the column is left out."""
+    or why the column is left out; ``low`` and ``high`` are the ends of what can be ordered, ``frequent`` the value that a text has most often."""
 
     name: str
     holds: str
@@ -118,6 +149,9 @@ class Column(Answer):
     distinct: int | None
     role: str
     about: str = ""
+    low: str = ""
+    high: str = ""
+    frequent: str = ""
 
 
 class TablePreview(Answer):
@@ -158,6 +192,7 @@ class DatasetReport(Preview):
     skipped: tuple[Skipped, ...] = ()
     skipped_total: int = 0
     given: tuple[str, ...] = ()
+    excluded: tuple[int, ...] = ()
     bytes: int = 0
     histograms: tuple[ValueCounts, ...] = ()
     points: Points | None = None

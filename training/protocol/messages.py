@@ -53,14 +53,33 @@ class InspectDataset(Message):
 
 
 class BrowseSamples(Message):
-    """Answered by an ``answers.SamplePage``: samples of ``part``, of ``classes`` or of all, from ``offset`` on; of a table the rows of its
-    file, whatever their part."""
+    """Answered by an ``answers.SamplePage``: samples of ``part`` ("excluded": those that an exclude list leaves out), of ``classes`` or of
+    all, with ``name`` in what they are called, from ``offset`` on; of a table the rows of its file, of all parts where ``part`` is "", whose cell
+    in ``column`` is as ``value`` says (see ``training.data.tables.row_filter``)."""
 
     action: Literal["browse_samples"] = "browse_samples"
     config: Settings
     part: str = "train"
     classes: tuple[str, ...] = ()
+    name: str = ""
+    column: str = ""
+    value: str = ""
     offset: int = 0
+
+
+class DigestSamples(Message):
+    """Answered by ``answers.SampleDigests``: what an exclude list calls the samples with ``numbers``, of a table the rows of its file."""
+
+    action: Literal["digest_samples"] = "digest_samples"
+    config: Settings
+    numbers: tuple[int, ...]
+
+
+class FindDuplicates(Message):
+    """Answered by ``answers.DuplicateReport``."""
+
+    action: Literal["find_duplicates"] = "find_duplicates"
+    config: Settings
 
 
 class ReadSamples(Message):
@@ -174,12 +193,12 @@ class UnknownRequest(Message):
     fault: str = ""
 
 
+DataQuestion = InspectDataset | BrowseSamples | DigestSamples | FindDuplicates
 EvaluationQuestion = EvaluateRequest | AddIntervals | CompareEvaluations
 TrainRequest = RunRequest | ResumeRequest | BranchRequest
 KnownRequest = (
     TrainRequest
-    | InspectDataset
-    | BrowseSamples
+    | DataQuestion
     | ReadSamples
     | SummarizeModel
     | CheckRequest

@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QHideEvent, QShowEvent, QSyntaxHighlighter, QT
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
 from studio.actions.files import copy_text
-from studio.pages.setup.previews.engine_query import EngineQuery
+from studio.panels.data.engine_query import EngineQuery
 from studio.state.drafts.draft import Draft
 from studio.theme import SPACING, theme
 from studio.widgets import MonoText, hbox, icon_button, label, vbox

@@ -12,10 +12,10 @@ from studio.pages.setup.previews.dataset_preview import DatasetPreview
 from studio.pages.setup.previews.loop_preview import LoopPreview
 from studio.pages.setup.previews.model_preview import ModelPreview
 from studio.pages.setup.previews.optimization_preview import OptimizationPreview
-from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.pages.setup.previews.preview_model import PreviewModel
-from studio.pages.setup.previews.table_card import TableCard
 from studio.pages.setup.schedule_form import ScheduleForm
+from studio.panels.data.preview_frame import PreviewFrame
+from studio.panels.data.table_card import TableCard
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, specs

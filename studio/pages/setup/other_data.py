@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Slot
 
 from studio.forms.messages import format_value
-from studio.pages.setup.previews.engine_query import EngineQuery
+from studio.panels.data.engine_query import EngineQuery
 from studio.state.context import AppContext
 from studio.state.drafts.kind_change import equal
 from studio.state.drafts.recipes import (

@@ -18,11 +18,12 @@ from studio.pages.setup.header import Finder, SetupHeader
 from studio.pages.setup.other_data import OtherData, tell_of_move, withdraw_move
 from studio.pages.setup.panel import Panel
 from studio.pages.setup.places import find_places, mark_tabs
-from studio.pages.setup.previews.engine_query import DEBOUNCE
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_time import REST, RunTimeQuery
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
+from studio.panels.data.engine_query import DEBOUNCE
+from studio.panels.data.look import look_at_data
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
 from studio.theme import SPACING, icon, theme
@@ -41,7 +42,9 @@ class SetupPage(QWidget):
         super().__init__()
         self.context = context
         self.draft = context.draft
-        self.previews = PreviewModel(context.engine, context.draft, self, delay=preview_delay)
+        self.previews = PreviewModel(
+            context.engine, context.draft, look_at_data(context, preview_delay), self, delay=preview_delay
+        )
         self.header = SetupHeader(context)
         self.tabs = QTabBar()
         self.stack = QStackedWidget()

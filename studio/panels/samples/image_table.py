@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPainter, QResizeEvent
+from PySide6.QtCore import QAbstractTableModel, QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QPainter, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyleOptionViewItem, QTableView, QWidget
 
 from studio.widgets import NO_PARENT, AnyIndex, Thumbnail
@@ -90,18 +90,38 @@ class ImageTable(QTableView):
             header.hide()
             header.setMinimumSectionSize(8)
             header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.clicked.connect(self._open)
+        self.clicked.connect(self._on_clicked)
 
     def set_count(self, count: int) -> None:
         """Show as many images, from the first."""
         self._lay_out(count)
         self.scrollToTop()
 
+    def set_tile(self, tile: int, *, named: bool = False) -> None:
+        """Images of another size, in pixels; ``named``: with their names below. What was at the top stays there."""
+        top = self._model.place_of(self.indexAt(QPoint(_GAP, _GAP)))
+        current = self.find_place()
+        self._tiles.tile, self._tiles.named = tile, named
+        self._lay_out(self._model.count)
+        if current is not None:
+            self.choose(current)
+        if top:
+            self.scrollTo(self._model.index(top // self._model.across, 0), self.ScrollHint.PositionAtTop)
+
     def choose(self, place: int) -> None:
         """Make the image at ``place`` the current one, in sight."""
         index = self._model.index(*divmod(place, self._model.across))
         self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         self.scrollTo(index)
+
+    def select_several(self) -> None:
+        """Let a click with Ctrl or Shift add to what is selected instead of opening it."""
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+
+    def list_selected(self) -> list[int]:
+        """The places of what is selected, in order."""
+        found = map(self._model.place_of, self.selectedIndexes())
+        return sorted(place for place in found if place is not None)
 
     def find_place(self) -> int | None:
         """The current image."""
@@ -134,6 +154,12 @@ class ImageTable(QTableView):
         self.horizontalHeader().setDefaultSectionSize(self._width())
         self.verticalHeader().setDefaultSectionSize(cell.height() + _GAP)
         self._model.lay_out(count, self._across())
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        held = QGuiApplication.keyboardModifiers()
+        adds = held & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        if not (adds and self.selectionMode() == QAbstractItemView.SelectionMode.ExtendedSelection):
+            self._open(index)
 
     def _open(self, index: QModelIndex) -> None:
         place = self._model.place_of(index)

@@ -77,7 +77,7 @@ def show(count: int, place: Path) -> list[Measurement]:
 
     from studio.engine.monitor import RunMonitor
     from studio.pages.setup.previews.dataset_preview import DatasetPreview
-    from studio.pages.setup.samples.sample_pages import SamplePages
+    from studio.panels.data.sample_pages import SamplePages
     from studio.services.settings import SettingsStore
     from training.data.inspect import inspect_dataset
     from training.runs.workspace import run_folders

@@ -100,6 +100,7 @@ class FakeContext(QObject):
         self.background = AtOnce()
         self.notifier = Notifier(self)
         self.settings = SettingsStore(parent=self)
+        self.data_look: QObject | None = None
         self.branch: BranchSource | None = None
         self.started: list[RunConfig] = []
         self.shown: list[str] = []

@@ -13,8 +13,8 @@ from studio.pages.setup.previews.dataset_preview import DatasetPreview
 from studio.pages.setup.previews.loop_preview import LoopPreview
 from studio.pages.setup.previews.model_preview import ModelPreview
 from studio.pages.setup.previews.optimization_preview import OptimizationPreview
-from studio.pages.setup.previews.preview_frame import PreviewFrame
 from studio.pages.setup.samples.samples_card import SamplesCard
+from studio.panels.data.preview_frame import PreviewFrame
 from studio.panels.samples.images import class_color, thumbnails
 from studio.state.context import AppContext
 from studio.widgets import KeyValueTable

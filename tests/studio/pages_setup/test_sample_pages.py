@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.samples.sample_dialog import SampleDialog
 from studio.pages.setup.samples.samples_card import SamplesCard
-from studio.pages.setup.samples.text_card import TextCard
+from studio.panels.data.text_card import TextCard
 from tests.studio.pages_setup.fakes import Asked, FakeContext, one_sample, refusal, report
 from tests.studio.pages_setup.test_text_card import text_report
 from training.protocol.answers import PAGE

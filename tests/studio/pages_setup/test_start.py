@@ -11,7 +11,7 @@ from studio.forms.field_row import FieldRow
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.previews.dataset_preview import DatasetPreview
 from studio.pages.setup.previews.optimization_preview import OptimizationPreview
-from studio.pages.setup.previews.preview_frame import PreviewFrame
+from studio.panels.data.preview_frame import PreviewFrame
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, join_path, kinds
 from tests.studio.every_setting import named, other_value, settings_of, wrong_value

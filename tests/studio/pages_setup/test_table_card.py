@@ -16,8 +16,8 @@ from studio.forms.names_editor import NamesEditor
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.previews.dataset_preview import DatasetPreview
 from studio.pages.setup.previews.model_preview import ModelPreview
-from studio.pages.setup.previews.preview_frame import PreviewFrame
-from studio.pages.setup.previews.table_card import TableCard
+from studio.panels.data.preview_frame import PreviewFrame
+from studio.panels.data.table_card import TableCard
 from tests.reports import inspect
 from tests.studio.pages_setup.fakes import FakeContext, model_summary, refusal
 from training.config import parse_config

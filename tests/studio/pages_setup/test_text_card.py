@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
-from studio.pages.setup.previews.dataset_preview import fact_rows
-from studio.pages.setup.samples.text_card import TextCard, mark_tokens
+from studio.panels.data.facts import fact_rows
+from studio.panels.data.text_card import TextCard, mark_tokens
 from studio.theme import DARK, LIGHT, theme
 from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, report

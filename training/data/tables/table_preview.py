@@ -5,7 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import MISSING_MARKS, RankingDataset, TableSection
@@ -13,6 +15,7 @@ from training.data.sample_page import find_start
 from training.data.sources.image_table import find_image_roles
 from training.data.sources.table import LOOKED_AT
 from training.data.tables.columns import find_roles
+from training.data.tables.row_filter import find_rows
 from training.data.tables.table_file import UNNAMED, read_section, read_table, sort_of
 from training.data.tables.unread import find_unread
 from training.errors import InputError
@@ -41,12 +44,20 @@ def show_rows(table: TablePreview) -> SamplePage:
     return SamplePage(total=table.row_count, more=table.row_count == LOOKED_AT, rows=table.rows)
 
 
-def read_rows(dataset: TableSection, offset: int) -> SamplePage:
-    """A page of the rows that ``preview_table`` shows the first of, in the file's order; past the end the last one."""
+def read_rows(
+    dataset: TableSection, offset: int, column: str = "", value: str = "", only: NDArray[np.int64] | None = None
+) -> SamplePage:
+    """A page of the rows that ``preview_table`` shows the first of, in the file's order; past the end the last one. Those whose cell in
+    ``column`` is as ``value`` says, of the rows ``only``."""
     frame = read_section(dataset, LOOKED_AT)[0]
-    start = find_start(offset, frame.height, ROWS)
-    rows = _write_rows(frame.select(_find_shown(frame, _roles(frame, dataset)[0])).slice(start, ROWS))
-    return SamplePage(offset=start, total=frame.height, more=frame.height == LOOKED_AT, rows=rows)
+    found = find_rows(frame, column, value).to_numpy().astype(np.int64)
+    if only is not None:
+        found = np.intersect1d(found, only)
+    start = find_start(offset, len(found), ROWS)
+    here = found[start : start + ROWS]
+    rows = _write_rows(frame.select(_find_shown(frame, _roles(frame, dataset)[0]))[here])
+    more = frame.height == LOOKED_AT
+    return SamplePage(offset=start, total=len(found), more=more, rows=rows, numbers=tuple(here.tolist()))
 
 
 def _preview_image_table(dataset: ImageTableDataset) -> TablePreview:
@@ -83,8 +94,33 @@ def _write_rows(frame: pl.DataFrame) -> tuple[tuple[str, ...], ...]:
 
 def _describe(column: pl.Series, role: str, about: str) -> Column:
     holds = sort_of(column)
-    distinct = None if holds == "other" else int(column.drop_nulls().n_unique())
-    return Column(name=column.name, holds=holds, missing=column.null_count(), distinct=distinct, role=role, about=about)
+    known = column.drop_nulls()
+    low = high = frequent = ""
+    if holds in ("int", "float"):
+        known = known.drop_nans() if known.dtype.is_float() else known
+        low, high = _cell(known.min()), _cell(known.max())
+    elif holds == "date" and known.dtype != pl.String:
+        low, high = _cell(known.min()), _cell(known.max())
+    elif holds in ("string", "bool"):
+        frequent = _find_frequent(known)
+    return Column(
+        name=column.name,
+        holds=holds,
+        missing=column.null_count(),
+        distinct=None if holds == "other" else int(known.n_unique()),
+        role=role,
+        about=about,
+        low=low,
+        high=high,
+        frequent=frequent,
+    )
+
+
+def _find_frequent(known: pl.Series) -> str:
+    """The value that comes most often, with its share; "" where none comes twice."""
+    counts = known.value_counts(sort=True, name="\0count").head(1)
+    most = int(counts.item(0, 1)) if counts.height else 0
+    return f"{_cell(counts.item(0, 0))} ({most / len(known):.0%})" if most > 1 else ""
 
 
 def _roles(frame: pl.DataFrame, dataset: TableSection) -> tuple[dict[str, str], dict[str, str]]:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QListWidgetItem, QWidget
+from PySide6.QtWidgets import QWidget
 
 from studio.charts.histogram import Histogram
-from studio.pages.setup.previews.engine_query import EngineQuery
-from studio.pages.setup.samples.pairs_card import PairsCard, file_list
-from studio.pages.setup.samples.sample_pages import SamplePages
 from studio.pages.setup.samples.samples_card import SamplesCard
-from studio.pages.setup.samples.text_card import TextCard
+from studio.panels.data.engine_query import EngineQuery
+from studio.panels.data.facts import SkippedCard, fact_rows
+from studio.panels.data.pairs_card import PairsCard
+from studio.panels.data.sample_pages import SamplePages
+from studio.panels.data.text_card import TextCard
 from studio.panels.samples.images import class_color
 from studio.services.settings import SettingsStore
 from studio.theme import SPACING
-from studio.widgets import Bar, BarList, Card, KeyValueTable, StatusPill, label, let_grow, vbox
-from training.errors import format_bytes
+from studio.widgets import Bar, BarList, Card, KeyValueTable, label, let_grow, vbox
 from training.protocol.answers import DatasetReport
 
 _MOST_HISTOGRAMS = 6
 _HISTOGRAM = 132, 260  # pixels: at least, and where there is room
-_PART_TITLES = {"train": "for training", "validation": "for validation", "test": "for testing"}
 
 
 class DatasetPreview(QWidget):
@@ -42,16 +41,11 @@ class DatasetPreview(QWidget):
         self._facts = KeyValueTable()
         self._notes = label("", "help", wrap=True)
         self._facts_card.add(self._facts, self._notes)
-        self._left_out = Card("Skipped files", "warning", collapsible=True)
-        self._left_out_count = StatusPill("", "warning")
-        self._left_out.add_action(self._left_out_count)
-        self.left_out_list = file_list("Skipped files and why")
-        self._left_out.add(self.left_out_list)
         vbox(
             SamplesCard(pages, settings),
             PairsCard(pages),
             TextCard(pages),
-            self._left_out,
+            SkippedCard(question),
             self._classes,
             self._values,
             self._facts_card,
@@ -68,7 +62,6 @@ class DatasetPreview(QWidget):
         self._report = report
         self._show_classes(report)
         self._show_values(report)
-        self._show_left_out(report)
         self._facts.set_rows(fact_rows(report))
         self._notes.setText("\n".join(self._question.notes))
         self._notes.setVisible(bool(self._question.notes))
@@ -111,42 +104,3 @@ class DatasetPreview(QWidget):
                 shown.set_counts(found.name, found.low, found.high, found.counts)
         more = len(report.classes) - len(histograms)
         self._values.set_subtitle(f"The first {len(histograms)}, and {more} more" if histograms and more else "")
-
-    def _show_left_out(self, report: DatasetReport) -> None:
-        skipped, total = report.skipped, report.skipped_total
-        self._left_out.setVisible(total > 0)
-        self._left_out_count.set_status(f"{total:,} file{'s' if total != 1 else ''}", "warning")
-        self.left_out_list.clear()
-        for item in skipped:
-            row = QListWidgetItem(f"{item.path}\n{item.reason}")
-            row.setToolTip(f"{item.path}: {item.reason}")
-            self.left_out_list.addItem(row)
-        if total > len(skipped):
-            self.left_out_list.addItem(f"and {total - len(skipped):,} more")
-        height = self.left_out_list.sizeHintForRow(0) if total else 0
-        self.left_out_list.setFixedHeight(min(max(len(skipped), 1), 4) * max(height, 20) + 8)
-
-
-def size_sentence(report: DatasetReport) -> str:
-    """How many samples each part has."""
-    parts = [f"{count:,} {_PART_TITLES.get(part, part)}" for part, count in report.samples.items()]
-    return ", ".join(parts) + "."
-
-
-def fact_rows(report: DatasetReport) -> list[tuple[str, str]]:
-    """Shape and size."""
-    shape = report.shape
-    if len(shape) == 3:
-        color = {1: "grayscale", 3: "RGB"}.get(shape[0], f"{shape[0]} channels")
-        rows = [("Input shape", f"{shape[2]} × {shape[1]} pixels, {color}")]
-    elif len(shape) == 2:
-        rows = [("Query shape", f"up to {shape[0]} items of {shape[1]} number{'s' if shape[1] != 1 else ''}")]
-    elif report.layout == "tokens":
-        rows = [("Input shape", f"{shape[0]:,} tokens and the one that follows")]
-        rows += [(f"Tokens {_PART_TITLES[part]}", f"{count:,}") for part, count in report.token_counts.items()]
-    else:
-        rows = [("Input shape", f"{shape[0]} number{'s' if shape[0] != 1 else ''}")]
-    rows.append(("Samples", size_sentence(report).rstrip(".")))
-    if report.bytes:
-        rows.append(("Size in memory", format_bytes(report.bytes)))
-    return rows

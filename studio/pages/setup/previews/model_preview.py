@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
-from studio.pages.setup.previews.engine_query import EngineQuery
+from studio.panels.data.engine_query import EngineQuery
 from studio.theme import SPACING
 from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, BigNumber, Card, dress_table, hbox, let_grow, vbox
 from training.errors import format_bytes

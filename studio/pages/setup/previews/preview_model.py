@@ -7,11 +7,10 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from studio.engine.host import EngineHost
-from studio.pages.setup.previews.engine_query import DEBOUNCE, EngineQuery
 from studio.pages.setup.previews.run_length import RunLength, run_length
-from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.panels.data.engine_query import DEBOUNCE, EngineQuery
+from studio.panels.data.look import DataLook, data_chosen
 from studio.state.drafts.draft import Draft
-from studio.state.drafts.recipes import place
 from studio.state.formats import kind_title
 from training.config import RunConfig
 from training.config.fields import join_names
@@ -19,25 +18,15 @@ from training.config.rules.optimizer_state import GROUPING
 from training.config.rules.schedule_problems import duration_problems
 from training.config.rules.task import task_problems
 from training.errors import Problem
-from training.protocol.answers import DatasetReport, ModelSummary
-from training.protocol.messages import InspectDataset, SummarizeModel
+from training.protocol.answers import ModelSummary
+from training.protocol.messages import SummarizeModel
 from training.system.untrusted import escape_unprintable
 
 _LONGEST = 60  # letters of what is being read
 
 
-def _dataset_key(config: RunConfig) -> object:
-    return (config.dataset, config.seed)
-
-
-def _data_chosen(draft: Draft) -> tuple[object, object]:
-    """Where the data lies, and what is to be learned of it, as far as the form tells."""
-    data = draft.settings()
-    return place(data), [data["dataset"].get(name) for name in ("targets", "task", "label_separator", "query_column")]
-
-
 def _network_chosen(draft: Draft) -> tuple[object, object]:
-    return (*_data_chosen(draft), draft.kind("model")), draft.kind("objective")
+    return (*data_chosen(draft), draft.kind("model")), draft.kind("objective")
 
 
 def _model_key(config: RunConfig) -> object:
@@ -51,13 +40,14 @@ class PreviewModel(QObject):
 
     changed = Signal()
 
-    def __init__(self, engine: EngineHost, draft: Draft, parent: QObject, *, delay: int = DEBOUNCE) -> None:
+    def __init__(
+        self, engine: EngineHost, draft: Draft, look: DataLook, parent: QObject, *, delay: int = DEBOUNCE
+    ) -> None:
         super().__init__(parent)
         self.draft = draft
-        self.dataset = EngineQuery(
-            engine, InspectDataset, DatasetReport, draft, ("dataset",), _dataset_key, _data_chosen, self, delay=delay
-        )
-        self.pages = SamplePages(engine, self.dataset, self)
+        self._look = look
+        self.dataset = look.question
+        self.pages = look.pages
         built_of = ("dataset", "model", "objective")
         self.model = EngineQuery(
             engine, SummarizeModel, ModelSummary, draft, built_of, _model_key, _network_chosen, self, delay=delay
@@ -70,7 +60,7 @@ class PreviewModel(QObject):
 
     def set_active(self, active: bool) -> None:
         """Ask only while the page can be seen."""
-        self.dataset.set_active(active)
+        self._look.set_active("setup", active)
         self.model.set_active(active)
 
     def ask_again(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
-from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.panels.data.sample_pages import SamplePages
 from studio.panels.samples.enlarged_sample import EnlargedSample
 from studio.widgets import Thumbnail
 

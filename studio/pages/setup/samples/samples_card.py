@@ -8,9 +8,9 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 
 from studio.charts.scatter import Scatter
-from studio.pages.setup.samples.page_bar import PageBar
 from studio.pages.setup.samples.sample_dialog import SampleDialog
-from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.panels.data.page_bar import PageBar
+from studio.panels.data.sample_pages import SamplePages
 from studio.panels.samples.images import thumbnails, varies
 from studio.services.settings import SettingsStore
 from studio.widgets import Card, Segmented, ThumbnailGrid, icon_button, let_grow

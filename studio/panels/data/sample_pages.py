@@ -8,18 +8,23 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.engine.client import Ticket
 from studio.engine.host import EngineHost
-from studio.pages.setup.previews.engine_query import EngineQuery
+from studio.panels.data.engine_query import EngineQuery
 from training.protocol.answers import PAGE, ROWS, TEXTS, DatasetReport, SamplePage
 from training.protocol.messages import BrowseSamples, Refusal
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which samples: of a part, of a class ("" for all), from ``offset`` on."""
+    """Which samples: of a part, of a class ("" for all), with ``name`` in what they are called, from ``offset`` on. Of a table the rows:
+    of a part or of all (``rows_of``), whose cell in ``column`` is as ``value`` says."""
 
     part: str = "train"
     class_name: str = ""
     offset: int = 0
+    name: str = ""
+    rows_of: str = ""
+    column: str = ""
+    value: str = ""
 
 
 class SamplePages(QObject):
@@ -108,6 +113,17 @@ class SamplePages(QObject):
         if name != self.wanted.class_name:
             self._ask(replace(self.wanted, class_name=name, offset=0))
 
+    def choose_rows(self, part: str, column: str, value: str) -> None:
+        """Show the rows of a part, or of all (""), whose cell in ``column`` is as ``value`` says."""
+        wanted = replace(self.wanted, rows_of=part, column=column if value else "", value=value)
+        if wanted != self.wanted:
+            self._ask(replace(wanted, offset=0))
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the samples are rows of a table."""
+        return self.report.table is not None and self.report.layout != "image"
+
     @Slot()
     def _follow(self) -> None:
         """A report of other data begins at its first page; one of the same data, otherwise varied or split, keeps the place."""
@@ -158,7 +174,15 @@ class SamplePages(QObject):
 
         classes = (choice.class_name,) if choice.class_name else ()
         settings = config.model_dump(mode="json")
-        request = BrowseSamples(config=settings, part=choice.part, classes=classes, offset=choice.offset)
+        request = BrowseSamples(
+            config=settings,
+            part=choice.rows_of if self.has_rows else choice.part,
+            classes=classes,
+            name=choice.name,
+            column=choice.column,
+            value=choice.value,
+            offset=choice.offset,
+        )
         ticket = self._engine.ask(request, SamplePage, show, keep)
         if self.waiting:  # an engine that cannot be asked says so at once
             self._ticket = ticket

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QListWidgetItem
 
-from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.panels.data.sample_pages import SamplePages
 from studio.widgets import Card
 from training.protocol.answers import SamplePage
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from studio.pages.setup.previews.engine_query import EngineQuery, PreviewT
+from studio.panels.data.engine_query import EngineQuery, PreviewT
 from studio.theme import SPACING
 from studio.widgets import Card, IconLabel, ProgressLine, label, vbox
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from studio.pages.setup.samples.page_bar import PageBar
-from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.panels.data.page_bar import PageBar
+from studio.panels.data.sample_pages import SamplePages
 from studio.theme import theme
 from studio.widgets import Bar, BarList, Card, StatusPill, label, separator
 from training.protocol.answers import TEXTS, DatasetReport, SamplePage

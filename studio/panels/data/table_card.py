@@ -9,13 +9,13 @@ from PySide6.QtCore import QAbstractTableModel, Qt
 from PySide6.QtGui import QBrush, QColor, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
-from studio.pages.setup.previews.engine_query import EngineQuery
-from studio.pages.setup.samples.page_bar import PageBar
-from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.panels.data.engine_query import EngineQuery
+from studio.panels.data.page_bar import PageBar
+from studio.panels.data.sample_pages import SamplePages
 from studio.theme import theme
 from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, Card, StatusPill, dress_table, let_grow
 from training.errors import pluralize
-from training.protocol.answers import Column, DatasetReport, TablePreview
+from training.protocol.answers import Column, DatasetReport, SamplePage, TablePreview
 
 _ROW_HEIGHT = 28
 _LEAST_ROWS = 12
@@ -31,11 +31,12 @@ class ColumnTable(QAbstractTableModel):
         super().__init__(parent)
         self._columns: Sequence[Column] = ()
         self._rows: Sequence[Sequence[str]] = ()
-        self._offset = 0  # of the first row in the file
+        self._numbers: Sequence[int] = ()  # of the rows in the file
         self._order: Sequence[int] = ()
 
-    def replace(self, table: TablePreview, rows: Sequence[Sequence[str]], offset: int = 0) -> None:
-        """Show another table, as ``training.data.tables.table_preview`` has it, with its ``rows`` from ``offset`` on."""
+    def replace(self, table: TablePreview, rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
+        """Show another table, as ``training.data.tables.table_preview`` has it, with its ``rows`` of these ``numbers`` in the file; none: the
+        first ones."""
         columns = table.columns
         self.beginResetModel()
         # While the roles are being asked for, nothing moves.
@@ -43,7 +44,7 @@ class ColumnTable(QAbstractTableModel):
             self._order = sorted(range(len(columns)), key=lambda at: columns[at].role != "target")
         self._columns = [columns[at] for at in self._order]
         self._rows = [[row[at] for at in self._order] for row in rows]
-        self._offset = offset
+        self._numbers = numbers or range(len(rows))
         self.endResetModel()
 
     def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
@@ -72,7 +73,7 @@ class ColumnTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             if orientation == Qt.Orientation.Horizontal:
                 return self._columns[section].name
-            return _ABOUT[section] if section < len(_ABOUT) else f"{self._offset + section - len(_ABOUT) + 1:,}"
+            return _ABOUT[section] if section < len(_ABOUT) else f"{self._numbers[section - len(_ABOUT)] + 1:,}"
         if role == Qt.ItemDataRole.ToolTipRole and orientation == Qt.Orientation.Horizontal:
             column = self._columns[section]
             return f"{column.name}: {', '.join(filter(None, _describe(column)[:3]))}"
@@ -153,21 +154,25 @@ class TableCard(Card):
     def _update(self) -> None:
         table, page = self._question.table, self._pages.page
         self.setVisible(table is not None)
-        self.bar.setVisible(page is not None and bool(page.rows))
+        self.bar.setVisible(page is not None and (bool(page.rows) or bool(self._pages.shown.value)))
         if table is None:
             return
-        rows, offset = table.rows, 0
-        if (
-            page is not None and page.rows and len(page.rows[0]) == len(table.columns)
-        ):  # else of the table before this one
-            rows, offset = page.rows, page.offset
+        rows, numbers = table.rows, tuple[int, ...]()
+        if page is not None and self._is_of(page, table):
+            rows, numbers = page.rows, page.numbers or tuple(range(page.offset, page.offset + len(page.rows)))
         before, self._shown = self._shown, (table, rows)
         if before is not None and before[0] is table and before[1] is rows:
             return
-        self.model.replace(table, rows, offset)
+        self.model.replace(table, rows, numbers)
         self.view.fit_columns()
         if before is None or before[0] is not table:
             self._show_size(table)
+
+    def _is_of(self, page: SamplePage, table: TablePreview) -> bool:
+        """Whether ``page`` is not one of the table before this one."""
+        if not page.rows:
+            return bool(self._pages.shown.value or self._pages.shown.rows_of) and self._question.answer is not None
+        return len(page.rows[0]) == len(table.columns)
 
     def _show_size(self, table: TablePreview) -> None:
         self._count.set_status(pluralize(table.column_count, "column"), "neutral")

@@ -8,13 +8,13 @@ from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from studio.pages.setup.samples.sample_pages import SamplePages
+from studio.panels.data.part_words import PARTS
+from studio.panels.data.sample_pages import SamplePages
 from studio.theme import SPACING
 from studio.widgets import ComboBox, ElidedLabel, Stretch, fill, hbox, icon_button, label, vbox
 from training.facts import Target
 from training.protocol.answers import DatasetReport
 
-_PARTS = {"train": "training", "validation": "validation", "test": "test"}
 _OF_CLASSES: tuple[Target, ...] = ("class", "labels")
 _BLINK = 150
 """Milliseconds: a page that is there by then does not flash a word."""
@@ -110,7 +110,7 @@ class PageBar(QWidget):
         with QSignalBlocker(self.part):
             self.part.clear()
             for part, samples in report.samples.items():
-                title = _PARTS.get(part, part).capitalize()
+                title = PARTS.get(part, part).capitalize()
                 self.part.addItem(f"{title} ({samples:,})" if count else title, part)
 
     def _offer_classes(self) -> None:
@@ -143,7 +143,7 @@ class PageBar(QWidget):
             return f"The other {self._what}s could not be loaded. {pages.refusal}"
         if pages.page is not None and not pages.total:
             of_class = f" of class {pages.shown.class_name}" if pages.shown.class_name else ""
-            return f"No {self._what}{of_class} in the {_PARTS.get(pages.shown.part, pages.shown.part)} part."
+            return f"No {self._what}{of_class} in the {PARTS.get(pages.shown.part, pages.shown.part)} part."
         unreadable = pages.page.unreadable if pages.page is not None else ()
         if not unreadable:
             return ""

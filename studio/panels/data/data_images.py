@@ -1,0 +1,216 @@
+"""Images of the data that is chosen, asked of the engine when they are in sight; only those seen last are kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QImage
+
+from studio.engine.client import Ticket
+from studio.engine.host import EngineHost
+from studio.panels.data.engine_query import EngineQuery
+from studio.panels.data.sample_pages import Choice
+from studio.panels.samples.images import thumbnails, varies
+from studio.widgets import Thumbnail
+from training.protocol.answers import PAGE, DatasetReport, SamplePage
+from training.protocol.messages import BrowseSamples, Refusal
+
+_MOST_BYTES = 256 << 20
+_MOST_BLOCKS = 60
+_REST = 15
+"""Milliseconds: all that a view asks for while it paints becomes one question."""
+
+
+@dataclass(frozen=True)
+class SeenSample:
+    """``original`` is the image as it is, ``varied`` as training sees it (None: the same); ``number`` is its own in the data."""
+
+    number: int
+    original: Thumbnail
+    varied: Thumbnail | None
+
+    @property
+    def bytes(self) -> int:
+        """Of its pixels."""
+        varied = self.varied.image.sizeInBytes() if self.varied is not None else 0
+        return self.original.image.sizeInBytes() + varied
+
+
+class DataImages(QObject):
+    """Places 0 to ``total`` - 1 of what ``choice`` lists in the data that ``question`` was answered about.
+
+    Signals: `relisted()` when other samples are listed, or how many is known now; `arrived()` when there is more to see.
+    """
+
+    relisted = Signal()
+    arrived = Signal()
+
+    def __init__(self, engine: EngineHost, question: EngineQuery[DatasetReport], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.choice = Choice()
+        self.total: int | None = None  # None: not known yet
+        self.refusal = ""
+        self._engine, self._question = engine, question
+        self._report: DatasetReport | None = None
+        self._samples: OrderedDict[int, SeenSample] = OrderedDict()
+        self._unreadable: dict[int, str] = {}
+        self._bytes = 0
+        self._wanted: dict[int, None] = {}  # blocks of PAGE places
+        self._ticket: Ticket | None = None
+        self._serial = 0
+        self._timer = QTimer(self, singleShot=True, interval=_REST)
+        self._timer.timeout.connect(self._ask)
+        question.changed.connect(self._follow)
+        self._follow()
+
+    @property
+    def report(self) -> DatasetReport:
+        """What is known of the data."""
+        return self._report or DatasetReport()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something is on its way."""
+        return self._ticket is not None or bool(self._wanted)
+
+    @property
+    def has_varied(self) -> bool:
+        """Whether training sees other images than there are, as far as they were looked at."""
+        return any(sample.varied is not None for sample in self._samples.values())
+
+    def choose(self, choice: Choice) -> None:
+        """List other samples of the same data."""
+        if choice != self.choice:
+            self.choice = choice
+            self._begin()
+
+    def find(self, place: int) -> SeenSample | None:
+        """The sample at ``place``; None while it is on its way, or cannot be had."""
+        found = self._samples.get(place)
+        if found is not None:
+            self._samples.move_to_end(place)
+        elif place not in self._unreadable and not self.refusal:
+            self._want(place // PAGE)
+        return found
+
+    def why_missing(self, place: int) -> str:
+        """Why there is no image at ``place``; "" where it is only on its way."""
+        return self._unreadable.get(place, self.refusal)
+
+    # ------------------------------------------------------------------------------------------- inside
+
+    @Slot()
+    def _follow(self) -> None:
+        report = self._question.answer
+        if report is self._report or (report is not None and report.layout != "image"):
+            return
+        before, self._report = self._report, report
+        if (
+            report is None
+            or before is None
+            or before.classes != report.classes
+            or self.choice.part not in (*report.samples, "excluded")
+        ):
+            self.choice = Choice()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._forget()
+        page = self._report.first_page if self._report is not None else None
+        if page is not None and self.choice == Choice():
+            self._keep(page)
+        elif self._report is not None:
+            self._want(0)
+        self.relisted.emit()
+
+    def _forget(self) -> None:
+        self._serial += 1
+        if self._ticket is not None:
+            self._ticket.cancel()
+            self._ticket = None
+        self._samples.clear()
+        self._unreadable, self._wanted, self._bytes, self.total, self.refusal = {}, {}, 0, None, ""
+
+    def _want(self, block: int) -> None:
+        self._wanted.pop(block, None)
+        self._wanted[block] = None  # the newest wish comes last
+        if not self._timer.isActive():
+            self._timer.start()
+
+    @Slot()
+    def _ask(self) -> None:
+        config = self._question.asked
+        if self._ticket is not None or not self._wanted or config is None or self._report is None:
+            return
+        if self._question.unread:  # other data is on its way, and this one may be gone
+            self._wanted.clear()
+            return
+        block = next(reversed(self._wanted))  # the others may have been scrolled past
+        serial, choice = self._serial, self.choice
+
+        def take(page: SamplePage) -> None:
+            if serial == self._serial:
+                self._ticket = None
+                self._wanted.pop(block, None)
+                is_first = self.total is None
+                self._keep(page)
+                self._skim()
+                (self.relisted if is_first else self.arrived).emit()
+                self._ask()
+
+        def refuse(refusal: Refusal) -> None:
+            if serial == self._serial:
+                self._ticket, self._wanted = None, {}
+                self.refusal = self._question.explain(refusal)
+                self.arrived.emit()
+
+        request = BrowseSamples(
+            config=config.model_dump(mode="json"),
+            part=choice.part,
+            classes=(choice.class_name,) if choice.class_name else (),
+            name=choice.name,
+            offset=block * PAGE,
+        )
+        answered = len(self._wanted), self.refusal
+        ticket = self._engine.ask(request, SamplePage, take, refuse)
+        if (len(self._wanted), self.refusal) == answered:  # an engine that cannot be asked says so at once
+            self._ticket = ticket
+
+    def _keep(self, page: SamplePage) -> None:
+        self.total = page.total
+        originals = thumbnails(page.samples, varied=False, place=self._question.place)
+        changed = [sample for sample in page.samples if varies(sample)]
+        seen = dict(
+            zip(
+                (sample.place for sample in changed),
+                thumbnails(changed, varied=True, place=self._question.place),
+                strict=True,
+            )
+        )
+        for sample, original in zip(page.samples, originals, strict=True):
+            self._drop(sample.place)
+            made = self._samples[sample.place] = SeenSample(sample.index, original, seen.get(sample.place))
+            self._bytes += made.bytes
+        shown = {sample.place for sample in page.samples}
+        missing = [place for place in range(page.offset, min(page.offset + PAGE, page.total)) if place not in shown]
+        for place, file in zip(missing, page.unreadable, strict=False):
+            self._unreadable[place] = f"{file.path}: {file.reason}"
+        while self._bytes > _MOST_BYTES and len(self._samples) > PAGE:
+            self._drop(next(iter(self._samples)))
+
+    def _drop(self, place: int) -> None:
+        gone = self._samples.pop(place, None)
+        if gone is not None:
+            self._bytes -= gone.bytes
+
+    def _skim(self) -> None:
+        """Of wishes of long ago only the newest count: a screen full of small images."""
+        for block in list(self._wanted)[:-_MOST_BLOCKS]:
+            del self._wanted[block]
+
+
+def no_image(caption: str) -> Thumbnail:
+    """What stands in the place of an image that is not there."""
+    return Thumbnail(QImage(), caption)

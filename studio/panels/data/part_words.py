@@ -1,0 +1,3 @@
+"""What the parts of the data are called."""
+
+PARTS = {"train": "training", "validation": "validation", "test": "test", "excluded": "excluded"}
