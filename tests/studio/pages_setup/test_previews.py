@@ -14,6 +14,7 @@ from studio.pages.setup.previews.loop_preview import LoopPreview
 from studio.pages.setup.previews.model_preview import ModelPreview
 from studio.pages.setup.previews.optimization_preview import OptimizationPreview
 from studio.pages.setup.samples.samples_card import SamplesCard
+from studio.panels.data.facts import SkippedCard
 from studio.panels.data.preview_frame import PreviewFrame
 from studio.panels.samples.images import class_color, thumbnails
 from studio.state.context import AppContext
@@ -135,7 +136,9 @@ def test_the_dataset_preview_lists_classes_and_what_was_left_out(page: SetupPage
     preview = page.findChild(DatasetPreview)
     assert isinstance(preview, DatasetPreview)
     assert preview.bars.model().rowCount() == 2
-    listed = [preview.left_out_list.item(row).text() for row in range(preview.left_out_list.count())]
+    card = preview.findChild(SkippedCard)
+    assert isinstance(card, SkippedCard)
+    listed = [card.list.item(row).text() for row in range(card.list.count())]
     assert listed == ["Müll/leer.png\nthe file is empty", "and 2 more"]
     assert "4,800 for training, 1,200 for validation" in words(preview)
     assert (

@@ -23,7 +23,7 @@ def photos(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("key", ["setup", "run", "runs"])
+@pytest.mark.parametrize("key", ["data", "setup", "run", "runs"])
 def test_a_folder_over_any_page_is_named_and_becomes_the_dataset(
     qtbot: QtBot, context: AppContext, photos: Path, key: str
 ) -> None:
