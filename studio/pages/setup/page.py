@@ -23,7 +23,6 @@ from studio.pages.setup.previews.run_time import REST, RunTimeQuery
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
 from studio.panels.data.engine_query import DEBOUNCE
-from studio.panels.data.look import look_at_data
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
 from studio.theme import SPACING, icon, theme
@@ -42,9 +41,7 @@ class SetupPage(QWidget):
         super().__init__()
         self.context = context
         self.draft = context.draft
-        self.previews = PreviewModel(
-            context.engine, context.draft, look_at_data(context, preview_delay), self, delay=preview_delay
-        )
+        self.previews = PreviewModel(context, self, delay=preview_delay)
         self.header = SetupHeader(context)
         self.tabs = QTabBar()
         self.stack = QStackedWidget()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.engine.host import EngineHost
 from studio.pages.setup.previews.run_length import RunLength, run_length
 from studio.panels.data.engine_query import DEBOUNCE, EngineQuery
-from studio.panels.data.look import DataLook, data_chosen
+from studio.panels.data.look import data_chosen, look_at_data
+from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
 from studio.state.formats import kind_title
 from training.config import RunConfig
@@ -40,12 +40,11 @@ class PreviewModel(QObject):
 
     changed = Signal()
 
-    def __init__(
-        self, engine: EngineHost, draft: Draft, look: DataLook, parent: QObject, *, delay: int = DEBOUNCE
-    ) -> None:
+    def __init__(self, context: AppContext, parent: QObject, *, delay: int = DEBOUNCE) -> None:
         super().__init__(parent)
+        engine, draft = context.engine, context.draft
         self.draft = draft
-        self._look = look
+        self._look = look = look_at_data(context, delay)
         self.dataset = look.question
         self.pages = look.pages
         built_of = ("dataset", "model", "objective")
