@@ -85,8 +85,7 @@ class AppContext(QObject):
         super().__init__(parent)
         self.workspace, self.settings, self.engine = workspace, settings, engine
         engine.setParent(self)
-        self.background = Background(self)
-        self.notifier = Notifier(self)
+        self.background, self.notifier = Background(self), Notifier(self)
         self.draft = Draft(self)
         self.library = RunLibrary(workspace, self.background, self)
         self.live = LiveRun(self)
