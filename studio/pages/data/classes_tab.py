@@ -96,17 +96,17 @@ class ClassesTab(QWidget):
         choices = self._question.classes
         self._choice.setVisible(bool(choices))
         if choices:
-            self.list.offer(choices, self._chosen())
+            self.list.offer(choices, self._find_chosen())
         self._follow_draft()
 
-    def _chosen(self) -> list[str]:
+    def _find_chosen(self) -> list[str]:
         names = self._context.draft.settings()["dataset"].get("classes")
         return [str(name) for name in names] if isinstance(names, list) else []
 
     @Slot()
     def _follow_draft(self) -> None:
         if self._question.classes and not self.problem.text():
-            self.list.set_names(self._chosen())
+            self.list.set_names(self._find_chosen())
         settings = self._context.draft.settings()
         for path, link in self.links.items():
             section, _, name = path.partition(".")
@@ -119,7 +119,7 @@ class ClassesTab(QWidget):
         wrong = names == list(NO_CLASS) or len(names) == 1
         self.problem.setText("Check at least two classes; nothing was changed." if wrong else "")
         self.problem.setVisible(wrong)
-        before = self._chosen()
+        before = self._find_chosen()
         if wrong or names == before:
             return
         draft.set("dataset.classes", names)

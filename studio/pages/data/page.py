@@ -49,7 +49,7 @@ class DataPage(QWidget):
         self.points.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.nothing = label("", "subtitle", wrap=True)
         self.samples = QStackedWidget()
-        for screen in (self.browser, _scrolled(self.rows), _scrolled(self.text), self.points, self.nothing):
+        for screen in (self.browser, _let_scroll(self.rows), _let_scroll(self.text), self.points, self.nothing):
             self.samples.addWidget(screen)
         self.classes = ClassesTab(context, question)
         self.parts = PartsTab(context, question, pages)
@@ -146,5 +146,5 @@ class DataPage(QWidget):
         self._look.set_active("data", False)
 
 
-def _scrolled(widget: QWidget) -> QWidget:
+def _let_scroll(widget: QWidget) -> QWidget:
     return scroll_area(in_widget(vbox((widget, 1), margins=SPACING.l)))
