@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtWidgets import QDialog, QWidget
@@ -9,12 +10,14 @@ from PySide6.QtWidgets import QDialog, QWidget
 from studio.actions.export_choices import Answers
 from studio.actions.export_dialog import SHORT, ExportDialog
 from studio.actions.files import reveal
+from studio.actions.runs import tell_of_trash
 from studio.state.context import AppContext
 from studio.state.runs.checkpoint_list import CheckpointListModel
 from training.catalog.script_data import bytes_beside
 from training.errors import TrainingError
 from training.predictions.probabilities import has_threshold
 from training.protocol.answers import ExportResult
+from training.runs.checkpoint_trash import throw_away_checkpoint
 from training.runs.folder import RunFolder, read_json
 from training.runs.records.about import name_of, read_about
 from training.runs.records.manifest import BEST, CheckpointInfo, list_checkpoints
@@ -27,6 +30,24 @@ def evaluate_checkpoint(context: AppContext, folder: RunFolder, checkpoint: Chec
     """Show what the model of ``checkpoint`` answers to each sample of the validation part."""
     context.evaluation.want(folder, checkpoint.step)
     context.open_run(folder.path, "evaluate")
+
+
+def delete_checkpoint(
+    context: AppContext, folder: RunFolder, checkpoint: CheckpointInfo, done: Callable[[], object]
+) -> None:
+    """Move a checkpoint into the trash, with a notice that brings it back; ``done`` is called when it is there. The newest one that is
+    whole stays, and a notice says so."""
+
+    def tell(trashed: RunFolder) -> None:
+        tell_of_trash(context, f"The checkpoint of step {checkpoint.step:,} is", [trashed])
+        context.library.refresh()
+        done()
+
+    def refuse(error: Exception) -> None:
+        context.notifier.notify(str(error), "warning", title="The checkpoint was not deleted")
+        done()
+
+    context.background.submit(lambda: throw_away_checkpoint(folder, checkpoint.path), tell, refuse)
 
 
 def export_checkpoint(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from studio.panels.run_words import status_words
-from studio.state.runs.checkpoint_list import CHECKPOINT_ROLE, FACTS_ROLE, epochs
+from studio.state.runs.checkpoint_list import BRANCH_ROLE, CHECKPOINT_ROLE, FACTS_ROLE, Branch, epochs
 from studio.state.runs.run_table import RUN_ROLE
-from studio.theme import RADIUS, Tone, font, theme
+from studio.theme import RADIUS, Tone, font, icon, theme
 from training.runs.records.manifest import CheckpointInfo
 
 HEIGHT = 20.0
@@ -38,13 +38,17 @@ _TONES: dict[str, Tone] = {"best": "success", "last": "info", "keep": "neutral"}
 _MARGIN = 10
 
 
+_INDENT = 22
+_BRANCH_HEIGHT = 34
+
+
 class CheckpointDelegate(QStyledItemDelegate):
-    """Paints a CheckpointInfo."""
+    """Paints a CheckpointInfo, or below it a Branch."""
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        info: CheckpointInfo = index.data(CHECKPOINT_ROLE)
+        info: CheckpointInfo | None = index.data(CHECKPOINT_ROLE)
         palette = theme().palette
         rect = QRectF(option.rect).adjusted(2, 1, -2, -1)
         painter.save()
@@ -55,6 +59,10 @@ class CheckpointDelegate(QStyledItemDelegate):
             painter.setBrush(QColor(palette.selection if selected else palette.hover))
             painter.drawRoundedRect(rect, RADIUS.medium, RADIUS.medium)
         inner = rect.adjusted(_MARGIN, 0, -_MARGIN, 0)
+        if info is None:
+            _paint_branch(painter, inner, index.data(BRANCH_ROLE))
+            painter.restore()
+            return
         upper = QRectF(inner.left(), rect.top() + 6, inner.width(), 22)
         face = font("body")
         face.setWeight(face.Weight.Medium)
@@ -76,7 +84,29 @@ class CheckpointDelegate(QStyledItemDelegate):
         painter.restore()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(160, 56)
+        return QSize(160, 56 if index.data(BRANCH_ROLE) is None else _BRANCH_HEIGHT)
+
+
+def _paint_branch(painter: QPainter, room: QRectF, branch: Branch) -> None:
+    """Indented below its checkpoint, with the line that leads there; the run that this one comes from stands at the margin."""
+    palette = theme().palette
+    if not branch.is_parent:
+        painter.setPen(QPen(QColor(palette.faint), 1.5))
+        x, middle = room.left() + 6, room.center().y()
+        painter.drawLine(QPointF(x, room.top() - 2), QPointF(x, middle))
+        painter.drawLine(QPointF(x, middle), QPointF(x + 10, middle))
+        room = room.adjusted(_INDENT, 0, 0, 0)
+    side = 16
+    mark = icon("branch", "muted").pixmap(side, side)
+    painter.drawPixmap(QPointF(room.left(), room.center().y() - side / 2).toPoint(), mark)
+    room = room.adjusted(side + 8, 0, 0, 0)
+    painter.setFont(font("body"))
+    painter.setPen(QColor(palette.text))
+    words, tone = status_words(branch.status)
+    text = painter.fontMetrics().elidedText(branch.words, Qt.TextElideMode.ElideRight, int(room.width()) - 110)
+    painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, text)
+    end = room.left() + painter.fontMetrics().horizontalAdvance(text) + 10
+    paint_pill(painter, QPointF(end, room.center().y()), words, tone)
 
 
 class StatusDelegate(QStyledItemDelegate):

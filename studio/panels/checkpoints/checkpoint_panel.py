@@ -1,30 +1,37 @@
-"""The checkpoints of a run, and what can be done with the chosen one."""
+"""The checkpoints of a run with the branches that begin at them, and what can be done with the chosen one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QItemSelection, Qt, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QBoxLayout, QListView, QStackedLayout, QWidget
+from PySide6.QtCore import QItemSelection, QModelIndex, Qt, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStackedLayout, QWidget
 
-from studio.actions.checkpoints import evaluate_checkpoint, export_checkpoint
+from studio.actions.checkpoints import delete_checkpoint, evaluate_checkpoint, export_checkpoint
 from studio.actions.files import reveal
-from studio.engine.state import LIVE, RunAction, RunState, is_enabled
+from studio.engine.state import ENDED, LIVE, RunAction, RunState, is_enabled
 from studio.panels.checkpoints.resume_button import ResumeButton
 from studio.panels.checkpoints.set_aside_lines import SetAsideLines
 from studio.panels.delegates import CheckpointDelegate
 from studio.state.context import AppContext
-from studio.state.runs.checkpoint_list import CHECKPOINT_ROLE, READING, CheckpointListModel
+from studio.state.runs.checkpoint_list import (
+    BRANCH_ROLE,
+    CHECKPOINT_ROLE,
+    READING,
+    Branch,
+    CheckpointListModel,
+    list_branches,
+)
 from studio.state.runs.way_on import START_OVER, way_on
 from studio.theme import set_property
-from studio.widgets import Card, button, dress_button, icon_button, label, vbox
+from studio.widgets import Card, FlowLayout, button, dress_button, label
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import BEST, LAST, CheckpointInfo
 
 _EXPORT_BEST = "Write the best model to a file for use elsewhere"
-_BESIDE = 460  # pixels from which the buttons have room beside each other
+_DELETE = "Move the selected checkpoint to the trash (Del); the newest one that is whole stays"
 _EVALUATE = "Show what the selected checkpoint answers to each sample"
 _EXPORT_CHOSEN = "Write the selected checkpoint's model to a file for use elsewhere"
 
@@ -48,7 +55,6 @@ class CheckpointPanel(Card):
         self.view.setAccessibleName("Checkpoints")
         self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.view.setMouseTracking(True)
-        self.view.setUniformItemSizes(True)
         self.view.setMinimumHeight(120)
         set_property(self.view, "flat", True)
         self._empty = label("", "help", wrap=True)
@@ -62,12 +68,14 @@ class CheckpointPanel(Card):
             "Branch", "branch", tooltip="Start a new run from the selected checkpoint, with other settings"
         )
         self.export = button("Export best", "export")
-        self._reveal = icon_button("folder", "Show the checkpoint's folder")
-        self.evaluate = icon_button("evaluate", _EVALUATE)
-        self.try_it = icon_button("eye", "Try it: ask the selected checkpoint about new samples")
-        self.add_action(self.evaluate, self.try_it, self._reveal)
-        self._buttons = vbox(self.branch, self.export)
-        self.add((self._list, 1), self._buttons)
+        self._reveal = button("Show folder", "folder", tooltip="Show the checkpoint's folder")
+        self.evaluate = button("Evaluate", "evaluate", tooltip=_EVALUATE)
+        self.try_it = button("Try it", "eye", tooltip="Ask the selected checkpoint about new samples")
+        self.delete = button("Delete", "trash", tooltip=_DELETE)
+        buttons = FlowLayout()
+        for made in (self.branch, self.export, self.evaluate, self.try_it, self._reveal, self.delete):
+            buttons.addWidget(made)
+        self.add((self._list, 1), buttons)
         self.set_aside = SetAsideLines(context, self.view)
         self.add(self.set_aside)
         self.view.selectionModel().selectionChanged.connect(self._on_selected)
@@ -77,13 +85,15 @@ class CheckpointPanel(Card):
         self.evaluate.clicked.connect(lambda: self._with_chosen(partial(evaluate_checkpoint, context)))
         self.try_it.clicked.connect(lambda: self._with_chosen(self._try_it))
         self._reveal.clicked.connect(lambda: self._with_chosen(lambda _folder, info: reveal(info.path)))
+        self.delete.clicked.connect(lambda: self._with_chosen(self._delete))
+        key = QShortcut(QKeySequence(QKeySequence.StandardKey.Delete), self.view)
+        key.setContext(Qt.ShortcutContext.WidgetShortcut)
+        key.activated.connect(self.delete.click)
+        self.view.activated.connect(self._on_activated)
+        context.library.refreshed.connect(self._show_branches)
+        context.library.restored.connect(self.refresh)
         context.start_problem_changed.connect(self._update_buttons)
         self._update_buttons()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        beside = event.size().width() > _BESIDE
-        self._buttons.setDirection(QBoxLayout.Direction.LeftToRight if beside else QBoxLayout.Direction.TopToBottom)
 
     def set_run(self, folder: RunFolder | None, state: RunState, done_at: int | None = None) -> None:
         """Show the checkpoints of ``folder``; ``state`` decides what can be done with them, and so does ``done_at``, the
@@ -94,6 +104,7 @@ class CheckpointPanel(Card):
             self._picked = ""
         self.set_aside.set_run(folder, state)  # first: it finishes what a kill left half-way
         self.model.set_folder(folder)
+        self._show_branches()
         self._update_buttons()
 
     def set_state(self, state: RunState, done_at: int | None = None) -> None:
@@ -120,6 +131,22 @@ class CheckpointPanel(Card):
         """The selected checkpoint."""
         rows = self.view.selectionModel().selectedRows()
         return rows[0].data(CHECKPOINT_ROLE) if rows else None
+
+    @Slot()
+    def _show_branches(self) -> None:
+        self.model.set_branches(list_branches(self._context.library, self.model.folder))
+        self._stack.setCurrentWidget(self.view if self.model.rowCount() else self._empty)
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        branch: Branch | None = index.data(BRANCH_ROLE)
+        if branch is not None:
+            self._context.open_run(branch.folder.path, "checkpoints")
+
+    def _delete(self, folder: RunFolder, info: CheckpointInfo) -> None:
+        self.delete.setEnabled(False)
+        self.view.setFocus()
+        delete_checkpoint(self._context, folder, info, self.refresh)
 
     def _try_it(self, folder: RunFolder, info: CheckpointInfo) -> None:
         self._context.open_run(folder.path, "tryit")
@@ -151,7 +178,7 @@ class CheckpointPanel(Card):
 
     @Slot()
     def _on_refreshed(self) -> None:
-        self._stack.setCurrentWidget(self.view if self.model.checkpoints else self._empty)
+        self._stack.setCurrentWidget(self.view if self.model.rowCount() else self._empty)
         if self.model.checkpoints:
             row = self.model.row_of(self._picked)
             if row is None:  # nothing picked, or the picked one was pruned
@@ -192,6 +219,10 @@ class CheckpointPanel(Card):
         self.try_it.setEnabled(there)
         self._reveal.setEnabled(there)
         self.evaluate.setEnabled(there)
+        self.delete.setEnabled(there and state in ENDED)
+        self.delete.setToolTip(
+            _DELETE if state in ENDED else "Stop the run first: while it trains it tidies up by itself"
+        )
 
     def _find_last(self) -> CheckpointInfo:
         return self.model.find_labeled(LAST) or self.model.checkpoints[0]
