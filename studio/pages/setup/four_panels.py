@@ -34,7 +34,7 @@ def make_panels(context: AppContext, draft: Draft, previews: PreviewModel) -> li
     form = partial(SectionForm, draft)
     run_settings = tuple(name for name in specs(RUN) if name != "name")
     dataset = PreviewFrame(
-        previews.dataset, DatasetPreview(previews.dataset, previews.pages, context.settings),
+        previews.dataset, DatasetPreview(previews.dataset, previews.pages, context.settings, lambda: context.show_page("data")),
         icon_name="image", waiting="Reading the dataset", nothing="No samples to show",
         always=TableCard(previews.dataset, previews.pages),
     )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtWidgets import QWidget
 
 from studio.charts.histogram import Histogram
@@ -14,7 +16,7 @@ from studio.panels.data.text_card import TextCard
 from studio.panels.samples.images import class_color
 from studio.services.settings import SettingsStore
 from studio.theme import SPACING
-from studio.widgets import Bar, BarList, Card, KeyValueTable, label, let_grow, vbox
+from studio.widgets import STRETCH, Bar, BarList, Card, KeyValueTable, button, hbox, label, let_grow, vbox
 from training.protocol.answers import DatasetReport
 
 _MOST_HISTOGRAMS = 6
@@ -24,8 +26,16 @@ _HISTOGRAM = 132, 260  # pixels: at least, and where there is room
 class DatasetPreview(QWidget):
     """Shows the answer of an inspection."""
 
-    def __init__(self, question: EngineQuery[DatasetReport], pages: SamplePages, settings: SettingsStore) -> None:
+    def __init__(
+        self,
+        question: EngineQuery[DatasetReport],
+        pages: SamplePages,
+        settings: SettingsStore,
+        browse: Callable[[], object] = lambda: None,
+    ) -> None:
+        """``browse`` shows the Data page."""
         super().__init__()
+        self.browse = button("Browse all samples, classes and parts", "database", "ghost", clicked=browse)
         self._question = question
         self._report = DatasetReport()
         self._classes = Card("Classes", "chart")
@@ -42,6 +52,7 @@ class DatasetPreview(QWidget):
         self._notes = label("", "help", wrap=True)
         self._facts_card.add(self._facts, self._notes)
         vbox(
+            hbox(self.browse, STRETCH),
             SamplesCard(pages, settings),
             PairsCard(pages),
             TextCard(pages),
