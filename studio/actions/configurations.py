@@ -11,11 +11,12 @@ from studio.state.context import AppContext
 from training.errors import TrainingError
 
 _FILTER = "Run configuration (*.toml)"
+_READ = "Run configuration or report (*.toml *.html)"
 
 
 def ask_and_open(context: AppContext, parent: QWidget) -> None:
     """Let the person pick a TOML file and open it."""
-    chosen, _ = QFileDialog.getOpenFileName(parent, "Open a configuration", str(Path.home()), _FILTER)
+    chosen, _ = QFileDialog.getOpenFileName(parent, "Open a configuration", str(Path.home()), _READ)
     if chosen and context.open_config(chosen):
         context.show_page("setup")
 

@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.actions.curves import TITLE
+from studio.actions.report import TITLE as REPORT_TITLE
 from studio.actions.runs import pause_or_continue
 from studio.engine.state import RunAction, is_enabled
 from studio.state.context import AppContext
@@ -115,6 +116,7 @@ ACTIONS = (
     Action("profile", "Profile a few seconds of steps", "Run", "gauge", "Ctrl+T", _profile, when(RunAction.PROFILE)),
     Action("resume", "Resume from the last checkpoint", "Run", "resume", "Ctrl+R", _resume, _can_resume),
     Action("save_curves", TITLE, "Run", "save"),
+    Action("save_report", REPORT_TITLE, "Run", "file"),
     Action("palette", "Find anything …", "View", "search", "Ctrl+K"),
     Action("rail", "Fold or unfold the navigation", "View", "sidebar", "Ctrl+B"),
     Action("help", "Help", "Help", "help", "F1"),

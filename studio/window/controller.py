@@ -8,12 +8,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QCloseEvent
-from PySide6.QtWidgets import QMainWindow
+from PySide6.QtWidgets import QMainWindow, QWidget
 
 from studio import identity
 from studio.actions.configurations import ask_and_open, ask_and_save
 from studio.actions.curves import ask_and_save_curves
 from studio.actions.files import reveal
+from studio.actions.report import ask_and_save_report
 from studio.actions.table import ActionSet, with_pages
 from studio.actions.trash_dialog import TrashDialog
 from studio.engine.messages import EngineDeath
@@ -37,6 +38,7 @@ from studio.window.palette.sources import Sources
 from studio.window.preferences import PreferencesDialog
 from studio.window.start_notices import StartNotices
 from training.errors import InputError
+from training.runs.folder import RunFolder
 from training.runs.records.progress import Progress
 from training.system.untrusted import escape_unprintable
 
@@ -68,7 +70,8 @@ class MainController(QObject):
                 "open_config": lambda: ask_and_open(context, window),
                 "save_config": lambda: ask_and_save(context, window),
                 "open_workspace": self._open_workspace,
-                "save_curves": self._save_curves,
+                "save_curves": lambda: self._save_of_run(ask_and_save_curves),
+                "save_report": lambda: self._save_of_run(ask_and_save_report),
                 "trash": lambda: TrashDialog(context, window).exec(),
                 "preferences": self.show_preferences,
                 "help": self._help_here,
@@ -139,9 +142,8 @@ class MainController(QObject):
         self.context.workspace.mkdir(parents=True, exist_ok=True)
         reveal(self.context.workspace)
 
-    @Slot()
-    def _save_curves(self) -> None:
-        """Of the run in view."""
+    def _save_of_run(self, ask_and_save: Callable[[AppContext, QWidget, RunFolder], None]) -> None:
+        """Something of the run in view."""
         from studio.pages.runs.page import RunsPage  # which loads the charts
 
         page = self._window.findChild(RunsPage) if self._rail.current() == "runs" else None
@@ -150,7 +152,7 @@ class MainController(QObject):
         if folder is None:
             self.context.notifier.notify("No run is in view: open one on Runs, or start one.", "warning")
         else:
-            ask_and_save_curves(self.context, self._window, folder)
+            ask_and_save(self.context, self._window, folder)
 
     @Slot()
     def _report_problem(self) -> None:

@@ -21,7 +21,10 @@ from training.export.loader import write_loader, write_preprocess
 from training.export.place import TOKENIZER, target_of, write_beside
 from training.export.proof_samples import describe_answers, gather_kept, open_data
 from training.protocol.answers import ExportResult
+from training.report.card import CARD, CardFile, render_card
+from training.report.facts import read_facts
 from training.runs.records.exports import ExportNote, ProofSummary, note_export
+from training.runs.records.manifest import digest
 from training.system.untrusted import escape_unprintable
 from training.verify.check import check, describe, write_proof
 from training.verify.kept import NAME, Kept, write_kept
@@ -75,6 +78,8 @@ def export_model(
             )
         if file.suffix == ".onnx":
             _mark(file, bundle, settled, found.told)
+        if not (folder / CARD).exists():  # the author may have filled in what only a person knows
+            _write_card(bundle, file, _name(to, settled), found.told)
         write_facts(bundle, file, to, settled, graph)
         record = write_proof(file, found)
         names = sorted(path.name for path in temporary.iterdir())
@@ -88,6 +93,24 @@ def export_model(
         proof=describe(record),
         summary=f"Exported {_name(to, settled)} to {folder / name}, and proved it. {describe(record)}{settled.describe()}{words}{note}",
     )
+
+
+def _write_card(bundle: ExportBundle, file: Path, form: str, told: dict[str, Any]) -> None:
+    """Where the run is known: a checkpoint that was copied elsewhere has no facts to tell."""
+    if not bundle.run.config_file.is_file():
+        return
+    card = CardFile(
+        file.name,
+        form,
+        file.stat().st_size,
+        digest(file),
+        describe(told),
+        bundle.manifest.step,
+        bundle.facts.layout,
+        bundle.facts.target,
+        sum(parameter.numel() for parameter in bundle.model.parameters()),
+    )
+    (file.parent / CARD).write_text(render_card(read_facts(bundle.run), card), encoding="utf-8")
 
 
 def _name(to: str, settled: Settled) -> str:

@@ -102,6 +102,14 @@ def describe_metrics(metrics: Mapping[str, Measured]) -> Iterator[MetricRow]:
         yield MetricRow(shorten(title_of(name)), show_metric(name, measured.value), _interval(name, measured), simple)
 
 
+def title_metric(name: str) -> str:
+    """ "val/accuracy" as "Validation accuracy"."""
+    part, _, plain = name.partition("/")
+    where = {"val": "Validation", "train": "Training", "test": "Test"}.get(part)
+    title = title_of(plain) if where and plain else title_of(name)
+    return shorten(f"{where}: {title}" if where and plain else title)
+
+
 def _describe_simple(name: str, simple: Baseline) -> str:
     return f"{shorten(simple.name)} {show_metric(name, simple.value)}"
 

@@ -16,7 +16,15 @@ from training.errors import InputError, format_bytes, format_duration, format_mo
 from training.events import Found
 from training.report.curves import draw_curves
 from training.report.facts import RunFacts, describe_environment, find_changed_settings
-from training.report.measured import EvaluationTables, MetricRow, ReadImages, describe_metrics, shorten, tabulate
+from training.report.measured import (
+    EvaluationTables,
+    MetricRow,
+    ReadImages,
+    describe_metrics,
+    shorten,
+    tabulate,
+    title_metric,
+)
 from training.report.pages import render
 from training.runs.groups import differing
 from training.runs.records.exports import ExportNote
@@ -190,14 +198,6 @@ def _plain_metrics(run: RunFacts) -> Iterator[tuple[str, str]]:
     """As the run itself measured them last."""
     for name, value in run.record.metrics.items():
         yield title_metric(name), show_metric(name, value)
-
-
-def title_metric(name: str) -> str:
-    """ "val/accuracy" as "Validation accuracy"."""
-    part, _, plain = name.partition("/")
-    where = {"val": "Validation", "train": "Training", "test": "Test"}.get(part)
-    title = title_of(plain) if where and plain else title_of(name)
-    return shorten(f"{where}: {title}" if where and plain else title)
 
 
 def _measure_all(runs: Sequence[RunFacts]) -> Iterator[tuple[str, list[tuple[str, MetricRow | None]]]]:

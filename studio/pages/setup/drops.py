@@ -13,6 +13,7 @@ from studio.state.context import AppContext
 from studio.state.formats import kind_title
 from training.catalog import DATASETS
 from training.config.rules.mask_layout import ROLES, find_layout, layout_settings
+from training.embedded_config import is_report
 from training.errors import InputError
 from training.system.untrusted import escape_unprintable
 
@@ -47,7 +48,7 @@ def recognize(path: Path) -> Dropped:
         return Dropped(
             f"{name} holds no dataset this program knows.",
             "Drop a folder with one subfolder of images for each class, one with images and masks, a folder of MNIST files, "
-            "a table (CSV or Parquet), a text, or a TOML file.",
+            "a table (CSV or Parquet), a text, a TOML file, or the report of a run.",
             usable=False,
         )
     kind, place = found
@@ -93,7 +94,7 @@ def open_dropped(context: AppContext, path: Path, take: Callable[[str, Path, Map
 
 
 def _is_configuration(path: Path) -> bool:
-    return path.suffix.lower() == ".toml" and path.is_file()
+    return (path.suffix.lower() == ".toml" or is_report(path)) and path.is_file()
 
 
 def dataset_at(path: Path) -> tuple[str, Path] | None:

@@ -33,7 +33,7 @@ FORMATS = ("safetensors", "torch-export", "onnx")
 SUFFIX = {"safetensors": ".safetensors", "torch-export": ".pt2", "onnx": ".onnx"}
 
 
-BESIDE = {"model.json", "model.py", "proof.json", "proof.npz"}
+BESIDE = {"README.md", "model.json", "model.py", "proof.json", "proof.npz"}
 
 
 def names_of(to: str, reads_files: bool = False) -> set[str]:

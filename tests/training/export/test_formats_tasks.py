@@ -210,6 +210,7 @@ def test_a_persons_own_file_in_the_folder_is_never_replaced(tmp_path: Path) -> N
     for _ in range(2):  # what an export of ours wrote, the next of that name may replace
         export_checkpoint(checkpoint, "safetensors", tmp_path / "new" / "model.safetensors")
     assert {path.name for path in (tmp_path / "new").iterdir()} == {
+        "README.md",
         "model.json",
         "model.safetensors",
         "model.py",

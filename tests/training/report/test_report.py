@@ -18,6 +18,7 @@ from training.cli import main
 from training.config import save_config
 from training.embedded_config import EmbeddedConfig
 from training.events import AttemptStarted, warn
+from training.report.card import CardFile, render_card
 from training.report.facts import read_facts
 from training.report.report import MOST_BYTES, write_report
 from training.runs.folder import RunFolder, create_run
@@ -84,6 +85,12 @@ def test_nothing_that_others_wrote_becomes_markup(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)" in page
     tags = {tag.lower() for tag in re.findall(r"<\s*([a-zA-Z]+)", page)}
     assert not tags & {"script", "img", "i"}
+    file = CardFile("model.onnx", "onnx", 10, "0" * 64, "Proven.", 100, "vector", "class", 7)
+    card = render_card(read_facts(folder), file)
+    assert "pipeline_tag: tabular-classification" in card
+    assert (
+        "<" not in card.partition("---\n")[2].partition("---\n")[2]
+    )  # behind the front matter, where texts are quoted
 
 
 def test_a_hundred_thousand_steps_stay_small_and_no_spike_is_lost(tmp_path: Path) -> None:
