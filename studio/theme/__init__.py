@@ -1,5 +1,9 @@
 """How the program looks: tokens, fonts, icons and the style sheet. Depends on Qt and `training.system.resources` only."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
 
@@ -32,6 +36,7 @@ __all__ = [
     "set_role",
     "set_variant",
     "theme",
+    "undressed",
 ]
 
 
@@ -45,3 +50,18 @@ def apply(app: QApplication, mode: Mode = "system", *, font_scale: float = 1.0) 
 def font(role: FontRole) -> QFont:
     """The font of a role at the person's font scale, for widgets that paint themselves."""
     return theme().font(role)
+
+
+@contextmanager
+def undressed(app: QCoreApplication | None) -> Iterator[None]:
+    """What is built inside is dressed once, at the end. Under a style sheet Qt dresses a widget and all that it holds again whenever it
+    is put into another one, which for a page of two thousand takes thrice as long. At the end all that there is is dressed again: this
+    pays while that is little."""
+    assert isinstance(app, QApplication)
+    sheet = app.styleSheet()
+    app.setStyleSheet("")
+    try:
+        yield
+    finally:
+        if not app.styleSheet():  # else it chose a theme of its own
+            app.setStyleSheet(sheet)

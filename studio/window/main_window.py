@@ -6,15 +6,16 @@ Two steps: made and painted with next to nothing imported, then furnished with w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QEvent, QRectF, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QColor, QHideEvent, QIcon, QPainter, QPaintEvent, QPen, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QMainWindow, QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QBoxLayout, QMainWindow, QStackedWidget, QToolButton, QWidget
 
 from studio import identity
 from studio.services.settings import SettingsStore
-from studio.theme import RADIUS, SPACING, theme
+from studio.theme import RADIUS, SPACING, theme, undressed
 from studio.widgets import STRETCH, NavigationRail, Segmented, hbox, icon_button, in_widget, separator, vbox
 from studio.window.page_entries import PAGES, Tabbed
 from studio.window.status_strip import StatusStrip
@@ -152,8 +153,10 @@ class MainWindow(QMainWindow):
         """Have a page ready without showing it."""
         if key not in self._pages:
             entry = next(entry for entry in PAGES if entry.key == key)
-            self._pages[key] = entry.make(self.controller.context)
-            self.stack.addWidget(self._pages[key])
+            first = not self._pages  # others stand beside later ones, and would be dressed again, too
+            with undressed(QApplication.instance()) if first else nullcontext():
+                self._pages[key] = entry.make(self.controller.context)
+                self.stack.addWidget(self._pages[key])
         return self._pages[key]
 
     def page(self, place: str) -> QWidget:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from PySide6.QtCore import QCoreApplication, QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
@@ -16,6 +14,7 @@ from studio.actions.question import Question
 from studio.pages.run.page import RunPage
 from studio.pages.runs.page import RunsPage
 from studio.state.context import AppContext
+from studio.theme import undressed
 from studio.window.drop_overlay import DropOverlay
 from studio.window.main_window import MainWindow
 
@@ -32,19 +31,6 @@ def open_window(qtbot: QtBot, context: AppContext, page: str = "run") -> MainWin
             window.activateWindow()
         window.furnish(context)
     return window
-
-
-@contextmanager
-def undressed(app: QCoreApplication | None) -> Iterator[None]:
-    """What is built inside is dressed at the end: dressed again whenever it is put into something, it would take thrice as long."""
-    assert isinstance(app, QApplication)
-    sheet = app.styleSheet()
-    app.setStyleSheet("")
-    try:
-        yield
-    finally:
-        if not app.styleSheet():  # else it chose a theme of its own
-            app.setStyleSheet(sheet)
 
 
 def run_page(window: MainWindow) -> RunPage:

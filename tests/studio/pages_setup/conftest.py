@@ -8,9 +8,9 @@ from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
+from studio.theme import undressed
 from studio.window.drop_overlay import DropOverlay
 from tests.studio.pages_setup.fakes import FakeContext
-from tests.studio.window_driver import undressed
 
 
 @pytest.fixture
