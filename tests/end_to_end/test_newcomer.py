@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 from safetensors.numpy import load_file
 
@@ -18,6 +16,7 @@ from studio.engine.state import RunState
 from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.evaluate.views import fold_runs
 from studio.state.context import AppContext
+from tests.end_to_end.mouse import PATIENCE, Mouse
 from tests.end_to_end.steps import ended
 from tests.studio.window_driver import answer_next_dialog, carry, drag, let_go, open_window, overlay, run_page
 from training.exclude_list import read_exclude_list
@@ -26,36 +25,9 @@ from training.runs.records.manifest import list_checkpoints
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-PATIENCE = 60_000  # milliseconds: a busy machine may need them
 CLASSES = ("blue", "green", "red")
 OF_A_CLASS = 60
 EVERY_WRONG = 4  # every 4th training image lies in the folder of another class
-
-
-class Mouse:
-    """Presses buttons as a person does, and counts."""
-
-    def __init__(self, qtbot: QtBot) -> None:
-        self.clicks = 0
-        self._qtbot = qtbot
-
-    def press(self, parent: QWidget, text: str) -> None:
-        """The visible button whose text begins with ``text``, once it can be pressed."""
-
-        def find() -> QPushButton | None:
-            for each in parent.findChildren(QPushButton):
-                if each.text().startswith(text) and each.isVisible() and each.isEnabled():
-                    return each
-            return None
-
-        self._qtbot.waitUntil(lambda: find() is not None, timeout=PATIENCE)
-        found = find()
-        assert found is not None
-        self.click(found)
-
-    def click(self, widget: QWidget) -> None:
-        self.clicks += 1
-        self._qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
 
 
 def make_images(folder: Path) -> set[str]:
