@@ -27,6 +27,7 @@ __all__ = [
     "Tone",
     "Variant",
     "apply",
+    "dress_at_end",
     "font",
     "icon",
     "icon_names",
@@ -36,7 +37,6 @@ __all__ = [
     "set_role",
     "set_variant",
     "theme",
-    "undressed",
 ]
 
 
@@ -53,7 +53,7 @@ def font(role: FontRole) -> QFont:
 
 
 @contextmanager
-def undressed(app: QCoreApplication | None) -> Iterator[None]:
+def dress_at_end(app: QCoreApplication | None) -> Iterator[None]:
     """What is built inside is dressed once, at the end. Under a style sheet Qt dresses a widget and all that it holds again whenever it
     is put into another one, which for a page of two thousand takes thrice as long. At the end all that there is is dressed again: this
     pays while that is little."""

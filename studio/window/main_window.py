@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QBoxLayout, QMainWindow, QStackedWid
 
 from studio import identity
 from studio.services.settings import SettingsStore
-from studio.theme import RADIUS, SPACING, theme, undressed
+from studio.theme import RADIUS, SPACING, dress_at_end, theme
 from studio.widgets import STRETCH, NavigationRail, Segmented, hbox, icon_button, in_widget, separator, vbox
 from studio.window.page_entries import PAGES, Tabbed
 from studio.window.status_strip import StatusStrip
@@ -154,7 +154,7 @@ class MainWindow(QMainWindow):
         if key not in self._pages:
             entry = next(entry for entry in PAGES if entry.key == key)
             first = not self._pages  # others stand beside later ones, and would be dressed again, too
-            with undressed(QApplication.instance()) if first else nullcontext():
+            with dress_at_end(QApplication.instance()) if first else nullcontext():
                 self._pages[key] = entry.make(self.controller.context)
                 self.stack.addWidget(self._pages[key])
         return self._pages[key]

@@ -14,7 +14,7 @@ from studio.actions.question import Question
 from studio.pages.run.page import RunPage
 from studio.pages.runs.page import RunsPage
 from studio.state.context import AppContext
-from studio.theme import undressed
+from studio.theme import dress_at_end
 from studio.window.drop_overlay import DropOverlay
 from studio.window.main_window import MainWindow
 
@@ -23,7 +23,7 @@ _REST = (Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifie
 
 def open_window(qtbot: QtBot, context: AppContext, page: str = "run") -> MainWindow:
     """A window that is shown, on ``page``."""
-    with undressed(QApplication.instance()):
+    with dress_at_end(QApplication.instance()):
         window = MainWindow(context.settings)
         window.show_page(page)
         with qtbot.waitActive(window):

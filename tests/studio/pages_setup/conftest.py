@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
-from studio.theme import undressed
+from studio.theme import dress_at_end
 from studio.window.drop_overlay import DropOverlay
 from tests.studio.pages_setup.fakes import FakeContext
 
@@ -20,7 +20,7 @@ def context(qapp: QApplication) -> FakeContext:
 
 @pytest.fixture
 def page(qtbot: QtBot, qapp: QApplication, context: FakeContext) -> SetupPage:
-    with undressed(qapp):
+    with dress_at_end(qapp):
         made = SetupPage(cast("AppContext", context), preview_delay=0)
         qtbot.addWidget(made)
         DropOverlay(made, cast("AppContext", context), made.other_data.take, lambda: None)  # the window's part
