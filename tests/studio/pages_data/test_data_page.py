@@ -21,7 +21,7 @@ from studio.panels.data.data_images import DataImages
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from tests.studio.pages_setup.fakes import FakeContext
-from tests.studio.window_driver import undressed
+from tests.studio.window_driver import dress_at_end
 from training.data.browse import Browser
 from training.errors import TrainingError
 from training.exclude_list import read_exclude_list
@@ -65,7 +65,7 @@ def context(qapp: QApplication, tmp_path: Path) -> FakeContext:
 
 
 def open_page(qtbot: QtBot, qapp: QApplication, context: FakeContext, **dataset: Any) -> DataPage:
-    with undressed(qapp):
+    with dress_at_end(qapp):
         page = DataPage(cast("AppContext", context), delay=0)
         qtbot.addWidget(page)
         context.draft.set_data({"dataset": dataset})
