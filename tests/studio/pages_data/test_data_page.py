@@ -20,8 +20,8 @@ from studio.pages.data.page import DataPage
 from studio.panels.data.data_images import DataImages
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
+from studio.theme import dress_at_end
 from tests.studio.pages_setup.fakes import FakeContext
-from tests.studio.window_driver import dress_at_end
 from training.data.browse import Browser
 from training.errors import TrainingError
 from training.exclude_list import read_exclude_list
