@@ -35,6 +35,7 @@ def main(argv: list[str]) -> int:
     from PySide6.QtCore import QTimer  # Qt from here on
 
     import studio.theme
+    from studio.services.garbage import GarbageCollector
     from studio.services.settings import SettingsStore
     from studio.window.application import make_application, text_scale, theme_mode
     from studio.window.main_window import MainWindow
@@ -65,7 +66,7 @@ def main(argv: list[str]) -> int:
             app.exit(1)  # or the frame would stand there, empty, for ever
             raise
         finally:
-            gc.enable()
+            GarbageCollector(app)
 
     window.painted.connect(begin)
     window.closed.connect(app.quit)

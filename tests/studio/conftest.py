@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
 from studio.services.app_settings import AppSettings
 from studio.services.background import Background
+from studio.services.garbage import GarbageCollector
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
 from studio.theme import apply, theme
@@ -61,11 +63,14 @@ def widgets_of_one_test(qapp: QApplication) -> Iterator[None]:
     theme in all tests to come."""
     if not qapp.styleSheet() or (theme().mode, theme().font_scale) != ("light", 1.0):
         apply(qapp, "light")
+    collector = GarbageCollector()
     yield
     for widget in qapp.topLevelWidgets():
         if isinstance(widget, MainWindow):
             widget.deleteLater()
     qapp.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    collector.collect()
+    gc.enable()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QContextMenuEvent, QPixmap, QRegion
 from PySide6.QtWidgets import QWidget
 
-from studio.charts.plots.curve import Curve, Line
+from studio.charts.plots.curve import Line
 from studio.charts.plots.plot import Plot
 from studio.charts.plots.shared_x import SharedX
 from studio.charts.redraw_clock import RedrawClock
@@ -31,7 +31,6 @@ class CurvePlot(Plot):
     def __init__(
         self, title: str, *, from_zero: bool = False, clock: RedrawClock | None = None, shared_x: SharedX | None = None
     ) -> None:
-        self._spare: list[Curve] = []
         super().__init__(title, from_zero=from_zero, clock=clock, shared_x=shared_x)
         self._legend.entry_pressed.connect(self._on_entry_pressed)
         self._canvas.fit_wanted.connect(self.fit_wanted)
@@ -51,27 +50,10 @@ class CurvePlot(Plot):
             self._area.take_words_back()
         self._ask_for_redraw()
 
-    def add_curve(self, name: str, label: str = "", color_index: int | None = None, **looks: bool) -> None:
-        """As ``Plot.add_curve``; what a curve that was taken away was drawn with is taken again."""
-        kind = looks.get("is_noisy", True), looks.get("is_faded", False)
-        spare = next((curve for curve in self._spare if (curve.is_noisy, curve.is_faded) == kind), None)
-        if spare is None or label or color_index is None:
-            super().add_curve(name, label, color_index, **looks)
-            return
-        self._spare.remove(spare)
-        spare.color_index, spare.is_hidden = color_index, False
-        spare.dress(theme().palette, self.devicePixelRatioF())
-        self._curves[name] = spare
-
     def remove_curve(self, name: str) -> None:
-        """Take a curve away; one with a word in the legend stays. Its items stay in the scene, hidden: items that outlive it, or that
-        Python collects while Qt looks at them, end the process."""
-        curve = self._curves.pop(name)
-        curve.series = Series(may_be_smoothed=curve.is_noisy)
-        curve.edges = ()
-        for item in curve.items:
-            item.hide()
-        self._spare.append(curve)
+        """Take a curve away; one with a word in the legend stays."""
+        for item in self._curves.pop(name).items:
+            self._canvas.removeItem(item)
         self._scale.forget_range()
         self._ask_for_redraw()
 
