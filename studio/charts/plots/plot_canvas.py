@@ -139,9 +139,8 @@ class PlotCanvas(pg.PlotWidget):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         plot = self.getPlotItem()
         plot.setMenuEnabled(False)
-        plot.ctrlMenu.setParent(
-            self
-        )  # or Python would keep it, and its six menus, in a cycle, until some thread collects garbage
+        # Else Python keeps it, and its six menus, in a cycle, until garbage is collected.
+        plot.ctrlMenu.setParent(self, Qt.WindowType.Popup)
         plot.hideButtons()
         plot.disableAutoRange()
         plot.setContentsMargins(0, 2, 2, 0)
