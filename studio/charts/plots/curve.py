@@ -46,26 +46,30 @@ class Curve:
     """A noisy curve is a thin line, with a wide smoothed one over it on demand; any other is one wide line. A faded one lies
     behind the others."""
 
-    def __init__(self, color_index: int, *, is_noisy: bool = True, is_faded: bool = False) -> None:
+    def __init__(
+        self, color_index: int, canvas: pg.PlotWidget, *, is_noisy: bool = True, is_faded: bool = False
+    ) -> None:
+        """``canvas`` shows it. What few curves need is put there when it is needed: ten charts of ten runs have a hundred curves."""
         self.color_index = color_index
         self.is_faded = is_faded
         self.series = Series(may_be_smoothed=is_noisy)
         self.edges: tuple[Series, Series] | tuple[()] = ()
         """Of a mean: what lies below and above it."""
-        self.band_item = BandItem()
-        self.band_item.hide()
-        self.raw_item = CurveItem()
-        self.smooth_item = CurveItem()
-        self.dot_item = pg.ScatterPlotItem(size=_DOT, pen=None)
         self.is_noisy = is_noisy
         self.is_hidden = False  # by the person, in the legend
-        for item in self.items if is_faded else ():
-            item.setZValue(-1)
+        self._canvas = canvas
+        self._look: tuple[QColor, float] = QColor(), 1.0
+        self.raw_item = CurveItem()
+        self._place(self.raw_item)
+        self.smooth_item: CurveItem | None = None
+        self.dot_item: pg.ScatterPlotItem | None = None
+        self.band_item: BandItem | None = None
 
-    @property
-    def items(self) -> tuple[pg.GraphicsObject, ...]:
-        """What a plot has to hold to show the curve."""
-        return self.band_item, self.raw_item, self.smooth_item, self.dot_item
+    def remove(self) -> None:
+        """Take it off the canvas."""
+        for item in (self.band_item, self.raw_item, self.smooth_item, self.dot_item):
+            if item is not None:
+                self._canvas.removeItem(item)
 
     def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> Lines:
         """What is to be drawn between two positions."""
@@ -79,38 +83,67 @@ class Curve:
         return Lines(raw, smooth, *edges)
 
     def draw(self, lines: Lines, bounds: QRectF) -> None:
-        """Hand lines to the plot that shows `bounds`."""
-        raw, smooth = lines.raw, lines.smooth
-        if self.edges or self.band_item.isVisible():
+        """Hand lines to the plot that shows `bounds`. What is empty is not painted: it would cost as much as a line."""
+        self._draw_band(lines, bounds)
+        self.raw_item.setVisible(not self.is_hidden)
+        if not self.is_hidden:
+            raw = lines.raw
+            is_fine = len(raw[0]) <= _FEW_POINTS if self.is_noisy else _way(raw[1], bounds) <= _SHORT_WAY
+            self.raw_item.set_line(*raw, bounds, antialias=is_fine)
+        self._draw_smooth(NO_LINE if self.is_hidden else lines.smooth, bounds)
+        self._draw_dot(lines.raw if len(self.series) == 1 and not self.is_hidden else NO_LINE)
+
+    def _draw_band(self, lines: Lines, bounds: QRectF) -> None:
+        if self.edges and self.band_item is None:
+            self.band_item = BandItem()
+            self._place(self.band_item)
+            self._dress_further()
+        if self.band_item is not None:
             self.band_item.setVisible(bool(self.edges) and not self.is_hidden)
             self.band_item.set_edges(lines.lower, lines.upper, bounds)
-        self.raw_item.setVisible(not self.is_hidden)
-        if self.is_hidden:
-            self.smooth_item.hide()
-            self.dot_item.hide()
-            return
-        is_fine = len(raw[0]) <= _FEW_POINTS if self.is_noisy else _way(raw[1], bounds) <= _SHORT_WAY
-        self.raw_item.set_line(*raw, bounds, antialias=is_fine)
-        # What is empty is not painted: it would cost as much as a line.
-        if len(smooth[0]) or self.smooth_item.isVisible():
-            self.smooth_item.set_line(*smooth, bounds, antialias=True)
-            self.smooth_item.setVisible(len(smooth[0]) > 0)
-        alone = len(self.series) == 1
-        if alone or self.dot_item.isVisible():
-            self.dot_item.setData(*(raw if alone else (np.empty(0), np.empty(0))))
-            self.dot_item.setVisible(alone)
+
+    def _draw_smooth(self, line: Line, bounds: QRectF) -> None:
+        if len(line[0]) and self.smooth_item is None:
+            self.smooth_item = CurveItem()
+            self._place(self.smooth_item)
+            self._dress_further()
+        if self.smooth_item is not None:
+            self.smooth_item.setVisible(len(line[0]) > 0)
+            self.smooth_item.set_line(*line, bounds, antialias=True)
+
+    def _draw_dot(self, line: Line) -> None:
+        if len(line[0]) and self.dot_item is None:
+            self.dot_item = pg.ScatterPlotItem(size=_DOT, pen=None)
+            self._place(self.dot_item)
+            self._dress_further()
+        if self.dot_item is not None and (len(line[0]) or self.dot_item.isVisible()):
+            self.dot_item.setData(*line)
+            self.dot_item.setVisible(len(line[0]) > 0)
+
+    def _place(self, item: pg.GraphicsObject) -> None:
+        if self.is_faded:
+            item.setZValue(-1)
+        self._canvas.addItem(item, ignoreBounds=True)
 
     def dress(self, palette: Palette, device_pixel_ratio: float) -> None:
         """Take on a theme's colors."""
         color = curve_color(palette, self.color_index, is_faded=self.is_faded)
         wide = 2 * device_pixel_ratio  # pyqtgraph counts a pen's width in device pixels
-        self.smooth_item.setPen(pg.mkPen(color, width=wide))
-        self.dot_item.setBrush(color)
-        self.band_item.set_color(color)
+        self._look = color, wide
+        self._dress_further()
         if self.series.is_smoothed:
             color = mix(QColor(palette.surface), color, _RAW_SHARE)
         # Wide lines are dear where they zigzag, and noise is drawn as zigzag.
         self.raw_item.setPen(pg.mkPen(color, width=1 if self.is_noisy else wide))
+
+    def _dress_further(self) -> None:
+        color, wide = self._look
+        if self.smooth_item is not None:
+            self.smooth_item.setPen(pg.mkPen(color, width=wide))
+        if self.dot_item is not None:
+            self.dot_item.setBrush(color)
+        if self.band_item is not None:
+            self.band_item.set_color(color)
 
 
 def curve_color(palette: Palette, index: int, *, is_faded: bool = False) -> QColor:

@@ -43,17 +43,18 @@ class CurvePlot(Plot):
     ) -> None:
         """Draw a curve that is kept elsewhere, with the line that was made of all of it, and a band between two others."""
         shown = self._curves[name]
+        was_smoothed = shown.series.is_smoothed
         shown.series.show(curve, smoother)
         shown.edges = edges
-        shown.dress(theme().palette, self.devicePixelRatioF())
+        if shown.series.is_smoothed != was_smoothed:
+            shown.dress(theme().palette, self.devicePixelRatioF())
         if len(curve):
             self._area.take_words_back()
         self._ask_for_redraw()
 
     def remove_curve(self, name: str) -> None:
         """Take a curve away; one with a word in the legend stays."""
-        for item in self._curves.pop(name).items:
-            self._canvas.removeItem(item)
+        self._curves.pop(name).remove()
         self._scale.forget_range()
         self._ask_for_redraw()
 

@@ -70,12 +70,10 @@ class Plot(QWidget):
     def add_curve(self, name: str, label: str = "", color_index: int | None = None, **looks: bool) -> None:
         """Add an empty curve; `label` is its word in the legend, "" for none. `looks`: `is_noisy` (if not said; only such a curve
         is ever smoothed) and `is_faded` (it lies behind the others, and no `truncate` cuts it)."""
-        curve = Curve(len(self._curves) if color_index is None else color_index, **looks)
+        curve = Curve(len(self._curves) if color_index is None else color_index, self._canvas, **looks)
         curve.series.set_smoothing(self._smoothing)
         curve.is_hidden = curve.is_faded and any(each.is_hidden and each.is_faded for each in self._curves.values())
         self._curves[name] = curve
-        for item in curve.items:
-            self._canvas.addItem(item, ignoreBounds=True)
         self._legend.add_entry(name, label, curve.color_index, is_faded=curve.is_faded)
         curve.dress(theme().palette, self.devicePixelRatioF())
 

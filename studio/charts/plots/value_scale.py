@@ -142,7 +142,8 @@ def _without_spikes(heights: Floats) -> Floats:
     heights = heights[np.isfinite(heights)]
     if len(heights) < _FEWEST:
         return heights
-    low, high = (float(edge) for edge in np.percentile(heights, _COMMON))
+    at = [round(share / 100 * (len(heights) - 1)) for share in _COMMON]  # np.percentile takes four times as long
+    low, high = (float(edge) for edge in np.partition(heights, at)[at])
     common = high - low
     if common == 0:
         return heights

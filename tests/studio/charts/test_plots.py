@@ -288,6 +288,7 @@ def test_a_single_sample_is_a_dot_until_there_is_a_line(plot: CurvePlot) -> None
     plot.append("alone", [5], [0.5])
     plot.refresh()
     dot = plot._curves["alone"].dot_item
+    assert dot is not None
     (point,) = dot.points()
     assert (point.pos().x(), point.pos().y()) == (5, 0.5)
     plot.append("alone", [6], [0.75])
