@@ -33,12 +33,15 @@ def format_bytes(size: float) -> str:
 
 
 def format_number(value: float, digits: int = 4) -> str:
-    """Four significant digits; scientific where plain figures would hide the size."""
+    """Four significant digits, thousands apart where there are more figures; scientific where plain figures would hide the size."""
     if not math.isfinite(value):
         return {math.inf: "∞", -math.inf: "−∞"}.get(value, "NaN")
     if value == 0.0:
         return "0"
-    if 1e-3 <= abs(value) < 1e5:
+    rounded = float(f"{value:.{digits}g}")
+    if 10**digits <= abs(rounded) <= 1e6:
+        return f"{rounded:,.0f}"
+    if 1e-3 <= abs(value) < 1e6:
         return f"{value:.{digits}g}"
     return f"{value:.{max(digits - 2, 1)}e}".replace("e-0", "e-").replace("e+0", "e+").replace("e+", "e")
 

@@ -27,7 +27,16 @@ def test_durations(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (0.123456, "0.1235"), (1e-5, "1.00e-5"), (123456.0, "1.23e5"), (math.nan, "NaN"), (-math.inf, "−∞")],
+    [
+        (0.0, "0"),
+        (0.123456, "0.1235"),
+        (1e-5, "1.00e-5"),
+        (18573.0, "18,570"),
+        (9999.9, "10,000"),
+        (-1234567.0, "-1.23e6"),
+        (math.nan, "NaN"),
+        (-math.inf, "−∞"),
+    ],
 )
 def test_numbers(value: float, text: str) -> None:
     assert format_number(value) == text
