@@ -95,10 +95,33 @@ def mean_interval(count: int, total: float, squares: float, level: float = LEVEL
     return Interval(mean, mean - half, mean + half)
 
 
+def ratio_intervals(parts: NDArray[np.integer], wholes: NDArray[np.integer], level: float = LEVEL) -> list[Interval]:
+    """For each class the sum of ``parts`` by the sum of ``wholes``, (units, classes) both: pixels of images, of which only the images are
+    independent of each other. By the delta method on the logit, which keeps within 0 and 1 (W. G. Cochran, "Sampling Techniques", 6.4);
+    limits are NaN of fewer than two units, of 0 and of 1, where the units do not tell how much they vary."""
+    units, z = len(parts), NORMAL.inv_cdf(0.5 + level / 2.0)
+    top, bottom = (each.sum(0, dtype=np.int64) for each in (parts, wholes))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = top / bottom
+        residuals = parts - wholes * ratio
+        spread = np.ones(units) @ np.square(residuals, out=residuals)
+        error = np.sqrt(spread * units / max(units - 1, 1)) / bottom
+        logit, half = np.log(ratio / (1.0 - ratio)), z * error / (ratio * (1.0 - ratio))
+        limits = [1.0 / (1.0 + np.exp(-(logit + side * half))) for side in (-1.0, 1.0)]
+        told = (ratio > 0.0) & (ratio < 1.0) & (units > 1)
+    low, high = (np.where(told, each, math.nan) for each in limits)
+    return [Interval(*each) for each in zip(ratio.tolist(), low.tolist(), high.tolist(), strict=True)]
+
+
 def f1_of(correct: int, support: int, predicted: int, level: float = LEVEL) -> Interval:
     """F1 of a class with ``support`` samples, taken for it ``predicted`` times, ``correct`` of them rightly: it grows with the rate r of
     the latter among all that are of the class or taken for it, F1 = 2r / (1 + r), and so do Wilson's limits of r."""
-    return Interval(*(2.0 * rate / (1.0 + rate) for rate in wilson(correct, support + predicted - correct, level)))
+    return Interval(*map(turn_into_f1, wilson(correct, support + predicted - correct, level)))
+
+
+def turn_into_f1(rate: float) -> float:
+    """F1, or Dice, of the intersection over union, both of the same counts."""
+    return 2.0 * rate / (1.0 + rate)
 
 
 def bootstrap(

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from studio.state.formats import format_metric
-from training.predictions import Evaluation
+from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.confusions import count_confusions
 from training.predictions.probabilities import reach_threshold
-from training.statistics.intervals import f1_of, wilson
+from training.statistics.intervals import Interval, f1_of, mean_interval, ratio_intervals, turn_into_f1, wilson
 
 Mask = NDArray[np.bool_]
 
@@ -48,28 +48,62 @@ class PerClass(NamedTuple):
 
 def measure_classes(evaluation: Evaluation, mask: Mask | None) -> PerClass:
     """Of the samples in ``mask``, (n,), or of all. Of a selection there are only metrics that are counted at once: precision,
-    recall and F1, of masks IoU and Dice."""
+    recall and F1, of masks IoU and Dice, of values RMSE and MAE."""
     record = evaluation.record
+    if record.target == "mask":
+        return _measure_masks(evaluation, mask)
     counts = _count(evaluation, mask)
     support = () if counts is None else counts[0].tolist()
     if mask is None:
-        return PerClass(
-            record.names, support, {name: [Figure(*each) for each in rows] for name, rows in record.per_class.items()}
-        )
+        return PerClass(record.names, support, _of_all(record))
     if counts is None:
-        return PerClass(record.names, support, {})
+        return PerClass(record.names, support, _measure_values(evaluation, mask))
     whole, answered, right = (each.tolist() for each in counts)
-    overlaps = [_f1(*each) for each in zip(whole, answered, right, strict=True)]
-    if record.target == "mask":
-        figures = {"iou": [_iou(*each) for each in zip(whole, answered, right, strict=True)], "dice": overlaps}
-    else:
-        figures = {
-            "recall": [_rate(*each) for each in zip(right, whole, strict=True)],
-            "precision": [_rate(*each) for each in zip(right, answered, strict=True)],
-            "f1": overlaps,
-        }
+    figures = {
+        "recall": [_rate(*each) for each in zip(right, whole, strict=True)],
+        "precision": [_rate(*each) for each in zip(right, answered, strict=True)],
+        "f1": [_f1(*each) for each in zip(whole, answered, right, strict=True)],
+    }
     known = [name for name in record.per_class if name in figures] or list(figures)
     return PerClass(record.names, support, {name: figures[name] for name in known})
+
+
+def _measure_masks(evaluation: Evaluation, mask: Mask | None) -> PerClass:
+    """Of whole images: the pixels of one are no independent samples."""
+    record = evaluation.record
+    if mask is None:
+        support = evaluation.column("support").sum(0, dtype=np.int64).tolist()
+        return PerClass(record.names, support, _of_all(record))
+    support, predicted, correct = (evaluation.column(name)[mask] for name in ("support", "predicted", "correct"))
+    ious = ratio_intervals(correct, support + predicted - correct)
+    figures = {
+        "iou": [_figure(each) for each in ious],
+        "dice": [_figure(Interval(*map(turn_into_f1, each))) for each in ious],
+    }
+    return PerClass(record.names, support.sum(0, dtype=np.int64).tolist(), figures)
+
+
+def _measure_values(evaluation: Evaluation, mask: Mask) -> dict[str, list[Figure]]:
+    if evaluation.record.target != "values" or not mask.any():
+        return {}
+    errors = evaluation.column("prediction")[mask].astype(np.float64) - evaluation.column("target")[mask]
+    squares, sizes = np.square(errors), np.abs(errors)
+    means = {
+        name: [mean_interval(len(errors), float(each.sum()), float(np.square(each).sum())) for each in terms.T]
+        for name, terms in (("rmse", squares), ("mae", sizes))
+    }
+    roots = [Interval(*(math.sqrt(max(each, 0.0)) for each in one)) for one in means["rmse"]]
+    figures = {"rmse": roots, "mae": means["mae"]}
+    return {name: [_figure(each) for each in figures[name]] for name in evaluation.record.per_class if name in figures}
+
+
+def _of_all(record: EvaluationRecord) -> dict[str, list[Figure]]:
+    return {name: [Figure(*each) for each in rows] for name, rows in record.per_class.items()}
+
+
+def list_left_out(record: EvaluationRecord, measured: PerClass) -> list[str]:
+    """The metrics that are not measured of a selection: they take all samples, in their order."""
+    return [name for name in record.per_class if name not in measured.figures]
 
 
 def find_class(evaluation: Evaluation, *, number: int) -> Mask:
@@ -84,7 +118,7 @@ def find_class(evaluation: Evaluation, *, number: int) -> Mask:
 
 
 def _count(evaluation: Evaluation, mask: Mask | None) -> tuple[NDArray[np.int64], ...] | None:
-    """How many are of each class, how many were taken for it, and how many rightly; None where there are no classes."""
+    """How many are of each class, how many were taken for it, and how many rightly; None where no sample is of a class or has labels."""
     rows = slice(None) if mask is None else mask
     record = evaluation.record
     if record.target == "class" and evaluation.has("prediction"):
@@ -95,10 +129,6 @@ def _count(evaluation: Evaluation, mask: Mask | None) -> tuple[NDArray[np.int64]
         truth = evaluation.column("target")[rows] > 0
         answers = reach_threshold(evaluation.column("scores")[rows], record.threshold)
         return truth.sum(0), answers.sum(0), (truth & answers).sum(0)
-    if record.target == "mask":
-        return tuple(
-            evaluation.column(name)[rows].sum(0, dtype=np.int64) for name in ("support", "predicted", "correct")
-        )
     return None
 
 
@@ -110,6 +140,5 @@ def _f1(whole: int, answered: int, right: int) -> Figure:
     return Figure(*f1_of(right, whole, answered)) if whole + answered else Figure(None)
 
 
-def _iou(whole: int, answered: int, right: int) -> Figure:
-    union = whole + answered - right
-    return Figure(right / union) if union else Figure(None)
+def _figure(interval: Interval) -> Figure:
+    return Figure(*(None if math.isnan(each) else each for each in interval))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from training.core import kept_scores
 from training.core import scores as core
 from training.statistics import metrics
-from training.statistics.intervals import Metric, bootstrap, bootstrap_together, draw_weights, wilson
+from training.statistics.intervals import Metric, bootstrap, bootstrap_together, draw_weights, ratio_intervals, wilson
 
 RANDOM = np.random.Generator(np.random.PCG64(7))
 N, CLASSES = 400, 6
@@ -195,3 +195,16 @@ def test_one_sample_or_one_group_has_numbers_and_no_error() -> None:
         assert interval == pytest.approx([known.get(name, math.nan)] * 3, nan_ok=True), name
     together = bootstrap(metrics.rmse(VALUES, ESTIMATES), np.zeros(N, int))
     assert together.low == pytest.approx(together.high)
+
+
+def test_shares_of_pixels_vary_as_much_as_whole_images_do() -> None:
+    """The quick interval of a selection is that of the bootstrap of images, far wider than if each pixel were a sample."""
+    iou = metrics.count_scores(SUPPORT, PREDICTED, CORRECT, metrics.iou, macro=False)
+    union = SUPPORT + PREDICTED - CORRECT
+    quick = ratio_intervals(CORRECT, union)
+    assert all(map(math.isnan, quick[0]))  # neither there nor predicted
+    for ours, drawn, pixels in zip(quick[1:], bootstrap_together({"": iou})[""][1:], union.sum(0)[1:], strict=True):
+        assert ours == pytest.approx(drawn, abs=0.004)
+        of_pixels = wilson(round(ours.value * pixels), int(pixels))
+        assert ours.high - ours.low > 2.0 * (of_pixels.high - of_pixels.low)
+    assert [math.isnan(each.low) for each in ratio_intervals(np.array([[3, 0]]), np.array([[4, 4]]))] == [True, True]

@@ -14,15 +14,16 @@ from PySide6.QtGui import QKeyEvent
 from studio.pages.evaluate.view import View
 from studio.pages.evaluate.views.figure_rows import FigureRows
 from studio.state.context import AppContext
-from studio.state.evaluations.per_class import PerClass, describe_figure, find_class, measure_classes
+from studio.state.evaluations.per_class import PerClass, describe_figure, find_class, list_left_out, measure_classes
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import metric_title
-from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex
+from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, label
 from training.predictions import Evaluation, EvaluationRecord
 from training.system.plain_table import Table
 
 _MOST_ROWS = 14
 _AROUND = 120
+_WHOLE = "Of all samples only: {}."
 _WITH_CLASSES = ("class", "labels", "mask")
 
 
@@ -139,7 +140,9 @@ class ClassesView(View):
         )  # in the order of the data, until a head is clicked
         self.table.setSortingEnabled(True)
         self.table.row_chosen.connect(self.choose_row)
-        self.add(self.table)
+        self.words = label("", "help", wrap=True)
+        self.words.hide()
+        self.add(self.table, self.words)
         self.offer(None, self.model.tabulate)
 
     @classmethod
@@ -155,7 +158,12 @@ class ClassesView(View):
     def follow(self) -> None:
         if self._evaluation is None:
             return
-        self.model.replace(measure_classes(self._evaluation, self.selection.mask_of_others(self.key)))
+        record = self._evaluation.record
+        measured = measure_classes(self._evaluation, self.selection.mask_of_others(self.key))
+        self.model.replace(measured)
+        left_out = [metric_title(name) for name in list_left_out(record, measured)]
+        self.words.setText(_WHOLE.format(" and ".join(left_out)) if left_out else "")
+        self.words.setVisible(bool(left_out))
         self.fit_height()
         number = self.find_chosen()
         self.table.mark(next((row for row, each in enumerate(self.model.rows) if each == number), None))
