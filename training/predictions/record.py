@@ -127,6 +127,11 @@ class EvaluationRecord(RecordForm):
         return not self.checkpoint and all(each.low is None for each in self.metrics.values())
 
     @property
+    def has_losses(self) -> bool:
+        """Whether a sample has a loss of its own: that of embeddings compares samples with each other."""
+        return "loss" in self.columns and "embedding" not in self.columns
+
+    @property
     def part(self) -> str:
         """ "validation", "test" or "train"; "" for data given as a path."""
         return self.on if self.on in PARTS else ""

@@ -49,7 +49,7 @@ def describe_samples(evaluation: Evaluation, most_values: int = _MOST_VALUES) ->
     return [
         SampleColumn("Sample", lambda row: str(names[row])),
         *_describe_answers(evaluation, most_values),
-        _figure("Loss", lambda row: float(loss[row])),
+        *([_figure("Loss", lambda row: float(loss[row]))] if evaluation.record.has_losses else []),
     ]
 
 

@@ -14,8 +14,7 @@ Keys = NDArray[np.floating]
 
 
 def _by_loss(evaluation: Evaluation) -> Keys:
-    loss = np.asarray(evaluation.column("loss"), np.float64)
-    return np.where(np.isfinite(loss), loss, np.inf)
+    return np.asarray(evaluation.column("loss"), np.float64)
 
 
 def _by_chance(evaluation: Evaluation) -> Keys:
@@ -57,9 +56,10 @@ class SampleOrder(NamedTuple):
     find: Callable[[Evaluation], Keys]
 
 
+_LOSS = ("loss",)
 ORDERS = (
-    SampleOrder("worst", "Worst first", "The largest loss first", True, ("loss",), _by_loss),
-    SampleOrder("best", "Best first", "The smallest loss first", False, ("loss",), _by_loss),
+    SampleOrder("worst", "Worst first", "The largest loss first", True, _LOSS, _by_loss),
+    SampleOrder("best", "Best first", "The smallest loss first", False, _LOSS, _by_loss),
     SampleOrder("random", "Random", "In a random order that stays the same", False, (), _by_chance),
     SampleOrder(
         "confused",
@@ -99,12 +99,14 @@ def orders_of(evaluation: Evaluation) -> list[SampleOrder]:
     return [
         order
         for order in ORDERS
-        if set(order.columns) <= set(record.columns) and (order.key != _OF_LABELS or record.target == "labels")
+        if set(order.columns) <= set(record.columns)
+        and (order.key != _OF_LABELS or record.target == "labels")
+        and (order.columns != _LOSS or record.has_losses)
     ]
 
 
 def sort_samples(evaluation: Evaluation, key: str) -> NDArray[np.int64]:
-    """All samples in the order ``key``, (n,); equal ones stay in the order of the evaluation."""
+    """All samples in the order ``key``, (n,), those without a number for it at the end; equal ones stay in the order of the evaluation."""
     order = _BY_KEY[key]
     keys = order.find(evaluation)
     return np.argsort(-keys if order.falling else keys, kind="stable")

@@ -84,8 +84,9 @@ class SampleTable(QAbstractTableModel):
         self.beginResetModel()
         self.columns = describe_samples(evaluation) if evaluation is not None else []
         self.rows, self._sorted = np.zeros(0, np.int64), {}
-        if evaluation is not None and self.order not in [order.key for order in orders_of(evaluation)]:
-            self.order = ORDERS[0].key
+        orders = [order.key for order in orders_of(evaluation)] if evaluation is not None else []
+        if orders and self.order not in orders:
+            self.order = orders[0]
         self.endResetModel()
 
     @Slot()

@@ -91,6 +91,10 @@ def test_masks_are_laid_over_and_images_chosen_by_their_iou(qtbot: QtBot, show_p
     sums = [part[chosen].sum(0) for part in (correct, support, predicted)]
     shares = sums[0] / (sums[1] + sums[2] - sums[0])
     assert [each.value for each in measured.figures["iou"]] == pytest.approx(shares.tolist())
+    dice = measured.figures["dice"][0]
+    assert dice.value == pytest.approx(2 * sums[0][0] / (sums[1] + sums[2])[0])
+    assert dice.low is not None
+    assert dice.low < dice.value
     view.choose_worst()
     assert listed(page) == set(np.flatnonzero(iou[:, 1] <= iou[:, 0]).tolist())
     assert 3 in listed(page)
@@ -191,11 +195,15 @@ def test_neighbors_of_a_sample_are_listed_with_their_classes(qtbot: QtBot, show_
     page = show_page(columns, ("cat", "dog"), task="metric_learning")
     view = page.views["neighbors"]
     assert isinstance(view, NeighborsView)
+    page.selection.look_at(0)
     assert view.nearest == [1, 2, 3]
     assert view.table.rows.wrong == {1, 2}
     assert "1 of its 3 nearest are of its class" in view.title.text()
+    assert not {"loss", "slices"} & {each.key for each in page._shown}  # no sample has a loss of its own
+    assert [page.samples.order.itemText(at) for at in range(page.samples.order.count())] == ["Random"]
+    assert [each.title for each in page.samples.table.columns] == ["Sample"]
     view.table.row_chosen.emit(1)
     assert view.nearest == [1, 0, 3]
-    assert page.samples.rows.currentIndex().row() == 2
+    assert page.samples.rows.currentIndex().row() == page.samples.table.find_place(2)
     view.choose_neighbors()
     assert listed(page) == {0, 1, 2, 3}

@@ -41,7 +41,7 @@ class LossView(View):
 
     @classmethod
     def supports(cls, record: EvaluationRecord) -> bool:
-        return "loss" in record.columns
+        return record.has_losses
 
     def show_evaluation(self, evaluation: Evaluation) -> None:
         losses = np.asarray(evaluation.column("loss"), np.float64)

@@ -130,7 +130,7 @@ class SlicesView(View):
 
     @classmethod
     def supports(cls, record: EvaluationRecord) -> bool:
-        return "loss" in record.columns
+        return record.has_losses
 
     def show_evaluation(self, evaluation: Evaluation) -> None:
         self._evaluation, self._is_fitted = evaluation, False
