@@ -29,7 +29,7 @@ def find_starts(run: RunFolder) -> list[int]:
 
 
 def test_folds_of_a_killed_window_go_on_where_they_were(tmp_path: Path) -> None:
-    config, flipped = write_blobs(tmp_path, epochs=250)
+    config, flipped = write_blobs(tmp_path, epochs=100)
     run = RunFolder(Path(start_run(config, tmp_path / "ws").folder))
     assert start("killed", str(run.path)).returncode == -signal.SIGKILL
     with FileLock(run.labels / ".lock").acquire(timeout=60):  # nobody works on them any more
@@ -40,7 +40,7 @@ def test_folds_of_a_killed_window_go_on_where_they_were(tmp_path: Path) -> None:
         assert read_found(run) is None
     assert main(["labels", str(run.path), "--on", "train", "--folds", "2"]) == 0
     assert find_starts(first) == [0, reached]
-    assert steps(first) == list(range(1, 1501))
+    assert steps(first) == list(range(1, 601))
     found = read_found(run)
     assert found is not None
     assert flipped & {each.number for each in found.found[:10]}

@@ -83,6 +83,16 @@ def test_the_newest_run_answers_rows_images_and_prompts(
     qtbot.waitUntil(lambda: page.prompt.go_on.isEnabled(), timeout=PATIENCE)
     assert page.prompt.text.toPlainText().startswith(page.prompt.prompt.toPlainText())
     assert len(page.prompt.text.toPlainText()) >= 20
+    # Nothing to go on with is told; of more than the model sees it is told what it does not.
+    known = page.prompt.prompt.toPlainText()
+    page.prompt.prompt.setPlainText("")
+    page.prompt.go_on.click()
+    qtbot.waitUntil(lambda: page.prompt.go_on.isEnabled(), timeout=PATIENCE)
+    assert page.prompt.problem.text() or page.prompt.text.toPlainText()
+    page.prompt.prompt.setPlainText(known * 500)
+    page.prompt.go_on.click()
+    qtbot.waitUntil(lambda: page.prompt.go_on.isEnabled(), timeout=PATIENCE)
+    assert "more than the model sees" in page.prompt.state.text()
 
     page.prompt.count.setText("5000")
     page.prompt.go_on.click()

@@ -86,8 +86,7 @@ def test_many_images_are_paged_saved_and_canceled_and_their_nearest_are_shown(
     assert bar.range.text() == "1 to 12 of 30"
     assert not bar.previous.isEnabled()
     see(qtbot, page, "images/bright/01.png")
-    words = read_words(page.answers)
-    assert words.count("Nearest evaluated samples") == 12
+    qtbot.waitUntil(lambda: read_words(page.answers).count("Nearest evaluated samples") == 12, timeout=PATIENCE)
     assert len(page.answers.findChildren(type(page.answers.images[0]))) > len(page.answers.images)  # theirs
     for expected in ("13 to 24 of 30", "25 to 30 of 30"):
         bar.following.click()
@@ -119,7 +118,7 @@ def test_many_images_are_paged_saved_and_canceled_and_their_nearest_are_shown(
     rest(qtbot, page)
     for told in ("holds no images", "not an image format that can be read (.csv)"):
         see(qtbot, page, told)
-    assert read_words(page.answers).count("Not answered: ") == 3
+    qtbot.waitUntil(lambda: read_words(page.answers).count("Not answered: ") == 3, timeout=PATIENCE)
     assert len(page.answers.images) == 1
     page.take_files([])
     assert bar.range.text() == "1 to 4 of 4"  # nothing was given: nothing changes

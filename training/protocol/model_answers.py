@@ -163,7 +163,8 @@ class InputColumn(Answer):
 
 class ModelDescription(Answer):
     """What a model takes and answers. ``kind`` is what it predicts ("class", "labels", "values", "mask", "tokens", "ranks", "tasks",
-    "embedding"); ``prompt`` is a text that a language model can go on with; ``plane``: its samples are points of the plane;
+    "embedding"); ``outputs`` names what places of an image may speak for: classes, labels, values or targets. ``prompt`` is a text
+    that a language model can go on with; ``plane``: its samples are points of the plane;
     ``thousands`` and ``decimal`` are how numbers are written in its table; ``summary`` names it in a sentence."""
 
     path: str = ""
@@ -173,6 +174,7 @@ class ModelDescription(Answer):
     kind: str = "class"
     shape: tuple[int, ...] = ()
     classes: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
     threshold: float | None = None
     columns: tuple[InputColumn, ...] = ()
     prompt: str = ""

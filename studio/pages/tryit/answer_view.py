@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from studio.pages.tryit.file_bar import FileBar
 from studio.pages.tryit.masked_image import MaskedImage
 from studio.panels.samples.attention import AttentionBar
 from studio.panels.samples.images import class_color
+from studio.state.formats import format_number
 from studio.theme import SPACING, Tone
 from studio.widgets import (
     Bar,
@@ -29,6 +30,8 @@ from training.protocol.model_answers import Chance, ModelAnswer, ModelAnswers, M
 from training.system.untrusted import escape_unprintable
 
 _MOST_ROWS = 8
+_AT_ONCE = 2
+"""Answers that are shown before the window goes on with other things."""
 _OPACITY = 55
 _SHOWN_NUMBERS = 8
 _NEIGHBOR = 64
@@ -40,7 +43,7 @@ _NO_NEIGHBORS = (
 
 
 class AnswerView(Card):
-    """Signals: ``answered()`` there are other answers."""
+    """Signals: ``answered()`` there are other answers, and all are shown."""
 
     answered = Signal()
 
@@ -48,6 +51,9 @@ class AnswerView(Card):
         super().__init__("Answer", "eye")
         self._description: ModelDescription | None = None
         self._answers: list[ModelAnswer] = []
+        self._waiting: list[ModelAnswer] = []  # to be shown
+        self._go_on = QTimer(self, interval=0, singleShot=True)
+        self._go_on.timeout.connect(self._show_some)
         self.images: list[MaskedImage] = []
         self.bars: list[BarList] = []
         self._holder = vbox(spacing=SPACING.m)
@@ -74,7 +80,7 @@ class AnswerView(Card):
     def set_model(self, description: ModelDescription | None) -> None:
         """The answers to come are of another model."""
         self._description = description
-        self.attention.set_names(description.classes if description is not None else ())
+        self.attention.set_names(description.outputs if description is not None else ())
         if description is not None and description.kind == "labels":
             self.threshold.setValue(round(100 * (description.threshold or 0.5)))
             self._threshold_words.setText(f"Threshold {self.threshold.value()} %")
@@ -82,7 +88,8 @@ class AnswerView(Card):
 
     def clear(self, words: str) -> None:
         """Show no answers, and ``words`` in their place."""
-        self._answers = []
+        self._go_on.stop()
+        self._answers, self._waiting = [], []
         self.images, self.bars = [], []
         empty(self._holder)
         self._opacity_row.hide()
@@ -98,7 +105,14 @@ class AnswerView(Card):
     def show_answers(self, answers: ModelAnswers) -> None:
         """Show them in place of those that are shown."""
         self.clear("")
-        for answer in answers.answers:
+        self._waiting = list(answers.answers)
+        self._show_some()
+
+    @Slot()
+    def _show_some(self) -> None:
+        """A box takes some 50 ms to build: the window answers in between."""
+        for _ in range(min(_AT_ONCE, len(self._waiting))):
+            answer = self._waiting.pop(0)
             if self._answers:
                 self._holder.addWidget(separator())
             self._answers.append(answer)
@@ -106,8 +120,11 @@ class AnswerView(Card):
         kind = self._description.kind if self._description is not None else ""
         self._opacity_row.setVisible(kind == "mask" and bool(self.images))
         self._threshold_row.setVisible(kind == "labels" and bool(self.bars))
-        self.attention.setVisible(kind in ("class", "labels", "values") and bool(self.images))
-        self.answered.emit()
+        self.attention.setVisible(kind != "embedding" and bool(self.images))  # its numbers have no names to ask about
+        if self._waiting:
+            self._go_on.start()
+        else:
+            self.answered.emit()
 
     def _show(self, answer: ModelAnswer) -> QWidget:
         column = vbox(spacing=SPACING.s)
@@ -133,16 +150,18 @@ class AnswerView(Card):
         ):
             column.addWidget(label(escape_unprintable(answer.prediction[0], 100), "number", selectable=True))
         if answer.perplexity is not None:
-            column.addWidget(label(f"Perplexity of the text: {answer.perplexity:.4g}", "body", selectable=True))
+            column.addWidget(
+                label(f"Perplexity of the text: {format_number(answer.perplexity)}", "body", selectable=True)
+            )
         if answer.chances:
             column.addWidget(self._make_bars(answer.chances, f"Probabilities of {answer.name}"))
         for name, chances in answer.chances_of:
             column.addWidget(label(escape_unprintable(name, 100), "section"))
             column.addWidget(self._make_bars(chances, f"Probabilities of {name}"))
         for value in answer.values:
-            error = f" ± {value.error:.3g}" if value.error is not None else ""
+            error = f" ± {format_number(value.error, 3)}" if value.error is not None else ""
             column.addWidget(label(escape_unprintable(value.name, 100), "caption"))
-            column.addWidget(label(f"{value.value:.6g}{error}", "number", selectable=True))
+            column.addWidget(label(f"{format_number(value.value, 6)}{error}", "number", selectable=True))
             column.addWidget(label(f"{value.error_words or _NOT_MEASURED}.", "help", wrap=True))
         if answer.ranking:
             worst = min(item.score for item in answer.ranking)
@@ -229,7 +248,7 @@ class AnswerView(Card):
     @Slot(float)
     def _on_attention_opacity(self, opacity: float) -> None:
         for image in self.images:
-            image.set_opacity(opacity)
+            image.set_heat_opacity(opacity)
 
     @Slot(int)
     def _on_threshold(self, percent: int) -> None:

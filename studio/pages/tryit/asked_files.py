@@ -34,6 +34,7 @@ class AskedFiles(QObject):
         self._files: tuple[Path, ...] = ()
         self._shown = (0, 0, 0)
         self._size = 0
+        answers.answered.connect(self._show_pages)
         self._bar.turned.connect(self._turn)
         self._bar.save_wanted.connect(self._on_save)
         self._bar.canceled.connect(self._on_cancel)
@@ -62,11 +63,15 @@ class AskedFiles(QObject):
             self._size = max(self._size, len(found.answers))
             self._shown = (offset, last, last + found.left_out)
             self._answers.show_answers(found)
-            self._bar.show_pages(*self._shown)
 
         self._bar.show_work("Asking the model …", None)
         request = AskFiles(model=path, files=self._files, offset=offset, most=_PAGE)
         self._model.ask(KIND, request, ModelAnswers, show, self._refuse, self._tell)
+
+    @Slot()
+    def _show_pages(self) -> None:
+        if self._files:  # a row has none
+            self._bar.show_pages(*self._shown)
 
     def _tell(self, text: str, fraction: float | None) -> None:
         self._bar.show_work(f"Asking the model: {text}" if text else "Asking the model …", fraction)

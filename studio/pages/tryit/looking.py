@@ -41,7 +41,7 @@ class Looking(QObject):
         if bar.isHidden():  # no images
             return
         for image in self._answers.images:
-            image.show_over(None)
+            image.show_heat(None)
         bar.say("")
         self._go_on()
 
@@ -66,6 +66,6 @@ class Looking(QObject):
     def _show(self, image: MaskedImage, found: ImageAttention) -> None:
         bar = self._answers.attention
         if image in self._answers.images:
-            image.show_over(color_heat(found), bar.describe(found))
-            image.set_opacity(bar.strength)
+            image.show_heat(color_heat(found), bar.describe(found))
+            image.set_heat_opacity(bar.strength)
         self._go_on()

@@ -19,8 +19,8 @@ _IMAGE, _LARGE_IMAGE = 160, 320  # pixels of a side
 
 
 class MaskedImage(QWidget):
-    """An image as the model sees it, at ``place`` among the answers; over it lie the classes that it finds, in their colors, or where
-    it looked."""
+    """An image as the model sees it, at ``place`` among the answers; over it lie the classes that it finds, in their colors, or
+    where it looked, as long as that is wanted."""
 
     def __init__(
         self,
@@ -34,20 +34,20 @@ class MaskedImage(QWidget):
         super().__init__()
         self.place = place
         self._image = read_pixels(image)
-        self._over = _color_mask(mask) if mask is not None else None
-        self._opacity = opacity
+        self._mask = _color_mask(mask) if mask is not None else None
+        self._heat: QImage | None = None
+        self._opacity = self._heat_opacity = opacity
         side = side or (_IMAGE if mask is None else _LARGE_IMAGE)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self._fix_size(side)
         self.setAccessibleName(f"Image {name}" + (" with its mask" if mask is not None else ""))
         theme().changed.connect(self.update)
 
-    def show_over(self, image: QImage | None, words: str = "") -> None:
-        """Let ``image`` lie over it, and ``words`` say what that is."""
-        self._over = image
+    def show_heat(self, heat: QImage | None, words: str = "") -> None:
+        """Let ``heat`` lie over it, and ``words`` say what that is; None: its mask again, where it has one."""
+        self._heat = heat
         self.setToolTip(words)
-        side = _IMAGE if image is None else _LARGE_IMAGE
-        self._fix_size(side)
+        self._fix_size(_IMAGE if heat is None and self._mask is None else _LARGE_IMAGE)
         self.update()
 
     def _fix_size(self, side: int) -> None:
@@ -58,12 +58,17 @@ class MaskedImage(QWidget):
 
     @property
     def is_covered(self) -> bool:
-        """Whether something lies over it."""
-        return self._over is not None
+        """Whether it is seen where the model looked."""
+        return self._heat is not None
 
     def set_opacity(self, opacity: float) -> None:
-        """How much of what lies over it is seen, from 0 to 1."""
+        """How much of its mask is seen, from 0 to 1."""
         self._opacity = opacity
+        self.update()
+
+    def set_heat_opacity(self, opacity: float) -> None:
+        """How much of where the model looked is seen, from 0 to 1."""
+        self._heat_opacity = opacity
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -71,9 +76,10 @@ class MaskedImage(QWidget):
         frame = QRect(0, 0, self.width(), self.height())
         painter.fillRect(frame, QColor(theme().palette.sunken))
         paint_image(painter, self._image, frame)
-        if self._over is not None:
-            painter.setOpacity(self._opacity)
-            paint_image(painter, self._over, frame)
+        over, opacity = (self._mask, self._opacity) if self._heat is None else (self._heat, self._heat_opacity)
+        if over is not None:
+            painter.setOpacity(opacity)
+            paint_image(painter, over, frame)
 
 
 def _color_mask(mask: MaskAnswer) -> QImage:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
@@ -68,6 +70,8 @@ class RowForm(Card):
             self.set_subtitle("An empty field is a value that is not known. A table can be dropped here as well.")
         for number, column in enumerate(columns if single else ()):
             self._add_field(number, column)
+        for first, second in pairwise([self.example, self.from_table, *self._fields.values()]):
+            QWidget.setTabOrder(first, second)  # widgets that are made later come last in the window
 
     def row(self) -> dict[str, str]:
         """What is filled in, "" where nothing is."""
