@@ -94,6 +94,7 @@ def test_masks_are_laid_over_and_images_chosen_by_their_iou(qtbot: QtBot, show_p
     dice = measured.figures["dice"][0]
     assert dice.value == pytest.approx(2 * sums[0][0] / (sums[1] + sums[2])[0])
     assert dice.low is not None
+    assert dice.value is not None
     assert dice.low < dice.value
     view.choose_worst()
     assert listed(page) == set(np.flatnonzero(iou[:, 1] <= iou[:, 0]).tolist())
