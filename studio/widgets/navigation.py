@@ -134,7 +134,6 @@ class NavigationRail(QFrame):
     def set_folded(self, folded: bool) -> None:
         """Show only the icons, or the words, too."""
         self._folded = folded
-        self.setFixedWidth(_FOLDED_WIDTH if folded else self._full_width())
         self._name.setVisible(not folded and self._name.parent() is not None)
         self._header.setDirection(QBoxLayout.Direction.TopToBottom if folded else QBoxLayout.Direction.LeftToRight)
         self._header.setContentsMargins(*((6, 2, 0, 10) if folded else (8, 2, 0, 14)))
@@ -143,6 +142,8 @@ class NavigationRail(QFrame):
         self._fold.setAccessibleName(words)
         for item in self._items.values():
             item.set_folded(folded)
+        self._header.invalidate()
+        self.setFixedWidth(_FOLDED_WIDTH if folded else self._full_width())  # last: it asks how wide the words are
 
     def add_item(self, key: str, icon_name: str, text: str, *, tooltip: str = "") -> None:
         """Append an area; the first becomes current."""
