@@ -68,6 +68,14 @@ PAGES = (
         "training",
     ),
     PageEntry("runs", "runs", "Runs", "All runs of the workspace", "studio.pages.runs.page:RunsPage", "runs"),
+    PageEntry(
+        "models",
+        "export",
+        "Models",
+        "Everything exported: format, size, latency, proof, origin",
+        "studio.pages.models.page:ModelsPage",
+        "export",
+    ),
     # Studies (finders, sweeps, the queue) come here.
 )
 """A row is all that a page needs: the rail, the commands, the keys (Ctrl+1, ...) and the help follow, in this order."""

@@ -38,7 +38,7 @@ class ProofSummary(_Record):
 
 class ExportNote(_Record):
     """An export: its main file, the format as ``--to`` names it, "int8" where it was ``quantized``, the size with its weights, the digest
-    of the file, of which step of the run, when (seconds since 1970), and its proof, None of a script."""
+    of the file, of which step of the run, when (seconds since 1970), and its proof, None of a script. A ``hidden`` one was taken off the list; noted again without, it is back."""
 
     path: str
     format: str
@@ -49,6 +49,7 @@ class ExportNote(_Record):
     checkpoint: str
     time: float
     proof: ProofSummary | None = None
+    hidden: bool = False
 
     @property
     def exists(self) -> bool:
@@ -85,4 +86,4 @@ def read_exports(run: RunFolder) -> list[ExportNote]:
         except (ValueError, ValidationError):
             continue
         found.setdefault(note.path, note)
-    return list(found.values())
+    return [note for note in found.values() if not note.hidden]

@@ -1,0 +1,56 @@
+"""The Models page: what was exported of all runs, with its proof, and every act with its Undo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.pages.models.page import ModelsPage
+from studio.services.notifier import Notification
+from studio.state.context import AppContext
+from tests.studio.window_driver import open_window
+from tests.training.tiny import tiny
+from training.engine.runs.run import start_run
+from training.export import export_checkpoint
+
+
+@pytest.mark.slow
+def test_exports_are_listed_verified_and_brought_back(
+    qtbot: QtBot, context: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "data").mkdir()  # the system's trash is made inside
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    record = start_run(tiny(), context.workspace)
+    last = Path(str(record.last_checkpoint))
+    for name, to in (("graph", "onnx"), ("weights", "safetensors")):
+        export_checkpoint(last, to, tmp_path / name)
+    page = open_window(qtbot, context, "models").page("models")
+    assert isinstance(page, ModelsPage)
+    context.library.refresh()
+    qtbot.waitUntil(lambda: [each.state for each in page.exports.found] == ["present", "present"], timeout=20_000)
+    assert "Proven on" in page.detail.facts.text()
+    page.search.setText("onnx")
+    assert page.count.text() == "1 of 2 exports"
+    page.detail.verify.click()
+    qtbot.waitUntil(lambda: "It answers as the model" in page.detail.result.text(), timeout=60_000)
+    said: list[Notification] = []
+    context.notifier.notified.connect(said.append)
+    graph = tmp_path / "graph" / "model.onnx"
+    whole = sorted(graph.parent.iterdir())
+    page.detail.delete.click()
+    qtbot.waitUntil(lambda: page.exports.found[1].state == "missing", timeout=20_000)
+    assert not graph.exists()
+    assert said[-1].action is not None
+    said[-1].action()
+    assert sorted(graph.parent.iterdir()) == whole
+    qtbot.waitUntil(lambda: page.exports.found[1].state == "present", timeout=20_000)
+    page.detail.remove.click()
+    qtbot.waitUntil(lambda: len(page.exports.found) == 1, timeout=20_000)
+    assert said[-1].action is not None
+    said[-1].action()
+    qtbot.waitUntil(lambda: len(page.exports.found) == 2, timeout=20_000)
+    graph.write_bytes(graph.read_bytes() + b"x")
+    page.exports.refresh()
+    qtbot.waitUntil(lambda: page.exports.found[1].state == "changed", timeout=20_000)
