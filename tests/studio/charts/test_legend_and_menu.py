@@ -130,7 +130,7 @@ def test_what_is_shown_is_saved_as_a_table(
 
     def ask(_parent: QWidget, _title: str, place: str, _kind: str) -> tuple[str, str]:
         proposed.append(Path(place).name)
-        return str(tmp_path / "curves"), ""
+        return str(tmp_path / ("curves.csv" if len(proposed) == 2 else "curves")), ""
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
     told: list[Notification] = []
