@@ -73,6 +73,9 @@ def show_run(arguments: argparse.Namespace) -> int:
         _write_curves(arguments, folder, history)
         return 0
     record, checkpoints = folder.status(), list_checkpoints(folder)
+    lost = _lost_best(record)
+    if lost and record.best:  # the record keeps the name, for when it comes back from the trash
+        record = record.model_copy(update={"best": record.best.model_copy(update={"checkpoint": None})})
     events = _last_attempt(history.poll())
     environment = newest_environment(folder, history.attempts)
     config = read_config_text(folder.config_file)
@@ -104,6 +107,8 @@ def show_run(arguments: argparse.Namespace) -> int:
     lines += [line for part, evaluation in kept.items() for line in _format_evaluation(part, evaluation).splitlines()]
     lines += [f"text at step {text.step:,}: {text.text!r}" for text in history.texts[-1:]]
     lines += [_format_checkpoint(info) for info in checkpoints]
+    if lost:
+        lines.append(f"checkpoint {lost}  deleted  [best]")
     lines += [*describe_trackers(folder), *describe_copy(folder)]
     lines += [format_set_aside(item) for item in list_set_aside(folder)]
     if profile is not None:
@@ -112,6 +117,12 @@ def show_run(arguments: argparse.Namespace) -> int:
         lines.append("profile    of an earlier version, which is not shown; resume with --profile takes another")
     write_out("\n".join(escape_unprintable(line) for line in lines) + "\n\n" + visible_lines(config))
     return 0
+
+
+def _lost_best(record: StatusRecord) -> str:
+    """The name of the best checkpoint where its folder is gone, as in the trash; "" where it is there or none was saved."""
+    place = Path(record.best.checkpoint) if record.best and record.best.checkpoint else None
+    return place.name if place is not None and not place.is_dir() else ""
 
 
 def _write_curves(arguments: argparse.Namespace, folder: RunFolder, history: History) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from training.cli import main
 from training.config import parse_config
 from training.errors import InputError, RunBusyError
 from training.runs.checkpoint_trash import throw_away_checkpoint
 from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.records.forms import BestCheckpoint
 from training.runs.records.manifest import (
     BEST,
     FORMAT,
@@ -61,6 +63,26 @@ def test_a_checkpoint_is_thrown_away_and_comes_back_with_its_label(folder: RunFo
     assert steps(folder) == before
     assert best_checkpoint(folder) == checkpoint_name(2)
     assert not list_trash(tmp_path)
+
+
+def test_show_names_no_folder_of_a_best_checkpoint_that_lies_in_the_trash(
+    folder: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = folder.checkpoints / checkpoint_name(2)
+    best = BestCheckpoint(metric="val/loss", value=0.5, step=2, checkpoint=str(place))
+    folder.write_status(folder.status().model_copy(update={"best": best}))
+    deleted = f"checkpoint {place.name}  deleted  [best]"
+
+    def show(*more: str) -> str:
+        assert main(["show", str(folder.path), *more]) == 0
+        return capsys.readouterr().out
+
+    trashed = throw_away_checkpoint(folder, place)
+    assert deleted in show().splitlines()
+    assert json.loads(show("--json"))["best"] == best.model_copy(update={"checkpoint": None}).dump()
+    restore_run(trashed)
+    assert deleted not in show().splitlines()
+    assert json.loads(show("--json"))["best"]["checkpoint"] == str(place)
 
 
 def test_the_newest_whole_checkpoint_stays_and_a_damaged_one_above_it_may_go(folder: RunFolder) -> None:
