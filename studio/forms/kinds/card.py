@@ -50,6 +50,7 @@ class KindCard(QPushButton):
         self._image.set_icon(choice.icon, "accent" if not choice.reason else "muted")
         self._title.setText(choice.title)
         self._line.setText(choice.reason or choice.line)
+        self.setToolTip(choice.reason)
         self.setEnabled(not choice.reason)
         self.setAccessibleName(choice.title)
         self.setAccessibleDescription(choice.reason or choice.line)

@@ -154,6 +154,7 @@ def test_a_photo_folder_has_no_use_for_u_net(qtbot: QtBot, draft: Draft) -> None
     panel = open_panel(qtbot, chooser_of(qtbot, draft, "model"))
     reason = "U-Net gives an answer for each of its pixels, which Image folder is not for."
     assert card(panel, "unet").choice.reason == reason
+    assert card(panel, "unet").toolTip() == reason
     assert card(panel, "gpt").choice.reason == "GPT needs text, but Image folder gives images."
     panel.search.setText("u-net")
     qtbot.keyClick(panel.search, Qt.Key.Key_Return)
