@@ -78,7 +78,7 @@ class Browser:
             only = self._find_rows(config, asked.part) if asked.part else None
             return read_rows(config.dataset, asked.offset, asked.column, asked.value, only)
         data = self._find(config)
-        count = TEXTS if data.source.layout == "tokens" else PAGE
+        count = asked.count or (TEXTS if data.source.layout == "tokens" else PAGE)
         return read_page(data, asked.part, asked.classes, asked.offset, count, asked.name)
 
     def _find_rows(self, config: RunConfig, part: str) -> NDArray[np.int64]:

@@ -55,7 +55,7 @@ class InspectDataset(Message):
 class BrowseSamples(Message):
     """Answered by an ``answers.SamplePage``: samples of ``part`` ("excluded": those that an exclude list leaves out), of ``classes`` or of
     all, with ``name`` in what they are called, from ``offset`` on; of a table the rows of its file, of all parts where ``part`` is "", whose cell
-    in ``column`` is as ``value`` says (see ``training.data.tables.row_filter``)."""
+    in ``column`` is as ``value`` says (see ``training.data.tables.row_filter``). ``count`` images or texts, 0 for a page of them."""
 
     action: Literal["browse_samples"] = "browse_samples"
     config: Settings
@@ -65,6 +65,7 @@ class BrowseSamples(Message):
     column: str = ""
     value: str = ""
     offset: int = 0
+    count: int = 0
 
 
 class DigestSamples(Message):

@@ -88,7 +88,8 @@ class ImageBrowser(QWidget):
         delete = QShortcut(QKeySequence(Qt.Key.Key_Delete), self.grid, context=Qt.ShortcutContext.WidgetShortcut)
         delete.activated.connect(self._ask_exclude)
         images.relisted.connect(self._update)
-        images.arrived.connect(self._repaint)
+        images.arrived.connect(self._on_arrived)
+        self.grid.verticalScrollBar().valueChanged.connect(self._drop_wishes)
         self._follow_selection()
         self._resize_tiles()
         self._update()
@@ -180,13 +181,26 @@ class ImageBrowser(QWidget):
 
     @Slot()
     def _repaint(self) -> None:
+        self._show_state()
+        self.grid.viewport().update()
+
+    @Slot(int, int)
+    def _on_arrived(self, first: int, end: int) -> None:
+        self._show_state()
+        self.grid.repaint_places(first, end)
+
+    @Slot()
+    def _drop_wishes(self) -> None:
+        if self.dialog is None and self._images.total:  # the dialog's image may lie elsewhere
+            self._images.look_at(self.grid.find_visible())
+
+    def _show_state(self) -> None:
         images = self._images
         varied = images.has_varied
         self.variation.setVisible(varied or self.variation.current() == "varied")
         self.problem.setText(images.refusal or ("" if images.total != 0 else self._explain_nothing()))
         self.problem.setVisible(bool(self.problem.text()))
         self._tell()
-        self.grid.viewport().update()
 
     def _explain_nothing(self) -> str:
         choice = self._images.choice

@@ -18,7 +18,10 @@ from training.protocol.answers import PAGE, DatasetReport, SamplePage
 from training.protocol.messages import BrowseSamples, Refusal
 
 _MOST_BYTES = 256 << 20
-_MOST_BLOCKS = 60
+_MOST_ASKED = 20
+"""Blocks of one question: a screenful of small images."""
+_MOST_ASKED_BYTES = 8 << 20
+"""Pixels of one question: large images come few at a time."""
 _REST = 15
 """Milliseconds: all that a view asks for while it paints becomes one question."""
 
@@ -41,11 +44,12 @@ class SeenSample:
 class DataImages(QObject):
     """Places 0 to ``total`` - 1 of what ``choice`` lists in the data that ``question`` was answered about.
 
-    Signals: `relisted()` when other samples are listed, or how many is known now; `arrived()` when there is more to see.
+    Signals: `relisted()` when other samples are listed, or how many is known now; `arrived(first, end)` when there is
+    more to see at the places from ``first`` to before ``end``.
     """
 
     relisted = Signal()
-    arrived = Signal()
+    arrived = Signal(int, int)
 
     def __init__(self, engine: EngineHost, question: EngineQuery[DatasetReport], parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -94,6 +98,11 @@ class DataImages(QObject):
         elif place not in self._unreadable and not self.refusal:
             self._want(place // PAGE)
         return found
+
+    def look_at(self, places: range) -> None:
+        """Nobody waits any more for what is not among ``places``."""
+        blocks = range(places.start // PAGE, -(-places.stop // PAGE))
+        self._wanted = {block: None for block in self._wanted if block in blocks}
 
     def why_missing(self, place: int) -> str:
         """Why there is no image at ``place``; "" where it is only on its way."""
@@ -147,38 +156,54 @@ class DataImages(QObject):
         if self._question.unread:  # other data is on its way, and this one may be gone
             self._wanted.clear()
             return
-        block = next(reversed(self._wanted))  # the others may have been scrolled past
+        blocks = self._choose_blocks()
         serial, choice = self._serial, self.choice
 
         def take(page: SamplePage) -> None:
             if serial == self._serial:
                 self._ticket = None
-                self._wanted.pop(block, None)
+                for block in blocks:
+                    self._wanted.pop(block, None)
                 is_first = self.total is None
-                self._keep(page)
-                self._skim()
-                (self.relisted if is_first else self.arrived).emit()
+                self._keep(page, len(blocks) * PAGE)
+                if is_first:
+                    self.relisted.emit()
+                else:
+                    self.arrived.emit(page.offset, page.offset + len(blocks) * PAGE)
                 self._ask()
 
         def refuse(refusal: Refusal) -> None:
             if serial == self._serial:
                 self._ticket, self._wanted = None, {}
                 self.refusal = self._question.explain(refusal)
-                self.arrived.emit()
+                self.arrived.emit(0, self.total or 0)
 
         request = BrowseSamples(
             config=config.model_dump(mode="json"),
             part=choice.part,
             classes=(choice.class_name,) if choice.class_name else (),
             name=choice.name,
-            offset=block * PAGE,
+            offset=blocks.start * PAGE,
+            count=len(blocks) * PAGE,
         )
         answered = len(self._wanted), self.refusal
         ticket = self._engine.ask(request, SamplePage, take, refuse)
         if (len(self._wanted), self.refusal) == answered:  # an engine that cannot be asked says so at once
             self._ticket = ticket
 
-    def _keep(self, page: SamplePage) -> None:
+    def _choose_blocks(self) -> range:
+        """What follows on each other around the newest wish, from the first on: as much as one answer should hold."""
+        first = next(reversed(self._wanted))
+        while first - 1 in self._wanted:
+            first -= 1
+        each = self._bytes * PAGE // max(len(self._samples), 1)
+        most = min(_MOST_ASKED, max(_MOST_ASKED_BYTES // each, 1)) if each else 1
+        end = first + 1
+        while end in self._wanted and end - first < most:
+            end += 1
+        return range(first, end)
+
+    def _keep(self, page: SamplePage, count: int = PAGE) -> None:
         self.total = page.total
         originals = thumbnails(page.samples, varied=False, place=self._question.place)
         changed = [sample for sample in page.samples if varies(sample)]
@@ -194,21 +219,16 @@ class DataImages(QObject):
             made = self._samples[sample.place] = SeenSample(sample.index, original, seen.get(sample.place))
             self._bytes += made.bytes
         shown = {sample.place for sample in page.samples}
-        missing = [place for place in range(page.offset, min(page.offset + PAGE, page.total)) if place not in shown]
+        missing = [place for place in range(page.offset, min(page.offset + count, page.total)) if place not in shown]
         for place, file in zip(missing, page.unreadable, strict=False):
             self._unreadable[place] = f"{file.path}: {file.reason}"
-        while self._bytes > _MOST_BYTES and len(self._samples) > PAGE:
+        while self._bytes > _MOST_BYTES and len(self._samples) > count:
             self._drop(next(iter(self._samples)))
 
     def _drop(self, place: int) -> None:
         gone = self._samples.pop(place, None)
         if gone is not None:
             self._bytes -= gone.bytes
-
-    def _skim(self) -> None:
-        """Of wishes of long ago only the newest count: a screen full of small images."""
-        for block in list(self._wanted)[:-_MOST_BLOCKS]:
-            del self._wanted[block]
 
 
 def no_image(caption: str) -> Thumbnail:

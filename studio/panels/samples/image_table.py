@@ -127,6 +127,21 @@ class ImageTable(QTableView):
         """The current image."""
         return self._model.place_of(self.currentIndex())
 
+    def find_visible(self) -> range:
+        """The places in sight."""
+        across, last = self._model.across, self.rowAt(self.viewport().height() - 1)
+        rows = range(max(self.rowAt(0), 0), (last if last >= 0 else self._model.rowCount() - 1) + 1)
+        return range(rows.start * across, rows.stop * across)
+
+    def repaint_places(self, first: int, end: int) -> None:
+        """Paint what lies from ``first`` to before ``end`` again, and nothing else."""
+        visible = self.find_visible()
+        first, end = max(first, visible.start), min(end, visible.stop)
+        if first < end:
+            rows, across = (first // self._model.across, (end - 1) // self._model.across), self._model.across
+            top, bottom = self._model.index(rows[0], 0), self._model.index(rows[1], across - 1)
+            self.viewport().update(self.visualRect(top).united(self.visualRect(bottom)))
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
             self._open(self.currentIndex())

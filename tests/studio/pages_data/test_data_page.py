@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import pytest
 from PIL import Image
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -18,6 +19,7 @@ from studio.actions import data_excluding
 from studio.engine.client import Ticket
 from studio.pages.data.page import DataPage
 from studio.panels.data.data_images import DataImages
+from studio.panels.data.sample_pages import Choice
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.theme import dress_at_end
@@ -25,7 +27,7 @@ from tests.studio.pages_setup.fakes import FakeContext
 from training.data.browse import Browser
 from training.errors import TrainingError
 from training.exclude_list import read_exclude_list
-from training.protocol.messages import DataQuestion, Quit, Refusal
+from training.protocol.messages import BrowseSamples, DataQuestion, Quit, Refusal
 
 
 class ReadingEngine:
@@ -122,6 +124,55 @@ def test_images_are_listed_filtered_left_out_and_taken_back(
     assert not read_exclude_list(listed)
     assert context.draft.value("dataset.exclude") is None
     qtbot.waitUntil(lambda: images.report.samples.get("train") == 50)
+
+
+def test_a_screenful_is_one_question_and_what_is_scrolled_past_is_none(
+    qtbot: QtBot, qapp: QApplication, context: FakeContext, folder: Path
+) -> None:
+    page = open_page(qtbot, qapp, context, kind="image_folder", path=str(folder))
+    images, asked = page.images, cast("ReadingEngine", context.engine).asked
+    page.browser.grid.hide()  # what is wanted is chosen here
+
+    def list_questions(name: str, wanted: Sequence[int], looked_at: range) -> list[tuple[int, int]]:
+        qtbot.waitUntil(lambda: not images.waiting)
+        images.choose(Choice(name=name))
+        qtbot.waitUntil(lambda: images.total == 50 and not images.waiting)
+        asked.clear()
+        for place in wanted:
+            images.find(place)
+        images.look_at(looked_at)
+        qtbot.waitUntil(lambda: not images.waiting)
+        return [(each.offset, each.count) for each in asked if isinstance(each, BrowseSamples)]
+
+    assert list_questions(".png", range(50), range(50)) == [(24, 48)]
+    assert len(names_of(images)) == 50
+    assert list_questions("-", (24, 48), range(48, 50)) == [(48, 24)]
+    grid, bar = page.browser.grid, page.browser.grid.verticalScrollBar()
+    grid.show()
+    page.browser.scale.setValue(page.browser.scale.maximum())
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    bar.setValue(bar.maximum())
+    images.choose(Choice(name="dog"))  # the grid is empty, and at its top, before anything of it is known
+    qtbot.waitUntil(lambda: images.total == 10)
+
+
+def test_a_class_is_left_out_and_taken_back(
+    qtbot: QtBot, qapp: QApplication, context: FakeContext, folder: Path
+) -> None:
+    for part in ("train", "val"):
+        shutil.copytree(folder / part / "dog", folder / part / "fox")
+    page = open_page(qtbot, qapp, context, kind="image_folder", path=str(folder))
+    told: list[Notification] = []
+    context.notifier.notified.connect(told.append)
+    choice = page.classes.list
+    qtbot.waitUntil(lambda: len([*choice.view.items()]) == 3)
+    choice.view.setCurrentItem(next(item for item in choice.view.items() if "fox" in item.text(0)))
+    qtbot.keyClick(choice.view, Qt.Key.Key_Space)
+    assert context.draft.value("dataset.classes") == ["cat", "dog"]
+    assert told[-1].text == "2 of 3 classes are trained on."
+    told[-1].action()  # type: ignore[misc]  # Undo
+    assert context.draft.value("dataset.classes") == []
+    assert choice.names() == []  # all
 
 
 def test_copies_and_uneven_classes_are_named_and_classes_chosen(
