@@ -1,4 +1,4 @@
-"""What the run is computed on and how busy that is: the newest figures, and the profiler."""
+"""What the run is computed on and how busy that is: the newest figures, the profiler, and the environment."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.engine.state import RunState
+from studio.pages.run.environment_card import EnvironmentCard
 from studio.pages.run.machine_load import MachineLoad
 from studio.pages.run.profile_card import ProfileCard
 from studio.state.context import AppContext
@@ -22,9 +23,11 @@ class SystemTab(QWidget):
         self._context = context
         self.load = MachineLoad(context.shown)
         self.profile = ProfileCard(context)
+        self.environment = EnvironmentCard(context)
         machine = Card("Machine", "cpu")
         machine.add(self.load)
-        self.area = scroll_area(in_widget(vbox(machine, self.profile, STRETCH, spacing=SPACING.m, margins=SPACING.l)))
+        cards = (machine, self.profile, self.environment)
+        self.area = scroll_area(in_widget(vbox(*cards, STRETCH, spacing=SPACING.m, margins=SPACING.l)))
         vbox(self.area, parent=self)
         context.shown.attached.connect(self._show_run)
         context.shown.state_changed.connect(self._on_state_changed)
@@ -36,6 +39,7 @@ class SystemTab(QWidget):
         run = self._context.shown.run
         self.load.clear()
         self.profile.set_run(run.folder, run.state)
+        self.environment.set_run(run.folder)
 
     @Slot(object)
     def _on_state_changed(self, state: RunState) -> None:
@@ -45,5 +49,6 @@ class SystemTab(QWidget):
     def _on_event(self, event: Event) -> None:
         self.profile.add_event(event)
         if isinstance(event, AttemptStarted):
+            self.environment.refresh()
             self.load.device.setText(event.device)
             self.load.device_row.setToolTip(event.device_note)
