@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
-from studio.engine.state import RunState
+from studio.engine.state import LIVE, RunState
 from studio.pages.run.environment_card import EnvironmentCard
 from studio.pages.run.machine_load import MachineLoad
 from studio.pages.run.profile_card import ProfileCard
@@ -24,9 +24,9 @@ class SystemTab(QWidget):
         self.load = MachineLoad(context.shown)
         self.profile = ProfileCard(context)
         self.environment = EnvironmentCard(context)
-        machine = Card("Machine", "cpu")
-        machine.add(self.load)
-        cards = (machine, self.profile, self.environment)
+        self.machine = Card("Machine", "cpu")
+        self.machine.add(self.load)
+        cards = (self.machine, self.profile, self.environment)
         self.area = scroll_area(in_widget(vbox(*cards, STRETCH, spacing=SPACING.m, margins=SPACING.l)))
         vbox(self.area, parent=self)
         context.shown.attached.connect(self._show_run)
@@ -44,6 +44,7 @@ class SystemTab(QWidget):
     @Slot(object)
     def _on_state_changed(self, state: RunState) -> None:
         self.profile.set_state(state)
+        self.machine.setVisible(state in LIVE)
 
     @Slot(object)
     def _on_event(self, event: Event) -> None:
