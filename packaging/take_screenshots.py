@@ -14,6 +14,14 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent.parent / "resources" / "help" / "images"
 README = (("run", "light"), ("setup", "dark"))
+PAGES = (
+    "data",
+    "setup",
+    "run",
+    *(f"run/{tab}" for tab in ("evaluate", "tryit", "checkpoints", "system", "config", "log")),
+    "runs",
+    "models",
+)
 _LOOK = 200  # milliseconds between two looks at the window
 _SETTLE = 1500  # milliseconds until a page that was just shown has painted all
 
@@ -21,7 +29,7 @@ _SETTLE = 1500  # milliseconds until a page that was just shown has painted all
 def main(folder: str = "", size: str = "1280x800") -> int:
     """Returns the exit code of the program."""
     width, height = map(int, size.split("x"))
-    shown = README if not folder else [(page, mode) for mode in ("light", "dark") for page in ("setup", "run", "runs")]
+    shown = README if not folder else [(page, mode) for mode in ("light", "dark") for page in PAGES]
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     with tempfile.TemporaryDirectory() as home:
         for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
@@ -73,7 +81,7 @@ def _take(folder: Path, shown: Iterable[tuple[str, str]], width: int, height: in
         yield _SETTLE
         window.controller.toasts.dismiss_all()
         yield _LOOK
-        window.grab().save(str(folder / f"{page}-{mode}.png"))
+        window.grab().save(str(folder / f"{page.replace('/', '-')}-{mode}.png"))
     window.close()
 
 
