@@ -154,7 +154,6 @@ def look(count: int, place: Path) -> list[Measurement]:
     from studio.services.app_settings import AppSettings
     from studio.services.settings import SettingsStore
     from studio.state.runs.run_library import thin
-    from studio.state.runs.run_reading import RunReader
     from training.runs.records.series import sample_series
 
     application = QApplication([])
@@ -167,14 +166,18 @@ def look(count: int, place: Path) -> list[Measurement]:
     probe.time(
         "sparkline of the run", lambda: thin(sample_series(folder.series_file, 40, 64)["loss"]), grows="constant"
     )
-    reader = RunReader(folder)
-    readings = []
-    probe.time("read the run", lambda: readings.append(reader.read()))
+    monitor = RunMonitor(folder.path)
+    events: list[Any] = []
+    rows: list[Any] = []
+    monitor.event_arrived.connect(events.append)
+    monitor.rows_arrived.connect(rows.append)
+    probe.time("read the run", monitor.look)
 
     def fill() -> None:
-        for event in readings[0].events:
+        for event in events:
             curves.add_event(event)
-        curves.add_rows(readings[0].rows)
+        for some in rows:
+            curves.add_rows(some)
 
     def draw() -> None:
         for name in ("loss", "metric", "lr", "grad_norm"):
@@ -183,7 +186,9 @@ def look(count: int, place: Path) -> list[Measurement]:
 
     probe.time("fill the curves", fill)
     probe.time("first drawing", draw, grows="constant")
-    readings.clear()
+    events.clear()
+    rows.clear()
+    monitor.rows_arrived.connect(curves.add_rows)
     probe.memory("memory of the run in the window")
     writer = SeriesWriter(folder.series_file, STEP_ROW)
     last = count
@@ -192,12 +197,10 @@ def look(count: int, place: Path) -> list[Measurement]:
         nonlocal last
         writer.append(step_rows(last + 1, 400))
         last += 400
-        curves.add_rows(reader.read().rows)
+        monitor.look()
         draw()
 
     probe.time("400 steps more: read, add and draw", grow, grows="constant", repeats=10)
     writer.close()
-    monitor = RunMonitor(folder.path)
-    probe.time("attach the window to the run", monitor.look)
     probe.time("look at it again", monitor.look, grows="constant", repeats=10)
     return probe.taken
