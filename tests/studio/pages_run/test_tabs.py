@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
@@ -115,6 +115,18 @@ def test_name_star_tags_and_notes_are_given_in_the_head_and_undone(
     assert folder.config().name == "first"  # which was never edited
 
 
+def lie_still(qtbot: QtBot, widget: QWidget) -> QRect:
+    """Where ``widget`` lies once nothing moves it any more."""
+    seen: list[QRect] = []
+
+    def is_still() -> bool:
+        seen.append(widget.geometry())
+        return len(seen) >= 20 and all(place == seen[-1] for place in seen[-20:])
+
+    qtbot.waitUntil(is_still)
+    return seen[-1]
+
+
 def test_findings_are_told_beside_the_tabs_and_move_nothing(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
@@ -122,8 +134,7 @@ def test_findings_are_told_beside_the_tabs_and_move_nothing(
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
     qtbot.waitUntil(lambda: page.header.resume.isVisible())
-    qtbot.wait(50)  # laid out
-    place, strip = page.charts.curves.geometry(), page.notices
+    place, strip = lie_still(qtbot, page.charts.curves), page.notices
     assert strip.text() == ""
     assert not strip.details.isVisible()
     for number in range(2):
@@ -133,8 +144,7 @@ def test_findings_are_told_beside_the_tabs_and_move_nothing(
     assert strip.details.text() == "All 2"
     strip.details.click()
     assert strip.panel.isVisible()
-    qtbot.wait(50)  # laid out
-    assert page.charts.curves.geometry() == place
+    assert lie_still(qtbot, page.charts.curves) == place
     page.findings.clear()
     assert strip.text() == ""
     assert not strip.panel.isVisible()

@@ -34,4 +34,4 @@ def train_and_resume(config: RunConfig, workspace: Path, step: int) -> Path:
 
 def export(checkpoint: Path, out: Path) -> None:
     """As weights: what they answer is proved by the export itself."""
-    assert export_checkpoint(checkpoint, "safetensors", out).max_difference == 0.0
+    assert export_checkpoint(checkpoint, "safetensors", out).max_difference < 1e-4

@@ -113,4 +113,4 @@ def test_a_collate_fn_is_refused_by_name(tmp_path: Path) -> None:
     ):
         export_checkpoint(last, "script", tmp_path / "out" / "train.py")
     assert not (tmp_path / "out").exists()
-    assert export_checkpoint(last, "safetensors", tmp_path / "weights").max_difference == 0.0
+    assert export_checkpoint(last, "safetensors", tmp_path / "weights").max_difference < 1e-6

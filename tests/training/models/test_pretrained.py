@@ -298,7 +298,7 @@ def test_a_run_begins_with_them_and_goes_on_without(tmp_path: Path) -> None:
     assert resumed.status == "completed"
     assert (last / "model.safetensors").read_bytes() == whole
     assert read_manifest(last).data.mean == numbers.mean
-    assert export_checkpoint(last, "safetensors", tmp_path / "out").max_difference == 0.0
+    assert export_checkpoint(last, "safetensors", tmp_path / "out").max_difference < 1e-5
     longer = config.model_copy(update={"loop": config.loop.model_copy(update={"max_steps": 3, "epochs": 2})})
     branched = branch_run(last, longer, tmp_path / "runs")
     assert (branched.status, branched.step) == ("completed", 3)

@@ -91,7 +91,7 @@ def test_the_whole_way_without_the_original(tmp_path: Path) -> None:
     branched = resume_run(str(run), tmp_path / "runs", ["loop.epochs=2"])
     assert branched.status == "completed"
     assert (Path(branched.folder) / "network.py").read_text(encoding="utf-8") == NETWORK
-    assert export_checkpoint(last, "safetensors", tmp_path / "out").max_difference == 0.0
+    assert export_checkpoint(last, "safetensors", tmp_path / "out").max_difference < 1e-5
     (run / "network.py").write_text(NETWORK + "# changed\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"network\.py"):
         resume_run(str(run / "checkpoints" / "step-00000002"), tmp_path / "runs")
@@ -122,7 +122,7 @@ def test_weights_that_share_memory_are_exported_under_each_name(tmp_path: Path) 
     config = small_run(written(tmp_path, TIED))
     config = config.model_copy(update={"loop": config.loop.model_copy(update={"max_steps": 2})})
     last = Path(str(start_run(config, tmp_path / "runs").last_checkpoint))
-    assert export_checkpoint(last, "safetensors", tmp_path / "out").max_difference == 0.0
+    assert export_checkpoint(last, "safetensors", tmp_path / "out").max_difference < 1e-5
     exported, averaged = load_file(tmp_path / "out" / "model.safetensors"), load_file(last / "ema.safetensors")
     assert exported.keys() == load_file(last / "model.safetensors").keys()
     assert all(torch.equal(exported[name], averaged[name]) for name in averaged)
