@@ -45,6 +45,7 @@ _NOTHING = (
     "play",
 )
 _NO_MATCH = ("No run matches", "Search for other words, or choose another status.", "Show all runs")
+_UNREADABLE = ("The filter cannot be read yet", "What is missing or wrong is said below the field.", "Show all runs")
 _ONLY_ARCHIVED = ("Archived runs only", "What matches is archived, and hidden here.", "Show archived runs")
 _ROWS_ABOVE = 5  # the compared runs
 _SIDE_BY_SIDE = 1900  # pixels, for text of the designed size: they have room beside the table
@@ -101,6 +102,7 @@ class RunsPage(QWidget):
         for undoable in (self.filter.forgotten, self.view.replaced):
             undoable.connect(lambda words, undo: self._context.notifier.notify(words, action_text="Undo", action=undo))
         self.filter.query_changed.connect(self.model.set_query)
+        self.filter.line.textChanged.connect(self._update_count)  # after the field's own: it knows by now what is wrong
         self.values.changed.connect(self.filter.read_again)
         self.values.changed.connect(self._update_count)
         self.view.columns_changed.connect(self._fit_columns)
@@ -199,8 +201,12 @@ class RunsPage(QWidget):
         self._fit_columns()
         self.table.setVisible(shown > 0)
         self.no_match.setVisible(shown == 0)
-        only_archived = shown == 0 and self.model.hidden > 0
-        self.no_match.set_content(*(("save", *_ONLY_ARCHIVED) if only_archived else ("search", *_NO_MATCH)))
+        if not self.filter.problem.isHidden():  # nothing was looked for
+            self.no_match.set_content("warning", *_UNREADABLE)
+        elif self.model.hidden > 0:
+            self.no_match.set_content("save", *_ONLY_ARCHIVED)
+        else:
+            self.no_match.set_content("search", *_NO_MATCH)
         facts = [f"{total:,}" if shown == total else f"{shown:,} of {total:,}"]
         facts += [f"{self.model.hidden:,} archived"] * bool(self.model.hidden)
         facts += [f"reading {self.values.behind:,} …"] * bool(self.values.behind)

@@ -68,6 +68,10 @@ def test_a_filter_finds_runs_says_what_is_wrong_and_is_kept(
     assert page.filter.problem.isVisible()
     assert "did you mean accuracy?" in page.filter.problem.text()
     assert shown(page) == ["run 2"]  # what cannot be read changes nothing
+    page.search.setText("val/accuracy")  # as words, on the way to a filter: in no run
+    qtbot.waitUntil(lambda: page.no_match.accessibleName().startswith("No run matches"))
+    page.search.setText("val/accuracy >")
+    assert page.no_match.accessibleName().startswith("The filter cannot be read yet")
     page.search.setText("lr > 5e-3")
     assert not page.filter.problem.isVisible()
     qtbot.waitUntil(lambda: shown(page) == ["run 4", "run 3"])
