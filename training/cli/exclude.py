@@ -14,6 +14,8 @@ from training.runs.folder import RunFolder
 from training.runs.workspace import find_run
 from training.streams import print_json, say
 
+_MOST_NAMED = 10
+
 
 def exclude(arguments: argparse.Namespace) -> int:
     """Change the list; returns the exit code."""
@@ -26,7 +28,9 @@ def exclude(arguments: argparse.Namespace) -> int:
         changed, word, why_none = add_to_list(path, entries), "put on", "all of them are on it already"
     listed = len(read_exclude_list(path))
     if changed:
-        say(f"{pluralize(changed, 'sample')} {word} {path}, which has {listed:,} now.")
+        say(
+            f"{pluralize(changed, 'sample')} {word} {path}, which has {listed:,} now. Asked for: {_list_names(entries)}."
+        )
     else:
         say(f"{path} was not changed: {why_none}.")
     if not arguments.remove:
@@ -34,6 +38,13 @@ def exclude(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"run": folder.id, "list": str(path), "changed": changed, "listed": listed, "samples": entries})
     return 0
+
+
+def _list_names(entries: dict[str, str]) -> str:
+    """So that whoever gave the number of a row, which counts from 1, sees that it is another sample."""
+    names = list(entries.values())
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _find_entries(folder: RunFolder, numbers: list[int]) -> dict[str, str]:

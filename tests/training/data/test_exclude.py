@@ -183,7 +183,10 @@ def test_a_run_keeps_its_list_and_goes_on_with_it(tmp_path: Path, capsys: pytest
     ]
     assert not {*digests[:10]} & {*found}
     listing = ["exclude", whole.id, f"{numbers[0]}", f"{numbers[1]}", "--list", str(tmp_path / "mine.txt"), *workspace]
+    capsys.readouterr()
     assert main(listing) == 0
+    said = capsys.readouterr().err
+    assert all(evaluation.names[at] in said for at in (0, 1))  # a row counts from 1, a sample from 0
     assert [*read_exclude_list(tmp_path / "mine.txt")] == [*found[:2]]
     assert main([*listing, "--remove"]) == 0
     assert read_exclude_list(tmp_path / "mine.txt") == {}
