@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QFile
+from PySide6.QtCore import QFile, QStandardPaths
 
 from studio.state.context import AppContext
 from studio.state.exports import Exported
@@ -48,6 +49,7 @@ def delete_export(context: AppContext, each: Exported, done: Callable[[], object
             context.notifier.notify(str(error), "danger", title="Not brought back")
         done()
 
+    _make_data_folder()
     for file in list_files(each.path):
         trash = QFile(str(file))
         if not trash.moveToTrash():
@@ -58,6 +60,14 @@ def delete_export(context: AppContext, each: Exported, done: Callable[[], object
     words = f"{each.path.name} and what belongs to it are in the system's trash."
     context.notifier.notify(words, action_text="Undo", action=undo)
     done()
+
+
+def _make_data_folder() -> None:
+    """On Linux the trash lies in the person's data folder. Qt makes the trash, but not that folder, which a new account lacks."""
+    with suppress(OSError):  # moveToTrash tells that it cannot
+        Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericDataLocation)).mkdir(
+            parents=True, exist_ok=True
+        )
 
 
 def list_files(path: Path) -> list[Path]:

@@ -20,7 +20,6 @@ from training.export import export_checkpoint
 def test_exports_are_listed_verified_and_brought_back(
     qtbot: QtBot, context: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "data").mkdir()  # the system's trash is made inside
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     record = start_run(tiny(), context.workspace)
     last = Path(str(record.last_checkpoint))
