@@ -76,6 +76,7 @@ def main(argv: list[str]) -> int:
     for application in begun:
         application.end()
     shiboken6.delete(window)  # before the application goes: Python lets go of this function's objects in no fixed order
+    gc.collect()  # and of what its cycles hold
     return code
 
 
