@@ -164,11 +164,8 @@ def best_checkpoint(folder: RunFolder) -> str:
     some and does not tell any more."""
     finish_rewind(folder)
     labels = read_labels(folder)
-    known = checkpoint_folders(folder)
-    there = {path.name for path in known}
-    best = labels.get(BEST)
-    name = (best if best in there else None) or labels.get(LAST) or best or ""  # the best may lie in the trash
-    if not name and known:
+    name = labels.get(BEST) or labels.get(LAST) or ""
+    if not name and (known := checkpoint_folders(folder)):
         raise CheckpointError(
             f"{folder.labels_file}: is lost or damaged, so the best checkpoint is not known; name one, such as {known[0]}."
         )
