@@ -94,6 +94,9 @@ NEWEST = tuple(
 
 def test_every_file_of_a_run_is_damaged_below(broken_off: RunFolder) -> None:
     files = {str(path.relative_to(broken_off.path)) for path in broken_off.path.rglob("*") if path.is_file()}
+    files = {
+        name for name in files if not name.endswith(".pyramid")
+    }  # made again by itself: tests/training/runs/test_kept_pyramid
     assert {name for name in files if "/" not in name or "00018/" in name} == {*FILES, *NEWEST}
 
 
