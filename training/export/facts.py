@@ -40,7 +40,7 @@ from training.facts import Layout, TableForm, Target, place_tasks
 from training.objectives import Objective
 from training.runs.export_consent import FACTS
 from training.runs.records.manifest import digest
-from training.verify.answers import find_cutoff, squash
+from training.statistics.logits import find_cutoff, squash
 from training.verify.kept import NAME, PROOF
 
 VERSION = 1

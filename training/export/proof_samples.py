@@ -22,7 +22,8 @@ from training.export.proof_raw import gather_raw
 from training.facts import IGNORED_PIXEL, place_tasks
 from training.predictions import list_evaluations
 from training.runs.relocation import config_here
-from training.verify.answers import Answering, Task, find_cutoff
+from training.statistics.logits import find_cutoff
+from training.verify.answers import Answering, Task
 from training.verify.kept import INPUTS, LENGTHS, Kept
 
 DRAWN, WORST = 256, 16

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from training.predictions.reading import Evaluation
 from training.predictions.record import EvaluationRecord
 from training.statistics.calibration import Unfittable, fit_temperature, gather_rest
 from training.statistics.curves import rank_scores
+from training.statistics.logits import find_cutoff, squash
 from training.system.untrusted import escape_unprintable
 
 THRESHOLDS = 1e-6, 1.0 - 1e-6
@@ -101,19 +101,6 @@ def _find_threshold(chances: NDArray[np.float64], positive: NDArray[np.bool_], n
     return float(np.clip((ranking.thresholds[best] + below) / 2.0, *THRESHOLDS))
 
 
-def apply_softmax(logits: NDArray[np.float64], multiplicity: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """Probabilities of (n, columns); of each of the equal logits that a column stands for."""
-    weights = np.exp(logits - logits.max(1, keepdims=True))
-    total = weights.sum(1) if multiplicity is None else weights @ multiplicity
-    return np.asarray(weights / total[:, None])
-
-
 def reach_threshold(logits: NDArray[np.floating], threshold: float) -> NDArray[np.bool_]:
     """Whether the probability of each label is at least ``threshold``, between 0 and 1: in float32, as ``core.scores.exceed``."""
-    return np.asarray(logits.astype(np.float32) >= np.float32(math.log(threshold) - math.log1p(-threshold)))
-
-
-def squash(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The logistic function."""
-    small = np.exp(-np.abs(logits))
-    return np.asarray(np.where(logits >= 0, 1.0, small) / (1.0 + small))
+    return np.asarray(logits.astype(np.float32) >= np.float32(find_cutoff(threshold)))

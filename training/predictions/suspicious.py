@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from training.errors import InputError
-from training.predictions.probabilities import squash
 from training.predictions.reading import Evaluation
 from training.predictions.record import EvaluationRecord, RecordForm
 from training.runs.folder import RunFolder, read_json
 from training.runs.records.forms import Count
 from training.runs.records.manifest import seal
 from training.statistics.confident import find_suspicious, find_suspicious_sets
+from training.statistics.logits import squash
 from training.system.atomic import write_text
 
 FILE: Final = "suspicious.json"

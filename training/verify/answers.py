@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from training.statistics import metrics as of
 from training.statistics.intervals import Metric
+from training.statistics.logits import apply_softmax, squash
 from training.statistics.ranking import discounted_gains
 
 Array = NDArray[Any]
@@ -109,7 +109,7 @@ class Answering:
             return None
         scores = scores.astype(np.float64) / self.temperature
         if self.probabilities == "softmax":
-            return soften(scores).astype(np.float32)
+            return apply_softmax(scores).astype(np.float32)
         yes = squash(scores)
         return (yes if self.kind == "labels" else np.concatenate([1.0 - yes, yes], 1)).astype(np.float32)
 
@@ -163,24 +163,6 @@ class Answering:
 
 FALLING = ("rmse", "perplexity")
 """Metrics of which less is better."""
-
-
-def squash(scores: Array | float) -> Array:
-    """The logistic function."""
-    scores = np.asarray(scores)
-    small = np.exp(-np.abs(scores))
-    return np.where(scores >= 0, 1.0, small) / (1.0 + small)
-
-
-def soften(scores: Array) -> Array:
-    """The softmax of scores (n, classes)."""
-    weights = np.exp(scores - scores.max(1, keepdims=True))
-    return weights / weights.sum(1, keepdims=True)
-
-
-def find_cutoff(threshold: float) -> float:
-    """The logit of a probability."""
-    return math.log(threshold) - math.log1p(-threshold)
 
 
 def _choose(scores: Array) -> Array:

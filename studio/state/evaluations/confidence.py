@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from studio.state.evaluations.one_class import oppose
 from studio.state.evaluations.selection import Mask
 from training.predictions import Evaluation, EvaluationRecord
-from training.predictions.probabilities import apply_softmax, gather_logits, squash
+from training.predictions.probabilities import gather_logits
+from training.statistics.logits import apply_softmax, squash
 
 _KEPT = 4
 """Temperatures and labels whose confidences are kept: a click asks for what is shown."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from studio.state.evaluations.selection import Mask
 from training.predictions import Evaluation
-from training.predictions.probabilities import apply_softmax, squash
+from training.statistics.logits import apply_softmax, squash
 
 OUTCOMES = {
     "hits": "True positives",

@@ -9,8 +9,8 @@ import numpy as np
 from studio.state.formats import format_number, format_percent
 from training.facts import IGNORED
 from training.predictions import Evaluation
-from training.predictions.probabilities import squash
 from training.predictions.sample_columns import describe_samples
+from training.statistics.logits import squash
 from training.system.token_text import make_decoder
 
 Detail = tuple[str, str]
