@@ -24,6 +24,7 @@ from training.protocol.messages import (
     EvaluationQuestion,
     ExportRequest,
     Finished,
+    InspectDataset,
     MeasureRunTime,
     Progress,
     ReadSamples,
@@ -48,7 +49,9 @@ HandleFailure = Callable[[Refusal], object]
 ShowProgress = Callable[[str, float | None], object]
 
 Inquiry = DataQuestion | SummarizeModel | CheckRequest | MeasureRunTime
-"""A question of which only the newest one is answered."""
+"""A question about a configuration."""
+_NewestOnly = InspectDataset | SummarizeModel | CheckRequest | MeasureRunTime
+"""Those that are answered about the newest configuration alone. Of the others several are asked at a time, by two pages or twice by one."""
 
 
 class EngineHost(QObject):
@@ -78,7 +81,7 @@ class EngineHost(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._asked: dict[type, Ticket] = {}  # the newest inquiry of each type
+        self._asked: dict[type, Ticket] = {}  # the newest of each type of ``_NewestOnly``
         self._run: Ticket | None = None
         self._pool = EnginePool(choice, make_link, first_link, self)
         self._pool.state_changed.connect(self.state_changed)
@@ -223,9 +226,8 @@ class EngineHost(QObject):
         ticket = Ticket(request, on_reply)
         if isinstance(request, Inquiry):
             ticket.request = request.model_copy(update={"config": with_own_folder(request.config)})
-            if type(request) in self._asked:
-                self._asked[type(request)].cancel()
-            self._asked[type(request)] = ticket
+        if isinstance(request, _NewestOnly):
+            self._cancel_older(ticket)
         if self.training and self._pool.choice.in_process:
             words = (
                 "The engine is training inside this window.",
@@ -241,6 +243,12 @@ class EngineHost(QObject):
         else:
             client.submit(ticket)
         return ticket
+
+    def _cancel_older(self, ticket: Ticket) -> None:
+        older = self._asked.get(type(ticket.request))
+        if older is not None:
+            older.cancel()
+        self._asked[type(ticket.request)] = ticket
 
     def interrupt(self, ticket: Ticket) -> None:
         """Nobody waits for the answer any more, and the engine that works on it may stop."""

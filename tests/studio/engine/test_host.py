@@ -20,8 +20,16 @@ from tests.studio.conftest import ENDLESS, FAKE_ENGINE, MakeHost
 from training.config import RunConfig
 from training.config.files import config_data
 from training.control import Command, send
-from training.protocol.answers import DatasetReport, Findings, ModelSummary
-from training.protocol.messages import CheckRequest, InspectDataset, Interrupt, Refusal, SummarizeModel
+from training.protocol.answers import DatasetReport, Findings, ModelSummary, SampleDigests, SamplePage
+from training.protocol.messages import (
+    BrowseSamples,
+    CheckRequest,
+    DigestSamples,
+    InspectDataset,
+    Interrupt,
+    Refusal,
+    SummarizeModel,
+)
 from training.runs.folder import RunFolder, owner_of
 
 MakeConfig = Callable[..., RunConfig]
@@ -254,6 +262,25 @@ def test_the_newer_of_two_inquiries_wins(qtbot: QtBot, make_host: MakeHost) -> N
     host.ask(InspectDataset(config={"name": "refused"}), DatasetReport, answers.append, refusals.append)
     qtbot.waitUntil(lambda: len(refusals) == 1)
     assert refusals[0].problems[0].path == "dataset.kind"
+
+
+def test_pages_that_ask_for_samples_at_a_time_are_all_answered(qtbot: QtBot, make_host: MakeHost) -> None:
+    """The engine is busy with the first of them when the others are asked."""
+    host = make_host()
+    heard: list[str] = []
+    refusals: list[Refusal] = []
+
+    def note(word: str) -> Callable[[Any], object]:
+        return lambda _found: heard.append(word)
+
+    for page in ("Setup", "Data"):
+        request = BrowseSamples(config={"name": "slow"})
+        host.ask(request, SamplePage, note(page), refusals.append)
+    for number in (1, 2):
+        digest = DigestSamples(config={}, numbers=(number,))
+        host.ask(digest, SampleDigests, note(f"{number}"), refusals.append)
+    qtbot.waitUntil(lambda: len(heard) + len(refusals) == 4)
+    assert heard == ["Setup", "Data", "1", "2"]
 
 
 def test_inquiries_are_answered_while_a_run_is_trained(
