@@ -95,9 +95,8 @@ class Browser:
         data = self._find(config)
         source, numbers = data.source, torch.tensor(asked.numbers, dtype=torch.int64)
         if isinstance(config.dataset, TableSection):
-            rows = _rows_of(source)
-            own = rows.reshape(len(rows), -1)  # a query has several
-            numbers = torch.tensor([at for at, each in enumerate(own) if bool(torch.isin(each, numbers).any())])
+            asked_for = torch.isin(_rows_of(source), numbers)
+            numbers = asked_for.view(len(asked_for), -1).any(1).nonzero().flatten()  # a query has several rows
         if not len(numbers) or int(numbers.max()) >= len(source.targets):
             raise InputError("These samples are not part of the data as it is read now.", "Read the data again.")
         digests = listed_digests(source, numbers)
