@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import torch
 from torch import Tensor
@@ -14,12 +13,13 @@ from training.answering.model import open_model
 from training.answering.rows import read_query
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.tables import RankingDataset
+from training.data.given_section import refuse_given
 from training.data.source import Source
 from training.data.sources.ranking import NO_ROW, place_items
 from training.data.tables.columns import dense_codes
 from training.data.tables.table_file import read_new_table
-from training.errors import InputError, pluralize
-from training.evaluation.given_rows import count_notes, find_targets, read_targets, refuse_column
+from training.errors import pluralize
+from training.evaluation.given_rows import count_notes, find_targets, read_targets, refuse_column, stack_values
 from training.facts import DataFacts, Layout
 from training.runs.records.manifest import digest
 from training.system.untrusted import escape_unprintable
@@ -45,29 +45,24 @@ def open_queries(
     checkpoint: Path, dataset: DatasetSection, facts: DataFacts, path: Path
 ) -> tuple[GivenQueries, tuple[str, ...]]:
     """Its samples, and what there is to say. Raises InputError for a column that differs or a cell that is none, by name."""
-    shown = escape_unprintable(str(path), 300)
     if not isinstance(dataset, RankingDataset):
-        why = "is a table, but the run did not learn to rank the rows of one"
-        raise InputError(f"--on {shown}: {why}.", "Nothing was evaluated.")
+        raise refuse_given(path, "is a table, but the run did not learn to rank the rows of one")
     frame = read_new_table(path, dataset, facts.table)
-    (name,) = find_targets(dataset, facts, frame, shown)
+    (name,) = find_targets(dataset, facts, frame, path)
     column = dataset.query_column
     if column not in frame.columns:
-        raise refuse_column(frame, column, "which tells the queries apart", shown)
+        raise refuse_column(frame, column, "which tells the queries apart", path)
     ranked = frame.with_row_index("", offset=1).filter(pl.col(name).is_not_null())
     query, texts = dense_codes(ranked.get_column(column))
     if not bool(query.all()):
         row = int(ranked.get_column("")[int((query == 0).nonzero()[0])])
-        raise InputError(
-            f"--on {shown}: row {row:,} has nothing in column '{escape_unprintable(column, 60)}'; name its query.",
-            "Nothing was evaluated.",
+        raise refuse_given(
+            path, f"row {row:,} has nothing in column '{escape_unprintable(column, 60)}'; name its query"
         )
     most, rows = facts.shape[0], list(ranked.iter_rows(named=True))
     places, kept, cut = place_items(query, most)
     if not len(kept):
-        raise InputError(
-            f"--on {shown}: no query has two rows with a rank, so there is nothing to rank.", "Nothing was evaluated."
-        )
+        raise refuse_given(path, "no query has two rows with a rank, so there is nothing to rank")
     places = torch.nn.functional.pad(places, (0, most - places.shape[1]), value=NO_ROW)
     model = open_model(checkpoint)
     names = tuple(texts[code - 1] for code in kept.tolist())
@@ -75,10 +70,8 @@ def open_queries(
         read_query(model, [(rows[place][""], rows[place]) for place in some if place != NO_ROW], f"query {each}")
         for each, some in zip(names, places.tolist(), strict=True)
     ]
-    refused = next((f"{each.name}, {each.refused}" for each in samples if each.values is None), "")
-    if refused:
-        raise InputError(f"--on {shown}: {refused}.", "Nothing was evaluated.")
-    ranks = read_targets(ranked, (name,), facts, shown)[:, 0]
+    values = stack_values(samples, path, ", ")
+    ranks = read_targets(ranked, (name,), facts, path)[:, 0]
     notes = count_notes((note.partition(": ")[2] for each in samples for note in each.notes), "row")
     without, alone = frame.height - ranked.height, len(texts) - len(kept)
     notes += [f"{pluralize(without, 'row')} without a target left out."] if without else []
@@ -86,7 +79,6 @@ def open_queries(
     notes += (
         [f"Of longer queries only the first {most} rows are ranked ({pluralize(cut, 'row')} left out)."] if cut else []
     )
-    values = np.stack([each.values for each in samples if each.values is not None]).astype(np.float32)
     return (
         GivenQueries(
             target=facts.target,
@@ -97,7 +89,7 @@ def open_queries(
             codes=facts.codes,
             table=facts.table,
             targets=torch.where(places == NO_ROW, float("nan"), ranks[places]),
-            values=torch.from_numpy(values),
+            values=values,
             queries=names,
             parts={"train": torch.arange(len(kept))},
             fingerprint=digest(path),

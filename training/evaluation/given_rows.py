@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +12,14 @@ import polars as pl
 import torch
 from torch import Tensor
 
+from training.answering.given import Sample
 from training.answering.model import open_model
 from training.answering.rows import open_table
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.tables import TableDataset, TableSection
+from training.data.given_section import refuse_given
 from training.data.source import Source
-from training.data.tables.columns import find_roles
+from training.data.tables.columns import dense_codes, find_roles
 from training.data.tables.table_file import read_new_table, read_section
 from training.errors import InputError, pluralize
 from training.facts import DataFacts, Layout
@@ -47,22 +49,18 @@ def open_rows(
     checkpoint: Path, dataset: DatasetSection, facts: DataFacts, path: Path
 ) -> tuple[GivenRows, tuple[str, ...]]:
     """Its samples, and what there is to say. Raises InputError for a column or a class that differs, by name."""
-    shown = escape_unprintable(str(path), 300)
     if not isinstance(dataset, TableDataset):
-        raise InputError(f"--on {shown}: is a table, but the run was not trained on one.", "Nothing was evaluated.")
+        raise refuse_given(path, "is a table, but the run was not trained on one")
     frame = read_new_table(path, dataset, facts.table)
-    names = find_targets(dataset, facts, frame, shown)
+    names = find_targets(dataset, facts, frame, path)
     known = frame.select(pl.all_horizontal(pl.col(name).is_not_null() for name in names)).to_series()
     rows = torch.from_numpy(known.arg_true().to_numpy().astype(np.int64))
     if not len(rows):
-        raise InputError(f"--on {shown}: no row has a value in column '{names[0]}'.", "Nothing was evaluated.")
+        raise refuse_given(path, f"no row has a value in column '{names[0]}'")
     samples = list(open_table(open_model(checkpoint), path).read_all())
     wanted = [samples[row] for row in rows.tolist()]
-    refused = next((f"{each.name} {each.refused}" for each in wanted if each.values is None), "")
-    if refused:
-        raise InputError(f"--on {shown}: {refused}.", "Nothing was evaluated.")
-    values = torch.from_numpy(np.stack([each.values for each in wanted if each.values is not None]).astype(np.float32))
-    targets = read_targets(frame.filter(known), names, facts, shown)
+    values = stack_values(wanted, path)
+    targets = read_targets(frame.filter(known), names, facts, path)
     notes = count_notes((note for each in wanted for note in each.notes), "row")
     if len(rows) < frame.height:
         notes.append(f"{pluralize(frame.height - len(rows), 'row')} without a target left out.")
@@ -86,7 +84,7 @@ def open_rows(
     )
 
 
-def find_targets(dataset: TableSection, facts: DataFacts, frame: pl.DataFrame, shown: str) -> tuple[str, ...]:
+def find_targets(dataset: TableSection, facts: DataFacts, frame: pl.DataFrame, path: Path) -> tuple[str, ...]:
     """The columns that the run predicts. Where its settings do not name them, the run's own file tells."""
     names = facts.names if facts.target != "class" else tuple(dataset.targets)
     if not names:
@@ -94,16 +92,22 @@ def find_targets(dataset: TableSection, facts: DataFacts, frame: pl.DataFrame, s
         names = find_roles(own, dataset).targets
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise refuse_column(frame, missing[0], "which the network predicts", shown)
+        raise refuse_column(frame, missing[0], "which the network predicts", path)
     return names
 
 
-def refuse_column(frame: pl.DataFrame, name: str, what: str, shown: str) -> InputError:
+def refuse_column(frame: pl.DataFrame, name: str, what: str, path: Path) -> InputError:
     """The error that says that ``frame`` lacks a column, and ``what`` the column is there for, a clause."""
     has = ", ".join(escape_unprintable(each, 40) for each in frame.columns[:_NAMED])
-    return InputError(
-        f"--on {shown}: has no column '{escape_unprintable(name, 60)}', {what}; it has {has}.", "Nothing was evaluated."
-    )
+    return refuse_given(path, f"has no column '{escape_unprintable(name, 60)}', {what}; it has {has}")
+
+
+def stack_values(samples: Sequence[Sample], path: Path, between: str = " ") -> Tensor:
+    """float32 (n, *shape). Raises InputError for the first that could not be read: its name, ``between`` and why."""
+    read = [each.values for each in samples if each.values is not None]
+    if len(read) < len(samples):
+        raise refuse_given(path, next(f"{each.name}{between}{each.refused}" for each in samples if each.values is None))
+    return torch.from_numpy(np.stack(read).astype(np.float32))
 
 
 def count_notes(notes: Iterable[str], noun: str) -> list[str]:
@@ -111,40 +115,35 @@ def count_notes(notes: Iterable[str], noun: str) -> list[str]:
     return [f"{note} ({pluralize(count, noun)})." for note, count in Counter(notes).most_common(_NAMED)]
 
 
-def read_targets(frame: pl.DataFrame, names: tuple[str, ...], facts: DataFacts, shown: str) -> Tensor:
+def read_targets(frame: pl.DataFrame, names: tuple[str, ...], facts: DataFacts, path: Path) -> Tensor:
     """int64 (rows,) numbers of classes, or float32 (rows, names). Raises InputError for a cell that is none."""
     if facts.target == "class":
-        return _number(frame.get_column(names[0]), facts.names, shown)
+        return _number(frame.get_column(names[0]), facts.names, path)
     columns = []
     for name, classes in zip(names, facts.target_classes or ((),) * len(names), strict=True):
         column = frame.get_column(name)
         if classes:
-            columns.append(_number(column, classes, shown).float())
+            columns.append(_number(column, classes, path).float())
             continue
         numbers = column.cast(pl.Float64, strict=False)
         if numbers.null_count():
             odd = column.filter(numbers.is_null())[0]
-            raise InputError(
-                f"--on {shown}: column '{escape_unprintable(name, 60)}' holds '{escape_unprintable(str(odd), 40)}', which is no number.",
-                "Nothing was evaluated.",
-            )
+            where, cell = escape_unprintable(name, 60), escape_unprintable(str(odd), 40)
+            raise refuse_given(path, f"column '{where}' holds '{cell}', which is no number")
         columns.append(torch.from_numpy(numbers.to_numpy().astype(np.float32)))
     return torch.stack(columns, 1)
 
 
-def _number(column: pl.Series, classes: tuple[str, ...], shown: str) -> Tensor:
+def _number(column: pl.Series, classes: tuple[str, ...], path: Path) -> Tensor:
     """int64: the place of each value among ``classes``, compared as texts, as the run's own are."""
-    from training.data.tables.columns import dense_codes
-
     codes, texts = dense_codes(column)
     foreign = [text for text in texts if text not in frozenset(classes)]
     if foreign:
         has = ", ".join(escape_unprintable(name, 60) for name in classes[:_NAMED])
         said = ", ".join(f"'{escape_unprintable(name, 60)}'" for name in foreign[:_NAMED])
-        raise InputError(
-            f"--on {shown}: column '{escape_unprintable(column.name, 60)}' has the class {said}, which the network does not know: it "
-            f"knows {has}.",
-            "Nothing was evaluated.",
+        where = escape_unprintable(column.name, 60)
+        raise refuse_given(
+            path, f"column '{where}' has the class {said}, which the network does not know: it knows {has}"
         )
     places = torch.tensor([classes.index(text) for text in texts], dtype=torch.int64)
     return places[codes.long() - 1]
