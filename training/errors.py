@@ -71,6 +71,12 @@ def format_duration(seconds: float) -> str:
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
 
 
+def list_first(names: Sequence[str], count: int) -> str:
+    """ "cat, dog and 3 more": the first of ``count`` names."""
+    more = count - len(names)
+    return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
+
+
 def join_sentences(sentences: Sequence[str]) -> str:
     """``sentences`` as one: only the last keeps its full stop."""
     return "; ".join([*(each.removesuffix(".") for each in sentences[:-1]), *sentences[-1:]])

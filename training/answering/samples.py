@@ -16,7 +16,7 @@ from training.answering.rows import open_table
 from training.data.images.decode import Form, outcome
 from training.data.images.folder import Listing, list_tree, show_path, why_no_image
 from training.data.images.masks import MaskForm
-from training.errors import InputError
+from training.errors import InputError, list_first
 from training.system.untrusted import UnfitFile, escape_unprintable, read_bytes
 
 _MOST_TEXT = 64 << 20
@@ -141,7 +141,6 @@ def encode_text(model: UsableModel, text: str) -> NDArray[np.int64]:
     tokens = known.encode(text).astype(np.int64)
     if known.kind == "characters" and (unknown := np.flatnonzero(tokens == 0)).size:
         each = list(dict.fromkeys(text[place] for place in unknown.tolist()))
-        named = ", ".join(f"'{escape_unprintable(character)}'" for character in each[:_NAMED])
-        more = f" and {len(each) - _NAMED} more" if len(each) > _NAMED else ""
-        raise InputError(f"the model never saw {named}{more}; leave {'it' if len(each) == 1 else 'them'} out")
+        named = list_first([f"'{escape_unprintable(character)}'" for character in each[:_NAMED]], len(each))
+        raise InputError(f"the model never saw {named}; leave {'it' if len(each) == 1 else 'them'} out")
     return tokens

@@ -11,6 +11,7 @@ from training.config.run import RunConfig
 from training.config.sections.multi_task import MultiTask
 from training.config.sections.objective import OwnLoss
 from training.data_report import DataSummary
+from training.errors import list_first
 from training.system.untrusted import escape_unprintable
 
 _MOST_NAMED = 2
@@ -71,7 +72,7 @@ def _target(config: RunConfig, report: DataSummary | None) -> str:
 
 def _join_targets(names: Sequence[str], count: int) -> str:
     shown = [escape_unprintable(name, _LONGEST) for name in names[:_MOST_NAMED]]
-    return ", ".join(shown) + (f" and {count - len(shown):,} more" if count > len(shown) else "")
+    return list_first(shown, count)
 
 
 def _model(config: RunConfig) -> str:

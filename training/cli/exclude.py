@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from training.cli.options import workspace_of
-from training.errors import InputError, pluralize
+from training.errors import InputError, list_first, pluralize
 from training.exclude_list import add_to_list, read_exclude_list, remove_from_list
 from training.predictions.reading import list_evaluations
 from training.predictions.record import PARTS
@@ -41,10 +41,8 @@ def exclude(arguments: argparse.Namespace) -> int:
 
 
 def _list_names(entries: dict[str, str]) -> str:
-    """So that whoever gave the number of a row, which counts from 1, sees that it is another sample."""
-    names = list(entries.values())
-    more = len(names) - _MOST_NAMED
-    return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    """By them a person who gave the number of a row, which counts from 1, sees that it is another sample."""
+    return list_first(list(entries.values())[:_MOST_NAMED], len(entries))
 
 
 def _find_entries(folder: RunFolder, numbers: list[int]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from training.console import (
 )
 from training.copies.account import describe_copy
 from training.environment import Environment
-from training.errors import InputError, format_bytes, format_moment, pluralize
+from training.errors import InputError, format_bytes, format_moment, list_first, pluralize
 from training.events import (
     FINAL_EVENTS,
     AttemptStarted,
@@ -287,9 +287,8 @@ def _format_skips(skipped: Sequence[StepSkipped]) -> list[str]:
     """The last few skipped steps with some of their samples."""
     lines = []
     for event in skipped[-SHOWN_SKIPS:]:
-        more = len(event.samples) - len(event.names)
-        rest = f" and {more:,} more" if more > 0 else ""
-        lines.append(f"skipped    step {event.step:,} with {', '.join(event.names)}{rest}: its gradient was not finite")
+        named = list_first(event.names, len(event.samples))
+        lines.append(f"skipped    step {event.step:,} with {named}: its gradient was not finite")
     return lines
 
 

@@ -20,7 +20,7 @@ from training.data.prepare import sample_bytes, summarize
 from training.data.source import Opening, ReportProgress, Source
 from training.data.sources import open_source
 from training.data_report import DataReport, InputStats
-from training.errors import InputError
+from training.errors import InputError, list_first
 from training.evaluation.given_queries import open_queries
 from training.evaluation.given_rows import open_rows
 from training.evaluation.given_text import open_given_text
@@ -140,10 +140,9 @@ def refuse_unknown_classes(names: Sequence[str], known: Sequence[str], path: Pat
     """Raise InputError for classes that the network does not know."""
     foreign = [name for name in names if name not in frozenset(known)]
     if foreign:
-        shown = ", ".join(f"'{escape_unprintable(name, 60)}'" for name in foreign[:_NAMED])
-        more = f" and {len(foreign) - _NAMED} more" if len(foreign) > _NAMED else ""
+        shown = list_first([f"'{escape_unprintable(name, 60)}'" for name in foreign[:_NAMED]], len(foreign))
         has = ", ".join(escape_unprintable(name, 60) for name in known[:_NAMED]) + (
             ", ..." if len(known) > _NAMED else ""
         )
         word = "class" if len(foreign) == 1 else "classes"
-        raise refuse_given(path, f"has the {word} {shown}{more}, which the network does not know: it knows {has}")
+        raise refuse_given(path, f"has the {word} {shown}, which the network does not know: it knows {has}")

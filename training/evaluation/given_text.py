@@ -17,7 +17,7 @@ from training.data.source import ReportProgress
 from training.data.sources.text import Part, Text, token_kind
 from training.data.texts.text_files import find_text
 from training.data.texts.vocabulary import Vocabulary, vocabulary_of
-from training.errors import InputError, pluralize
+from training.errors import InputError, list_first, pluralize
 from training.facts import DataFacts
 from training.system.untrusted import escape_unprintable
 
@@ -79,8 +79,6 @@ def _note_foreign(pieces: Iterator[str], vocabulary: Vocabulary, foreign: Counte
 def _describe_foreign(foreign: Counter[str]) -> tuple[str, ...]:
     if not foreign:
         return ()
-    count, first = foreign.total(), list(foreign)[:_NAMED]
-    named = ", ".join(f"'{escape_unprintable(each)}'" for each in first)
-    more = f" and {len(foreign) - len(first):,} more" if len(foreign) > len(first) else ""
+    count, first = foreign.total(), [f"'{escape_unprintable(each)}'" for each in list(foreign)[:_NAMED]]
     said = f"{'is' if count == 1 else 'are'} not in the vocabulary and {'counts' if count == 1 else 'count'} as unknown"
-    return (f"{pluralize(count, 'character')} of the text {said}: {named}{more}.",)
+    return (f"{pluralize(count, 'character')} of the text {said}: {list_first(first, len(foreign))}.",)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from training.errors import InputError
+from training.errors import InputError, list_first
 from training.models import transfer
 from training.models.networks.stages import stages
 from training.models.zoo.weights import Weights
@@ -133,4 +133,4 @@ def _is_square(places: int) -> bool:
 
 def _list_names(names: Iterable[str]) -> str:
     shown = [escape_unprintable(name, 80) for name in names]
-    return ", ".join(shown[:_SHOWN]) + (f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else "")
+    return list_first(shown[:_SHOWN], len(shown))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from training.errors import format_bytes
+from training.errors import format_bytes, list_first
 from training.report.facts import RunFacts, describe_environment, find_changed_settings
 from training.report.measured import describe_metrics, shorten, title_metric
 from training.report.pages import render
@@ -108,7 +108,7 @@ def _describe_data(run: RunFacts) -> Sequence[tuple[str, str]]:
     data = run.data
     if data is None:
         return ()
-    names = ", ".join(data.classes[:20]) + (f" and {data.class_count - 20:,} more" if data.class_count > 20 else "")
+    names = list_first(data.classes[:20], data.class_count)
     return (
         ("Kind", data.kind),
         ("Samples", ", ".join(f"{part} {count:,}" for part, count in data.samples.items())),

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from training.data.source import Source
-from training.errors import InputError
+from training.errors import InputError, list_first
 from training.facts import IGNORED_PIXEL, DataFacts
 from training.system.untrusted import escape_unprintable
 
@@ -74,9 +74,8 @@ def require_trained_classes(names: tuple[str, ...], targets: Tensor, train: Tens
     if len(names) < 2:
         raise InputError(f"The target has one class only ({names[0]}); a classifier needs at least two.")
     if absent:
-        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""
         raise InputError(
-            f"No training sample belongs to class {', '.join(absent[:3])}{more}, which only held-out samples have.",
+            f"No training sample belongs to class {list_first(absent[:3], len(absent))}, which only held-out samples have.",
             "Add samples of it to the training part, or remove it.",
         )
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from training.checkpoints.snapshot import tensors_in
 from training.config import RunConfig
 from training.engine.session import Session
-from training.errors import pluralize
+from training.errors import list_first, pluralize
 from training.events import Found, warn
 from training.optim.fast_clip import gradient_norm
 from training.own_code.user_rng import preserve_rng
@@ -231,9 +231,7 @@ def _describe(session: Session, step: int, cause: Cause) -> Found:
 
 
 def _names(session: Session, samples: tuple[int, ...]) -> str:
-    names = sample_names(session, samples)
-    more = len(samples) - len(names)
-    return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
+    return list_first(sample_names(session, samples), len(samples))
 
 
 def sample_names(session: Session, samples: tuple[int, ...]) -> tuple[str, ...]:
