@@ -38,7 +38,7 @@ def describe_model(model: UsableModel) -> ModelDescription:
         kind=record.output.kind,
         shape=record.input.shape,
         classes=record.classes if record.output.kind != "tokens" else (),
-        outputs=tuple(each["name"] for each in model.facts["output"]["tasks"]) or record.classes,
+        outputs=model.outputs,
         threshold=record.output.threshold,
         columns=columns,
         prompt=_find_prompt(model) if record.output.kind == "tokens" else "",

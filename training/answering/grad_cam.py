@@ -50,7 +50,7 @@ def look_at_image(model: UsableModel, pixels: NDArray[Any], output: int | None =
     which is returned, too; None: for what the model answers (of masks the class of most pixels, of several targets the first one).
     Raises InputError where the model has nothing of the kind to show."""
     network, choose = _require_network(model), _find_choice(model)
-    count = len(model.facts["output"]["tasks"]) or len(model.record.classes)
+    count = len(model.outputs)
     if output is not None and not 0 <= output < count:
         raise InputError(f"The model answers no number {output}; choose one of {count}.")
     chosen = -1
@@ -210,8 +210,8 @@ class _Layers(TorchFunctionMode):
         return 1 < places <= most
 
     def _joins_found(self, output: Tensor) -> bool:
-        is_open = self.found is not None and not self.mixes_after and output.ndim == self.found.ndim
-        return is_open and self.found is not None and output.shape[2:] == self.found.shape[2:]
+        found = self.found if not self.mixes_after else None
+        return found is not None and output.ndim == found.ndim and output.shape[2:] == found.shape[2:]
 
     def name_layer(self, network: nn.Module) -> str:
         """The module that holds the convolution's weights."""

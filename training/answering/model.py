@@ -62,6 +62,11 @@ class UsableModel:
         """What it predicts: a ``Target``, or "embedding"."""
         return self.record.output.kind
 
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """Names of what it can be asked about: of several targets, else the classes, labels or values."""
+        return tuple(each["name"] for each in self.facts["output"]["tasks"]) or self.record.classes
+
     @cached_property
     def row_facts(self) -> DataFacts:
         """``data`` with a name for each number of a row."""
