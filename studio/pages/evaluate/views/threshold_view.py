@@ -24,7 +24,7 @@ from studio.state.evaluations.selection import Selection
 from studio.widgets import STRETCH, ComboBox, FlowLayout, KeyValueTable, Slider, button, hbox, in_widget, label
 from training.config.rules.metrics import metric
 from training.predictions import Evaluation, EvaluationRecord
-from training.predictions.probabilities import THRESHOLDS, has_probabilities
+from training.predictions.probabilities import THRESHOLDS, has_probabilities, has_threshold
 from training.statistics.curves import Point, Ranking, area, precision_recall, rank_scores, roc, stand_at
 from training.system.plain_table import Cell, Table
 
@@ -33,8 +33,6 @@ _STOPS = 1000
 _SETTLED = 120
 """Milliseconds after which a threshold that is dragged is where the person wants it: then the page follows."""
 _RATES = ("precision", "recall", "f1", "false_positive_rate")
-_WITH_THRESHOLD = ("binary", "multi_label")
-"""Tasks whose answers depend on ``objective.threshold``."""
 
 
 class ThresholdView(View):
@@ -92,7 +90,7 @@ class ThresholdView(View):
             self.names.setCurrentIndex(1 if record.target == "class" and len(record.names) == 2 else 0)
             self.threshold = record.threshold
         self.names.setVisible(record.task != "binary")
-        self.use.setVisible(record.task in _WITH_THRESHOLD)
+        self.use.setVisible(has_threshold(record.task))
         self.set_subtitle("Drag on a curve, or the slider. 95% intervals.")
         self._rest.setText(_describe_rest(record, len(self._names)))
         self._rest.setVisible(bool(self._rest.text()))
@@ -230,7 +228,7 @@ class ThresholdView(View):
 
     def _write_threshold(self) -> None:
         draft = self.context.draft
-        if draft.kind("objective") not in _WITH_THRESHOLD or not 0.0 < self.threshold < 1.0:
+        if not has_threshold(draft.kind("objective")) or not 0.0 < self.threshold < 1.0:
             words = "A decision threshold lies between 0 and 1, both excluded; move it a little."
             self.context.notifier.notify(words, "warning", title="The threshold was not written")
             return
@@ -249,7 +247,7 @@ def _describe_rest(record: EvaluationRecord, classes: int) -> str:
     """What has to be known beside the curves."""
     if record.task == "multi_label":
         return "The threshold is one for all labels."
-    if record.task in _WITH_THRESHOLD or record.target == "labels":
+    if has_threshold(record.task) or record.target == "labels":
         return ""
     words = "One class against the rest: the model itself answers the likeliest class, whatever the threshold."
     if "classes" in record.columns:
