@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from training.predictions import Evaluation
 
 
 class RankedItem(NamedTuple):
@@ -20,8 +21,9 @@ class RankedItem(NamedTuple):
     is_behind: bool
 
 
-def rank_items(scores: NDArray[np.float64], ranks: NDArray[np.float64]) -> list[RankedItem]:
-    """The items (L,) of a query, NaN where there is none, by falling score; of equal scores in the order of the data."""
+def rank_items(evaluation: Evaluation, row: int) -> list[RankedItem]:
+    """The items of the query in ``row`` of ``evaluation``, by falling score; of equal scores in the order of the data."""
+    scores, ranks = (np.asarray(evaluation.column(name)[row], np.float64) for name in ("scores", "target"))
     there = np.flatnonzero(~np.isnan(ranks))
     order = there[np.argsort(-scores[there], kind="stable")]
     known = ranks[there]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from studio.state.evaluations.ranked_items import rank_items
 from studio.state.formats import format_number, format_percent
 from training.facts import IGNORED
 from training.predictions import Evaluation
@@ -43,13 +44,8 @@ def _list_more(evaluation: Evaluation, row: int) -> Iterator[Detail]:
             yield "True text", decode(target[counted].tolist())
             yield "Likeliest next tokens", decode(answers[counted].tolist())
         case "ranks":
-            target, scores = evaluation.column("target")[row], evaluation.column("scores")[row]
-            for item in np.argsort(-np.nan_to_num(scores, nan=-np.inf), kind="stable").tolist():
-                if not np.isnan(scores[item]):
-                    words = (
-                        f"relevance {format_number(float(target[item]))}, score {format_number(float(scores[item]))}"
-                    )
-                    yield f"Item {item + 1:,}", words
+            for each in rank_items(evaluation, row):
+                yield f"Item {each.item:,}", f"relevance {format_number(each.rank)}, score {format_number(each.score)}"
 
 
 def _list_classes(evaluation: Evaluation, row: int) -> Iterator[Detail]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from PySide6.QtCore import Slot
 
 from studio.pages.evaluate.view import View
@@ -48,8 +47,7 @@ class RankingView(View):
         evaluation, row = self.evaluation, self.selection.looked_at
         if evaluation is None or row < 0 or self.selection.evaluation is not evaluation:
             return
-        scores, ranks = (np.asarray(evaluation.column(name)[row], np.float64) for name in ("scores", "target"))
-        self.items = rank_items(scores, ranks)
+        self.items = rank_items(evaluation, row)
         self.title.setText(f"{evaluation.names[row]}, {len(self.items):,} items")
         rows = [
             (str(at), str(each.item), format_number(each.score), format_number(each.rank), _span(each))
