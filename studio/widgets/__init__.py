@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from studio.widgets.shares import Share, ShareBar
     from studio.widgets.slider import Slider
     from studio.widgets.switch import Switch
-    from studio.widgets.tables import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, ChoiceTable, dress_table, fit_rows
+    from studio.widgets.tables import (
+        ALIGN_LEFT,
+        ALIGN_RIGHT,
+        NO_PARENT,
+        AnyIndex,
+        ChoiceTable,
+        SortedTable,
+        dress_table,
+        fit_rows,
+    )
     from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid, paint_image
     from studio.widgets.toasts import Toast, ToastArea
 
@@ -45,7 +54,16 @@ _HOMES = {
     "shares": ("Share", "ShareBar"),
     "slider": ("Slider",),
     "switch": ("Switch",),
-    "tables": ("ALIGN_LEFT", "NO_PARENT", "ALIGN_RIGHT", "AnyIndex", "ChoiceTable", "dress_table", "fit_rows"),
+    "tables": (
+        "ALIGN_LEFT",
+        "NO_PARENT",
+        "ALIGN_RIGHT",
+        "AnyIndex",
+        "ChoiceTable",
+        "SortedTable",
+        "dress_table",
+        "fit_rows",
+    ),
     "thumbnails": ("Thumbnail", "ThumbnailGrid", "paint_image"),
     "toasts": ("Toast", "ToastArea"),
 }

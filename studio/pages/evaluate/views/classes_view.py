@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QObject,
-    Qt,
-)
+from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QKeyEvent
 
 from studio.pages.evaluate.view import View
@@ -17,7 +14,7 @@ from studio.state.context import AppContext
 from studio.state.evaluations.per_class import PerClass, describe_figure, find_class, list_left_out, measure_classes
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import metric_title
-from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, label
+from studio.widgets import SortedTable, label
 from training.predictions import Evaluation, EvaluationRecord
 from training.system.plain_table import Table
 
@@ -27,15 +24,13 @@ _WHOLE = "Of all samples only: {}."
 _WITH_CLASSES = ("class", "labels", "mask")
 
 
-class ClassTable(QAbstractTableModel):
-    """A row for each name; a click on a head sorts by it, what is not known at the end."""
+class ClassTable(SortedTable):
+    """A row for each name."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.measured = PerClass((), (), {})
         self.in_lines = False
-        self.rows: list[int] = []  # which name stands where
-        self._sorted_by = -1, Qt.SortOrder.AscendingOrder
 
     def replace(self, measured: PerClass) -> None:
         """Show other figures, sorted as before; the same columns keep their widths."""
@@ -45,39 +40,29 @@ class ClassTable(QAbstractTableModel):
         else:
             self.beginResetModel()
         self.measured = measured
-        self.rows = self._arrange()
+        self.arrange(len(measured.names))
         if same:
             self.layoutChanged.emit()
         else:
             self.endResetModel()
 
-    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self.rows)
+    def list_titles(self) -> list[str]:
+        measured = self.measured
+        words = ["Class", *(["Support"] if measured.support else []), *map(metric_title, measured.figures)]
+        return [each[0].upper() + each[1:] for each in words]
 
-    def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else 1 + bool(self.measured.support) + len(self.measured.figures)
+    def has_figures(self, column: int) -> bool:
+        return column > 0
 
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return ALIGN_RIGHT if index.column() else ALIGN_LEFT
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return self._describe(self.rows[index.row()], index.column())
-        return None
+    def list_figures(self, column: int) -> Sequence[float | None]:
+        name = self._metric(column)
+        return [each.value for each in self.measured.figures[name]] if name else self.measured.support
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < self.columnCount():
-            return None
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return ALIGN_RIGHT if section else ALIGN_LEFT
-        return self._title(section) if role == Qt.ItemDataRole.DisplayRole else None
-
-    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        self._sorted_by = column, order
-        self.layoutAboutToBeChanged.emit()
-        self.rows = self._arrange()
-        self.layoutChanged.emit()
+    def describe(self, row: int, column: int) -> str:
+        measured, name = self.measured, self._metric(column)
+        if name:
+            return describe_figure(name, measured.figures[name][row], in_lines=self.in_lines)
+        return f"{measured.support[row]:,}" if column else measured.names[row]
 
     def tabulate(self) -> Table:
         """As it is sorted, each figure with its limits."""
@@ -97,29 +82,6 @@ class ClassTable(QAbstractTableModel):
         """The metric in ``column``; "" of the name and the support."""
         at = column - 1 - bool(self.measured.support)
         return list(self.measured.figures)[at] if at >= 0 else ""
-
-    def _title(self, column: int) -> str:
-        words = metric_title(self._metric(column)) or ("Support" if column else "Class")
-        return words[0].upper() + words[1:]
-
-    def _describe(self, row: int, column: int) -> str:
-        measured, name = self.measured, self._metric(column)
-        if name:
-            return describe_figure(name, measured.figures[name][row], in_lines=self.in_lines)
-        return f"{measured.support[row]:,}" if column else measured.names[row]
-
-    def _arrange(self) -> list[int]:
-        measured, (column, order) = self.measured, self._sorted_by
-        rows = list(range(len(measured.names)))
-        if not 0 <= column < self.columnCount():
-            return rows
-        falling = order == Qt.SortOrder.DescendingOrder
-        if not column:
-            return sorted(rows, key=lambda row: measured.names[row].lower(), reverse=falling)
-        name = self._metric(column)
-        values = [each.value for each in measured.figures[name]] if name else list(measured.support)
-        unknown = float("inf")
-        return sorted(rows, key=lambda row: unknown if (v := values[row]) is None else -v if falling else v)
 
 
 class ClassesView(View):
