@@ -146,10 +146,8 @@ def _describe_value(value: Any) -> GraphValue:
 def _choose(
     made: _Graph, answering: Answering, scores: str, count: int, index: str, chances: str, cutoff: float = 0.0
 ) -> None:
-    """Of scores (n, count): int64 (n,) ``index``, the number of the class told, and float32 (n, classes) ``chances``."""
-    cool = scores
-    if answering.temperature != 1.0:
-        cool = made.add("Div", scores, made.constant(np.full(1, answering.temperature, np.float32)))
+    """Of scores (n, count, ...): int64 (n, ...) ``index``, the number of the class told, and float32 (n, classes, ...) ``chances``."""
+    cool = _cool(made, answering, scores)
     if count == 1:
         yes = made.add("Sigmoid", cool)
         made.add("Concat", made.add("Sub", made.constant(np.ones(1, np.float32)), yes), yes, called=chances, axis=1)
@@ -159,6 +157,13 @@ def _choose(
     else:
         made.add("Softmax", cool, called=chances, axis=1)
         made.add("ArgMax", scores, called=index, axis=1, keepdims=0)
+
+
+def _cool(made: _Graph, answering: Answering, scores: str) -> str:
+    """Divided by the temperature."""
+    if answering.temperature == 1.0:
+        return scores
+    return made.add("Div", scores, made.constant(np.full(1, answering.temperature, np.float32)))
 
 
 def _name_it(made: _Graph, names: Sequence[str], index: str, called: str) -> None:
@@ -177,10 +182,7 @@ def _answer_class(made: _Graph, answering: Answering, shape: Sequence[Any], with
 
 def _answer_labels(made: _Graph, answering: Answering, shape: Sequence[Any], with_texts: bool) -> None:
     """A label that is not told has no name, and an empty text stands in its place."""
-    cool = LOGITS
-    if answering.temperature != 1.0:
-        cool = made.add("Div", LOGITS, made.constant(np.full(1, answering.temperature, np.float32)))
-    made.add("Sigmoid", cool, called="probabilities")
+    made.add("Sigmoid", _cool(made, answering, LOGITS), called="probabilities")
     made.add("GreaterOrEqual", LOGITS, made.constant(np.array(answering.cutoffs, np.float32)), called="told")
     if with_texts:
         made.add("Where", "told", made.constant(answering.names), made.constant([""]), called="labels")
@@ -217,17 +219,8 @@ def _cut(made: _Graph, name: str, first: int, last: int) -> str:
 
 def _answer_mask(made: _Graph, answering: Answering, shape: Sequence[Any], with_texts: bool) -> None:
     sides = shape[1:]
-    if shape[0] == 1:
-        yes = made.add("Sigmoid", LOGITS)
-        made.add(
-            "Concat", made.add("Sub", made.constant(np.ones(1, np.float32)), yes), yes, called="probabilities", axis=1
-        )
-        told = made.add("GreaterOrEqual", LOGITS, made.constant(np.zeros(1, np.float32)))
-        index = made.add("Squeeze", told, made.constant(np.ones(1, np.int64)))
-    else:
-        made.add("Softmax", LOGITS, called="probabilities", axis=1)
-        index = made.add("ArgMax", LOGITS, axis=1, keepdims=0)
-    made.add("Cast", index, called="mask", to=TensorProto.UINT8)
+    _choose(made, answering, LOGITS, shape[0], "index", "probabilities")
+    made.add("Cast", "index", called="mask", to=TensorProto.UINT8)
     made.give("mask", TensorProto.UINT8, *sides)
     made.give("probabilities", TensorProto.FLOAT, max(2, shape[0]), *sides)
 
