@@ -84,13 +84,14 @@ def read_proof(folder: Path) -> dict[str, Any]:
 
 def write_proof(file: Path, found: Findings) -> dict[str, Any]:
     """Write ``proof.json`` beside ``file`` with what was ``found``, and the digest of every file there; returns it."""
-    others = sorted(each for each in file.parent.iterdir() if each.is_file() and each.name != PROOF)
+    beside = sorted(each for each in file.parent.iterdir() if each.is_file() and each.name != PROOF)
+    digests = {each.name: digest(each) for each in beside}
     record = {
         "format": FORMAT,
         "version": 1,
-        "file": {"name": file.name, "bytes": file.stat().st_size, "sha256": digest(file)},
+        "file": {"name": file.name, "bytes": file.stat().st_size, "sha256": digests[file.name]},
         **found.told,
-        "files": {each.name: digest(each) for each in others},
+        "files": digests,
     }
     text = json.dumps(record, indent=1, ensure_ascii=False, default=float)
     file.with_name(PROOF).write_text(text + "\n", encoding="utf-8")

@@ -237,9 +237,11 @@ def _compare_metrics(kept: Kept, terms: NDArray[Any], found: Findings) -> None:
             "low": difference.low,
             "high": difference.high,
         }
-        loss = difference.value if name.rpartition("/")[2] in FALLING else -difference.value
-        allowed = max(_find_error(metric), _LOSS * (abs(metric.value) if name.rpartition("/")[2] in FALLING else 1.0))
-        if kept.dtype == "int8" and loss > allowed:
+        if kept.dtype != "int8":
+            continue
+        falls = name.rpartition("/")[2] in FALLING
+        loss = difference.value if falls else -difference.value
+        if loss > max(_find_error(metric), _LOSS * (abs(metric.value) if falls else 1.0)):
             found.faults.append(f"its {name} is {after[name].value:.4g}, and the model's {metric.value:.4g}")
 
 
