@@ -166,18 +166,6 @@ def _note(bundle: ExportBundle, path: Path, to: str, settled: Settled, record: d
     """Write the export down in its run; returns a sentence where that cannot be."""
     if not bundle.run.config_file.is_file():
         return ""
-    metrics: dict[str, dict[str, float]] = record.get("metrics", {})
-    name = next(iter(metrics), "")
-    metric = metrics.get(name, {})
-    proof = ProofSummary(
-        samples=record["samples"],
-        part=record["part"],
-        max_difference=record["difference"]["largest"],
-        agreement=record.get("agreement"),
-        metric=name,
-        latency_ms=record["latency_ms"]["alone"],
-        **{key: metric.get(key) for key in ("before", "after", "low", "high")},
-    )
     return note_export(
         bundle.run,
         ExportNote(
@@ -189,7 +177,7 @@ def _note(bundle: ExportBundle, path: Path, to: str, settled: Settled, record: d
             step=bundle.manifest.step,
             checkpoint=bundle.checkpoint.name,
             time=time.time(),
-            proof=proof,
+            proof=ProofSummary.of(record),
         ),
     )
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from training.config.diff import flatten
 from training.config.files import overrides_of
 from training.config.rules.metrics import show_metric, title_of
-from training.errors import InputError, format_bytes, format_duration, format_moment, format_number, pluralize
+from training.errors import InputError, format_bytes, format_duration, format_moment, format_number
 from training.events import Found
 from training.report.curves import draw_curves
 from training.report.facts import RunFacts, describe_environment, find_changed_settings
@@ -32,6 +32,7 @@ from training.runs.records.history import History
 from training.runs.records.progress import worked_seconds
 from training.system.atomic import write_text
 from training.system.untrusted import visible_lines
+from training.verify.check import describe
 
 MOST_RUNS: Final = 20
 MOST_BYTES: Final = 1_500_000
@@ -230,24 +231,13 @@ def _describe_export(note: ExportNote) -> ExportRow:
     form = f"{note.format} in {note.quantized}" if note.quantized else note.format
     file = Path(note.path.replace("\\", "/")).name
     return ExportRow(
-        shorten(file), shorten(form), format_bytes(note.bytes), note.step, describe_proof(note), note.sha256[:64]
+        shorten(file), shorten(form), format_bytes(note.bytes), note.step, _describe_proof(note), note.sha256[:64]
     )
 
 
-def describe_proof(note: ExportNote) -> str:
-    """What the proof of an export found, in sentences."""
+def _describe_proof(note: ExportNote) -> str:
     proof = note.proof
     if proof is None:
         return "Not proven."
-    where = f" of the {shorten(proof.part)} part" if proof.part else ", made up"
-    words = f"Compared on {pluralize(proof.samples, 'sample')}{where}: largest difference {format_number(proof.max_difference)}."
-    if proof.agreement is not None:
-        words += f" Same answer to {proof.agreement:.2%}."
-    if proof.metric and proof.before is not None and proof.after is not None:
-        words += f" {title_metric(proof.metric)} {show_metric(proof.metric, proof.before)} before and {show_metric(proof.metric, proof.after)} after"
-        if proof.low is not None and proof.high is not None:
-            words += f" (difference {format_number(proof.low)} to {format_number(proof.high)})"
-        words += "."
-    if proof.latency_ms is not None:
-        words += f" {format_number(proof.latency_ms)} ms for a sample alone."
-    return words
+    latency = "" if proof.latency_ms is None else f" {format_number(proof.latency_ms)} ms for a sample alone."
+    return shorten(describe(proof.proof()), 600) + latency

@@ -118,7 +118,7 @@ def describe(record: Mapping[str, Any]) -> str:
     if "agreement" in record:
         words.append(f"{_show_share(record['agreement'])} of the answers alike")
     for name, each in record.get("metrics", {}).items():
-        interval = f"{each['low']:+.3g} to {each['high']:+.3g}"
+        interval = f"difference {each['low']:+.3g} to {each['high']:+.3g}"
         words.append(f"{name} {each['after']:.4g} after {each['before']:.4g} ({interval})")
     return f"On {what}: {', '.join(words)}."
 

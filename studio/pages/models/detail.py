@@ -18,6 +18,7 @@ from studio.state.exports import Exported
 from studio.theme import SPACING
 from studio.widgets import STRETCH, Card, button, hbox, label
 from training.errors import format_bytes
+from training.verify.check import describe
 
 _GRAPHS = ("onnx", "openvino")
 
@@ -76,13 +77,7 @@ class ExportDetail(Card):
         proof, usable = each.note.proof, each.state in ("", "present", "changed")
         said = [f"{each.run}, step {each.note.step:,}, as {each.format}: {each.note.path} ({STATE_WORDS[each.state]})."]
         if proof is not None:
-            part = f"the {proof.part} part" if proof.part else "made-up samples"
-            interval = (
-                "" if proof.low is None or proof.high is None else f", difference {proof.low:+.3g} to {proof.high:+.3g}"
-            )
-            said.append(
-                f"Proven on {proof.samples:,} samples of {part}: largest difference of a score {proof.max_difference:.3g}; {show_metric(each)}{interval}."
-            )
+            said.append(f"Proven on {describe(proof.proof()).removeprefix('On ')}")
         if each.adjusted:
             said.append(f"It answers with {each.adjusted}.")
         self.facts.setText(" ".join(said))

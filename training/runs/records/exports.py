@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -13,6 +14,7 @@ from training.system.untrusted import MEGABYTE, UnfitFile, parse_json, read_byte
 FILE: Final = "exports.jsonl"
 _MOST_BYTES: Final = 16 * MEGABYTE
 _MOST: Final = 10_000
+_MEASURED: Final = ("before", "after", "low", "high")
 
 
 class _Record(BaseModel):
@@ -34,6 +36,37 @@ class ProofSummary(_Record):
     low: float | None = None
     high: float | None = None
     latency_ms: float | None = None
+
+    @classmethod
+    def of(cls, proof: Mapping[str, Any]) -> Self:
+        """Of what ``proof.json`` says."""
+        metrics: Mapping[str, Mapping[str, float]] = proof.get("metrics", {})
+        name = next(iter(metrics), "")
+        metric = metrics.get(name, {})
+        return cls(
+            samples=proof["samples"],
+            part=proof["part"],
+            max_difference=proof["difference"]["largest"],
+            agreement=proof.get("agreement"),
+            metric=name,
+            latency_ms=proof["latency_ms"]["alone"],
+            **{key: metric.get(key) for key in _MEASURED},
+        )
+
+    def proof(self) -> dict[str, Any]:
+        """As ``proof.json`` says it, for ``training.verify.check.describe``."""
+        told: dict[str, Any] = {
+            "drawn": self.samples,
+            "worst": 0,
+            "part": self.part,
+            "difference": {"largest": self.max_difference},
+        }
+        if self.agreement is not None:
+            told["agreement"] = self.agreement
+        measured = {key: getattr(self, key) for key in _MEASURED}
+        if None not in measured.values():
+            told["metrics"] = {self.metric: measured}
+        return told
 
 
 class ExportNote(_Record):
