@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 from pydantic import (
     BaseModel,
@@ -13,6 +14,11 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     field_validator,
 )
+
+from training.errors import format_bytes
+from training.system.untrusted import escape_unprintable
+
+_MOST_LETTERS: Final = 300
 
 
 def fall_back(record: type[BaseModel], value: Any, validate: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
@@ -100,3 +106,31 @@ class Environment(_Facts):
     variables: dict[str, str] = {}
     packages: str | None = None
     code: dict[str, SourceState] = {}
+
+
+def list_facts(environment: Environment) -> Iterator[tuple[str, str]]:
+    """What it was computed on and with, without the names of machines and people."""
+    hardware = (environment.processor, environment.instructions)
+    threads = f"{environment.threads} threads" if environment.threads else ""
+    memory = format_bytes(environment.memory_mb * 2**20) if environment.memory_mb else ""
+    rows = (
+        ("Device", (environment.device, environment.device_name, *environment.device_names)),
+        ("CPU", (*hardware, f"{environment.cores} cores" if environment.cores else "", threads)),
+        ("Memory", (memory,)),
+        ("System", (environment.platform,)),
+        ("Trainwright", (environment.trainwright,)),
+        ("Python", (environment.python,)),
+        ("PyTorch", (environment.torch, f"torchvision {environment.torchvision}" if environment.torchvision else "")),
+        ("CUDA", (environment.cuda, f"cuDNN {environment.cudnn}" if environment.cudnn else "", environment.driver)),
+        ("NumPy", (environment.numpy,)),
+        ("Compiler", (environment.compile, environment.compiler)),
+        ("Optimizer", (environment.optimizer,)),
+        ("Seeds", tuple(f"{name} {seed}" for name, seed in environment.seeds.items())),
+        ("Variables", tuple(f"{name}={value}" for name, value in environment.variables.items())),
+        ("Code", tuple(f"{name} {state}" for name, state in environment.code.items())),
+        ("Packages", (environment.packages and f"SHA-256 {environment.packages}",)),
+    )
+    for title, parts in rows:
+        words = ", ".join(dict.fromkeys(part for part in parts if part))
+        if words:
+            yield title, escape_unprintable(words, _MOST_LETTERS)

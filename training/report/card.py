@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from training.environment import list_facts
 from training.errors import format_bytes, list_first
-from training.report.facts import RunFacts, describe_environment, find_changed_settings
+from training.report.facts import RunFacts, find_changed_settings
 from training.report.measured import describe_metrics, shorten, title_metric
 from training.report.pages import render
 
@@ -64,7 +65,7 @@ def render_card(run: RunFacts, file: CardFile) -> str:
         plain=[(_escape(title_metric(name)), f"{value:.4g}") for name, value in run.record.metrics.items()],
         on=_escape(chief.on) if chief else "",
         samples=chief.samples if chief else 0,
-        environment=[(title, _escape(value)) for title, value in describe_environment(run.environment)],
+        environment=[(title, _escape(value)) for title, value in list_facts(run.environment)],
     )
 
 

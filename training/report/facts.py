@@ -15,7 +15,6 @@ from training.config.run import SECTIONS, RunConfig
 from training.data_report import DataReport
 from training.embedded_config import EmbeddedConfig
 from training.environment import Environment
-from training.errors import format_bytes
 from training.predictions.reading import Evaluation, list_evaluations, read
 from training.runs.folder import RunFolder
 from training.runs.records.about import About, name_of, read_about
@@ -161,31 +160,3 @@ def _show(label: str, value: object) -> str:
     elif isinstance(value, float):
         label = f"{value:g}"
     return escape_unprintable(label, _MOST_LETTERS)
-
-
-def describe_environment(environment: Environment) -> Iterator[tuple[str, str]]:
-    """What it was computed on and with, without the names of machines and people."""
-    hardware = (environment.processor, environment.instructions)
-    threads = f"{environment.threads} threads" if environment.threads else ""
-    memory = format_bytes(environment.memory_mb * 2**20) if environment.memory_mb else ""
-    rows = (
-        ("Device", (environment.device, environment.device_name, *environment.device_names)),
-        ("Processor", (*hardware, f"{environment.cores} cores" if environment.cores else "", threads)),
-        ("Memory", (memory,)),
-        ("System", (environment.platform,)),
-        ("Trainwright", (environment.trainwright,)),
-        ("Python", (environment.python,)),
-        ("PyTorch", (environment.torch, f"torchvision {environment.torchvision}" if environment.torchvision else "")),
-        ("CUDA", (environment.cuda, f"cuDNN {environment.cudnn}" if environment.cudnn else "", environment.driver)),
-        ("NumPy", (environment.numpy,)),
-        ("Compiler", (environment.compile, environment.compiler)),
-        ("Optimizer", (environment.optimizer,)),
-        ("Seeds", tuple(f"{name} {seed}" for name, seed in environment.seeds.items())),
-        ("Variables", tuple(f"{name}={value}" for name, value in environment.variables.items())),
-        ("Code", tuple(f"{name} {state}" for name, state in environment.code.items())),
-        ("Packages", (environment.packages and f"SHA-256 {environment.packages}",)),
-    )
-    for title, parts in rows:
-        words = ", ".join(dict.fromkeys(part for part in parts if part))
-        if words:
-            yield title, escape_unprintable(words, _MOST_LETTERS)

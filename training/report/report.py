@@ -12,10 +12,11 @@ from markupsafe import Markup
 from training.config.diff import flatten
 from training.config.files import overrides_of
 from training.config.rules.metrics import show_metric, title_of
+from training.environment import list_facts
 from training.errors import InputError, format_bytes, format_duration, format_moment, format_number
 from training.events import Found
 from training.report.curves import draw_curves
-from training.report.facts import RunFacts, describe_environment, find_changed_settings
+from training.report.facts import RunFacts, find_changed_settings
 from training.report.measured import (
     EvaluationTables,
     MetricRow,
@@ -119,7 +120,7 @@ def render_page(
         evaluations=[*_tabulate_all(run, read_images)],
         metrics=[*_plain_metrics(run)],
         exports=[_describe_export(each) for each in run.exports[:_MOST_EXPORTS]],
-        environment=[*describe_environment(run.environment)],
+        environment=[*list_facts(run.environment)],
         link=Markup(run.embedded.link()),
         config=visible_lines(run.text, 4000),
     )

@@ -25,8 +25,8 @@ from studio.widgets import (
     label,
     vbox,
 )
-from training.environment import Environment
-from training.errors import InputError, format_bytes
+from training.environment import Environment, list_facts
+from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.records.environment import newest_environment
 from training.runs.records.history import read_history
@@ -39,7 +39,6 @@ _ROW_HEIGHT = 28
 _MOST_ROWS = 12
 _NONE = "–"
 _TITLES = ("Package", "This run", "Here")
-_VERSIONS = ("python", "torch", "torchvision", "numpy", "cuda", "cudnn", "driver")
 
 
 class PackageRow(NamedTuple):
@@ -156,7 +155,8 @@ class EnvironmentCard(Card):
         self._context.background.submit(lambda: _find(folder), handle_result, handle_failure)
 
     def _show(self, environment: Environment, packages: tuple[PackageRow, ...], problem: str) -> None:
-        rows = _describe(environment)
+        host = [("Machine", environment.host)] if environment.host else []
+        rows = [*host, *list_facts(environment)]
         self.facts.set_rows(rows)
         self.facts.setVisible(bool(rows))
         self._packages = packages
@@ -188,17 +188,3 @@ def _find(folder: RunFolder) -> _Found:
     here = {package.name: package.version for package in list_packages()}
     rows = (PackageRow(name, run.get(name, ""), here.get(name, "")) for name in sorted(run | here))
     return _Found(environment, tuple(rows), "")
-
-
-def _describe(now: Environment) -> list[tuple[str, str]]:
-    memory = format_bytes(now.memory_mb * 2**20) if now.memory_mb else ""
-    cores = f"{now.cores:,} cores" if now.cores else ""
-    rows = [
-        ("Device", ", ".join(filter(None, (now.device, *now.device_names)))),
-        ("Machine", ", ".join(filter(None, (now.host, now.processor, cores, memory)))),
-        ("Platform", now.platform or ""),
-        ("Threads", f"{now.threads:,}" if now.threads is not None else ""),
-        ("Trainwright", now.trainwright or ""),
-        ("Versions", ", ".join(f"{name} {found}" for name in _VERSIONS if (found := getattr(now, name)))),
-    ]
-    return [row for row in rows if row[1]]
