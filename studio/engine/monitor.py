@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import math
-import os
 import time
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from training.errors import InputError
 from training.events import FINAL_EVENTS, AttemptStarted
 from training.runs.folder import RunFolder, owner_of
-from training.runs.records.history import History
+from training.runs.records.history import History, identify_file
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, SeriesReader
 
 logger = logging.getLogger(__name__)
@@ -22,15 +21,6 @@ logger = logging.getLogger(__name__)
 VISIBLE_INTERVAL = 200  # milliseconds; the engine writes ten times a second, but nobody reads five numbers that fast
 HIDDEN_INTERVAL = 1000  # also of a run that nobody works on: another process may go on with it
 _OWNER_CHECK = 0.95  # seconds: asking the system about a process costs more than the rest of a look
-
-
-def events_file_id(folder: RunFolder) -> int:
-    """Another number once another file lies where the run's events are: a state of the run that was set aside, or one that was
-    brought back. 0 for no file."""
-    try:
-        return os.stat(folder.events_file).st_ino
-    except OSError:
-        return 0
 
 
 class RunMonitor(QObject):
@@ -97,7 +87,7 @@ class RunMonitor(QObject):
     @Slot()
     def look(self) -> None:
         """Read what is new and say it."""
-        before, self._file = self._file, events_file_id(self.folder)
+        before, self._file = self._file, identify_file(self.folder.events_file)
         if before and self._file != before:
             self.stop()
             self.replaced.emit()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from training.events import AttemptStarted, EpochEnded, Event, Rewound, Validated
 from training.runs.folder import RunFolder
-from training.runs.records.history import History
+from training.runs.records.history import History, identify_file
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, Rows, SeriesReader, count_rows, read_steps
 from training.tracking.ledger import Ledger, Measured
 
@@ -26,13 +25,13 @@ class Follower:
 
     def _begin(self) -> None:
         self.history = History(self._folder.events_file)
-        self._file = _file_number(self._folder)
+        self._file = identify_file(self._folder.events_file)
         self._times = StepTimes(self._folder.telemetry_file)
         self._compared = 0
 
     def poll(self) -> None:
         """Take up what is new."""
-        if _file_number(self._folder) != self._file:  # another state of the run took this one's place
+        if identify_file(self._folder.events_file) != self._file:  # another state of the run took this one's place
             self._begin()
         while True:
             count = count_rows(self._folder.series_file, STEP_ROW)
@@ -101,10 +100,3 @@ def assign_times(steps: NDArray[np.int64], attempts: list[AttemptStarted], looks
         made = steps > attempt.step
         times[made] = np.interp(steps[made], *known)
     return times
-
-
-def _file_number(folder: RunFolder) -> int:
-    try:
-        return os.stat(folder.events_file).st_ino
-    except FileNotFoundError:
-        return 0

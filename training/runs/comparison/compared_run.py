@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from training.runs.pyramid.levels import Floats
 from training.runs.pyramid.stored import StoredSeries
 from training.runs.records.curves import count_step_samples, measure_step_seconds
 from training.runs.records.forms import StatusRecord
-from training.runs.records.history import History
+from training.runs.records.history import History, identify_file
 from training.toml_text import Toml
 
 Axis = Literal["step", "epoch", "samples", "time"]
@@ -39,7 +38,7 @@ class ComparedRun:
         self._config = config
         self._history = History(folder.events_file)
         self._history.poll()
-        self._attempts, self._events_file = len(self._history.attempts), _file_number(folder)
+        self._attempts, self._events_file = len(self._history.attempts), identify_file(folder.events_file)
         self._series: dict[str, StoredSeries] = {}
         self._homes: dict[str, tuple[str, str]] = {}  # of each curve the file and its name there
         self._positions: dict[tuple[str, Axis], Floats] = {}
@@ -89,7 +88,7 @@ class ComparedRun:
     def grow(self) -> bool:
         """Take up what the run has done since; False where it must be opened again, because it went back or was begun again."""
         self._history.poll()
-        if _file_number(self.folder) != self._events_file or len(self._history.attempts) != self._attempts:
+        if identify_file(self.folder.events_file) != self._events_file or len(self._history.attempts) != self._attempts:
             return False
         self.record = self.folder.status()
         return all(series.grow() >= 0 for series in self._series.values())
@@ -121,11 +120,3 @@ class ComparedRun:
         made = MinMaxPyramid()
         made.append(positions, [found[step] for step in sorted(found)])
         return made
-
-
-def _file_number(folder: RunFolder) -> int:
-    """Another one once the run's events are another file, as after a rewind."""
-    try:
-        return os.stat(folder.events_file).st_ino
-    except OSError:
-        return 0

@@ -31,6 +31,15 @@ _MOST_LINE = 4 * MEGABYTE
 """A longer line is read in pieces, and no piece of it is an event."""
 
 
+def identify_file(path: Path) -> int:
+    """Another number once another file lies there, as where a run's events are: a state of the run that was set aside, or one that was
+    brought back. 0 for no file."""
+    try:
+        return os.stat(path).st_ino
+    except OSError:
+        return 0
+
+
 class EventLog:
     """The writer of ``events.jsonl``: a line is handed to the system whole, so readers never see half of one."""
 
