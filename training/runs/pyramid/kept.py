@@ -194,7 +194,7 @@ def extend_levels(levels: Sequence[Levels], buckets: Rows) -> None:
 
 def keep_levels(series: Path, levels: Sequence[Levels]) -> None:
     """Write levels that were measured beside a series that nobody is writing, for the next reader; not where that cannot be."""
-    found = [each.lowest(0) for each in levels]
+    found = [each.lowest() for each in levels]
     buckets = np.zeros(len(found[0].low), _bucket_row(len(levels)))
     for column, each in enumerate(found):
         for name, values in each._asdict().items():

@@ -23,7 +23,8 @@ Number = TypeVar("Number", np.float64, np.int64)
 
 BUCKET = 64
 """Values in a bucket of the lowest level; smaller ones cost memory and save nothing."""
-_AT_ONCE = 4096  # buckets whose values are in memory together
+AT_ONCE = 4096
+"""Buckets whose values are in memory together."""
 
 
 class GrowingArray(Generic[Number]):
@@ -60,6 +61,10 @@ class Extremes(NamedTuple):
     high: Floats
     low_at: Indices
     high_at: Indices
+
+    def shift(self, start: Indices | int) -> Extremes:
+        """The same, with indices that count from so far before."""
+        return self._replace(low_at=self.low_at + start, high_at=self.high_at + start)
 
 
 def find_extremes(rows: NDArray[Any]) -> Extremes:
@@ -114,17 +119,16 @@ class Levels:
         """Full buckets of the lowest level."""
         return self._levels[0].size if self._levels else 0
 
-    def lowest(self, first: int) -> Extremes:
-        """The buckets of the lowest level from ``first`` on; views."""
-        return (self._levels[0] if self._levels else _Level()).slice(first, self.buckets)
+    def lowest(self) -> Extremes:
+        """The buckets of the lowest level; views."""
+        return (self._levels[0] if self._levels else _Level()).slice(0, self.buckets)
 
     def grow(self, read: Read, size: int) -> None:
         """Take up what the series of now ``size`` values has grown by."""
         while (done := self.buckets) < size // BUCKET:
-            stop = min(size // BUCKET, done + _AT_ONCE)
+            stop = min(size // BUCKET, done + AT_ONCE)
             found = find_extremes(read(done * BUCKET, stop * BUCKET).reshape(-1, BUCKET))
-            start = np.arange(done, stop) * BUCKET
-            self.adopt(found._replace(low_at=found.low_at + start, high_at=found.high_at + start))
+            self.adopt(found.shift(np.arange(done, stop) * BUCKET))
 
     def adopt(self, found: Extremes) -> None:
         """Take up buckets of the lowest level that somebody else has measured."""
@@ -168,9 +172,7 @@ class Levels:
         values = _finite(read(first, stop))
         width = -(-len(values) // pixels)
         groups = len(values) // width
-        found = find_extremes(values[: groups * width].reshape(groups, width))
-        start = first + np.arange(groups) * width
-        found = found._replace(low_at=found.low_at + start, high_at=found.high_at + start)
+        found = find_extremes(values[: groups * width].reshape(groups, width)).shift(first + np.arange(groups) * width)
 
         def give(begin: int, end: int) -> NDArray[Any]:
             return values[begin - first : end - first]
@@ -199,8 +201,7 @@ def _ends(read: Read, first: int, stop: int) -> list[Extremes]:
 
 def _fringe(read: Read, first: int, stop: int) -> Extremes:
     """Of the values [first, stop), which are less than a bucket."""
-    found = find_extremes(read(first, stop)[None, :] if stop > first else np.empty((0, 1)))
-    return found._replace(low_at=found.low_at + first, high_at=found.high_at + first)
+    return find_extremes(read(first, stop)[None, :] if stop > first else np.empty((0, 1))).shift(first)
 
 
 def _in_order(parts: list[Extremes]) -> tuple[Indices, Floats]:

@@ -9,16 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from training.runs.pyramid.curve import Pyramid
-from training.runs.pyramid.levels import BUCKET, Floats, GrowingArray, Indices
+from training.runs.pyramid.levels import AT_ONCE, BUCKET, Floats, GrowingArray, Indices
 
 # One block of the vectorized recursion divides by weight**length: kept far from the end of float64's range, so that even
 # losses that explode to 1e200 stay finite on the way.
 _SMALLEST_POWER = 1e-60
 _LONGEST_BLOCK = 4096
-_AT_ONCE = 4096  # buckets whose values are in memory together
 
 
 class ExponentialAverage:
@@ -148,7 +147,7 @@ class ExponentialSmoother(Smoother):
     def grow(self, curve: Pyramid) -> None:
         powers = self.weight ** np.arange(BUCKET + 1)
         while (done := self._counts.size) < len(curve) // BUCKET:
-            stop = min(len(curve) // BUCKET, done + _AT_ONCE)
+            stop = min(len(curve) // BUCKET, done + AT_ONCE)
             rows = curve.read(done * BUCKET, stop * BUCKET).reshape(-1, BUCKET).astype(np.float64)
             finite = np.isfinite(rows)
             counts = finite.sum(axis=1)
@@ -199,7 +198,7 @@ class CenteredSmoother(Smoother):
     def grow(self, curve: Pyramid) -> None:
         whole = max(len(curve) - self.half, 0) // BUCKET
         while (done := self._known.size) < whole:
-            stop = min(whole, done + _AT_ONCE)
+            stop = min(whole, done + AT_ONCE)
             values = self.compute(curve, done * BUCKET, stop * BUCKET).reshape(-1, BUCKET)
             self._known.extend(np.where(np.isnan(values).all(axis=1), np.nan, _last_finite(values)))
 
@@ -244,8 +243,3 @@ def make_smoother(weight: float, *, centered: bool = False) -> Smoother | None:
     if weight == 0.0:
         return None
     return CenteredSmoother(weight) if centered else ExponentialSmoother(weight)
-
-
-def smooth_all(curve: Pyramid, smoother: Smoother | None) -> NDArray[np.float64]:
-    """All smoothed values of a curve; the values themselves without a smoother."""
-    return smoother.compute(curve, 0, len(curve)) if smoother else curve.read(0, len(curve)).astype(np.float64)
