@@ -89,12 +89,12 @@ def _measure(read: ReadRows, first: int, stop: int) -> Rows:
 
 
 def _is_sound(buckets: Rows, read: ReadRows) -> bool:
-    """Whether the buckets are as they were written, and some of them, the last among them, say what the series says."""
-    if not np.array_equal(buckets["check"], _sum_up(buckets)):
+    """Whether there are buckets, as they were written, and some of them, the last among them, say what the series says."""
+    if not len(buckets) or not np.array_equal(buckets["check"], _sum_up(buckets)):
         return False
     last = len(buckets) - 1
     for at in {last, *(last * probe // _PROBES for probe in range(_PROBES))}:
-        if last >= 0 and _measure(read, at, at + 1).tobytes() != buckets[at : at + 1].tobytes():
+        if _measure(read, at, at + 1).tobytes() != buckets[at : at + 1].tobytes():
             return False
     return True
 
@@ -116,7 +116,7 @@ class PyramidWriter:
     def _open(self, columns: int) -> None:
         rows = self._series.rows
         there = read_buckets(self._path, columns)[: rows // BUCKET]
-        if not len(there) or not _is_sound(there, self._series.read):
+        if not _is_sound(there, self._series.read):
             self._path.unlink(missing_ok=True)
         self._file = SeriesWriter(self._path, _bucket_row(columns), _header(columns))
         self.cut()
@@ -169,18 +169,15 @@ def read_buckets(path: Path, columns: int) -> Rows:
 def read_levels(series: Path, columns: int, read: ReadRows, rows: int) -> tuple[list[Levels], bool]:
     """The levels of each column of a series of ``rows`` rows; and whether all of them lay beside it, sound. What is missing at the end
     is measured, all of it where the file is absent or stale."""
-    buckets = read_buckets(pyramid_path(series), columns)[: rows // BUCKET]
-    sound = len(buckets) > 0 and _is_sound(buckets, read)
-    made = [Levels() for _ in range(columns)]
-    if sound:
-        extend_levels(made, buckets)
-    else:
+    whole = rows // BUCKET
+    buckets = read_buckets(pyramid_path(series), columns)[:whole]
+    if not _is_sound(buckets, read):
         buckets = buckets[:0]
-    step = _MOST_ROWS // BUCKET
-    for first in range(len(buckets), rows // BUCKET, step):
-        extend_levels(made, _measure(read, first, min(first + step, rows // BUCKET)))
-    missing = rows // BUCKET - len(buckets)
-    return made, missing == 0 or (sound and missing < 2 * _AT_ONCE)
+    made = [Levels() for _ in range(columns)]
+    extend_levels(made, buckets)
+    if missing := whole - len(buckets):
+        extend_levels(made, _measure(read, len(buckets), whole))
+    return made, missing == 0 or (len(buckets) > 0 and missing < 2 * _AT_ONCE)
 
 
 def extend_levels(levels: Sequence[Levels], buckets: Rows) -> None:
