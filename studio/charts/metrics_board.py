@@ -14,12 +14,9 @@ from studio.charts.plots.gradient_plot import GradientPlot
 from studio.charts.plots.markers import MarkerKind
 from studio.charts.plots.shared_x import SharedX
 from studio.charts.redraw_clock import RedrawClock
+from studio.charts.smoothing_slider import SmoothingSlider
 from studio.theme import SPACING
-from studio.widgets import Segmented, Slider, Stretch, Switch, button, hbox, label, vbox
-
-# The slider is finest where it matters: 0.9, 0.99, 0.999 look as different as 0 and 0.9.
-_WEIGHTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
-
+from studio.widgets import Segmented, Stretch, Switch, button, hbox, label, vbox
 
 _CURVES = (
     ("train/loss", "Training", "loss", 0, True),
@@ -164,11 +161,11 @@ class MetricsBoard(QWidget):
 
     def smoothing(self) -> float:
         """The weight of the exponential average, 0 for none."""
-        return _WEIGHTS[self._smoothing.value()]
+        return self._smoothing.weight()
 
     def set_smoothing(self, weight: float) -> None:
         """Choose the slider's stop that is nearest to `weight`."""
-        self._smoothing.setValue(min(range(len(_WEIGHTS)), key=lambda at: abs(_WEIGHTS[at] - weight)))
+        self._smoothing.set_weight(weight)
 
     def log_scale(self) -> bool:
         """Whether the loss and the gradient norm are drawn on a logarithmic axis."""
@@ -179,14 +176,9 @@ class MetricsBoard(QWidget):
         self._log.setChecked(on)
 
     def _build_tools(self) -> None:
-        self._smoothing = Slider()
-        self._smoothing.setRange(0, len(_WEIGHTS) - 1)
+        self._smoothing = SmoothingSlider("exponential average")
         self._smoothing.setMinimumWidth(60)
         self._smoothing.setMaximumWidth(130)
-        self._smoothing.setAccessibleName("Smoothing")
-        self._smoothing.setToolTip("Weight of the exponential average; the raw values stay visible behind it")
-        self._weight = label("Off", "caption")
-        self._weight.setMinimumWidth(self._weight.fontMetrics().horizontalAdvance("0.999") + 4)
         self._smoothing.valueChanged.connect(self._on_smoothing_moved)
         self._log = Switch("Log scale")
         self._log.toggled.connect(self._on_log_toggled)
@@ -200,7 +192,7 @@ class MetricsBoard(QWidget):
         tools = hbox(
             label("Smoothing", "caption"),
             (self._smoothing, 1),
-            self._weight,
+            self._smoothing.reading,
             SPACING.s,
             self._log,
             Stretch(2),
@@ -229,10 +221,8 @@ class MetricsBoard(QWidget):
                 plot.set_x_label("Step")
 
     def _on_smoothing_moved(self) -> None:
-        weight = self.smoothing()
-        self._weight.setText(f"{weight:g}" if weight else "Off")
         for plot in (self._plots["loss"], self._plots["grad_norm"]):
-            plot.set_smoothing(weight)
+            plot.set_smoothing(self.smoothing())
         self.view_changed.emit()
 
     def _on_log_toggled(self, on: bool) -> None:

@@ -18,7 +18,6 @@ from training.runs.records.history import History, identify_file
 from training.toml_text import Toml
 
 Axis = Literal["step", "epoch", "samples", "time"]
-AXES: Final[tuple[Axis, ...]] = ("step", "epoch", "samples", "time")
 
 _OF_STEPS: Final = {"train/loss": "loss", "grad_norm": "grad_norm", "lr": "lr"}
 

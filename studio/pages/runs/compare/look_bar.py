@@ -5,14 +5,15 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QToolButton, QWidget
 
+from studio.charts.smoothing_slider import SmoothingSlider
 from studio.services.settings import SettingsStore
 from studio.state.runs.comparison import EACH, REPEATS, Comparison, Look
 from studio.theme import SPACING
-from studio.widgets import ComboBox, FlowLayout, Segmented, Slider, Switch, button, hbox, in_widget, label
+from studio.widgets import ComboBox, FlowLayout, Segmented, Switch, button, hbox, in_widget, label
+from training.runs.comparison.compared_run import Axis
 from training.runs.groups import differing
 
-WEIGHTS = (0.0, 0.3, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
-_AXES = (("step", "Steps"), ("epoch", "Epochs"), ("samples", "Samples"), ("time", "Time"))
+_AXES: dict[Axis, str] = {"step": "Steps", "epoch": "Epochs", "samples": "Samples", "time": "Time"}
 _CENTERED = "The mean of as many samples on both sides of each, as calm as the exponential average of this weight and without its lag"
 
 
@@ -25,17 +26,11 @@ class LookBar(QWidget):
 
     def __init__(self, settings: SettingsStore) -> None:
         super().__init__()
-        self.axis = Segmented(_AXES)
+        self.axis = Segmented(tuple(_AXES.items()))
         self.axis.setAccessibleName("Horizontal axis")
-        self.smoothing = Slider()
-        self.smoothing.setRange(0, len(WEIGHTS) - 1)
+        self.smoothing = SmoothingSlider("average")
         self.smoothing.setFixedWidth(110)
-        self.smoothing.setAccessibleName("Smoothing")
-        self.smoothing.setToolTip("Weight of the average; the raw values stay visible behind it")
-        weight = settings.get().smoothing
-        self.smoothing.setValue(min(range(len(WEIGHTS)), key=lambda at: abs(WEIGHTS[at] - weight)))
-        self._weight = label("", "caption")
-        self._weight.setMinimumWidth(self._weight.fontMetrics().horizontalAdvance("0.999") + 4)
+        self.smoothing.set_weight(settings.get().smoothing)
         self.centered = Switch("Centered")
         self.centered.setToolTip(_CENTERED)
         self.log = Switch("Log scale")
@@ -53,11 +48,11 @@ class LookBar(QWidget):
         self.charts.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         fit = button("Fit", "fit", "ghost", tooltip="Show all; pressed again, the spikes too", clicked=self.fit_asked)
         flow = FlowLayout(self, spacing=SPACING.m)
-        smooth = in_widget(hbox(label("Smoothing", "caption"), self.smoothing, self._weight, self.centered))
+        smooth = in_widget(hbox(label("Smoothing", "caption"), self.smoothing, self.smoothing.reading, self.centered))
         grouped = in_widget(hbox(label("Group", "caption"), self.group, self.band))
         for part in (self.axis, smooth, grouped, self.log, in_widget(hbox(self.charts, fit))):
             flow.addWidget(part)
-        self._say_weight()
+        self._allow_centered()
         self.axis.current_changed.connect(self.look_changed)
         self.smoothing.valueChanged.connect(self._on_smoothing)
         self.centered.toggled.connect(self.look_changed)
@@ -67,8 +62,8 @@ class LookBar(QWidget):
 
     def look(self) -> Look:
         """What was chosen."""
-        axis = next(axis for axis in ("step", "epoch", "samples", "time") if axis == self.axis.current())
-        way, weight = self.group.currentData(), WEIGHTS[self.smoothing.value()]
+        axis = next(axis for axis in _AXES if axis == self.axis.current())
+        weight, way = self.smoothing.weight(), self.group.currentData()
         return Look(axis, weight, self.centered.isChecked(), way, self.band.current())
 
     def is_log(self) -> bool:
@@ -87,14 +82,12 @@ class LookBar(QWidget):
             self.group.setCurrentIndex(max(self.group.findData(chosen), 0))
 
     def _on_smoothing(self) -> None:
-        self._say_weight()
+        self._allow_centered()
         self.look_changed.emit()
 
     def _on_group(self) -> None:
         self.band.setVisible(self.group.currentData() != EACH)
         self.look_changed.emit()
 
-    def _say_weight(self) -> None:
-        weight = WEIGHTS[self.smoothing.value()]
-        self._weight.setText(f"{weight:g}" if weight else "Off")
-        self.centered.setEnabled(weight > 0)
+    def _allow_centered(self) -> None:
+        self.centered.setEnabled(self.smoothing.weight() > 0)
