@@ -41,6 +41,7 @@ class ComparedRun:
         self._series: dict[str, StoredSeries] = {}
         self._homes: dict[str, tuple[str, str]] = {}  # of each curve the file and its name there
         self._positions: dict[tuple[str, Axis], Floats] = {}
+        self._elapsed: Floats | None = None  # seconds of training up to each step, until it grows
         if files:
             self._open(keep=self.record.status not in AT_WORK)
 
@@ -81,7 +82,10 @@ class ComparedRun:
             return None
         if axis == "samples":
             return counts.up_to(steps.astype(np.int64)).astype(np.float64)
-        seconds = np.cumsum(np.concatenate([[0.0], measure_step_seconds(self.folder, self._history, counts)]))
+        seconds = self._elapsed
+        if seconds is None:
+            of_each = measure_step_seconds(self.folder, self._history, counts)
+            seconds = self._elapsed = np.cumsum(np.concatenate([[0.0], of_each]))
         return seconds[np.minimum(steps.astype(np.int64), len(seconds) - 1)] if seconds[-1] > 0 else None
 
     def grow(self) -> bool:
@@ -90,6 +94,7 @@ class ComparedRun:
         if identify_file(self.folder.events_file) != self._events_file or len(self._history.attempts) != self._attempts:
             return False
         self.record = self.folder.status()
+        self._elapsed = None
         return all(series.grow() >= 0 for series in self._series.values())
 
     def _open(self, *, keep: bool) -> None:
