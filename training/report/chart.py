@@ -158,10 +158,15 @@ def _points(across: Numbers, down: Numbers) -> str:
     return " ".join(f"{one:.1f},{other:.1f}" for one, other in zip(across, down, strict=True))
 
 
+def find_weight(samples: int) -> float:
+    """Of an exponential average over a fiftieth of a curve of so many samples; 0 of a short one, which needs none."""
+    return 1.0 - 1.0 / max(samples / 50, 1.0)
+
+
 def smooth(values: Numbers) -> Numbers:
     """A running average over a fiftieth of the curve, without the bias towards zero at its beginning; NaN where the value is no
     number."""
-    return ExponentialAverage(1.0 - 1.0 / max(len(values) / 50, 1.0)).append(values)
+    return ExponentialAverage(find_weight(len(values))).append(values)
 
 
 def histogram(

@@ -10,22 +10,27 @@ import numpy as np
 from training.config.rules.metrics import is_share, title_of
 from training.errors import InputError
 from training.events import Validated
-from training.report.chart import COLUMNS, Curve, Drawing, line_drawing
+from training.report.chart import COLUMNS, Curve, Drawing, find_weight, line_drawing
 from training.report.facts import RunFacts
 from training.runs.pyramid.curve import Pyramid
-from training.runs.pyramid.kept import STEP_CURVES
 from training.runs.pyramid.smoothing import make_smoother
 from training.runs.pyramid.stored import StoredSeries
 from training.runs.records.series import STEP_ROW, is_series
 
 _MOST_METRICS = 6
 _POINTS = 60  # validations that are drawn as points
-_STEP_TITLES = {"grad_norm": "Gradient norm before clipping", "lr": "Learning rate"}
+_STEP_CURVES = {
+    "loss": ("Training", True),
+    "grad_norm": ("Gradient norm before clipping", True),
+    "lr": ("Learning rate", False),
+}
+"""Of each step: what is drawn, what it is called, whether it is smoothed."""
 
 
 def draw_curves(runs: Sequence[RunFacts]) -> list[Drawing]:
     """Loss, what was validated, learning rate and gradient norm of each over the steps."""
-    drawn = [*_draw_loss(runs)]
+    of_steps = _draw_steps(runs)
+    drawn = [*_draw_loss(runs, of_steps["loss"])]
     names = dict.fromkeys(name for run in runs for item in run.history.validations for name in item.metrics)
     for name in [name for name in names if name.startswith("val/") and name != "val/loss"][:_MOST_METRICS]:
         curves = [
@@ -35,25 +40,14 @@ def draw_curves(runs: Sequence[RunFacts]) -> list[Drawing]:
         ]
         title = f"Validation: {title_of(name.removeprefix('val/'))}"
         drawn.append(line_drawing(title, "Step", title_of(name.removeprefix("val/")), curves, percent=is_share(name)))
-    for column, title in _STEP_TITLES.items():
-        curves = [
-            curve
-            for number, run in enumerate(runs)
-            for curve in _draw_steps(
-                run, column, _call(run, runs, title), number, _columns(runs), column == "grad_norm"
-            )
-        ]
-        if curves:
+    for column in ("grad_norm", "lr"):
+        if curves := of_steps[column]:
+            title = _STEP_CURVES[column][0]
             drawn.append(line_drawing(title, "Step", title, curves, log_y=column == "grad_norm"))
     return drawn
 
 
-def _draw_loss(runs: Sequence[RunFacts]) -> Iterator[Drawing]:
-    trained = [
-        curve
-        for number, run in enumerate(runs)
-        for curve in _draw_steps(run, "loss", _call(run, runs, "Training"), number, _columns(runs), True)
-    ]
+def _draw_loss(runs: Sequence[RunFacts], trained: list[Curve]) -> Iterator[Drawing]:
     validated = [
         curve
         for number, run in enumerate(runs)
@@ -71,31 +65,34 @@ def _call(run: RunFacts, runs: Sequence[RunFacts], quantity: str) -> str:
     return quantity or "Run" if len(runs) == 1 else run.name
 
 
-def _columns(runs: Sequence[RunFacts]) -> int:
-    """Fewer where many runs share the page."""
-    return max(COLUMNS // len(runs), 120)
+def _draw_steps(runs: Sequence[RunFacts]) -> dict[str, list[Curve]]:
+    """The curves of all runs, by what they are of; of each run its series is opened once."""
+    columns = max(COLUMNS // len(runs), 120)  # fewer where many runs share the page
+    found: dict[str, list[Curve]] = {name: [] for name in _STEP_CURVES}
+    for number, run in enumerate(runs):
+        if (series := _open(run)) is not None:
+            for name, (title, smooths) in _STEP_CURVES.items():
+                curve = series.curve(name, series.steps)
+                found[name] += _draw_curve(curve, _call(run, runs, title), number, columns, smooths)
+    return found
 
 
-def _draw_steps(run: RunFacts, column: str, label: str, color: int, columns: int, smooths: bool) -> Iterator[Curve]:
+def _draw_curve(curve: Pyramid, label: str, color: int, columns: int, smooths: bool) -> Iterator[Curve]:
     """The steps' own line, behind it where it is ``smooths``, and the average over a fiftieth of the run."""
-    curve = _open(run, column)
-    if curve is None:
-        return
     first, last = float(curve.x[0]), float(curve.x[-1])
     x, y = curve.view(first, last, columns)
-    smoother = make_smoother(1.0 - 1.0 / max(len(curve) / 50, 1.0)) if smooths else None
+    smoother = make_smoother(find_weight(len(curve))) if smooths else None
     yield Curve(label, color, x, y, "raw" if smoother else "line")
     if smoother is not None:
         smoother.grow(curve)
         yield Curve(label, color, *smoother.view(curve, first, last, columns))
 
 
-def _open(run: RunFacts, column: str) -> Pyramid | None:
+def _open(run: RunFacts) -> StoredSeries | None:
     with suppress(InputError, OSError):
         if is_series(run.folder.series_file, STEP_ROW):
             series = StoredSeries(run.folder.series_file)
-            if len(series.steps):
-                return series.curve(STEP_CURVES[STEP_CURVES.index(column)], series.steps)
+            return series if len(series.steps) else None
     return None
 
 
