@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from studio.forms.messages import KIND_TITLES
 from studio.forms.section_form import SectionForm
-from studio.state.search import describe_setting, rank_title, split_query
+from studio.state.search import describe_setting, holds, rank_title, split_query
 from studio.theme import icon, set_property
 from studio.widgets import label, leave_undo_to_page
 from training import catalog
@@ -27,8 +27,7 @@ def find_settings(query: str, forms: Iterable[SectionForm]) -> list[str]:
     found: list[tuple[int, str]] = []
     for form in forms:
         for path, title, rest in _texts(form):
-            everything = f"{title} {path} {rest}".casefold()
-            if all(word in everything for word in words):
+            if holds(f"{title} {path} {rest}", words):
                 names = title.casefold(), path.split(".")[-1]
                 found.append((min(rank_title(name, words, " ".join(words)) for name in names), path))
     return [path for _, path in sorted(found, key=lambda item: item[0])]

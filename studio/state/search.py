@@ -1,4 +1,4 @@
-"""Words looked for in titles: what fits, and how well. The palette's and that of the settings."""
+"""Words looked for in titles: what fits, and how well. The palette's, that of the settings, and of all lists that words filter."""
 
 from __future__ import annotations
 
@@ -10,6 +10,12 @@ from training.config.field_spec import FieldSpec
 def split_query(query: str) -> list[str]:
     """The words looked for, in lower case."""
     return query.casefold().split()
+
+
+def holds(text: str, words: Sequence[str]) -> bool:
+    """Whether all of these words, in lower case, occur in a text."""
+    lowered = text.casefold()
+    return all(word in lowered for word in words)
 
 
 def rank_title(title: str, words: Sequence[str], typed: str) -> int:

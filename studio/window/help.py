@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.state.search import holds, split_query
 from studio.theme import SPACING, icon
 from studio.widgets import hbox, icon_button, vbox
 from training.system.resources import find_resources
@@ -108,8 +109,8 @@ class HelpWindow(QDialog):
 
     @Slot(str)
     def _on_search(self, searched: str) -> None:
-        words = searched.lower().split()
-        found = [all(word in text.lower() for word in words) for text in self._texts.values()]
+        words = split_query(searched)
+        found = [holds(text, words) for text in self._texts.values()]
         for row, fits in enumerate(found):
             self.pages.item(row).setHidden(not fits)
         if any(found) and not found[self.pages.currentRow()]:

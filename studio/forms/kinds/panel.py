@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QWidget
 
 from studio.forms.kinds.card import KindCard
 from studio.forms.kinds.choices import KindChoice, KindGroup
+from studio.state.search import holds, split_query
 from studio.theme import SPACING, icon
 from studio.widgets import hbox, in_widget, label, scroll_area, vbox
 
@@ -105,12 +106,12 @@ class KindPanel(QFrame):
         self.chosen.emit(kind)
 
     def _find(self, text: str) -> None:
-        words = text.casefold().split()
+        words = split_query(text)
         for heading, cards in self._headings:
             for card in cards:
                 choice = card.choice
-                told = f"{choice.title} {choice.line} {choice.words} {heading.text()}".casefold()
-                card.setHidden(not all(word in told for word in words))
+                told = f"{choice.title} {choice.line} {choice.words} {heading.text()}"
+                card.setHidden(not holds(told, words))
             heading.setHidden(all(card.isHidden() for card in cards))
         none = all(card.isHidden() for card in self.cards)
         self.nothing.setText(f"Nothing here is called “{text.strip()}”." if none else "")

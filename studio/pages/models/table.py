@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QSortFilterProxyModel, Qt
 
 from studio.state.exports import Exported
+from studio.state.search import holds, split_query
 from studio.widgets.tables import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex
 from training.console import format_value
 from training.errors import format_bytes
@@ -117,10 +118,9 @@ class ExportTable(QSortFilterProxyModel):
 
     def set_words(self, text: str) -> None:
         """Leave out rows without these words."""
-        self._words = text.lower().split()
+        self._words = split_query(text)
         self.invalidate()
 
     def filterAcceptsRow(self, row: int, parent: QModelIndex | Any) -> bool:
         each = self._rows.exports[row]
-        text = " ".join((*(column.text(each) for column in COLUMNS), each.note.path)).lower()
-        return all(word in text for word in self._words)
+        return holds(" ".join((*(column.text(each) for column in COLUMNS), each.note.path)), self._words)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from studio.actions.files import copy_text, reveal
 from studio.pages.run.event_words import GROUPS, describe_event, group_of
 from studio.state.context import AppContext
+from studio.state.search import holds, split_query
 from studio.theme import SPACING, icon
 from studio.widgets import ComboBox, MonoText, button, hbox, label, vbox
 from training.events import Event
@@ -47,9 +48,9 @@ class LogTab(QWidget):
 
     def lines(self) -> list[str]:
         """Those that fit the filter, the oldest first."""
-        words, group = self.words.text().casefold().split(), self.group.currentText()
+        words, group = split_query(self.words.text()), self.group.currentText()
         fitting = (text for kind, text in self._lines if group in ("Everything", kind))
-        return [text for text in fitting if all(word in text.casefold() for word in words)]
+        return [text for text in fitting if holds(text, words)]
 
     @Slot()
     def _forget(self) -> None:

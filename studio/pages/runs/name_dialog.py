@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QWidget
 
+from studio.state.search import holds, split_query
 from studio.theme import SPACING
 from studio.widgets import STRETCH, button, fill, hbox, label, vbox
 
@@ -44,10 +45,10 @@ class NameDialog(QDialog):
 
     @Slot(str)
     def _find(self, text: str) -> None:
-        words = text.lower().split()
+        words = split_query(text)
         for row in range(self.list.count()):
             item = self.list.item(row)
-            item.setHidden(not all(word in item.text().lower() for word in words))
+            item.setHidden(not holds(item.text(), words))
 
     @Slot(QListWidgetItem)
     def _turn(self, item: QListWidgetItem) -> None:
