@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QInputDialog, QWidget
 
-from studio.actions.runs import complain_of_trash, delete_run, tell_of_trash
+from studio.actions.runs import delete_run, throw_away_runs
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
 from training.errors import pluralize
@@ -86,36 +86,7 @@ def delete_runs(context: AppContext, runs: Sequence[RunSummary]) -> None:
     resting = [run for run in runs if run.status not in AT_WORK]
     if busy := len(runs) - len(resting):
         context.notifier.notify(f"{pluralize(busy, 'run')} still at work: stop them first.", "warning")
-    for run in resting:
-        if context.evaluation.folder == run.folder:
-            context.evaluation.choose_run(None)
-        if context.live.folder == run.folder:
-            context.live.detach()
-    if resting:
-        _ThrowAway(context, [run.folder for run in resting])
-
-
-class _ThrowAway:
-    """Some runs on their way into the trash: one notice when all of them are there."""
-
-    def __init__(self, context: AppContext, folders: Sequence[RunFolder]) -> None:
-        self._context, self._left = context, len(folders)
-        self._trashed: list[RunFolder] = []
-        for folder in folders:
-            context.library.throw_away(folder, self._keep, self._fail)
-
-    def _keep(self, trashed: RunFolder) -> None:
-        self._trashed.append(trashed)
-        self._settle()
-
-    def _fail(self, error: Exception) -> None:
-        complain_of_trash(self._context, error)
-        self._settle()
-
-    def _settle(self) -> None:
-        self._left -= 1
-        if not self._left and self._trashed:
-            tell_of_trash(self._context, f"{pluralize(len(self._trashed), 'run')} are", self._trashed)
+    throw_away_runs(context, {run.folder: run.name for run in resting})
 
 
 def _count(runs: Sequence[RunSummary]) -> str:

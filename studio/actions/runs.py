@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtWidgets import QWidget
 
@@ -26,19 +26,39 @@ def pause_or_continue(context: AppContext) -> None:
 
 def delete_run(context: AppContext, folder: RunFolder) -> bool:
     """Move the run into the trash, with a notice that brings it back; returns whether it could be tried."""
-    name = name_of(folder.status(), read_about(folder))
     if context.shown.is_at_work(folder):
         context.notifier.notify("This run is being trained. Stop it first.", "warning")
         return False
-    context.shown.let_go(folder)
-    if context.evaluation.folder == folder:
-        context.evaluation.choose_run(None)
-
-    def fail(error: Exception) -> None:
-        complain_of_trash(context, error)
-
-    context.library.throw_away(folder, lambda trashed: tell_of_trash(context, f"“{name}” is", [trashed]), fail)
+    throw_away_runs(context, {folder: name_of(folder.status(), read_about(folder))})
     return True
+
+
+def throw_away_runs(context: AppContext, names: Mapping[RunFolder, str]) -> None:
+    """Move runs, which are called ``names``, into the trash, with one notice that brings all of them back."""
+    waiting, trashed = set(names), dict[RunFolder, RunFolder]()
+
+    def settle(folder: RunFolder) -> None:
+        waiting.remove(folder)
+        if trashed and not waiting:
+            what = f"{pluralize(len(trashed), 'run')} are" if len(trashed) > 1 else f"“{names[next(iter(trashed))]}” is"
+            tell_of_trash(context, what, list(trashed.values()))
+
+    def move(folder: RunFolder) -> None:
+        def keep(place: RunFolder) -> None:
+            trashed[folder] = place
+            settle(folder)
+
+        def fail(error: Exception) -> None:
+            complain_of_trash(context, error)
+            settle(folder)
+
+        context.shown.let_go(folder)
+        if context.evaluation.folder == folder:
+            context.evaluation.choose_run(None)
+        context.library.throw_away(folder, keep, fail)
+
+    for folder in names:
+        move(folder)
 
 
 def tell_of_trash(context: AppContext, what: str, trashed: Sequence[RunFolder]) -> None:
