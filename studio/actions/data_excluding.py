@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
-from studio.actions.question import Answer, ask
+from studio.actions.excluding import SUBJECT, ask_where, change_list, refuse_change, take_off
 from studio.state.context import AppContext
 from studio.state.evaluations.excluding import put_on_list
 from training.config import RunConfig
-from training.errors import TrainingError, pluralize
+from training.errors import pluralize
 from training.exclude_list import add_to_list, remove_from_list
 from training.protocol.answers import SampleDigests
-from training.protocol.messages import DigestSamples, Refusal
+from training.protocol.messages import DigestSamples
 from training.runs.folder import make_slug
 
-_SUBJECT = "exclude list"
-_TITLE = "The exclude list was not changed"
 _SETTING = "dataset.exclude"
 
 
@@ -36,21 +35,19 @@ def exclude_samples(context: AppContext, parent: QWidget, reader: Reader, number
     """Put the samples with ``numbers`` (of a table the rows of its file) on the list; where it lies is asked once."""
 
     def put(entries: Mapping[str, str]) -> None:
-        before = context.draft.settings()["dataset"].get("exclude")
+        before = _find_list(context)
         path = Path(str(before)) if before else _ask_for_list(context, parent)
         if path is None:
             return
-        try:
-            new = put_on_list(path, entries)
-        except (TrainingError, OSError) as error:
-            context.notifier.notify(str(error), "danger", title=_TITLE, subject=_SUBJECT)
+        new = change_list(context, lambda: put_on_list(path, entries))
+        if new is None:
             return
         _name_list(context, str(path))
         reader.ask_again()
         context.notifier.notify(
             f"{pluralize(len(new), 'sample')} excluded, by {path}. No file of the data was touched.",
             "success",
-            subject=_SUBJECT,
+            subject=SUBJECT,
             action_text="Undo",
             action=lambda: _take_back(context, reader, path, new, before),
         )
@@ -61,23 +58,21 @@ def exclude_samples(context: AppContext, parent: QWidget, reader: Reader, number
 def include_samples(context: AppContext, reader: Reader, numbers: Sequence[int]) -> None:
     """Take the samples with ``numbers`` off the list that the draft names."""
 
-    def take_off(entries: Mapping[str, str]) -> None:
-        path = Path(str(context.draft.settings()["dataset"].get("exclude") or ""))
-        try:
-            count = remove_from_list(path, entries)
-        except (TrainingError, OSError) as error:
-            context.notifier.notify(str(error), "danger", title=_TITLE, subject=_SUBJECT)
+    def take_out(entries: Mapping[str, str]) -> None:
+        path = Path(str(_find_list(context) or ""))
+        count = change_list(context, lambda: remove_from_list(path, entries))
+        if count is None:
             return
         reader.ask_again()
         context.notifier.notify(
             f"{pluralize(count, 'sample')} taken off {path.name}.",
             "success",
-            subject=_SUBJECT,
+            subject=SUBJECT,
             action_text="Undo",
             action=lambda: _put_back(context, reader, path, entries),
         )
 
-    _ask_digests(context, reader, numbers, take_off)
+    _ask_digests(context, reader, numbers, take_out)
 
 
 def _ask_digests(
@@ -85,12 +80,8 @@ def _ask_digests(
 ) -> None:
     if reader.asked is None:
         return
-
-    def refuse(refusal: Refusal) -> None:
-        context.notifier.notify(str(refusal), "danger", title=_TITLE, subject=_SUBJECT)
-
     request = DigestSamples(config=reader.asked.model_dump(mode="json"), numbers=tuple(numbers))
-    context.engine.ask(request, SampleDigests, lambda found: go_on(found.names), refuse)
+    context.engine.ask(request, SampleDigests, lambda found: go_on(found.names), partial(refuse_change, context))
 
 
 def _ask_for_list(context: AppContext, parent: QWidget) -> Path | None:
@@ -98,46 +89,30 @@ def _ask_for_list(context: AppContext, parent: QWidget) -> Path | None:
     dataset = context.draft.settings()["dataset"]
     name = Path(str(dataset.get("path") or "")).name or context.draft.kind("dataset")
     proposed = context.workspace / f"{make_slug(name)}-exclude.txt"
-    here = "Add to that list" if proposed.is_file() else "Put it there"
-    text = (
-        f"It is a text file, a line for each sample, that runs on this data leave out. Proposed: {proposed}\n\n"
-        "Setup names it from then on (Exclude list)."
-    )
-    answers = [Answer("here", here, "primary"), Answer("other", "Choose another place …")]
-    answer = ask(parent.window(), "Where should the exclude list be?", text, answers)
-    if answer == "other":
-        chosen, _ = QFileDialog.getSaveFileName(
-            parent, "Exclude list", str(proposed), "Text (*.txt)", options=QFileDialog.Option.DontConfirmOverwrite
-        )
-        return Path(chosen) if chosen else None
-    return proposed if answer == "here" else None
+    return ask_where(parent, proposed, "runs on this data", "Setup names it from then on (Exclude list).")
+
+
+def _find_list(context: AppContext) -> object:
+    return context.draft.settings()["dataset"].get("exclude")
 
 
 def _name_list(context: AppContext, path: str | None) -> None:
-    if context.draft.settings()["dataset"].get("exclude") != path:
+    if _find_list(context) != path:
         context.draft.set(_SETTING, path)
         context.draft.finish_edit()
 
 
-def _take_back(
-    context: AppContext, reader: Reader, path: Path, entries: Mapping[str, str], before: object | None
-) -> None:
-    try:
-        count = remove_from_list(path, entries)
-    except (TrainingError, OSError) as error:
-        context.notifier.notify(str(error), "danger", title=_TITLE, subject=_SUBJECT)
+def _take_back(context: AppContext, reader: Reader, path: Path, entries: Mapping[str, str], before: object) -> None:
+    if not take_off(context, path, entries):
         return
-    if not before and context.draft.settings()["dataset"].get("exclude") == str(path):
+    if not before and _find_list(context) == str(path):
         _name_list(context, None)
     reader.ask_again()
-    context.notifier.notify(f"{pluralize(count, 'sample')} taken off {path.name} again.", "info", subject=_SUBJECT)
 
 
 def _put_back(context: AppContext, reader: Reader, path: Path, entries: Mapping[str, str]) -> None:
-    try:
-        count = add_to_list(path, entries)
-    except (TrainingError, OSError) as error:
-        context.notifier.notify(str(error), "danger", title=_TITLE, subject=_SUBJECT)
+    count = change_list(context, lambda: add_to_list(path, entries))
+    if count is None:
         return
     reader.ask_again()
-    context.notifier.notify(f"{pluralize(count, 'sample')} put on {path.name} again.", "info", subject=_SUBJECT)
+    context.notifier.notify(f"{pluralize(count, 'sample')} put on {path.name} again.", "info", subject=SUBJECT)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
@@ -17,8 +18,8 @@ from training.predictions import Evaluation
 from training.runs.folder import RunFolder
 from training.runs.relocation import config_here
 
-_SUBJECT = "exclude list"
-_TITLE = "The exclude list was not changed"
+SUBJECT = "exclude list"
+_Result = TypeVar("_Result")
 _CLEANED = " cleaned"  # at the end of a run's name
 
 
@@ -33,18 +34,18 @@ def exclude_rows(context: AppContext, parent: QWidget, evaluation: Evaluation, r
             return False
         new = put_on_list(path, entries)
     except (TrainingError, OSError) as error:
-        context.notifier.notify(str(error), "danger", title=_TITLE, subject=_SUBJECT)
+        refuse_change(context, error)
         return False
     if not new:
         words = f"{'It is' if len(entries) == 1 else 'All are'} on {path.name} already."
-        context.notifier.notify(words, "info", subject=_SUBJECT)
+        context.notifier.notify(words, "info", subject=SUBJECT)
         return True
     context.notifier.notify(
         f"{pluralize(len(new), 'sample')} excluded, by {path}. Files are not touched; a run that names this list leaves them out.",
         "success",
-        subject=_SUBJECT,
+        subject=SUBJECT,
         action_text="Undo",
-        action=lambda: _take_off(context, path, new),
+        action=lambda: take_off(context, path, new),
     )
     return True
 
@@ -55,12 +56,12 @@ def start_over_without(context: AppContext, run: RunFolder) -> None:
     if path is None:
         return
     if problem := context.start_problem():
-        context.notifier.notify(problem, "warning", subject=_SUBJECT)
+        context.notifier.notify(problem, "warning", subject=SUBJECT)
         return
     try:
         config = config_here(run)
     except TrainingError as error:
-        context.notifier.notify(str(error), "danger", subject=_SUBJECT)
+        context.notifier.notify(str(error), "danger", subject=SUBJECT)
         return
     stem = config.name.removesuffix(_CLEANED)
     context.cancel_branch()
@@ -75,7 +76,7 @@ def branch_without(context: AppContext) -> None:
     choice = context.evaluation
     if choice.folder is None or choice.checkpoint is None:
         words = "The checkpoint of this step is not there any more; choose another step."
-        context.notifier.notify(words, "warning", subject=_SUBJECT)
+        context.notifier.notify(words, "warning", subject=SUBJECT)
         return
     path = _require_list(context, choice.folder)
     if path is None:
@@ -86,43 +87,60 @@ def branch_without(context: AppContext) -> None:
     context.draft.set("dataset.exclude", str(path))
     context.draft.finish_edit()
     words = f"This branch leaves out what {path.name} lists. Press Start branch to train it."
-    context.notifier.notify(words, "info", subject=_SUBJECT)
+    context.notifier.notify(words, "info", subject=SUBJECT)
 
 
 def _require_list(context: AppContext, run: RunFolder) -> Path | None:
     path = find_list(run)
     if path is None:
         words = "No samples are excluded yet: put some on the exclude list first."
-        context.notifier.notify(words, "warning", subject=_SUBJECT)
+        context.notifier.notify(words, "warning", subject=SUBJECT)
     return path
 
 
 def _ask_for_list(context: AppContext, parent: QWidget, run: RunFolder) -> Path | None:
     """None where the person turned away."""
     proposed = propose_list(run, context.workspace)
-    here = "Add to that list" if proposed.is_file() else "Put it there"
-    text = (
-        f"It is a text file, a line for each sample, that this run's branches can leave out. Proposed: {proposed}\n\n"
-        "This is asked once for each run."
-    )
-    answers = [Answer("here", here, "primary"), Answer("other", "Choose another place …")]
-    answer = ask(parent.window(), "Where should the exclude list be?", text, answers)
-    path: Path | None = proposed if answer == "here" else None
-    if answer == "other":
-        chosen, _ = QFileDialog.getSaveFileName(
-            parent, "Exclude list", str(proposed), "Text (*.txt)", options=QFileDialog.Option.DontConfirmOverwrite
-        )
-        path = Path(chosen) if chosen else None
+    path = ask_where(parent, proposed, "this run's branches can", "This is asked once for each run.")
     if path is not None:
         choose_list(run, path)
     return path
 
 
-def _take_off(context: AppContext, path: Path, entries: Mapping[str, str]) -> None:
-    try:
-        count = remove_from_list(path, entries)
-    except (TrainingError, OSError) as error:
-        context.notifier.notify(str(error), "danger", title=_TITLE, subject=_SUBJECT)
-        return
+def ask_where(parent: QWidget, proposed: Path, who: str, then: str) -> Path | None:
+    """Let the person say where the list is to lie: ``who`` ("runs", with the verb) leaves out what it names, and ``then`` tells what
+    the answer means later. None where the person turned away."""
+    here = "Add to that list" if proposed.is_file() else "Put it there"
+    text = f"It is a text file, a line for each sample, that {who} leave out. Proposed: {proposed}\n\n{then}"
+    answers = [Answer("here", here, "primary"), Answer("other", "Choose another place …")]
+    answer = ask(parent.window(), "Where should the exclude list be?", text, answers)
+    if answer == "other":
+        chosen, _ = QFileDialog.getSaveFileName(
+            parent, "Exclude list", str(proposed), "Text (*.txt)", options=QFileDialog.Option.DontConfirmOverwrite
+        )
+        return Path(chosen) if chosen else None
+    return proposed if answer == "here" else None
+
+
+def take_off(context: AppContext, path: Path, entries: Mapping[str, str]) -> bool:
+    """Take off again what was put on the list, and say so; whether that could be done."""
+    count = change_list(context, lambda: remove_from_list(path, entries))
+    if count is None:
+        return False
     words = f"{pluralize(count, 'sample')} taken off {path.name} again."
-    context.notifier.notify(words, "info", subject=_SUBJECT)
+    context.notifier.notify(words, "info", subject=SUBJECT)
+    return True
+
+
+def change_list(context: AppContext, change: Callable[[], _Result]) -> _Result | None:
+    """What ``change``, which writes a list, returns; None where it could not, which is said."""
+    try:
+        return change()
+    except (TrainingError, OSError) as error:
+        refuse_change(context, error)
+        return None
+
+
+def refuse_change(context: AppContext, why: object) -> None:
+    """Say why a list was not changed."""
+    context.notifier.notify(str(why), "danger", title="The exclude list was not changed", subject=SUBJECT)

@@ -15,7 +15,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from studio.actions import data_excluding
+from studio.actions import excluding
 from studio.engine.client import Ticket
 from studio.pages.data.page import DataPage
 from studio.panels.data.data_images import DataImages
@@ -113,7 +113,7 @@ def test_images_are_listed_filtered_left_out_and_taken_back(
     browser.name.returnPressed.emit()
     qtbot.waitUntil(lambda: len(names_of(images)) == 10)
     assert all("dog-0" in name for name in names_of(images))
-    monkeypatch.setattr(data_excluding, "ask", lambda *rest: "here")
+    monkeypatch.setattr(excluding, "ask", lambda *rest: "here")
     browser.grid.selectAll()
     browser.exclude.click()
     listed = Path(str(context.draft.value("dataset.exclude")))
