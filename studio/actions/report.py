@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
-from studio.actions.files import reveal
-from studio.actions.saving import ask_for_place
+from studio.actions.saving import SavingNotice, ask_for_place
 from studio.engine.side_command import Answer, SideCommand
 from studio.state.context import AppContext
 from training.runs.folder import RunFolder
@@ -18,15 +17,13 @@ def ask_and_save_report(context: AppContext, parent: QWidget, folder: RunFolder)
     path = ask_for_place(parent, "Save the report", "Report", f"{folder.id}.html", "html")
     if path is None:
         return
-    notify, subject = context.notifier.notify, f"saving {path}"
-    notify(f"Saving {path.name} …", "info", subject=subject, lasting=True)
+    notice = SavingNotice(context, path, "The report was not saved")
 
     def tell(answer: Answer) -> None:
         if answer.code:
-            words = answer.error.splitlines()[-1] if answer.error else "The command ended without a word."
-            notify(words, "danger", title="The report was not saved", subject=subject)
-            return
-        notify(f"Saved as {path}.", "success", subject=subject, action_text="Open folder", action=lambda: reveal(path))
+            notice.fail(answer.error.splitlines()[-1] if answer.error else "The command ended without a word.")
+        else:
+            notice.finish()
 
     words = ["report", str(folder.path), "--out", str(path)]
     SideCommand(context, context.settings.get().engine_python, words, tell)

@@ -13,30 +13,46 @@ from studio.state.context import AppContext
 from training.errors import TrainingError
 
 
+class SavingNotice:
+    """Says that ``path`` is being written, and what became of that; ``title`` is over what went wrong."""
+
+    def __init__(self, context: AppContext, path: Path, title: str) -> None:
+        self._notify, self._path, self._title = context.notifier.notify, path, title
+        self._subject = f"saving {path}"
+        self._notify(f"Saving {path.name} …", "info", subject=self._subject, lasting=True)
+
+    def finish(self) -> None:
+        """It is written."""
+        self._notify(
+            f"Saved as {self._path}.",
+            "success",
+            subject=self._subject,
+            action_text="Open folder",
+            action=lambda: reveal(self._path),
+        )
+
+    def fail(self, words: str) -> None:
+        """It could not be."""
+        self._notify(words, "danger", title=self._title, subject=self._subject)
+
+
 def save_file(
     context: AppContext, save: Callable[[], object], path: Path, title: str, then: Callable[[], object] = lambda: None
 ) -> None:
     """Run ``save``, which writes ``path``, in the background, and say so; ``title`` is over what went wrong. ``then`` is called
     either way."""
-    notify, subject = context.notifier.notify, f"saving {path}"
-    notify(f"Saving {path.name} …", "info", subject=subject, lasting=True)
+    notice = SavingNotice(context, path, title)
 
     def handle_result(_: object) -> None:
         then()
-        notify(
-            f"Saved as {path}.",
-            "success",
-            subject=subject,
-            action_text="Open folder",
-            action=lambda: reveal(path),
-        )
+        notice.finish()
 
     def handle_failure(error: Exception) -> None:
         then()
         words = str(error)
         if isinstance(error, OSError) and not isinstance(error, TrainingError):
             words = f"{path} cannot be written ({error.strerror or error}); choose another place."
-        notify(words, "danger", title=title, subject=subject)
+        notice.fail(words)
 
     context.background.submit(save, handle_result, handle_failure)
 
