@@ -22,8 +22,8 @@ from training.runs.records.progress import Progress, ProgressMeter
 logger = logging.getLogger(__name__)
 
 
-class LiveRun(QObject):
-    """Follows one run at a time. It is the same object for every run, so that widgets connect once.
+class RunSignals(QObject):
+    """What is said of a run.
 
     Signals:
         attached(): another run, or none; everything shown before is void. History arrives by the signals below.
@@ -32,7 +32,7 @@ class LiveRun(QObject):
         truncated(int), rows_arrived(ndarray), telemetry_arrived(ndarray), event_arrived(Event): see RunMonitor.
         owner_changed(): a process works on the run, or no longer, or another one.
         looked(): after each look, when all of the above was said.
-        asked(Command), refused(str): a request was passed on, or could not be.
+        asked(Command): a request was passed on.
     """
 
     attached = Signal()
@@ -45,6 +45,12 @@ class LiveRun(QObject):
     owner_changed = Signal()
     looked = Signal()
     asked = Signal(object)
+
+
+class LiveRun(RunSignals):
+    """Follows one run at a time. It is the same object for every run, so that widgets connect once. ``refused(str)``: a request could not
+    be passed on."""
+
     refused = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -6,38 +6,17 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.state.runs.live_run import LiveRun
+from studio.state.runs.live_run import LiveRun, RunSignals
 from training.runs.folder import RunFolder
 
-_FORWARDED = (
-    "attached",
-    "state_changed",
-    "progress_changed",
-    "truncated",
-    "rows_arrived",
-    "telemetry_arrived",
-    "event_arrived",
-    "owner_changed",
-    "looked",
-    "asked",
-)
+_FORWARDED = [name for name, each in vars(RunSignals).items() if isinstance(each, Signal)]
 
 
-class ShownRun(QObject):
-    """Says what ``run`` says, by the same signals as LiveRun, so that widgets connect once whichever run is shown: ``live``, which is at
-    work or was last, or ``beside``, which a person looks at while ``live`` works. ``refused(str)`` comes from either;
-    ``checkpoint_wanted(str)``: the one in the folder of this name is to be selected."""
+class ShownRun(RunSignals):
+    """Says what ``run`` says, so that widgets connect once whichever run is shown: ``live``, which is at work or was last, or ``beside``,
+    which a person looks at while ``live`` works. ``refused(str)`` comes from either; ``checkpoint_wanted(str)``: the one in the folder
+    of this name is to be selected."""
 
-    attached = Signal()
-    state_changed = Signal(object)
-    progress_changed = Signal(object)
-    truncated = Signal(int)
-    rows_arrived = Signal(object)
-    telemetry_arrived = Signal(object)
-    event_arrived = Signal(object)
-    owner_changed = Signal()
-    looked = Signal()
-    asked = Signal(object)
     refused = Signal(str)
     checkpoint_wanted = Signal(str)
 
