@@ -182,7 +182,7 @@ class CurvesView(QWidget):
         self._chosen = names
         self.rebuild()
 
-    def _shown_names(self) -> list[str]:
+    def _list_shown(self) -> list[str]:
         known = self.known_names()
         if self._chosen is not None:
             return [name for name in known if name in self._chosen]
@@ -194,7 +194,7 @@ class CurvesView(QWidget):
     def _fill_menu(self) -> None:
         menu = self.bar.charts.menu()
         menu.clear()
-        shown = self._shown_names()
+        shown = self._list_shown()
         for name in self.known_names():
             action = menu.addAction(title_curve(name))
             action.setCheckable(True)
@@ -202,11 +202,11 @@ class CurvesView(QWidget):
             action.toggled.connect(partial(self._toggle_chart, name))
 
     def _toggle_chart(self, name: str, on: bool) -> None:
-        shown = [each for each in self._shown_names() if each != name]
+        shown = [each for each in self._list_shown() if each != name]
         self.choose_charts([*shown, name] if on else shown)
 
     def _place_charts(self) -> None:
-        names = self._shown_names()
+        names = self._list_shown()
         for name in [name for name in self.plots if name not in names]:
             self.plots[name].forget_shared_x()
             for key in self.plots.pop(name).curves():
