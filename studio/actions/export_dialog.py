@@ -119,7 +119,7 @@ class ExportDialog(QDialog):
         self.threshold = ThresholdChoice(answers)
         self.int8 = Switch("int8: weights of 8 bits instead of 32")
         self.int8.setToolTip(
-            "Smaller, and faster where the processor has such instructions. The proof tells what it costs; a file that loses too much is not kept."
+            "Smaller, and faster where the CPU has such instructions. The proof tells what it costs; a file that loses too much is not kept."
         )
         self.place = PathEdit("folder", title="Folder for exports")
         self.place.setAccessibleName("Save in")
