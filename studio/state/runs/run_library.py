@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -186,12 +186,12 @@ class RunLibrary(QObject):
         def work() -> tuple[dict[RunFolder, About], Exception | None]:
             before: dict[RunFolder, About] = {}
             for folder in folders:
+                about = read_about(folder)
                 try:
-                    before[folder] = read_about(folder)
-                    update_about(folder, lambda about, folder=folder: change(folder, about))  # type: ignore[misc]
+                    update_about(folder, partial(change, folder))
                 except InputError as error:
-                    del before[folder]
                     return before, error
+                before[folder] = about
             return before, None
 
         def settle(done: tuple[dict[RunFolder, About], Exception | None]) -> None:
