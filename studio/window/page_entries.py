@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from PySide6.QtWidgets import QWidget
@@ -23,8 +22,9 @@ class PageEntry(NamedTuple):
 
     def make(self, context: AppContext) -> QWidget:
         """Build the page."""
-        module, _, name = self.target.partition(":")
-        page: QWidget = getattr(importlib.import_module(module), name)(context)
+        from pkgutil import resolve_name  # after the first paint
+
+        page: QWidget = resolve_name(self.target)(context)
         return page
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from pkgutil import resolve_name
 
 from PySide6.QtWidgets import QWidget
 
@@ -14,6 +14,5 @@ TRY_IT = "studio.pages.tryit.page:TryItPage"
 
 def make_hosted(target: str, context: AppContext) -> QWidget:
     """Build ``target``, "module:class", which takes the AppContext."""
-    module, _, name = target.partition(":")
-    made: QWidget = getattr(import_module(module), name)(context)
+    made: QWidget = resolve_name(target)(context)
     return made
