@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
 from studio.theme import SPACING
@@ -22,9 +22,7 @@ class TabEntry(NamedTuple):
 
 
 class RunTabs(QWidget):
-    """``beside`` stands in the bar's row, at its right. Signals: `changed(str)`: the key of the tab that came to the front."""
-
-    changed = Signal(str)
+    """``beside`` stands in the bar's row, at its right."""
 
     def __init__(self, entries: Sequence[TabEntry], beside: QWidget) -> None:
         super().__init__()
@@ -69,7 +67,5 @@ class RunTabs(QWidget):
 
     @Slot()
     def _on_changed(self) -> None:
-        key = self.current()
-        self.build(key)
-        self.stack.setCurrentWidget(self._made[key])
-        self.changed.emit(key)
+        self.build(self.current())
+        self.stack.setCurrentWidget(self.front())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QDialog,
@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from studio.services.settings import SettingsStore
 from studio.theme import RADIUS, SPACING, font, icon, set_property, theme
-from studio.widgets import label, vbox
+from studio.widgets import NO_PARENT, AnyIndex, label, vbox
 from studio.window.palette.entry import Entry, find
 
 _WIDTH, _HEIGHT = 640, 460  # pixels, for text of the designed size
@@ -27,11 +27,10 @@ _MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown
 _ENTRY_ROLE = Qt.ItemDataRole.UserRole
 _NONE = "Nothing fits. Try other words: a command, a setting, a run, a page of the help."
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-
 
 class CommandPalette(QDialog):
-    """``collect`` lists all that can be found now, each time the palette is opened. What was used last is offered first."""
+    """``collect`` lists all that can be found now, each time the palette is opened. What was used last is offered first; ``model`` holds
+    what is offered, best first."""
 
     def __init__(self, settings: SettingsStore, collect: Callable[[], Sequence[Entry]], parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
@@ -71,10 +70,6 @@ class CommandPalette(QDialog):
         self._look()
         self.show()
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
-
-    def list_found(self) -> Sequence[Entry]:
-        """What is offered now, best first."""
-        return self.model.entries
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
@@ -126,8 +121,8 @@ class _FoundModel(QAbstractListModel):
         self.entries = entries
         self.endResetModel()
 
-    def rowCount(self, parent: AnyIndex | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self.entries)
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self.entries)
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         entry = self.entries[index.row()]

@@ -80,7 +80,7 @@ def test_settings_runs_commands_and_help_are_reached_by_the_keyboard_alone(
     qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     palette = window.controller.palette
     assert palette is not None
-    assert [entry.key for entry in palette.list_found()][:3] == recent[:3]
+    assert [entry.key for entry in palette.model.entries][:3] == recent[:3]
     qtbot.keyClicks(palette.line, "zzzz qqqq")
     qtbot.keyClick(palette.line, Qt.Key.Key_Return)  # nothing to carry out
     assert palette.isVisible()
