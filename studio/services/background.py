@@ -80,3 +80,40 @@ class Background(QObject):
         callback, value = outcome
         if not self._closed:
             callback(value)
+
+
+class Refresher:
+    """Work that is asked for again and again: asked while it is done, it is done once more after that, however often it was asked.
+
+    ``prepare`` is called for each turn, in the GUI thread, and returns the work. After a failure there is no other turn until it is asked
+    for.
+    """
+
+    def __init__(
+        self,
+        background: Background,
+        prepare: Callable[[], Callable[[], Any]],
+        handle_result: Callable[[Any], object],
+        handle_failure: Callable[[Exception], object],
+    ) -> None:
+        self._background, self._prepare = background, prepare
+        self._handle_result, self._handle_failure = handle_result, handle_failure
+        self._busy = False
+        self.is_asked = False  # for another turn after this one
+
+    def ask(self) -> None:
+        """Do it now, or once more."""
+        self.is_asked = self._busy
+        if not self._busy:
+            self._busy = True
+            self._background.submit(self._prepare(), self._on_done, self._on_failed)
+
+    def _on_done(self, result: Any) -> None:
+        self._busy = False
+        self._handle_result(result)
+        if self.is_asked and not self._busy:  # else the next turn was begun by the one who heard of this one
+            self.ask()
+
+    def _on_failed(self, error: Exception) -> None:
+        self._busy = self.is_asked = False
+        self._handle_failure(error)

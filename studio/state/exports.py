@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from studio.services.background import Background
+from studio.services.background import Background, Refresher
 from studio.state.runs.run_library import RunLibrary, RunSummary
 from training.errors import TrainingError
 from training.runs.export_consent import FACTS
@@ -53,18 +54,17 @@ class Exports(QObject):
         self.found: tuple[Exported, ...] = ()
         self.loaded, self.problem = False, ""
         self._library, self._background = library, background
-        self._busy = self._again = False
+        self._refresher = Refresher(background, self._prepare, self._on_read, self._on_failed)
         self._digests: dict[Path, tuple[_Stamp, str]] = {}  # used in the background thread alone
 
     @Slot()
     def refresh(self) -> None:
         """Read all again; many calls at once become one more look."""
-        if self._busy:
-            self._again = True
-            return
-        self._busy = True
+        self._refresher.ask()
+
+    def _prepare(self) -> Callable[[], tuple[Exported, ...]]:
         runs = self._library.runs
-        self._background.submit(lambda: self._read(runs), self._on_read, self._on_failed)
+        return lambda: self._read(runs)
 
     def _read(self, runs: tuple[RunSummary, ...]) -> tuple[Exported, ...]:
         found = [Exported(run.folder, run.name, note) for run in runs for note in read_exports(run.folder)]
@@ -95,15 +95,10 @@ class Exports(QObject):
         return replace(each, state=state, adjusted=_read_adjusted(each.path.parent))
 
     def _on_checked(self, found: tuple[Exported, ...]) -> None:
-        self._busy = False
         self.found = found
         self.changed.emit()
-        if self._again:
-            self._again = False
-            self.refresh()
 
     def _on_failed(self, error: Exception) -> None:
-        self._busy = self._again = False
         self.problem = str(error)
         self.failed.emit()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
-from studio.services.background import Background
+from studio.services.background import Background, Refresher
 from studio.state.formats import kind_title
 from training.control import UNASKED
 from training.errors import InputError
@@ -120,8 +120,7 @@ class RunLibrary(QObject):
         self._workspace = workspace
         self._background = background
         self._named: Counter[str] = Counter()
-        self._busy = False
-        self._again = False
+        self._refresher = Refresher(background, lambda: self._read, self._on_read, self._on_failed)
         self._doomed: set[str] = set()  # runs that are being deleted: nobody should be offered them any more
         self._index: Index | None = None  # kept, as it remembers the records of runs that ended
         self._known: dict[str, RunSummary] = {}  # as read last
@@ -139,11 +138,7 @@ class RunLibrary(QObject):
     @Slot()
     def refresh(self) -> None:
         """Read the workspace again; many calls at once become one more look."""
-        if self._busy:
-            self._again = True
-            return
-        self._busy = True
-        self._background.submit(self._read, self._on_read, self._on_failed)
+        self._refresher.ask()
 
     def throw_away(
         self,
@@ -308,7 +303,6 @@ class RunLibrary(QObject):
         return losses
 
     def _on_read(self, found: tuple[tuple[RunSummary, ...], tuple[TrashedRun, ...]]) -> None:
-        self._busy = False
         self.loaded, self.problem = True, ""
         runs, self.trash = found
         runs = tuple(run for run in runs if run.folder.id not in self._doomed)
@@ -316,15 +310,10 @@ class RunLibrary(QObject):
             self.runs = runs
             self._named = Counter(run.name for run in runs)
         self.refreshed.emit()
-        if self._again:
-            self._again = False
-            self.refresh()
-        elif self._find_unmeasured():
+        if not self._refresher.is_asked and self._find_unmeasured():
             self._background.submit(self._measure, lambda _count: self.refresh(), self._on_failed)
 
     def _on_failed(self, error: Exception) -> None:
-        self._busy = False
-        self._again = False
         logger.warning("The list of runs could not be read: %s", error)
         self.problem = str(error)
         self.failed.emit()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from studio.services.background import Background
+from studio.services.background import Background, Refresher
 from studio.state.runs.run_library import RunLibrary, RunSummary
 from training.runs.query import Names, known_names
 from training.runs.query.conditions import SEARCH, Value, Values
@@ -41,11 +41,10 @@ class RunValues(QObject):
         self.recipes: Mapping[str, str] = {}
         self.behind = 0  # runs whose settings and metrics are still being read
         self._library = library
-        self._background = background
         self._workspace = workspace
         self._wanted: set[str] = set()
         self._columns: dict[str, dict[str, float | str]] = {}
-        self._busy = self._again = False
+        self._refresher = Refresher(background, self._prepare, self._on_read, self._on_failed)
         self._seen: object = None
         library.refreshed.connect(self._on_refreshed)
 
@@ -71,12 +70,11 @@ class RunValues(QObject):
     @Slot()
     def read(self) -> None:
         """Read the columns again; many calls at once become one more look."""
-        if self._busy:
-            self._again = True
-            return
-        self._busy, self._seen = True, self._library.runs
-        wanted = sorted(self._wanted)
-        self._background.submit(lambda: self._read(wanted), self._on_read, self._on_failed)
+        self._refresher.ask()
+
+    def _prepare(self) -> Callable[[], _Reading]:
+        self._seen, wanted = self._library.runs, sorted(self._wanted)
+        return lambda: self._read(wanted)
 
     def _read(self, wanted: list[str]) -> _Reading:
         from training.runs.index import Index  # in the background thread: the database library is large
@@ -89,18 +87,15 @@ class RunValues(QObject):
             index.close()
 
     def _on_read(self, reading: _Reading) -> None:
-        self._busy = False
         self.names, self.recipes = reading.names, reading.recipes
         progressed = reading.behind != self.behind or not self.behind
         self.behind = reading.behind
         self._columns = reading.columns or {}
         self.changed.emit()
-        if self._again or (self.behind and progressed and reading.columns is not None):
-            self._again = False
+        if self.behind and progressed and reading.columns is not None:
             self.read()
 
     def _on_failed(self, error: Exception) -> None:
-        self._busy = self._again = False
         logger.warning("Settings and metrics of the runs could not be read: %s", error)
         self.changed.emit()
 

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.deaths import explain_exit
 from studio.services.app_settings import AppSettings, load_settings, save_settings
-from studio.services.background import Background
+from studio.services.background import Background, Refresher
 from studio.services.crash import Crash, CrashReporter, CrashReports, read_report
 from studio.services.keep_awake import KeepAwake, inhibitor_command
 from studio.services.settings import SettingsStore
@@ -121,6 +122,24 @@ def test_background_work_answers_in_the_gui_thread(qtbot: QtBot, background: Bac
     background.submit(lambda: 1 // 0, note, lambda error: note(type(error)))
     qtbot.waitUntil(lambda: len(answers) == 2)
     assert answers == [(False, True), (ZeroDivisionError, True)]
+
+
+def test_what_is_asked_for_while_it_is_done_is_done_once_more(qtbot: QtBot, background: Background) -> None:
+    turns: list[int] = []
+    answers: list[object] = []
+
+    def prepare() -> Callable[[], int]:
+        turns.append(turn := len(turns) + 1)
+        return lambda: turn if turn != 2 else turn // 0
+
+    refresher = Refresher(background, prepare, answers.append, lambda error: answers.append(type(error)))
+    for _ in range(3):
+        refresher.ask()
+    qtbot.waitUntil(lambda: len(answers) == 2)
+    assert (turns, answers) == ([1, 2], [1, ZeroDivisionError])
+    refresher.ask()  # after a failure, too
+    qtbot.waitUntil(lambda: len(answers) == 3)
+    assert (turns, answers) == ([1, 2, 3], [1, ZeroDivisionError, 3])
 
 
 def test_closed_background_delivers_nothing_more(qtbot: QtBot, background: Background) -> None:
