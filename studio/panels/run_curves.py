@@ -16,7 +16,6 @@ from studio.state.formats import metric_title
 from studio.state.runs.set_aside import Stretch
 from studio.widgets import vbox
 from training.config import RunConfig
-from training.config.rules.metrics import is_share
 from training.events import (
     AttemptStarted,
     Completed,
@@ -28,6 +27,7 @@ from training.events import (
     Stopped,
     Validated,
 )
+from training.metric_names import is_share
 from training.runs.records.gradients import clip_limit
 from training.runs.records.manifest import BEST, CheckpointInfo
 from training.runs.records.series import Rows

@@ -7,9 +7,9 @@ import time
 from functools import cache
 
 from training import catalog
-from training.config.rules.metrics import is_known, is_share, metric
 from training.errors import format_number as format_number
 from training.errors import format_percent as format_percent
+from training.metric_names import is_known, is_share, metric
 
 
 def format_metric(name: str, value: float) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from training.catalog.entries import DATASETS, MODELS, OBJECTIVES, OPTIMIZERS, SCHEDULES, entries, entry
 from training.catalog.entry import Entry, resolve
-from training.config.rules.metrics import METRICS, Metric, metric
+from training.metric_names import METRICS, Metric, metric
 
 __all__ = [
     "DATASETS",

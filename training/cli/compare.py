@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from training.cli.evaluate import evaluate_given
 from training.cli.options import workspace_of
-from training.config.rules.metrics import show_metric, title_of
 from training.errors import InputError, pluralize
+from training.metric_names import show_metric, title_of
 from training.runs.workspace import find_checkpoint
 from training.streams import print_json, say
 

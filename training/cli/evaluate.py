@@ -9,10 +9,10 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from training.cli.options import workspace_of
-from training.config.rules.metrics import show_metric, title_of
 from training.console import Console
 from training.errors import format_bytes, pluralize
 from training.events import PhaseChanged
+from training.metric_names import show_metric, title_of
 from training.predictions import Evaluation, Measured
 from training.predictions.importance import Importance, read_importance
 from training.predictions.record import PARTS

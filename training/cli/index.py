@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 from training.cli.options import workspace_of
-from training.config.rules.metrics import metric
 from training.console import format_runs
 from training.errors import InputError, pluralize
+from training.metric_names import metric
 from training.runs.folder import RunFolder
 from training.runs.index.best import BestEpoch, metric_name
 from training.runs.index.index import Index

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from training.cli.evaluate import evaluate_given
 from training.cli.options import workspace_of
-from training.config.rules.metrics import title_of
 from training.embedded_config import is_report
 from training.errors import InputError, TrainingError, format_bytes, pluralize
+from training.metric_names import title_of
 from training.predictions import Evaluation
 from training.predictions.record import NAMES
 from training.protocol.answers import Sample

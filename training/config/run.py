@@ -10,7 +10,6 @@ from pydantic import model_validator
 
 from training.config.fields import Section, SeedNumber, advanced, setting
 from training.config.migrations import migrate
-from training.config.rules.metrics import metric
 from training.config.sections.checkpoints import Checkpoints
 from training.config.sections.data.dataset import Dataset, ShapesDataset
 from training.config.sections.loader import Loader
@@ -23,6 +22,7 @@ from training.config.sections.precision import Precision
 from training.config.sections.schedule import OneCycle, Schedule
 from training.core.batch_plan import BatchPlan
 from training.errors import InputError, pluralize
+from training.metric_names import metric
 
 LONGEST_NAME = 80
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from training.checkpoints.load import load_weights
-from training.config.rules.metrics import metric
 from training.control import Control
 from training.engine.boundary import DecisionBoundary
 from training.engine.evaluate import evaluate
@@ -18,6 +17,7 @@ from training.engine.session import Session
 from training.engine.step_logger import StepLogger
 from training.engine.text_samples import TextSamples
 from training.events import REACHED, STOPPED_EARLY, EpochEnded, RateDropped, Validated
+from training.metric_names import metric
 from training.objectives import Tables
 from training.runs.records.evaluation import Part, note_evaluation
 from training.runs.storage import explain_disk_errors

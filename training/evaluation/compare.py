@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from training.config.rules.metrics import is_known, is_share, metric
 from training.errors import InputError, pluralize
 from training.evaluation.scores import Rate, measure_columns
 from training.evaluation.summary import MappedColumns
+from training.metric_names import is_known, is_share, metric
 from training.predictions import Evaluation
 from training.predictions.pairing import find_keys, pairs_by_content
 from training.runs.folder import RunFolder

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from training.config.rules.metrics import is_known, metric
 from training.core.splits import pick_evenly
 from training.data.prepared import Preparing
 from training.data.source import throttle
@@ -31,6 +30,7 @@ from training.evaluation.opening import (
 )
 from training.evaluation.scores import Rate, measure_columns
 from training.facts import DataFacts
+from training.metric_names import is_known, metric
 from training.predictions import Evaluation
 from training.predictions.importance import (
     REPETITIONS,

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from training.config.rules.metrics import is_known, metric, title_of
 from training.config.sections.objective_section import ObjectiveSection
 from training.data.batching.batches import Data
 from training.engine.session import Session
@@ -18,6 +17,7 @@ from training.errors import pluralize
 from training.evaluation.baselines import answer_by_bigrams, answer_trivially
 from training.evaluation.linear import answer_linearly
 from training.evaluation.scores import Columns, Rate, Rates, Scores, measure_columns
+from training.metric_names import is_known, metric, title_of
 from training.predictions.reading import Evaluation
 from training.predictions.record import Baseline, EvaluationRecord, Measured, keep_finite
 from training.statistics.intervals import Interval, Metric, bootstrap_together, wilson

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from training.config.rules.metrics import is_known, is_share, metric
+from training.metric_names import is_known, is_share, metric
 from training.predictions.reading import Evaluation
 from training.runs.folder import read_json
 from training.runs.records.forms import Count

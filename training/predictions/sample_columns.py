@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from training.config.rules.metrics import metric
 from training.errors import format_number, format_percent
+from training.metric_names import metric
 from training.predictions.probabilities import reach_threshold
 from training.predictions.reading import Evaluation
 from training.system.plain_table import Cell

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 import numpy as np
 
-from training.config.rules.metrics import is_share, title_of
 from training.errors import InputError
 from training.events import Validated
+from training.metric_names import is_share, title_of
 from training.report.chart import COLUMNS, Curve, Drawing, find_weight, line_drawing
 from training.report.facts import RunFacts
 from training.runs.pyramid.curve import Pyramid

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from training.config.rules.metrics import show_metric, title_of
+from training.metric_names import show_metric, title_of
 from training.predictions.confusions import count_confusions, find_mistakes
 from training.predictions.reading import Evaluation
 from training.predictions.record import Baseline, Measured

@@ -11,10 +11,10 @@ from markupsafe import Markup
 
 from training.config.diff import flatten
 from training.config.files import overrides_of
-from training.config.rules.metrics import show_metric, title_of
 from training.environment import list_facts
 from training.errors import InputError, format_bytes, format_duration, format_moment, format_number
 from training.events import Found
+from training.metric_names import show_metric, title_of
 from training.report.curves import draw_curves
 from training.report.facts import RunFacts, find_changed_settings
 from training.report.measured import (

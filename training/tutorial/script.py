@@ -10,7 +10,6 @@ from typing import Any
 import training
 from training import catalog
 from training.config import RunConfig
-from training.config.rules.metrics import metric
 from training.config.rules.schedule_problems import goes_by_epochs
 from training.config.sections import objective as tasks
 from training.config.sections.data.dataset_section import DatasetSection
@@ -20,6 +19,7 @@ from training.config.sections.objective_section import ObjectiveSection
 from training.config.sections.schedule import ScheduleSection
 from training.core.durations import read_duration
 from training.errors import InputError
+from training.metric_names import metric
 from training.tutorial.assembly import count_network, fill_in
 from training.tutorial.augmentation import describe_augmentation
 from training.tutorial.data import DataText, augmentation_chain, describe_data

@@ -9,8 +9,8 @@ from studio.state.context import AppContext
 from studio.state.formats import format_metric, metric_title
 from studio.theme import SPACING, Tone, theme
 from studio.widgets import BigNumber, Card, FlowLayout, empty, icon_button, label
-from training.config.rules.metrics import is_known, metric
 from training.errors import pluralize
+from training.metric_names import is_known, metric
 from training.predictions import Baseline, EvaluationRecord, Measured
 from training.system.plain_table import Table
 

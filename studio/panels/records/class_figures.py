@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.state.formats import format_number
 from studio.widgets import SortedTable, dress_table, fit_rows
-from training.config.rules.metrics import is_known, metric
+from training.metric_names import is_known, metric
 from training.runs.records.evaluation import Evaluation
 
 _ROW_HEIGHT = 28

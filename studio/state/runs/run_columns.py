@@ -10,8 +10,8 @@ from typing import Any
 from studio.state.formats import format_ago, format_metric, format_number, metric_title
 from studio.state.runs.run_library import RunSummary
 from studio.state.runs.run_values import RunValues
-from training.config.rules.metrics import is_known, metric
 from training.errors import format_bytes, format_duration, pluralize
+from training.metric_names import is_known, metric
 from training.runs.groups import spread
 from training.runs.query.names import is_measured, metric_of
 from training.runs.records.progress import best_of

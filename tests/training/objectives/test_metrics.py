@@ -12,7 +12,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from tests.training.objectives.passes import evaluate_batches
-from training.config.rules.metrics import metric
 from training.config.sections.objective import (
     Binary,
     Classification,
@@ -26,6 +25,7 @@ from training.config.sections.objective import (
 )
 from training.core.losses import with_answers
 from training.facts import IGNORED, DataFacts
+from training.metric_names import metric
 from training.objectives import make_objective
 from training.objectives.tables import MOST_SHOWN
 

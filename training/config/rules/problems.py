@@ -12,7 +12,6 @@ from pydantic_core import ErrorDetails
 from training.config.describe import describe
 from training.config.fields import Section
 from training.config.paths import path_problems
-from training.config.rules.metrics import is_known, is_share
 from training.config.rules.model_problems import model_problems, text_problems
 from training.config.rules.objective_problems import objective_problems
 from training.config.rules.optimizer_problems import optimizer_problems
@@ -26,6 +25,7 @@ from training.config.sections.data.own_data import OwnDataSection, own_data_prob
 from training.config.sections.data.tables import TIME_EXCLUDES, TableSection, repeat_problems, role_problems
 from training.config.sections.own_file import own_file_problems
 from training.errors import ConfigError, Problem, TrainingError
+from training.metric_names import is_known, is_share
 from training.system.untrusted import escape_unprintable
 from training.toml_text import Toml
 

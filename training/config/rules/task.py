@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from training.config.rules.metrics import METRICS
 from training.config.run import RunConfig, alternatives, task_kinds
 from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.image_section import ImageSection
@@ -15,6 +14,7 @@ from training.config.sections.multi_task import MultiTask
 from training.config.sections.objective import Objective
 from training.errors import Problem
 from training.facts import Target
+from training.metric_names import METRICS
 
 _INPUTS = {"image": "images", "vector": "numbers", "tokens": "text", "list": "queries with their items"}
 _TARGETS: dict[Target, str] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from training.config.fields import Count, Section, setting
-from training.config.rules.metrics import METRICS
+from training.metric_names import METRICS
 
 
 class Checkpoints(Section):

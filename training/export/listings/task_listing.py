@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from training.config.rules.metrics import Metric as MetricTitle
-from training.config.rules.metrics import metric
 from training.config.sections.objective_section import ObjectiveSection
 from training.core.losses import Loss
 from training.core.scores import Metric
 from training.export.bundle import ExportBundle
+from training.metric_names import Metric as MetricTitle
+from training.metric_names import metric
 from training.objectives.own_loss import CheckedLoss
 from training.tutorial.literals import Setting, call, code, prose, setting
 

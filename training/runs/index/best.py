@@ -8,8 +8,8 @@ from typing import NamedTuple
 from sqlalchemy import bindparam, text
 from sqlalchemy.orm import Session
 
-from training.config.rules.metrics import METRICS, is_known, metric
 from training.errors import InputError
+from training.metric_names import METRICS, is_known, metric
 
 QUERY = """
 SELECT h.run, h.epoch, h.step, m.value, h.checkpoint

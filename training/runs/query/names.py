@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from training.config.rules.metrics import METRICS, is_known, metric
 from training.config.run import SECTIONS, RunConfig, alternatives
+from training.metric_names import METRICS, is_known, metric
 
 Form = Literal["text", "number", "time", "duration", "yes", "tags", "any"]
 """Of what kind values are; a setting or a metric may be of any."""

@@ -22,7 +22,7 @@ from studio.state.evaluations.one_class import (
 from studio.state.evaluations.per_class import Figure, describe_figure
 from studio.state.evaluations.selection import Selection
 from studio.widgets import STRETCH, ComboBox, FlowLayout, KeyValueTable, Slider, button, hbox, in_widget, label
-from training.config.rules.metrics import metric
+from training.metric_names import metric
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.probabilities import THRESHOLDS, has_probabilities, has_threshold
 from training.statistics.curves import Point, Ranking, area, precision_recall, rank_scores, roc, stand_at

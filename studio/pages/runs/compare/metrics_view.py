@@ -15,7 +15,7 @@ from studio.state.evaluations.comparison import Compared, ComparisonQuestion, fi
 from studio.state.formats import format_metric, format_number, metric_title
 from studio.state.runs.comparison import REPEATS, Comparison
 from studio.widgets import STRETCH, ComboBox, hbox, icon_button, label, vbox
-from training.config.rules.metrics import is_share
+from training.metric_names import is_share
 from training.predictions import Evaluation
 from training.predictions.reading import list_evaluations
 from training.runs.comparison.compared_run import ComparedRun

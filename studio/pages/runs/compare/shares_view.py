@@ -13,7 +13,7 @@ from studio.state.context import AppContext
 from studio.state.formats import metric_title
 from studio.state.runs.comparison import Comparison, say_setting
 from studio.widgets import STRETCH, Card, ComboBox, hbox, icon_button, in_widget, label, scroll_area, vbox
-from training.config.rules.metrics import is_known, metric
+from training.metric_names import is_known, metric
 from training.runs.groups import SEED, decides, differing
 from training.statistics.setting_shares import FEW_RUNS, Share, measure_share
 from training.toml_text import Toml
