@@ -52,15 +52,18 @@ class EpochRows:
 
     def write(self, session: Session) -> None:
         """Replace, add and remove what differs from the folder."""
+        run = self._folder.id
+        # One writer of a run's rows at a time: a list that catches up and the run itself would both add the newest epoch.
+        session.execute(select(RunRow.id).where(RunRow.id == run).with_for_update())
         stamp = history_stamp(self._folder)
         wanted = self._read_folder()
         written, self._written = self._written, None
         if written is None:
-            written = _read_rows(session, self._folder.id)
+            written = _read_rows(session, run)
         self._write_facts(session, stamp)
         changed = {epoch: row for epoch, row in wanted.items() if written.get(epoch) != row}
-        _remove(session, self._folder.id, [*(written.keys() - wanted.keys()), *(changed.keys() & written.keys())])
-        _add(session, self._folder.id, changed)
+        _remove(session, run, [*(written.keys() - wanted.keys()), *(changed.keys() & written.keys())])
+        _add(session, run, changed)
         self._wanted = wanted
 
     def _write_facts(self, session: Session, stamp: str) -> None:
