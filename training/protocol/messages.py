@@ -161,8 +161,8 @@ class CompareEvaluations(Message):
 
 
 class Interrupt(Message):
-    """The answer to request ``target`` is not waited for: an evaluation under way ends where it is, and so do questions to a model. Not
-    answered itself."""
+    """The answer to request ``target`` is not waited for: an evaluation under way ends where it is, and so do a search for
+    duplicates and questions to a model. Not answered itself."""
 
     action: Literal["interrupt"] = "interrupt"
     target: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QWidget
 
-from studio.engine.client import Ticket
+from studio.engine.asker import Asker
 from studio.panels.data.engine_query import EngineQuery
 from studio.panels.data.facts import SkippedCard, fact_rows
 from studio.panels.data.pairs_card import PairsCard, file_list
@@ -33,8 +33,7 @@ class DuplicatesCard(Card):
         super().__init__("Train/val leakage", "copy")
         self._context, self._question = context, question
         self._report: DatasetReport | None = None
-        self._ticket: Ticket | None = None
-        self._serial = 0
+        self._asker = Asker(context.engine)
         self.look = button("Look for duplicates", "search", clicked=self.ask)
         self.remove = button("Remove them from validation and test", "minus", clicked=self.remove_asked)
         self.told = label("", wrap=True)
@@ -49,34 +48,22 @@ class DuplicatesCard(Card):
     def ask(self) -> None:
         """Have the engine look."""
         config = self._question.asked
-        if config is None or self._question.unread or self._ticket is not None:
+        if config is None or self._question.unread or self._asker.waiting:
             return
         self._reset()
-        self._serial += 1
-        serial = self._serial
         self.told.setText("Looking for samples that are held out and trained on, too …")
         self.look.setEnabled(False)
         self.line.show()
 
-        def show(found: DuplicateReport) -> None:
-            if serial == self._serial:
-                self._ticket = None
-                self._show(found)
-
         def explain(refusal: Refusal) -> None:
-            if serial == self._serial:
-                self._ticket = None
-                self._reset()
-                self.told.setText(self._question.explain(refusal))
+            self._reset()
+            self.told.setText(self._question.explain(refusal))
 
         def progress(_text: str, fraction: float | None) -> None:
-            if serial == self._serial:
-                self.line.set_progress(fraction)
+            self.line.set_progress(fraction)
 
         request = FindDuplicates(config=config.model_dump(mode="json"))
-        ticket = self._context.engine.ask(request, DuplicateReport, show, explain, progress)
-        if not self.look.isEnabled():  # an engine that cannot be asked says so at once
-            self._ticket = ticket
+        self._asker.ask(request, DuplicateReport, self._show, explain, progress)
 
     @Slot()
     def _follow(self) -> None:
@@ -84,10 +71,7 @@ class DuplicatesCard(Card):
         if report is self._report and not self._question.unread:
             return
         self._report = report
-        self._serial += 1
-        if self._ticket is not None:
-            self._ticket.cancel()
-            self._ticket = None
+        self._asker.forget()
         self.setVisible(report is not None and report.layout != "tokens")
         self._reset()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QImage
 
-from studio.engine.client import Ticket
+from studio.engine.asker import Asker
 from studio.engine.host import EngineHost
 from studio.panels.data.engine_query import EngineQuery
 from studio.panels.data.sample_pages import Choice
@@ -56,14 +56,13 @@ class DataImages(QObject):
         self.choice = Choice()
         self.total: int | None = None  # None: not known yet
         self.refusal = ""
-        self._engine, self._question = engine, question
+        self._question = question
         self._report: DatasetReport | None = None
         self._samples: OrderedDict[int, SeenSample] = OrderedDict()
         self._unreadable: dict[int, str] = {}
         self._bytes = 0
         self._wanted: dict[int, None] = {}  # blocks of PAGE places
-        self._ticket: Ticket | None = None
-        self._serial = 0
+        self._asker = Asker(engine)
         self._timer = QTimer(self, singleShot=True, interval=_REST)
         self._timer.timeout.connect(self._ask)
         question.changed.connect(self._follow)
@@ -77,7 +76,7 @@ class DataImages(QObject):
     @property
     def waiting(self) -> bool:
         """Whether something is on its way."""
-        return self._ticket is not None or bool(self._wanted)
+        return self._asker.waiting or bool(self._wanted)
 
     @property
     def has_varied(self) -> bool:
@@ -135,10 +134,7 @@ class DataImages(QObject):
         self.relisted.emit()
 
     def _forget(self) -> None:
-        self._serial += 1
-        if self._ticket is not None:
-            self._ticket.cancel()
-            self._ticket = None
+        self._asker.forget()
         self._samples.clear()
         self._unreadable, self._wanted, self._bytes, self.total, self.refusal = {}, {}, 0, None, ""
 
@@ -151,32 +147,28 @@ class DataImages(QObject):
     @Slot()
     def _ask(self) -> None:
         config = self._question.asked
-        if self._ticket is not None or not self._wanted or config is None or self._report is None:
+        if self._asker.waiting or not self._wanted or config is None or self._report is None:
             return
         if self._question.unread:  # other data is on its way, and this one may be gone
             self._wanted.clear()
             return
-        blocks = self._choose_blocks()
-        serial, choice = self._serial, self.choice
+        blocks, choice = self._choose_blocks(), self.choice
 
         def take(page: SamplePage) -> None:
-            if serial == self._serial:
-                self._ticket = None
-                for block in blocks:
-                    self._wanted.pop(block, None)
-                is_first = self.total is None
-                self._keep(page, len(blocks) * PAGE)
-                if is_first:
-                    self.relisted.emit()
-                else:
-                    self.arrived.emit(page.offset, page.offset + len(blocks) * PAGE)
-                self._ask()
+            for block in blocks:
+                self._wanted.pop(block, None)
+            is_first = self.total is None
+            self._keep(page, len(blocks) * PAGE)
+            if is_first:
+                self.relisted.emit()
+            else:
+                self.arrived.emit(page.offset, page.offset + len(blocks) * PAGE)
+            self._ask()
 
         def refuse(refusal: Refusal) -> None:
-            if serial == self._serial:
-                self._ticket, self._wanted = None, {}
-                self.refusal = self._question.explain(refusal)
-                self.arrived.emit(0, self.total or 0)
+            self._wanted = {}
+            self.refusal = self._question.explain(refusal)
+            self.arrived.emit(0, self.total or 0)
 
         request = BrowseSamples(
             config=config.model_dump(mode="json"),
@@ -186,10 +178,7 @@ class DataImages(QObject):
             offset=blocks.start * PAGE,
             count=len(blocks) * PAGE,
         )
-        answered = len(self._wanted), self.refusal
-        ticket = self._engine.ask(request, SamplePage, take, refuse)
-        if (len(self._wanted), self.refusal) == answered:  # an engine that cannot be asked says so at once
-            self._ticket = ticket
+        self._asker.ask(request, SamplePage, take, refuse)
 
     def _choose_blocks(self) -> range:
         """What follows on each other around the newest wish, from the first on: as much as one answer should hold."""

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from studio.engine.client import Ticket
+from studio.engine.asker import Asker
 from studio.engine.host import EngineHost
 from studio.forms.messages import as_full_sentence, as_sentence, with_titles
 from studio.forms.waiting import ask_to_mend
@@ -62,7 +62,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
         self.busy = False
         self.unread = False  # the draft has moved away from the answer, or from the refusal
         self.progress: tuple[str, float | None] = ("", None)
-        self._engine, self._request_type, self._answer_type = engine, request_type, answer_type
+        self._request_type, self._answer_type = request_type, answer_type
         self._draft = draft
         self._sections = sections
         self._depends_on = depends_on
@@ -71,9 +71,8 @@ class EngineQuery(QObject, Generic[PreviewT]):
         self._key: object = None  # what the answer, or the one on its way, depends on
         self.asked: RunConfig | None = None  # what the question was, or is, about
         self._refused = False  # by the engine
-        self._serial = 0
         self._settling = False
-        self._ticket: Ticket | None = None
+        self._asker = Asker(engine)
         self._active = False
         self._timer = QTimer(self, singleShot=True, interval=delay)
         self._timer.timeout.connect(self._ask_now)
@@ -149,7 +148,7 @@ class EngineQuery(QObject, Generic[PreviewT]):
             if key != self._key:  # and not only asked once more
                 self.unread = True
             self._key, self.asked = key, config
-            self._forget_ticket()
+            self._asker.forget()
             self._timer.start()
             self.busy = True
             self.changed.emit()
@@ -173,53 +172,41 @@ class EngineQuery(QObject, Generic[PreviewT]):
         if config is None:
             return
         self.asked = config
-        self._serial += 1
-        serial = self._serial
         self.progress = ("", None)
 
         def handle_result(answer: PreviewT) -> None:
-            if serial == self._serial:
-                refused = answer.refused
-                self.problems, self._refused = answer.problems, bool(refused)
-                self.answer, self.refusal = (None, self._without_setting(refused)) if refused else (answer, "")
-                self.notes = [as_full_sentence(note, self._draft.kind) for note in answer.notes]
-                self.table = answer.table if isinstance(answer, DatasetReport) else None
-                if isinstance(answer, DatasetReport) and (answer.class_choices or not refused):
-                    self.classes = answer.class_choices
-                self._finish()
+            refused = answer.refused
+            self.problems, self._refused = answer.problems, bool(refused)
+            self.answer, self.refusal = (None, self._without_setting(refused)) if refused else (answer, "")
+            self.notes = [as_full_sentence(note, self._draft.kind) for note in answer.notes]
+            self.table = answer.table if isinstance(answer, DatasetReport) else None
+            if isinstance(answer, DatasetReport) and (answer.class_choices or not refused):
+                self.classes = answer.class_choices
+            self._finish()
 
         def handle_failure(refusal: Refusal) -> None:
-            if serial == self._serial:
-                self.answer, self.table, self.refusal = None, None, self.explain(refusal)
-                self.problems, self._refused = settings_blamed(refusal, config), True
-                self._finish()
+            self.answer, self.table, self.refusal = None, None, self.explain(refusal)
+            self.problems, self._refused = settings_blamed(refusal, config), True
+            self._finish()
 
         def show_progress(text: str, fraction: float | None) -> None:
-            if serial == self._serial:
-                self.progress = (text, fraction)
-                self.changed.emit()
+            self.progress = (text, fraction)
+            self.changed.emit()
 
         request = self._request_type(config=config.model_dump(mode="json"))
-        self._ticket = self._engine.ask(request, self._answer_type, handle_result, handle_failure, show_progress)
+        self._asker.ask(request, self._answer_type, handle_result, handle_failure, show_progress)
 
     def _finish(self) -> None:
-        self._ticket = None
         self.busy = self.unread = False
         self.changed.emit()
 
     def _drop(self, why: str) -> None:
         self._timer.stop()
-        self._forget_ticket()
+        self._asker.forget()
         self._key, self.problems, self.unread, self._refused = None, (), False, False
         if self.answer is not None or self.refusal != why or self.busy:
             self.answer, self.refusal, self.busy = None, why, False
             self.changed.emit()
-
-    def _forget_ticket(self) -> None:
-        self._serial += 1  # an answer on its way is no longer ours
-        if self._ticket is not None:
-            self._ticket.cancel()
-            self._ticket = None
 
     def explain(self, refusal: Refusal) -> str:
         """The refusal for a reader who looks at the very panel: the dotted path of the setting says nothing to them."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from studio.engine.client import Ticket
+from studio.engine.asker import Asker
 from studio.engine.host import EngineHost
 from studio.panels.data.engine_query import EngineQuery
 from training.protocol.answers import PAGE, ROWS, TEXTS, DatasetReport, SamplePage
@@ -41,14 +41,12 @@ class SamplePages(QObject):
         self.page: SamplePage | None = None
         self.shown = Choice()  # what the page is of
         self.wanted = Choice()  # what the person asked for; the same once it is there
-        self.waiting = False
         self.refusal = ""
         self._was_ready = False
         self._engine = engine
         self._question = question
         self._report: DatasetReport | None = None
-        self._ticket: Ticket | None = None
-        self._serial = 0
+        self._asker = Asker(engine)
         question.changed.connect(self._follow)
         self._follow()
 
@@ -56,6 +54,11 @@ class SamplePages(QObject):
     def report(self) -> DatasetReport:
         """What is known of the dataset."""
         return self._report or DatasetReport()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a page is on its way."""
+        return self._asker.waiting
 
     @property
     def place(self) -> str:
@@ -129,14 +132,14 @@ class SamplePages(QObject):
         """A report of other data begins at its first page; one of the same data, otherwise varied or split, keeps the place."""
         report = self._question.answer
         if self._question.unread:
-            self._forget_ticket()  # a page of what is no longer asked about; still wanted, where the data stays
+            self._asker.forget()  # a page of what is no longer asked about; still wanted, where the data stays
         if report is self._report:
             if self.ready != self._was_ready:
                 self._was_ready = self.ready
                 self.changed.emit()
             return
         before, self._report, self.refusal = self._report, report, ""
-        self._forget_ticket()
+        self._asker.forget()
         self._was_ready = self.ready
         page = report.first_page if report is not None else None
         if (
@@ -156,21 +159,16 @@ class SamplePages(QObject):
         question, config = self._question, self._question.asked
         if config is None or not self.ready:
             return
-        self._forget_ticket()
-        self.wanted, self.refusal, self.waiting = choice, "", True
-        serial = self._serial
+        self.wanted, self.refusal = choice, ""
 
         def show(page: SamplePage) -> None:
-            if serial == self._serial:
-                self._ticket, self.waiting, self.page = None, False, page
-                self.shown = self.wanted = replace(choice, offset=page.offset)
-                self.changed.emit()
+            self.page = page
+            self.shown = self.wanted = replace(choice, offset=page.offset)
+            self.changed.emit()
 
         def keep(refusal: Refusal) -> None:
-            if serial == self._serial:
-                self._ticket, self.waiting, self.wanted = None, False, self.shown
-                self.refusal = question.explain(refusal)
-                self.changed.emit()
+            self.wanted, self.refusal = self.shown, question.explain(refusal)
+            self.changed.emit()
 
         classes = (choice.class_name,) if choice.class_name else ()
         settings = config.model_dump(mode="json")
@@ -183,14 +181,6 @@ class SamplePages(QObject):
             value=choice.value,
             offset=choice.offset,
         )
-        ticket = self._engine.ask(request, SamplePage, show, keep)
+        self._asker.ask(request, SamplePage, show, keep)
         if self.waiting:  # an engine that cannot be asked says so at once
-            self._ticket = ticket
             self.changed.emit()
-
-    def _forget_ticket(self) -> None:
-        self._serial += 1
-        self.waiting = False
-        if self._ticket is not None:
-            self._ticket.cancel()
-            self._ticket = None

@@ -70,6 +70,9 @@ class FakeEngine:
         lists[type(request)].append(Asked(request, request.config, *rest))
         return lists[type(request)][-1].inquiry
 
+    def interrupt(self, ticket: Ticket) -> None:
+        ticket.cancel()
+
 
 class AtOnce:
     """A Background without a thread."""
