@@ -36,7 +36,6 @@ class AppSettings(NamedTuple):
     workspace: str = ""
     smoothing: float = 0.0
     log_scale: bool = False
-    sample_size: int = 0  # of the images that Setup shows: small, medium, large
     data_tile: int = 96  # of the images on the Data page, in pixels
     export_folder: str = ""  # where the last export went, other than into its run's folder
     run_columns: str = ""  # of the list of runs, a name a line: settings and metrics; "-Size" is one that is not shown

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         dress_table,
         fit_rows,
     )
-    from studio.widgets.thumbnails import Thumbnail, ThumbnailGrid, paint_image
+    from studio.widgets.thumbnails import Thumbnail, paint_image
     from studio.widgets.toasts import Toast, ToastArea
 
 _HOMES = {
@@ -64,7 +64,7 @@ _HOMES = {
         "dress_table",
         "fit_rows",
     ),
-    "thumbnails": ("Thumbnail", "ThumbnailGrid", "paint_image"),
+    "thumbnails": ("Thumbnail", "paint_image"),
     "toasts": ("Toast", "ToastArea"),
 }
 _MODULES = {name: module for module, names in _HOMES.items() for name in names}

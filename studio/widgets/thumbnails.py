@@ -1,10 +1,9 @@
-"""A grid of small images with captions: what the data looks like."""
+"""Small images with captions: what the data looks like."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import (
     QColor,
     QFontMetrics,
@@ -12,13 +11,8 @@ from PySide6.QtGui import (
     QPainter,
     QPainterPath,
     QPen,
-    QResizeEvent,
-    QStandardItem,
-    QStandardItemModel,
 )
 from PySide6.QtWidgets import (
-    QListView,
-    QSizePolicy,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -28,7 +22,8 @@ from PySide6.QtWidgets import (
 from studio.theme import RADIUS, font, theme
 from studio.widgets.tables import AnyIndex
 
-_GAP = 8
+_WORDED_FROM = 64
+"""Pixels: below smaller images no word could be read; it is in the tooltip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +40,7 @@ class Thumbnail:
 
 class ThumbnailDelegate(QStyledItemDelegate):
     """Paints one image. Tiny ones grow by a whole factor of device pixels, so that each pixel stays a square. ``named``: its name
-    stands below its caption."""
+    stands below its caption, which is there where ``tile`` has room for it."""
 
     def __init__(self, tile: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,7 +52,8 @@ class ThumbnailDelegate(QStyledItemDelegate):
 
     def cell(self, metrics: QFontMetrics) -> QSize:
         """The room of one image with its words."""
-        return QSize(self.tile, self.tile + (1 + self.named) * metrics.height() + 2)
+        lines = 1 + self.named if self.tile >= _WORDED_FROM else 0
+        return QSize(self.tile, self.tile + lines * metrics.height() + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         thumbnail = index.data(Qt.ItemDataRole.UserRole)
@@ -75,8 +71,14 @@ class ThumbnailDelegate(QStyledItemDelegate):
         lit = bool(option.state & (QStyle.StateFlag.State_Selected | QStyle.StateFlag.State_MouseOver))
         painter.setPen(QPen(QColor(palette.accent if lit else palette.border), 1.5 if lit else 1))
         painter.drawPath(corner)
+        if self.tile >= _WORDED_FROM:
+            self._write(painter, option.rect, frame, thumbnail)
+        painter.restore()
+
+    def _write(self, painter: QPainter, room: QRect, frame: QRect, thumbnail: Thumbnail) -> None:
+        palette = theme().palette
         painter.setFont(font("caption"))
-        words = QRect(frame.left(), frame.bottom() + 1, frame.width(), option.rect.bottom() - frame.bottom())
+        words = QRect(frame.left(), frame.bottom() + 1, frame.width(), room.bottom() - frame.bottom())
         lines = [(thumbnail.caption, palette.text if self.named else palette.muted, Qt.TextElideMode.ElideRight)]
         if self.named:
             lines.append((thumbnail.name, palette.muted, Qt.TextElideMode.ElideLeft))
@@ -86,7 +88,6 @@ class ThumbnailDelegate(QStyledItemDelegate):
             shown = painter.fontMetrics().elidedText(text, mode, words.width())
             painter.drawText(words, Qt.AlignmentFlag.AlignCenter, shown)
             words.translate(0, words.height())
-        painter.restore()
 
 
 def integer_factor(image: QSize, room: QSize) -> int:
@@ -116,73 +117,3 @@ def paint_image(painter: QPainter, image: QImage, frame: QRect) -> None:
     left = frame.left() + (frame.width() - shown.width()) / 2
     top = frame.top() + (frame.height() - shown.height()) / 2
     painter.drawImage(round(left), round(top), scaled)
-
-
-class ThumbnailGrid(QListView):
-    """Wraps to the width; is as high as its rows, up to `max_rows`, then it scrolls."""
-
-    def __init__(self, *, tile: int = 84, max_rows: int = 3) -> None:
-        super().__init__()
-        self._max_rows = max_rows
-        self._cell = QSize()
-        self._model = QStandardItemModel(self)
-        self.setModel(self._model)
-        self._delegate = ThumbnailDelegate(tile, self)
-        self.setItemDelegate(self._delegate)
-        self._measure()
-        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
-        self.setViewMode(QListView.ViewMode.IconMode)
-        self.setResizeMode(QListView.ResizeMode.Adjust)
-        self.setMovement(QListView.Movement.Static)
-        self.setUniformItemSizes(True)
-        self.setMouseTracking(True)
-        self.setAccessibleName("Images")
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-
-    def set_thumbnails(self, thumbnails: Sequence[Thumbnail]) -> None:
-        """Show other images."""
-        self._model.clear()
-        for thumbnail in thumbnails:
-            item = QStandardItem(", ".join(filter(None, (thumbnail.caption, thumbnail.name))) or thumbnail.tooltip)
-            item.setToolTip(thumbnail.tooltip)
-            item.setData(thumbnail, Qt.ItemDataRole.UserRole)
-            self._model.appendRow(item)
-        self.updateGeometry()
-
-    def thumbnails(self) -> list[Thumbnail]:
-        """The images that are shown."""
-        return [self._model.item(row).data(Qt.ItemDataRole.UserRole) for row in range(self._model.rowCount())]
-
-    def set_tile(self, tile: int, *, named: bool = False) -> None:
-        """Images of another size, in pixels; ``named``: with their names below."""
-        self._delegate.tile, self._delegate.named = tile, named
-        self._measure()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._measure()
-
-    def _measure(self) -> None:
-        self._cell = self._delegate.cell(self.fontMetrics()) + QSize(_GAP, _GAP)
-        self.setGridSize(self._cell)
-        self.updateGeometry()
-
-    def rows(self) -> int:
-        """How many rows the images need at the present width."""
-        across = max(1, self.viewport().width() // self._cell.width())
-        return -(-self._model.rowCount() // across)
-
-    def sizeHint(self) -> QSize:
-        rows = min(max(self.rows(), 1), self._max_rows)
-        return QSize(self._cell.width() * 4, rows * self._cell.height() + 2 * self.frameWidth())
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(self._cell.width(), self.sizeHint().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if event.size().width() != event.oldSize().width():
-            self.updateGeometry()

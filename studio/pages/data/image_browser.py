@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from studio.pages.data.enlarged import EnlargedData
+from studio.pages.data.exclude_bar import EXCLUDED, ExcludeBar
 from studio.panels.data.data_images import DataImages, no_image
 from studio.panels.data.part_words import PARTS
 from studio.panels.samples.image_table import ImageTable
 from studio.services.settings import SettingsStore
 from studio.theme import SPACING
 from studio.widgets import (
-    STRETCH,
     ComboBox,
     FlowLayout,
     Segmented,
     Slider,
     Thumbnail,
-    button,
     hbox,
     in_widget,
     label,
@@ -35,22 +34,15 @@ _FRAME = 2
 _NAMED_FROM = 128
 _PAUSE = 300  # milliseconds after the last letter
 _WIDEST = 260
-EXCLUDED = "excluded"
 
 
 class ImageBrowser(QWidget):
-    """Shows what ``images`` lists.
-
-    Signals: `exclude_asked(list[int])` with the samples' own numbers, `include_asked(list[int])` for those on the exclude list.
-    """
-
-    exclude_asked, include_asked = Signal(list), Signal(list)
+    """Shows what ``images`` lists; ``bar`` tells what becomes of what is selected."""
 
     def __init__(self, images: DataImages, settings: SettingsStore) -> None:
         super().__init__()
         self._images, self._settings = images, settings
         self._report: DatasetReport | None = None
-        self._can_exclude = False
         self.dialog: EnlargedData | None = None
         self.part = _box("Part of the data")
         self.part.activated.connect(lambda: self._choose(part=self.part.currentData()))
@@ -77,16 +69,13 @@ class ImageBrowser(QWidget):
         self.grid = ImageTable(self._find, "Images of the data", tile=self._tile() + _FRAME)
         self.grid.select_several()
         self.grid.opened.connect(self.enlarge)
-        self.told = label("", "caption")
-        self.exclude = button("Exclude", "minus", tooltip="Put what is selected on the exclude list (Del)")
-        self.exclude.clicked.connect(self._ask_exclude)
+        self.bar = ExcludeBar("image", self._list_numbers)
+        self.bar.listen_to(self.grid)
         self.problem = label("", "help", wrap=True)
         self._lay_out()
         for key, by in ((Qt.Key.Key_Minus, -1), (Qt.Key.Key_Plus, 1)):
             shortcut = QShortcut(QKeySequence(key), self.grid, context=Qt.ShortcutContext.WidgetShortcut)
             shortcut.activated.connect(lambda by=by: self.scale.setValue(self.scale.value() + by))
-        delete = QShortcut(QKeySequence(Qt.Key.Key_Delete), self.grid, context=Qt.ShortcutContext.WidgetShortcut)
-        delete.activated.connect(self._ask_exclude)
         images.relisted.connect(self._update)
         images.arrived.connect(self._on_arrived)
         self.grid.verticalScrollBar().valueChanged.connect(self._drop_wishes)
@@ -102,7 +91,7 @@ class ImageBrowser(QWidget):
         choices.addWidget(size)
         vbox(
             in_widget(choices),
-            hbox(self.told, STRETCH, self.exclude),
+            self.bar,
             self.problem,
             (self.grid, 1),
             parent=self,
@@ -110,16 +99,10 @@ class ImageBrowser(QWidget):
             margins=(SPACING.l, SPACING.m, SPACING.l, SPACING.s),
         )
 
-    def allow_excluding(self, allowed: bool) -> None:
-        """Whether this data has an exclude list."""
-        self._can_exclude = allowed
-        self.exclude.setVisible(allowed)
-
     def enlarge(self, place: int) -> None:
         """Show the image at ``place`` large."""
-        words = ("Include again" if self._on_list() else "Exclude") if self._can_exclude else ""
-        dialog = self.dialog = EnlargedData(self._images, place, self, exclude=words)
-        dialog.exclude_asked.connect(lambda number: self._emit([number]))
+        dialog = self.dialog = EnlargedData(self._images, place, self, exclude=self.bar.words)
+        dialog.exclude_asked.connect(lambda number: self.bar.send([number]))
         dialog.finished.connect(lambda: self._on_closed(dialog))
         dialog.open()
 
@@ -133,20 +116,11 @@ class ImageBrowser(QWidget):
         dialog.deleteLater()
 
     def _choose(self, **changes: str) -> None:
-        self._images.choose(replace(self._images.choice, **changes))  # type: ignore[arg-type]
+        self._images.choose(replace(self._images.choice, **changes))
 
-    def _on_list(self) -> bool:
-        return self._images.choice.part == EXCLUDED
-
-    def _emit(self, numbers: list[int]) -> None:
-        (self.include_asked if self._on_list() else self.exclude_asked).emit(numbers)
-
-    @Slot()
-    def _ask_exclude(self) -> None:
+    def _list_numbers(self) -> list[int]:
         found = [self._images.find(place) for place in self.grid.list_selected()]
-        numbers = [each.number for each in found if each is not None]
-        if numbers and self._can_exclude:
-            self._emit(numbers)
+        return [each.number for each in found if each is not None]
 
     @Slot()
     def _update(self) -> None:
@@ -160,7 +134,6 @@ class ImageBrowser(QWidget):
         if not self._typed.isActive() and self.name.text().strip() != choice.name:
             with QSignalBlocker(self.name):
                 self.name.setText(choice.name)
-        self.exclude.setText("Include again" if self._on_list() else "Exclude")
         self.grid.set_count(images.total or 0)
         self._follow_selection()
         self._repaint()
@@ -213,8 +186,7 @@ class ImageBrowser(QWidget):
     def _tell(self) -> None:
         total, chosen = self._images.total, self.grid.list_selected()
         words = "Loading …" if total is None and not self._images.refusal else f"{total or 0:,} samples"
-        self.told.setText(f"{words}, {len(chosen):,} selected" if chosen else words)
-        self.exclude.setEnabled(bool(chosen))
+        self.bar.follow(words, len(chosen), self._images.choice.part)
 
     def _follow_selection(self) -> None:
         self.grid.selectionModel().selectionChanged.connect(self._tell, Qt.ConnectionType.UniqueConnection)

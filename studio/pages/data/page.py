@@ -10,10 +10,11 @@ from studio.actions.data_excluding import exclude_samples, include_samples
 from studio.charts.scatter import Scatter
 from studio.pages.data.classes_tab import ClassesTab
 from studio.pages.data.columns_tab import ColumnsTab
+from studio.pages.data.exclude_bar import ExcludeBar
 from studio.pages.data.image_browser import ImageBrowser
 from studio.pages.data.parts_tab import PartsTab
 from studio.pages.data.rows_browser import RowsBrowser
-from studio.panels.data.data_images import DataImages
+from studio.panels.data.data_images import DataImages, Listing
 from studio.panels.data.engine_query import DEBOUNCE
 from studio.panels.data.facts import size_sentence
 from studio.panels.data.look import look_at_data
@@ -21,7 +22,18 @@ from studio.panels.data.preview_frame import PreviewFrame
 from studio.panels.data.text_card import TextCard
 from studio.state.context import AppContext
 from studio.theme import SPACING
-from studio.widgets import ElidedLabel, button, hbox, icon_button, in_widget, label, scroll_area, separator, vbox
+from studio.widgets import (
+    STRETCH,
+    ElidedLabel,
+    button,
+    hbox,
+    icon_button,
+    in_widget,
+    label,
+    scroll_area,
+    separator,
+    vbox,
+)
 from training import catalog
 from training.protocol.answers import DatasetReport, Points
 
@@ -45,14 +57,16 @@ class DataPage(QWidget):
         self.browser = ImageBrowser(self.images, context.settings)
         self.rows = RowsBrowser(question, pages)
         self.text = TextCard(pages)
+        self.text_bar = ExcludeBar("passage")
         self.points = Scatter()
         self.points.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.nothing = label("", "subtitle", wrap=True)
         self.samples = QStackedWidget()
-        for screen in (self.browser, _let_scroll(self.rows), _let_scroll(self.text), self.points, self.nothing):
-            self.samples.addWidget(screen)
+        text = scroll_area(in_widget(vbox(self.text_bar, self.text, STRETCH, margins=SPACING.l, spacing=SPACING.s)))
+        for each in (self.browser, self.rows, text, self.points, self.nothing):
+            self.samples.addWidget(each)
         self.classes = ClassesTab(context, question)
-        self.parts = PartsTab(context, question, pages)
+        self.parts = PartsTab(context, question)
         self.columns = ColumnsTab(question)
         self.tabs = QTabBar()
         self.tabs.setExpanding(False)
@@ -74,8 +88,11 @@ class DataPage(QWidget):
         )
         self._lay_out()
         self.tabs.currentChanged.connect(self.stack.setCurrentIndex)
-        self.browser.exclude_asked.connect(lambda numbers: exclude_samples(context, self, question, numbers))
-        self.browser.include_asked.connect(lambda numbers: include_samples(context, question, numbers))
+        for bar in (self.browser.bar, self.rows.bar):
+            bar.exclude_asked.connect(lambda numbers: exclude_samples(context, self, question, numbers))
+            bar.include_asked.connect(lambda numbers: include_samples(context, question, numbers))
+        self._look.samples_asked.connect(self._show_samples)
+        self._look.sample_asked.connect(self._enlarge)
         question.changed.connect(self._update)
         context.draft.changed.connect(self._tell)
         self._update()
@@ -125,8 +142,20 @@ class DataPage(QWidget):
         self.tabs.setTabVisible(_CLASSES, counted or bool(report.histograms))
         self.tabs.setTabText(_CLASSES, "Classes" if counted else "Targets")
         self.nothing.setText("These samples cannot be shown one by one; see Parts & report.")
-        asked = question.asked
-        self.browser.allow_excluding(asked is not None and not asked.dataset.no_exclude)
+        why_not = question.asked.dataset.no_exclude if question.asked is not None else ""
+        for bar in (self.browser.bar, self.rows.bar, self.text_bar):
+            bar.forbid(why_not)
+
+    @Slot()
+    def _show_samples(self) -> None:
+        self.tabs.setCurrentIndex(_SAMPLES)
+
+    @Slot(int)
+    def _enlarge(self, place: int) -> None:
+        """Show the training image at ``place`` large, among all of them."""
+        self._show_samples()
+        self.images.choose(Listing())
+        self.browser.enlarge(place)
 
     def _find_screen(self, report: DatasetReport) -> int:
         if report.layout == "image":
@@ -144,7 +173,3 @@ class DataPage(QWidget):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._look.set_active("data", False)
-
-
-def _let_scroll(widget: QWidget) -> QWidget:
-    return scroll_area(in_widget(vbox((widget, 1), margins=SPACING.l)))

@@ -10,7 +10,6 @@ from studio.panels.data.engine_query import EngineQuery
 from studio.panels.data.facts import SkippedCard, fact_rows
 from studio.panels.data.pairs_card import PairsCard, file_list
 from studio.panels.data.part_words import PARTS
-from studio.panels.data.sample_pages import SamplePages
 from studio.state.context import AppContext
 from studio.theme import SPACING
 from studio.widgets import STRETCH, Bar, BarList, Card, KeyValueTable, ProgressLine, button, hbox, label, vbox
@@ -129,7 +128,7 @@ def describe_pair(pair: DuplicatePair) -> str:
 class PartsTab(QWidget):
     """Follows ``question``."""
 
-    def __init__(self, context: AppContext, question: EngineQuery[DatasetReport], pages: SamplePages) -> None:
+    def __init__(self, context: AppContext, question: EngineQuery[DatasetReport]) -> None:
         super().__init__()
         self._context, self._question = context, question
         self._report: DatasetReport | None = None
@@ -147,7 +146,7 @@ class PartsTab(QWidget):
         links = hbox(button("Change how it is split", "link", "ghost", clicked=self._go_to_split), STRETCH)
         self._sizes.add(links)
         left = vbox(self._sizes, self.duplicates, STRETCH, spacing=SPACING.l)
-        right = vbox(self._facts, PairsCard(pages), SkippedCard(question), STRETCH, spacing=SPACING.l)
+        right = vbox(self._facts, PairsCard(question), SkippedCard(question), STRETCH, spacing=SPACING.l)
         hbox((left, 1), (right, 1), parent=self, spacing=SPACING.l, margins=SPACING.l)
         question.changed.connect(self._update)
         self._update()

@@ -1,16 +1,18 @@
-"""The rows of a table: of a part, or whose cell in a column is as somebody asks for it."""
+"""The rows of a table: of a part, or whose cell in a column is as somebody asks for it; those selected can be left out."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QSignalBlocker, QTimer, Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from studio.pages.data.exclude_bar import EXCLUDED, ExcludeBar
+from studio.pages.data.rows_table import RowsTable
 from studio.panels.data.engine_query import EngineQuery
 from studio.panels.data.part_words import PARTS
 from studio.panels.data.sample_pages import SamplePages
-from studio.panels.data.table_card import TableCard
 from studio.theme import SPACING
 from studio.widgets import ComboBox, FlowLayout, in_widget, label, vbox
+from training.errors import pluralize
 from training.protocol.answers import DatasetReport, TablePreview
 
 _PAUSE = 400
@@ -42,12 +44,22 @@ class RowsBrowser(QWidget):
         self.column.activated.connect(self._choose)
         self.value.textChanged.connect(lambda: self._typed.start())
         self.value.returnPressed.connect(self._choose)
-        self.table = TableCard(question, pages)
+        self.table = RowsTable(question, pages)
+        self.bar = ExcludeBar("row", self.table.list_selected)
+        self.bar.listen_to(self.table.view)
+        self.table.selection_changed.connect(self._tell)
         choices = FlowLayout()
         for widget in (self.part, label("Where", "caption"), self.column, self.value):
             choices.addWidget(widget)
         self._choices = in_widget(choices)
-        vbox(self._choices, self.table, parent=self, spacing=SPACING.m)
+        vbox(
+            self._choices,
+            self.bar,
+            (self.table, 1),
+            parent=self,
+            spacing=SPACING.s,
+            margins=(SPACING.l, SPACING.m, SPACING.l, SPACING.s),
+        )
         pages.changed.connect(self._update)
         question.changed.connect(self._update)
         self._update()
@@ -72,6 +84,13 @@ class RowsBrowser(QWidget):
                 with QSignalBlocker(self.value):
                     self.value.clear()  # it was of other data
         self._choices.setEnabled(self._pages.ready)
+        self._tell()
+
+    @Slot()
+    def _tell(self) -> None:
+        pages = self._pages
+        words = pluralize(pages.total, "row") if pages.page is not None and not pages.waiting else "Loading …"
+        self.bar.follow(words, len(self.table.list_selected()), pages.shown.rows_of)
 
     def _offer_columns(self, table: TablePreview) -> None:
         before = self.column.currentData()
@@ -88,5 +107,5 @@ class RowsBrowser(QWidget):
             for part, count in report.samples.items():
                 self.part.addItem(f"{PARTS.get(part, part).capitalize()} ({count:,})", part)
             if report.excluded:
-                self.part.addItem(f"Excluded ({len(report.excluded):,})", "excluded")
+                self.part.addItem(f"Excluded ({len(report.excluded):,})", EXCLUDED)
             self.part.setCurrentIndex(max(self.part.findData(self._pages.wanted.rows_of), 0))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.loop_form import LoopForm
 from studio.pages.setup.panel import Panel
-from studio.pages.setup.previews.dataset_preview import DatasetPreview
+from studio.pages.setup.previews.dataset_preview import DatasetPreview, browse_button
 from studio.pages.setup.previews.loop_preview import LoopPreview
 from studio.pages.setup.previews.model_preview import ModelPreview
 from studio.pages.setup.previews.optimization_preview import OptimizationPreview
@@ -34,9 +34,9 @@ def make_panels(context: AppContext, draft: Draft, previews: PreviewModel) -> li
     form = partial(SectionForm, draft)
     run_settings = tuple(name for name in specs(RUN) if name != "name")
     dataset = PreviewFrame(
-        previews.dataset, DatasetPreview(previews.dataset, previews.pages, context.settings, lambda: context.show_page("data")),
+        previews.dataset, DatasetPreview(context, previews.look),
         icon_name="image", waiting="Reading the dataset", nothing="No samples to show",
-        always=TableCard(previews.dataset, previews.pages),
+        always=TableCard(previews.dataset, browse_button(context, previews.look)),
     )  # fmt: skip
     model = PreviewFrame(
         previews.model, ModelPreview(previews.model),

@@ -11,7 +11,6 @@ from PySide6.QtGui import QImage
 from studio.engine.asker import Asker
 from studio.engine.host import EngineHost
 from studio.panels.data.engine_query import EngineQuery
-from studio.panels.data.sample_pages import Choice
 from studio.panels.samples.images import thumbnails, varies
 from studio.widgets import Thumbnail
 from training.protocol.answers import PAGE, DatasetReport, SamplePage
@@ -24,6 +23,15 @@ _MOST_ASKED_BYTES = 8 << 20
 """Pixels of one question: large images come few at a time."""
 _REST = 15
 """Milliseconds: all that a view asks for while it paints becomes one question."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Which images: of a part, of a class ("" for all), with ``name`` in what they are called."""
+
+    part: str = "train"
+    class_name: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ class DataImages(QObject):
 
     def __init__(self, engine: EngineHost, question: EngineQuery[DatasetReport], parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.choice = Choice()
+        self.choice = Listing()
         self.total: int | None = None  # None: not known yet
         self.refusal = ""
         self._question = question
@@ -83,7 +91,7 @@ class DataImages(QObject):
         """Whether training sees other images than there are, as far as they were looked at."""
         return any(sample.varied is not None for sample in self._samples.values())
 
-    def choose(self, choice: Choice) -> None:
+    def choose(self, choice: Listing) -> None:
         """List other samples of the same data."""
         if choice != self.choice:
             self.choice = choice
@@ -112,7 +120,9 @@ class DataImages(QObject):
     @Slot()
     def _follow(self) -> None:
         report = self._question.answer
-        if report is self._report or (report is not None and report.layout != "image"):
+        if report is not None and report.layout != "image":
+            report = None
+        if report is self._report:
             return
         before, self._report = self._report, report
         if (
@@ -121,13 +131,13 @@ class DataImages(QObject):
             or before.classes != report.classes
             or self.choice.part not in (*report.samples, "excluded")
         ):
-            self.choice = Choice()
+            self.choice = Listing()
         self._begin()
 
     def _begin(self) -> None:
         self._forget()
         page = self._report.first_page if self._report is not None else None
-        if page is not None and self.choice == Choice():
+        if page is not None and self.choice == Listing():
             self._keep(page)
         elif self._report is not None:
             self._want(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Signal
 
 from studio.engine.host import EngineHost
 from studio.panels.data.engine_query import DEBOUNCE, EngineQuery
@@ -26,7 +26,12 @@ def data_chosen(draft: Draft) -> tuple[object, object]:
 
 
 class DataLook(QObject):
-    """``question`` is asked while any page looks at it; ``pages`` goes through the samples, passages or rows of its answer."""
+    """``question`` is asked while any page looks at it; ``pages`` goes through the passages or rows of its answer.
+
+    Signals: `samples_asked()` somebody wants to see the samples, `sample_asked(int)` the image at a place of the training part.
+    """
+
+    samples_asked, sample_asked = Signal(), Signal(int)
 
     def __init__(self, engine: EngineHost, draft: Draft, parent: QObject, *, delay: int = DEBOUNCE) -> None:
         super().__init__(parent)

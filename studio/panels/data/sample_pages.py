@@ -1,4 +1,4 @@
-"""The page of samples that is looked at, and the one that was asked for."""
+"""The page of passages or rows that is looked at, and the one that was asked for."""
 
 from __future__ import annotations
 
@@ -9,26 +9,24 @@ from PySide6.QtCore import QObject, Signal, Slot
 from studio.engine.asker import Asker
 from studio.engine.host import EngineHost
 from studio.panels.data.engine_query import EngineQuery
-from training.protocol.answers import PAGE, ROWS, TEXTS, DatasetReport, SamplePage
+from training.protocol.answers import ROWS, TEXTS, DatasetReport, SamplePage
 from training.protocol.messages import BrowseSamples, Refusal
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which samples: of a part, of a class ("" for all), with ``name`` in what they are called, from ``offset`` on. Of a table the rows:
-    of a part or of all (``rows_of``), whose cell in ``column`` is as ``value`` says."""
+    """Which passages of a text, those of a part, from ``offset`` on. Of a table the rows: of a part or of all (``rows_of``), whose cell
+    in ``column`` is as ``value`` says."""
 
     part: str = "train"
-    class_name: str = ""
     offset: int = 0
-    name: str = ""
     rows_of: str = ""
     column: str = ""
     value: str = ""
 
 
 class SamplePages(QObject):
-    """Goes through the samples of the dataset that ``question`` was answered about. The page that is shown stays until another one is
+    """Goes through the passages or rows of the dataset that ``question`` was answered about. The page that is shown stays until another one is
     there; an answer that nobody waits for any more is dropped.
 
     Signals: `changed()` for page, choice, waiting and refusal alike.
@@ -61,11 +59,6 @@ class SamplePages(QObject):
         return self._asker.waiting
 
     @property
-    def place(self) -> str:
-        """Where the data lies; "" for what has no files."""
-        return self._question.place
-
-    @property
     def ready(self) -> bool:
         """Whether there is a dataset to ask for pages of: not while it is read once more."""
         return self._report is not None and not self._question.unread
@@ -83,7 +76,7 @@ class SamplePages(QObject):
     @property
     def page_size(self) -> int:
         """How many places a page has."""
-        return {"image": PAGE, "tokens": TEXTS}.get(self.report.layout, ROWS)
+        return TEXTS if self.report.layout == "tokens" else ROWS
 
     def find_range(self, choice: Choice) -> str:
         """The places of the page ``choice``, of what is shown, in words."""
@@ -107,14 +100,9 @@ class SamplePages(QObject):
             self._ask(replace(self.wanted, offset=offset))
 
     def choose_part(self, part: str) -> None:
-        """Show another part, of the same class."""
+        """Show another part."""
         if part != self.wanted.part:
             self._ask(replace(self.wanted, part=part, offset=0))
-
-    def choose_class(self, name: str) -> None:
-        """Show one class, or all ("")."""
-        if name != self.wanted.class_name:
-            self._ask(replace(self.wanted, class_name=name, offset=0))
 
     def choose_rows(self, part: str, column: str, value: str) -> None:
         """Show the rows of a part, or of all (""), whose cell in ``column`` is as ``value`` says."""
@@ -125,7 +113,7 @@ class SamplePages(QObject):
     @property
     def has_rows(self) -> bool:
         """Whether the samples are rows of a table."""
-        return self.report.table is not None and self.report.layout != "image"
+        return self.report.table is not None
 
     @Slot()
     def _follow(self) -> None:
@@ -138,6 +126,8 @@ class SamplePages(QObject):
                 self._was_ready = self.ready
                 self.changed.emit()
             return
+        if report is not None and report.layout == "image":
+            report = None  # images are listed elsewhere
         before, self._report, self.refusal = self._report, report, ""
         self._asker.forget()
         self._was_ready = self.ready
@@ -170,13 +160,9 @@ class SamplePages(QObject):
             self.wanted, self.refusal = self.shown, question.explain(refusal)
             self.changed.emit()
 
-        classes = (choice.class_name,) if choice.class_name else ()
-        settings = config.model_dump(mode="json")
         request = BrowseSamples(
-            config=settings,
+            config=config.model_dump(mode="json"),
             part=choice.rows_of if self.has_rows else choice.part,
-            classes=classes,
-            name=choice.name,
             column=choice.column,
             value=choice.value,
             offset=choice.offset,

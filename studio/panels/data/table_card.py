@@ -10,33 +10,31 @@ from PySide6.QtGui import QBrush, QColor, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTableView, QWidget
 
 from studio.panels.data.engine_query import EngineQuery
-from studio.panels.data.page_bar import PageBar
-from studio.panels.data.sample_pages import SamplePages
 from studio.theme import theme
 from studio.widgets import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex, Card, StatusPill, dress_table, let_grow
 from training.errors import pluralize
-from training.protocol.answers import Column, DatasetReport, SamplePage, TablePreview
+from training.protocol.answers import Column, DatasetReport, TablePreview
 
-_ROW_HEIGHT = 28
-_LEAST_ROWS = 12
+ROW_HEIGHT = 28
+_LEAST_ROWS, _FIRST_ROWS = 8, 16
 _WIDEST = 190
 _FIGURES = ("float", "int")
 _ABOUT = ("Role", "Type", "Values", "Missing")
 
 
 class ColumnTable(QAbstractTableModel):
-    """Above the rows of the file stand four that tell of its columns. What is predicted comes first."""
+    """Above the rows of the file stand, where ``about``, four that tell of its columns. What is predicted comes first."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, *, about: bool = True) -> None:
         super().__init__(parent)
+        self._about = _ABOUT if about else ()
         self._columns: Sequence[Column] = ()
         self._rows: Sequence[Sequence[str]] = ()
         self._numbers: Sequence[int] = ()  # of the rows in the file
         self._order: Sequence[int] = ()
 
-    def replace(self, table: TablePreview, rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> None:
-        """Show another table, as ``training.data.tables.table_preview`` has it, with its ``rows`` of these ``numbers`` in the file; none: the
-        first ones."""
+    def replace(self, table: TablePreview, rows: Sequence[Sequence[str]], numbers: Sequence[int]) -> None:
+        """Show another table, as ``training.data.tables.table_preview`` has it, with its ``rows`` of these ``numbers`` in the file."""
         columns = table.columns
         self.beginResetModel()
         # While the roles are being asked for, nothing moves.
@@ -44,11 +42,15 @@ class ColumnTable(QAbstractTableModel):
             self._order = sorted(range(len(columns)), key=lambda at: columns[at].role != "target")
         self._columns = [columns[at] for at in self._order]
         self._rows = [[row[at] for at in self._order] for row in rows]
-        self._numbers = numbers or range(len(rows))
+        self._numbers = numbers
         self.endResetModel()
 
+    def find_number(self, row: int) -> int:
+        """Which row of the file, from 0, stands in ``row``."""
+        return self._numbers[row - len(self._about)]
+
     def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(_ABOUT) + len(self._rows)
+        return 0 if parent.isValid() else len(self._about) + len(self._rows)
 
     def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._columns)
@@ -58,9 +60,10 @@ class ColumnTable(QAbstractTableModel):
             return None
         column, row = self._columns[index.column()], index.row()
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return _describe(column)[row] if row < len(_ABOUT) else self._rows[row - len(_ABOUT)][index.column()]
+            at = row - len(self._about)
+            return _describe(column)[row] if at < 0 else self._rows[at][index.column()]
         if role == Qt.ItemDataRole.ForegroundRole:
-            return _brush(_ink(column.role, about=row < len(_ABOUT)))
+            return _brush(_ink(column.role, about=row < len(self._about)))
         if role == Qt.ItemDataRole.BackgroundRole and column.role == "target":
             return _brush(theme().palette.accent_soft)
         if role == Qt.ItemDataRole.TextAlignmentRole and column.holds in _FIGURES:
@@ -73,7 +76,7 @@ class ColumnTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             if orientation == Qt.Orientation.Horizontal:
                 return self._columns[section].name
-            return _ABOUT[section] if section < len(_ABOUT) else f"{self._numbers[section - len(_ABOUT)] + 1:,}"
+            return self._about[section] if section < len(self._about) else f"{self.find_number(section) + 1:,}"
         if role == Qt.ItemDataRole.ToolTipRole and orientation == Qt.Orientation.Horizontal:
             column = self._columns[section]
             return f"{column.name}: {', '.join(filter(None, _describe(column)[:3]))}"
@@ -122,28 +125,28 @@ class ColumnView(QTableView):
 
 
 class TableCard(Card):
-    """Follows ``question`` and is there only while its dataset is a table; its rows have ``pages`` once its columns' roles are right."""
+    """Follows ``question`` and is there only while its dataset is a table: the first rows below what their columns are (``about``).
+    ``action`` stands at the right of its title."""
 
-    def __init__(self, question: EngineQuery[DatasetReport], pages: SamplePages) -> None:
+    def __init__(
+        self, question: EngineQuery[DatasetReport], action: QWidget | None = None, *, about: bool = True
+    ) -> None:
         super().__init__("Table", "list")
         self._question = question
-        self._pages = pages
         self._shown: tuple[TablePreview, Sequence[Sequence[str]]] | None = None
-        self.bar = PageBar(pages, "row", by_part=False)
-        self.model = ColumnTable(self)
+        self.model = ColumnTable(self, about=about)
         self.view = ColumnView()
         self.view.setModel(self.model)
         self._count = StatusPill("", "neutral")
-        self.add_action(self._count)
+        self.add_action(self._count, *((action,) if action is not None else ()))
         self._dress()
-        self.add(self.view, self.bar)
+        self.add(self.view)
         question.changed.connect(self._update)
-        pages.changed.connect(self._update)
         self._update()
 
     def _dress(self) -> None:
         view = self.view
-        dress_table(view, "Rows of the table", _ROW_HEIGHT)
+        dress_table(view, "Rows of the table", ROW_HEIGHT)
         view.setSelectionBehavior(QTableView.SelectionBehavior.SelectColumns)
         view.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
         view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -152,31 +155,26 @@ class TableCard(Card):
         header.setResizeContentsPrecision(40)
 
     def _update(self) -> None:
-        table, page = self._question.table, self._pages.page
+        table = self._question.table
         self.setVisible(table is not None)
-        self.bar.setVisible(page is not None and (bool(page.rows) or bool(self._pages.shown.value)))
         if table is None:
             return
-        rows, numbers = table.rows, tuple[int, ...]()
-        if page is not None and self._is_of(page, table):
-            rows, numbers = page.rows, page.numbers or tuple(range(page.offset, page.offset + len(page.rows)))
+        rows, numbers = self._find_rows(table)
         before, self._shown = self._shown, (table, rows)
-        if before is not None and before[0] is table and before[1] is rows:
+        if before is not None and before[0] is table and before[1] == rows:
             return
         self.model.replace(table, rows, numbers)
         self.view.fit_columns()
-        if before is None or before[0] is not table:
-            self._show_size(table)
-
-    def _is_of(self, page: SamplePage, table: TablePreview) -> bool:
-        """Whether ``page`` is not one of the table before this one."""
-        if not page.rows:
-            return bool(self._pages.shown.value or self._pages.shown.rows_of) and self._question.answer is not None
-        return len(page.rows[0]) == len(table.columns)
-
-    def _show_size(self, table: TablePreview) -> None:
         self._count.set_status(pluralize(table.column_count, "column"), "neutral")
-        rows = self.model.rowCount()
         frame = self.view.horizontalHeader().sizeHint().height() + self.view.horizontalScrollBar().sizeHint().height()
-        least, most = (count * _ROW_HEIGHT + frame + 6 for count in (min(rows, _LEAST_ROWS), rows))
+        self._fit_height(self.model.rowCount(), frame + 6)
+
+    def _find_rows(self, table: TablePreview) -> tuple[Sequence[Sequence[str]], Sequence[int]]:
+        """What is shown, and its numbers in the file."""
+        rows = table.rows[:_FIRST_ROWS]
+        return rows, range(len(rows))
+
+    def _fit_height(self, rows: int, frame: int) -> None:
+        """For as many rows, with ``frame`` pixels around them."""
+        least, most = (count * ROW_HEIGHT + frame for count in (min(rows, _LEAST_ROWS), rows))
         let_grow(self.view, least, most)

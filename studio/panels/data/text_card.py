@@ -35,7 +35,7 @@ class TextCard(Card):
         self.bar = PageBar(pages, "passage")
         self.add(self.bar)
         self._names = [label("", "caption") for _ in range(TEXTS)]
-        self.texts = [_text_label() for _ in range(TEXTS)]
+        self.texts = [text_label() for _ in range(TEXTS)]
         for name, text in zip(self._names, self.texts, strict=True):
             self.add(name, text)
         self.add(separator(), label("Most frequent tokens in training", "caption"))
@@ -70,7 +70,6 @@ class TextCard(Card):
 
     def _show_texts(self) -> None:
         texts = self._page.texts if self._page is not None else ()
-        whole = self._pages.report.vocabulary != "bpe"
         for number, (name, shown) in enumerate(zip(self._names, self.texts, strict=True)):
             there = number < len(texts)
             name.setVisible(there)
@@ -78,7 +77,12 @@ class TextCard(Card):
             shown.setFont(theme().font("mono"))  # of the size that the person wants by now
             if there:
                 name.setText(texts[number].name.capitalize())
-                shown.setText(mark_tokens(texts[number].tokens, shades=not whole))
+                shown.setText(mark_report(self._pages.report, texts[number].tokens))
+
+
+def mark_report(report: DatasetReport, tokens: Sequence[str]) -> str:
+    """``tokens`` of a text that was inspected, as rich text; each character of its own needs no shades."""
+    return mark_tokens(tokens, shades=report.vocabulary == "bpe")
 
 
 def mark_tokens(tokens: Sequence[str], *, shades: bool) -> str:
@@ -99,7 +103,8 @@ def _name(token: str) -> str:
     return {" ": "␣ blank", "\n": "⏎ line break", "\t": "⇥ tab"}.get(token, token.replace("\n", "⏎").replace(" ", "␣"))
 
 
-def _text_label() -> QLabel:
+def text_label() -> QLabel:
+    """For what ``mark_tokens`` makes."""
     made = QLabel()
     made.setTextFormat(Qt.TextFormat.RichText)
     made.setWordWrap(True)

@@ -17,8 +17,9 @@ _GAP = 8
 class _ImageModel(QAbstractTableModel):
     """``count`` places in rows of ``across``."""
 
-    def __init__(self, find: Callable[[int], Thumbnail], parent: QWidget) -> None:
+    def __init__(self, find: Callable[[int], Thumbnail], parent: QWidget, *, one_row: bool) -> None:
         super().__init__(parent)
+        self._most_rows = 1 if one_row else None
         self.count = 0
         self.across = 1
         self._find = find
@@ -33,7 +34,8 @@ class _ImageModel(QAbstractTableModel):
         return place if index.isValid() and place < self.count else None
 
     def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else -(-self.count // self.across)
+        rows = -(-self.count // self.across)
+        return 0 if parent.isValid() else min(rows, self._most_rows or rows)
 
     def columnCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else self.across
@@ -63,16 +65,17 @@ class _Tiles(ThumbnailDelegate):
 
 class ImageTable(QTableView):
     """``find`` gives the image at a place. A table whose rows are lines of images: Qt asks a table only for what is in sight, and a
-    list for everything.
+    list for everything. ``one_row``: only as many as stand beside each other, from the first.
 
     Signals: `opened(int)` when the image at a place is clicked, or Enter pressed on it.
     """
 
     opened = Signal(int)
 
-    def __init__(self, find: Callable[[int], Thumbnail], name: str, *, tile: int = 84) -> None:
+    def __init__(self, find: Callable[[int], Thumbnail], name: str, *, tile: int = 84, one_row: bool = False) -> None:
         super().__init__()
-        self._model = _ImageModel(find, self)
+        self._one_row = one_row
+        self._model = _ImageModel(find, self, one_row=one_row)
         self.setModel(self._model)
         self._tiles = _Tiles(tile, self)
         self.setItemDelegate(self._tiles)
@@ -168,6 +171,8 @@ class ImageTable(QTableView):
         cell = self._tiles.cell(self.fontMetrics())
         self.horizontalHeader().setDefaultSectionSize(self._width())
         self.verticalHeader().setDefaultSectionSize(cell.height() + _GAP)
+        if self._one_row:
+            self.setFixedHeight(cell.height() + _GAP + 2 * self.frameWidth())
         self._model.lay_out(count, self._across())
 
     def _on_clicked(self, index: QModelIndex) -> None:

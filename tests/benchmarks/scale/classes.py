@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from PIL import Image
@@ -71,14 +72,13 @@ def train(count: int, place: Path) -> list[Measurement]:
 
 
 def show(count: int, place: Path) -> list[Measurement]:
-    """The Setup page's card of the dataset and the Run page's curves; in a process of its own, after ``train``."""
+    """The Data page's classes and the Run page's curves; in a process of its own, after ``train``."""
     from PySide6.QtCore import QObject, Signal
     from PySide6.QtWidgets import QApplication
 
     from studio.engine.monitor import RunMonitor
-    from studio.pages.setup.previews.dataset_preview import DatasetPreview
-    from studio.panels.data.sample_pages import SamplePages
-    from studio.services.settings import SettingsStore
+    from studio.pages.data.classes_tab import ClassesTab
+    from studio.state.drafts.draft import Draft
     from training.data.inspect import inspect_dataset
     from training.runs.workspace import run_folders
 
@@ -88,8 +88,8 @@ def show(count: int, place: Path) -> list[Measurement]:
         """What the page would have asked its engine."""
 
         changed = Signal()
-        notes, place, unread = (), "", False
-        answer = found
+        notes, unread = (), False
+        answer, classes = found, found.class_choices
 
     application = QApplication([])
     probe = Probe("classes", count)
@@ -97,8 +97,8 @@ def show(count: int, place: Path) -> list[Measurement]:
     previews = []
 
     def preview() -> None:
-        pages = SamplePages(None, question, question)  # type: ignore[arg-type]
-        previews.append(DatasetPreview(question, pages, SettingsStore(place / "settings.json")))  # type: ignore[arg-type]
+        context = SimpleNamespace(draft=Draft(question))
+        previews.append(ClassesTab(context, question))  # type: ignore[arg-type]
         previews[0].resize(420, 900)
         previews[0].show()
         application.processEvents()
@@ -107,9 +107,9 @@ def show(count: int, place: Path) -> list[Measurement]:
         previews[0].bars.scrollToBottom()
         application.processEvents()
 
-    probe.time("the Setup page's dataset card", preview)
+    probe.time("the Data page's classes", preview)
     probe.time("scroll its classes to the end", scroll, grows="constant")
-    probe.memory("memory of the card")
+    probe.memory("memory of the classes")
     monitor = RunMonitor(run_folders(place)[0].path)
     probe.time("attach the window to the run", monitor.look)
     return probe.taken

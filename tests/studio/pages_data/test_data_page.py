@@ -18,8 +18,8 @@ from pytestqt.qtbot import QtBot
 from studio.actions import excluding
 from studio.engine.client import Ticket
 from studio.pages.data.page import DataPage
-from studio.panels.data.data_images import DataImages
-from studio.panels.data.sample_pages import Choice
+from studio.pages.setup.previews.dataset_preview import DatasetPreview
+from studio.panels.data.data_images import DataImages, Listing
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.theme import dress_at_end
@@ -115,7 +115,7 @@ def test_images_are_listed_filtered_left_out_and_taken_back(
     assert all("dog-0" in name for name in names_of(images))
     monkeypatch.setattr(excluding, "ask", lambda *rest: "here")
     browser.grid.selectAll()
-    browser.exclude.click()
+    browser.bar.button.click()
     listed = Path(str(context.draft.value("dataset.exclude")))
     assert len(read_exclude_list(listed)) == 10
     qtbot.waitUntil(lambda: images.report.samples.get("train") == 40)
@@ -124,6 +124,53 @@ def test_images_are_listed_filtered_left_out_and_taken_back(
     assert not read_exclude_list(listed)
     assert context.draft.value("dataset.exclude") is None
     qtbot.waitUntil(lambda: images.report.samples.get("train") == 50)
+
+
+def test_a_sample_of_setup_is_shown_large_here(
+    qtbot: QtBot, qapp: QApplication, context: FakeContext, folder: Path
+) -> None:
+    page = open_page(qtbot, qapp, context, kind="image_folder", path=str(folder))
+    preview = DatasetPreview(cast("AppContext", context), page._look)
+    qtbot.addWidget(preview)
+    page.images.choose(Listing(name="dog"))
+    page.tabs.setCurrentIndex(2)
+    preview.images.opened.emit(5)
+    assert context.shown == ["data"]
+    assert page.tabs.currentIndex() == 0
+    dialog = page.browser.dialog
+    assert dialog is not None
+    assert dialog.place.text() == "6 of 50"
+    dialog.reject()
+
+
+def test_rows_are_left_out_and_taken_back(
+    qtbot: QtBot, qapp: QApplication, context: FakeContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "animals.csv"
+    file.write_text(
+        "\n".join(["size,kind", *(f"{number / 7:.3f},{'cat' if number % 2 else 'dog'}" for number in range(60))])
+    )
+    page = open_page(qtbot, qapp, context, kind="table", path=str(file), targets=["kind"])
+    rows, told = page.rows, list[Notification]()
+    context.notifier.notified.connect(told.append)
+    monkeypatch.setattr(excluding, "ask", lambda *rest: "here")
+    assert not rows.bar.button.isEnabled()
+    rows.table.bar.following.click()
+    rows.table.view.selectRow(2)
+    assert rows.bar.told.text() == "60 rows, 1 selected"
+    rows.bar.button.click()
+    listed = Path(str(context.draft.value("dataset.exclude")))
+    assert [*read_exclude_list(listed).values()] == ["row 33"]
+    qtbot.waitUntil(lambda: rows.part.findData("excluded") > 0)
+    rows.part.setCurrentIndex(rows.part.findData("excluded"))
+    rows.part.activated.emit(rows.part.currentIndex())
+    qtbot.waitUntil(lambda: page._look.pages.total == 1)
+    rows.table.view.selectRow(0)
+    assert rows.bar.button.text() == "Include again"
+    rows.bar.button.click()
+    assert not read_exclude_list(listed)
+    told[-1].action()  # type: ignore[misc]  # Undo
+    assert len(read_exclude_list(listed)) == 1
 
 
 def test_a_screenful_is_one_question_and_what_is_scrolled_past_is_none(
@@ -135,7 +182,7 @@ def test_a_screenful_is_one_question_and_what_is_scrolled_past_is_none(
 
     def list_questions(name: str, wanted: Sequence[int], looked_at: range) -> list[tuple[int, int]]:
         qtbot.waitUntil(lambda: not images.waiting)
-        images.choose(Choice(name=name))
+        images.choose(Listing(name=name))
         qtbot.waitUntil(lambda: images.total == 50 and not images.waiting)
         asked.clear()
         for place in wanted:
@@ -152,7 +199,7 @@ def test_a_screenful_is_one_question_and_what_is_scrolled_past_is_none(
     page.browser.scale.setValue(page.browser.scale.maximum())
     qtbot.waitUntil(lambda: bar.maximum() > 0)
     bar.setValue(bar.maximum())
-    images.choose(Choice(name="dog"))  # the grid is empty, and at its top, before anything of it is known
+    images.choose(Listing(name="dog"))  # the grid is empty, and at its top, before anything of it is known
     qtbot.waitUntil(lambda: images.total == 10)
 
 
@@ -240,7 +287,7 @@ def test_rows_are_filtered_by_part_and_by_a_cell(
     assert "holds numbers" in page._look.pages.refusal
     assert find("number", "59") == 1
     header = rows_tab.table.view.verticalHeader().model()
-    assert header.headerData(4, rows_tab.table.view.verticalHeader().orientation()) == "60"  # its number in the file
+    assert header.headerData(0, rows_tab.table.view.verticalHeader().orientation()) == "60"  # its number in the file
     sizes = page.columns.model
     texts = [str(sizes.index(2, column).data()) for column in range(sizes.columnCount())]
     assert texts[3] == "3 (5.0%)"

@@ -3,8 +3,9 @@
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage
 from pytestqt.qtbot import QtBot
 
@@ -13,13 +14,10 @@ from studio.pages.setup.previews.dataset_preview import DatasetPreview
 from studio.pages.setup.previews.loop_preview import LoopPreview
 from studio.pages.setup.previews.model_preview import ModelPreview
 from studio.pages.setup.previews.optimization_preview import OptimizationPreview
-from studio.pages.setup.samples.samples_card import SamplesCard
-from studio.panels.data.facts import SkippedCard
 from studio.panels.data.preview_frame import PreviewFrame
 from studio.panels.samples.images import class_color, thumbnails
 from studio.state.context import AppContext
 from studio.widgets import KeyValueTable
-from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, answer, model_summary, one_sample, refusal, report, words
 from training.config.consent import agree
 from training.errors import Problem
@@ -113,15 +111,30 @@ def test_the_samples_can_be_seen_varied_and_as_they_are() -> None:
     assert varied.image.format() == QImage.Format.Format_RGB888
 
 
-def test_only_samples_that_training_varies_can_be_seen_in_two_ways(page: SetupPage, context: FakeContext) -> None:
-    preview = page.findChild(SamplesCard)
-    assert isinstance(preview, SamplesCard)
-    context.engine.inspections[-1].done(report())
-    assert not preview.variation.isHidden()
+def test_the_samples_are_one_row_as_the_model_sees_them_and_lead_to_the_data_page(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    preview = preview_of(page)
+    images = [one_sample(place=place, label=f"at {place}") for place in range(24)]
+    context.engine.inspections[-1].done(report(first_page={"total": 4800, "samples": images}))
+    assert words(preview.samples).endswith("augmented")
+    qtbot.waitUntil(lambda: 1 < preview.images.model().columnCount() < 24)
+    assert preview.images.model().rowCount() == 1
+    shown = preview.images.model().index(0, 1).data(Qt.ItemDataRole.UserRole)
+    assert (shown.caption, shown.image.pixelColor(1, 1).name()) == ("at 1", "#ff0000")
+    with qtbot.waitSignal(page.previews.look.sample_asked) as asked:
+        cell = preview.images.visualRect(preview.images.model().index(0, 1)).center()
+        qtbot.mouseClick(preview.images.viewport(), Qt.MouseButton.LeftButton, pos=cell)
+    assert (asked.args, context.shown) == ([1], ["data"])
     as_it_is = one_sample(original_base64=one_sample()["pixels_base64"])
     context.engine.inspections[-1].done(report(first_page={"total": 4800, "samples": [as_it_is]}))
-    assert preview.grid.model().rowCount() == 1
-    assert preview.variation.isHidden()
+    assert "augmented" not in words(preview.samples)
+
+
+def preview_of(page: SetupPage) -> DatasetPreview:
+    preview = page.findChild(DatasetPreview)
+    assert isinstance(preview, DatasetPreview)
+    return preview
 
 
 NOTES = [
@@ -130,20 +143,16 @@ NOTES = [
 ]
 
 
-def test_the_dataset_preview_lists_classes_and_what_was_left_out(page: SetupPage, context: FakeContext) -> None:
+def test_the_dataset_preview_tells_of_classes_and_what_was_left_out(page: SetupPage, context: FakeContext) -> None:
     skipped = [{"path": "Müll/leer.png", "reason": "the file is empty"}]
-    context.engine.inspections[-1].done(report(skipped=skipped, skipped_total=3, notes=NOTES))
-    preview = page.findChild(DatasetPreview)
-    assert isinstance(preview, DatasetPreview)
-    assert preview.bars.model().rowCount() == 2
-    card = preview.findChild(SkippedCard)
-    assert isinstance(card, SkippedCard)
-    listed = [card.list.item(row).text() for row in range(card.list.count())]
-    assert listed == ["Müll/leer.png\nthe file is empty", "and 2 more"]
-    assert "4,800 for training, 1,200 for validation" in words(preview)
+    names = ["Kreis", *(f"class {number}" for number in range(7))]
+    context.engine.inspections[-1].done(report(classes=names, skipped=skipped, skipped_total=3, notes=NOTES))
+    told = words(preview_of(page))
+    assert "3; the first is Müll/leer.png: the file is empty" in told
+    assert "8: Kreis, class 0, class 1, class 2, class 3, class 4 and 2 more" in told
+    assert "4,800 for training, 1,200 for validation" in told
     assert (
-        "The folder val validates.\nClasses are left out; see Task and Color mode, or --set loader.cache=off."
-        in words(preview)
+        "The folder val validates.\nClasses are left out; see Task and Color mode, or --set loader.cache=off." in told
     )
 
 
@@ -152,12 +161,19 @@ def test_points_are_drawn_as_points(page: SetupPage, context: FakeContext) -> No
     answer_of_points = report(layout="vector", shape=[2], points=points)
     del answer_of_points["first_page"]
     context.engine.inspections[-1].done(answer_of_points)
-    preview = page.findChild(SamplesCard)
-    assert isinstance(preview, SamplesCard)
-    assert preview.isVisible()
-    assert not preview.grid.isVisible()
-    assert not preview.bar.isVisible()
+    preview = preview_of(page)
+    assert preview.scatter.isVisible()
+    assert not preview.images.isVisible()
     page.grab()
+
+
+def test_a_passage_of_a_text_is_shown_token_by_token(page: SetupPage, context: FakeContext) -> None:
+    texts = [{"name": "tokens 0 to 2", "tokens": ["the", " fox"]}, {"name": "tokens 2 to 4", "tokens": ["a"]}]
+    found: dict[str, Any] = {"layout": "tokens", "target": "tokens", "shape": [2], "vocabulary": "bpe"}
+    context.engine.inspections[-1].done(report(**found, first_page={"total": 2, "texts": texts}))
+    preview = preview_of(page)
+    assert preview.passage.text().count("<span") == 2
+    assert not preview.images.isVisible()
 
 
 def test_the_model_preview_shows_layers_and_figures(page: SetupPage, context: FakeContext) -> None:
@@ -222,29 +238,18 @@ def test_the_loop_preview_estimates_steps_and_disk(page: SetupPage, context: Fak
     assert "About" not in words(preview)
 
 
-def test_masks_lie_over_their_images_in_the_colors_of_the_classes(page: SetupPage, context: FakeContext) -> None:
+def test_masks_lie_over_their_images_in_the_colors_of_the_classes() -> None:
     """Half of each; what is ignored shows the image alone."""
     gray, mask = bytes([100] * 12), bytes([0, 1, 255, 0])
     pixels = {key: b64encode(gray).decode() for key in ("pixels_base64", "original_base64")}
     masks = {key: b64encode(mask).decode() for key in ("mask_base64", "original_mask_base64")}
     thumbnail = {"label": "a_long_file_name", "index": 3, "width": 2, "height": 2, "channels": 3, **pixels, **masks}
-    found = report(480) | {"target": "mask", "classes": ["sky", "road"], "counts": {"train": []}}
-    context.engine.inspections[-1].done(
-        found | {"first_page": {"total": 1, "samples": [thumbnail]}, "place_counts": [2, 1]}
-    )
     (shown,) = thumbnails([Sample.model_validate(thumbnail)], varied=True)
     colors = [QColor(class_color(number)) for number in (0, 1)]
     for place, color in (((0, 0), colors[0]), ((1, 0), colors[1]), ((1, 1), colors[0])):
         assert rgb(shown.image.pixelColor(*place)) == tuple((100 + value) // 2 for value in rgb(color))
     assert shown.image.pixelColor(0, 1) == QColor(100, 100, 100)
     assert shown.caption == "…le_name"
-    preview = page.findChild(DatasetPreview)
-    assert preview is not None
-    bars = cast("BarModel", preview.bars.model()).bars
-    assert [(bar.label, bar.text, QColor(bar.color)) for bar in bars] == [
-        ("sky", "66.7%", colors[0]),
-        ("road", "33.3%", colors[1]),
-    ]
 
 
 def test_no_two_classes_have_colors_that_look_alike() -> None:
@@ -255,14 +260,6 @@ def test_no_two_classes_have_colors_that_look_alike() -> None:
 
 def rgb(color: QColor) -> tuple[int, int, int]:
     return color.red(), color.green(), color.blue()
-
-
-def test_values_to_predict_have_no_bars_but_stand_below_their_images(page: SetupPage, context: FakeContext) -> None:
-    found = report(480) | {"target": "values", "classes": ["x", "y"], "counts": {"train": [], "validation": []}}
-    context.engine.inspections[-1].done(found)
-    preview = page.findChild(DatasetPreview)
-    assert preview is not None
-    assert not preview.bars.isVisibleTo(page)
 
 
 def test_a_refused_preview_is_asked_again_after_any_change(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:

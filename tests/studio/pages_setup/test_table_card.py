@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -21,9 +21,7 @@ from studio.panels.data.table_card import TableCard
 from tests.reports import inspect
 from tests.studio.pages_setup.fakes import FakeContext, model_summary, refusal
 from training.config import parse_config
-from training.data.browse import Browser
 from training.protocol.answers import TablePreview
-from training.protocol.messages import BrowseSamples
 
 
 @pytest.fixture
@@ -75,11 +73,7 @@ def test_the_first_rows_stand_below_what_their_columns_are_for(
     inks = [cell(card, 5, number, Qt.ItemDataRole.ForegroundRole).color().name() for number in range(5)]
     assert len(set(inks)) == 3
     assert inks[1] == inks[3]  # what the model does not see
-    histograms = [each for each in page.findChildren(Histogram) if each.isVisibleTo(page)]
-    assert len(histograms) == 1
-    assert histograms[0].accessibleName() == "price: 48 values from 0.5 to 8.5"
     card.view.grab()
-    histograms[0].grab()
 
 
 def test_a_view_of_some_columns_ends_with_a_whole_one(
@@ -367,28 +361,3 @@ def test_a_task_that_the_target_is_not_for_is_doubted_in_the_form(
     assert problem.message.startswith("regression needs numbers to predict, but table gives one class for each sample")
     context.draft.apply(problem.fix)
     assert not context.draft.problems()
-
-
-def test_the_rows_of_a_table_have_pages(qtbot: QtBot, page: SetupPage, context: FakeContext, table: Path) -> None:
-    card = shown(qtbot, page, context, table, ignored=["when"])
-    assert card.bar.range.text() == "1–30 of 60"
-    assert not card.bar.part.isVisible()
-    card.bar.following.click()
-    asked = context.engine.pages[-1]
-    found = Browser(keeps=False).read_page(cast("BrowseSamples", asked.request))
-    asked.done(found.model_dump(mode="json", exclude_unset=True))
-    assert card.bar.range.text() == "31–60 of 60"
-    assert not card.bar.following.isEnabled()
-    assert card.model.headerData(4, Qt.Orientation.Vertical) == "31"
-    assert [cell(card, 4, number) for number in range(3)] == ["3.5", "30", "15"]
-    before = len(context.engine.inspections)
-    context.draft.set("dataset.ignored", ["when", "kind"])
-    qtbot.waitUntil(lambda: len(context.engine.inspections) > before)
-    config = context.draft.config()
-    assert config is not None
-    context.engine.inspections[-1].done(inspect(config))
-    assert cell(card, 0, 3) == "ignored"
-    assert context.engine.pages[-1] is not asked  # the same place, of the table as it is read now
-    assert card.model.headerData(4, Qt.Orientation.Vertical) == "31"
-    context.engine.pages[-1].failed(refusal("The file is gone."))
-    assert card.bar.message.text().endswith("The file is gone.")

@@ -3,7 +3,6 @@
 import pytest
 from PySide6.QtCore import QEvent, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
-from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -19,8 +18,6 @@ from studio.widgets import (
     MonoText,
     ProgressLine,
     SteadyLabel,
-    Thumbnail,
-    ThumbnailGrid,
     Toast,
     ToastArea,
     label,
@@ -46,24 +43,6 @@ def test_an_image_that_almost_fills_its_frame_is_not_blurred(qapp: QApplication)
     paint_image(painter, image, QRect(0, 0, 64, 64))
     painter.end()
     assert shown.copy(12, 12, 40, 40) == image
-
-
-def test_thumbnails_wrap(qtbot: QtBot) -> None:
-    grid = ThumbnailGrid(tile=40, max_rows=2)
-    qtbot.addWidget(grid)
-    image = QImage(2, 2, QImage.Format.Format_RGB32)
-    image.fill(QColor("#123456"))
-    grid.set_thumbnails([Thumbnail(image, f"class {at}") for at in range(12)] + [Thumbnail(QImage())])
-    tester = QAbstractItemModelTester(grid.model())
-    grid.resize(48 * 5 + 20, 300)
-    grid.show()
-    assert grid.rows() == 3
-    one_row = ThumbnailGrid(tile=40, max_rows=1)
-    qtbot.addWidget(one_row)
-    assert grid.sizeHint().height() > one_row.sizeHint().height()  # two of the three rows, then it scrolls
-    place = grid.visualRect(grid.model().index(3, 0)).center()
-    assert grid.grab().toImage().pixelColor(place.x(), place.y() - 8).name() == "#123456"
-    del tester
 
 
 def test_a_thousand_bars_are_no_higher_than_the_rows_allowed(qtbot: QtBot) -> None:

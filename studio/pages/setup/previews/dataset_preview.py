@@ -1,117 +1,118 @@
-"""What is in the dataset: samples as the model sees them, classes, what was left out and why."""
+"""The dataset in short: some samples as the model sees them, shape and size. The Data page has all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QPushButton, QWidget
 
-from studio.charts.histogram import Histogram
-from studio.pages.setup.samples.samples_card import SamplesCard
-from studio.panels.data.engine_query import EngineQuery
-from studio.panels.data.facts import SkippedCard, fact_rows
-from studio.panels.data.pairs_card import PairsCard
-from studio.panels.data.sample_pages import SamplePages
-from studio.panels.data.text_card import TextCard
-from studio.panels.samples.images import class_color
-from studio.services.settings import SettingsStore
-from studio.theme import SPACING
-from studio.widgets import STRETCH, Bar, BarList, Card, KeyValueTable, button, hbox, label, let_grow, vbox
-from training.protocol.answers import DatasetReport
+from studio.charts.scatter import Scatter
+from studio.panels.data.data_images import no_image
+from studio.panels.data.facts import fact_rows
+from studio.panels.data.look import DataLook
+from studio.panels.data.text_card import mark_report, text_label
+from studio.panels.samples.image_table import ImageTable
+from studio.panels.samples.images import thumbnails, varies
+from studio.state.context import AppContext
+from studio.theme import SPACING, theme
+from studio.widgets import Card, KeyValueTable, Thumbnail, button, label, let_grow, vbox
+from training.protocol.answers import DatasetReport, Points
 
-_MOST_HISTOGRAMS = 6
-_HISTOGRAM = 132, 260  # pixels: at least, and where there is room
+_SCATTER = 240, 420  # pixels: at least, and where there is room
+_TILE = 84
 
 
 class DatasetPreview(QWidget):
     """Shows the answer of an inspection."""
 
-    def __init__(
-        self,
-        question: EngineQuery[DatasetReport],
-        pages: SamplePages,
-        settings: SettingsStore,
-        browse: Callable[[], object] = lambda: None,
-    ) -> None:
-        """``browse`` shows the Data page."""
+    def __init__(self, context: AppContext, look: DataLook) -> None:
         super().__init__()
-        self.browse = button("Browse all samples, classes and parts", "database", "ghost", clicked=browse)
-        self._question = question
+        self._context, self._look = context, look
         self._report = DatasetReport()
-        self._classes = Card("Classes", "chart")
-        self.bars = BarList(max_rows=10)
-        self.bars.setAccessibleName("Training samples of each class")
-        self._classes.add(self.bars)
-        self._values = Card("Target distribution", "chart")
-        self.histograms = [Histogram() for _ in range(_MOST_HISTOGRAMS)]
-        for histogram in self.histograms:
-            let_grow(histogram, *_HISTOGRAM)
-            self._values.add(histogram)
-        self._facts_card = Card("Facts", "info")
+        self._thumbnails: Sequence[Thumbnail] = ()
+        self.samples = Card("Samples", "image")
+        self.samples.add_action(browse_button(context, look))
+        self.images = ImageTable(self._find, "Samples as the model sees them", tile=_TILE, one_row=True)
+        self.images.opened.connect(self._go_to)
+        self.scatter = Scatter()
+        let_grow(self.scatter, *_SCATTER)
+        self.passage = text_label()
+        self.samples.add(self.images, self.scatter, self.passage)
+        facts = Card("Facts", "info")
         self._facts = KeyValueTable()
         self._notes = label("", "help", wrap=True)
-        self._facts_card.add(self._facts, self._notes)
-        vbox(
-            hbox(self.browse, STRETCH),
-            SamplesCard(pages, settings),
-            PairsCard(pages),
-            TextCard(pages),
-            SkippedCard(question),
-            self._classes,
-            self._values,
-            self._facts_card,
-            parent=self,
-            spacing=SPACING.l,
-        )
-        question.changed.connect(self._update)
+        facts.add(self._facts, self._notes)
+        vbox(self.samples, facts, parent=self, spacing=SPACING.l)
+        look.question.changed.connect(self._update)
+        theme().changed.connect(self._show_passage)
         self._update()
 
+    @Slot()
     def _update(self) -> None:
-        report = self._question.answer
+        question = self._look.question
+        report = question.answer
         if report is None or report is self._report:
             return
         self._report = report
-        self._show_classes(report)
-        self._show_values(report)
-        self._facts.set_rows(fact_rows(report))
-        self._notes.setText("\n".join(self._question.notes))
-        self._notes.setVisible(bool(self._question.notes))
-
-    def _show_classes(self, report: DatasetReport) -> None:
-        names, masked = report.classes, report.target == "mask"
-        counts = report.place_counts if masked else report.counts["train"]
-        self._classes.setVisible(len(counts) == len(names))  # values to predict are not counted
-        if len(counts) != len(names):
-            return
-        total = sum(counts) or 1
-        what = "labels" if report.target == "labels" else "classes"
-        self._classes.set_title(what.capitalize())
-        self._classes.set_subtitle(
-            "Colors in the images above, and the share of the pixels on the first page of them"
-            if masked
-            else f"Training samples of each of the {len(names)} {what}"
+        page = report.first_page
+        samples = page.samples if page is not None else ()
+        self._thumbnails = thumbnails(samples, varied=True, place=question.place)
+        self.images.set_count(len(self._thumbnails))
+        self.images.setVisible(bool(samples))
+        points = report.points or Points()
+        self.scatter.setVisible(report.points is not None)
+        self.scatter.set_points(points.x, points.y, points.label)
+        self._show_passage()
+        self.samples.setVisible(bool(samples or report.points or self.passage.text()))
+        told = "A passage as the model gets it, token by token" if page is not None and page.texts else ""
+        self.samples.set_subtitle(
+            "As the model sees them in training, augmented" if any(map(varies, samples)) else told
         )
-        self.bars.set_bars(
-            [
-                Bar(
-                    name,
-                    count,
-                    text=f"{count / total:.1%}" if masked else "",
-                    tooltip=f"{name}: {count:,} ({count / total:.1%})",
-                    tone="accent" if count else "danger",
-                    color=class_color(number) if masked else "",
-                )
-                for number, (name, count) in enumerate(zip(names, counts, strict=True))
-            ]
-        )
+        self._facts.set_rows(fact_rows(report) + _further_rows(report))
+        self._notes.setText("\n".join(question.notes))
+        self._notes.setVisible(bool(question.notes))
 
-    def _show_values(self, report: DatasetReport) -> None:
-        histograms = report.histograms
-        self._values.setVisible(bool(histograms))
-        for number, shown in enumerate(self.histograms):
-            shown.setVisible(number < len(histograms))
-            if number < len(histograms):
-                found = histograms[number]
-                shown.set_counts(found.name, found.low, found.high, found.counts)
-        more = len(report.classes) - len(histograms)
-        self._values.set_subtitle(f"The first {len(histograms)}, and {more} more" if histograms and more else "")
+    @Slot()
+    def _show_passage(self) -> None:
+        page = self._report.first_page
+        texts = page.texts[:1] if page is not None else ()
+        self.passage.setVisible(bool(texts))
+        self.passage.setText(mark_report(self._report, texts[0].tokens) if texts else "")
+        self.passage.setFont(theme().font("mono"))
+
+    def _find(self, number: int) -> Thumbnail:
+        return self._thumbnails[number] if number < len(self._thumbnails) else no_image("")
+
+    @Slot(int)
+    def _go_to(self, number: int) -> None:
+        self._context.show_page("data")
+        self._look.sample_asked.emit(self._find(number).place)
+
+
+def browse_button(context: AppContext, look: DataLook) -> QPushButton:
+    """Brings to the samples on the Data page."""
+
+    def browse() -> None:
+        context.show_page("data")
+        look.samples_asked.emit()
+
+    return button("Browse all samples", "database", "ghost", clicked=browse)
+
+
+def _further_rows(report: DatasetReport) -> list[tuple[str, str]]:
+    rows = []
+    if report.classes and report.layout != "tokens":
+        what = {"class": "Classes", "mask": "Classes", "labels": "Labels"}.get(report.target, "Targets")
+        rows.append((what, f"{len(report.classes):,}: {', '.join(report.classes[:_NAMED])}{_and_more(report.classes)}"))
+    if report.skipped_total:
+        first = report.skipped[0]
+        rows.append(("Skipped files", f"{report.skipped_total:,}; the first is {first.path}: {first.reason}"))
+    return rows
+
+
+_NAMED = 6
+
+
+def _and_more(names: Sequence[str]) -> str:
+    return f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""

@@ -44,9 +44,8 @@ class PreviewModel(QObject):
         super().__init__(parent)
         engine, draft = context.engine, context.draft
         self.draft = draft
-        self._look = look = look_at_data(context, delay)
-        self.dataset = look.question
-        self.pages = look.pages
+        self.look = look_at_data(context, delay)
+        self.dataset = self.look.question
         built_of = ("dataset", "model", "objective")
         self.model = EngineQuery(
             engine, SummarizeModel, ModelSummary, draft, built_of, _model_key, _network_chosen, self, delay=delay
@@ -59,7 +58,7 @@ class PreviewModel(QObject):
 
     def set_active(self, active: bool) -> None:
         """Ask only while the page can be seen."""
-        self._look.set_active("setup", active)
+        self.look.set_active("setup", active)
         self.model.set_active(active)
 
     def ask_again(self) -> None:

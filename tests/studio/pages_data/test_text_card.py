@@ -1,14 +1,14 @@
-"""Text in the dataset panel: what the model gets, token by token."""
+"""Text on the Data page: what the model gets, token by token."""
 
-from typing import Any, cast
+from typing import Any
 
 from PySide6.QtGui import QTextDocument
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from studio.pages.setup.page import SetupPage
+from studio.pages.data.page import DataPage
 from studio.panels.data.facts import fact_rows
-from studio.panels.data.text_card import TextCard, mark_tokens
+from studio.panels.data.text_card import mark_tokens
 from studio.theme import DARK, LIGHT, theme
 from studio.widgets.bars import BarModel
 from tests.studio.pages_setup.fakes import FakeContext, report
@@ -43,10 +43,9 @@ def plain(rich: str) -> str:
     return document.toPlainText()
 
 
-def test_windows_are_shown_token_by_token(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+def test_windows_are_shown_token_by_token(qtbot: QtBot, page: DataPage, context: FakeContext) -> None:
     context.engine.inspections[-1].done(text_report())
-    card = page.findChild(TextCard)
-    assert isinstance(card, TextCard)
+    card = page.text
     assert not card.isHidden()
     assert plain(card.texts[0].text()) == "the fox⏎\n <&"
     assert [text.isHidden() for text in card.texts] == [False, False, True]
@@ -61,15 +60,15 @@ def test_windows_are_shown_token_by_token(qtbot: QtBot, page: SetupPage, context
     assert card.isHidden()
 
 
-def test_characters_need_no_shades(page: SetupPage, context: FakeContext) -> None:
+def test_characters_need_no_shades(page: DataPage, context: FakeContext) -> None:
     context.engine.inspections[-1].done(text_report(vocabulary="characters"))
-    card = cast("TextCard", page.findChild(TextCard))
+    card = page.text
     assert "background" not in card.texts[0].text()
 
 
-def test_shades_follow_the_theme(page: SetupPage, context: FakeContext, qapp: QApplication) -> None:
+def test_shades_follow_the_theme(page: DataPage, context: FakeContext, qapp: QApplication) -> None:
     context.engine.inspections[-1].done(text_report())
-    card = cast("TextCard", page.findChild(TextCard))
+    card = page.text
     chosen = theme()
     chosen.dress(qapp, "dark", 1.0)
     try:

@@ -1,1 +1,0 @@
-"""The samples of the dataset, page by page."""
