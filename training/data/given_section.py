@@ -22,7 +22,7 @@ def choose_section(dataset: DatasetSection, facts: DataFacts, path: Path) -> Dat
     sizes = tuple(facts.shape[1:])
     if kind in (ImageFolderDataset, ImageTableDataset, SegmentationDataset):
         changes |= {"image_size": sizes, "color": "rgb" if facts.shape[0] == 3 else "grey"}
-    for setting in ("classes", "exclude", "split_column", "validation_path"):
+    for setting in ("classes", "exclude", "split_column", "validation_path", "test_path"):
         if setting in type(dataset).model_fields:
             changes[setting] = () if setting == "classes" else None
     if kind is SegmentationDataset and isinstance(dataset, SegmentationDataset):

@@ -28,7 +28,7 @@ from training.toml_text import Toml, read_table
 
 PLACES = "places.json"
 DATA, DEVICE, THREADS = "dataset.path", "precision.device", "precision.threads"
-KEPT = (DATA, "dataset.validation_path", "dataset.images", "dataset.class_list", DEVICE, THREADS)
+KEPT = (DATA, "dataset.validation_path", "dataset.test_path", "dataset.images", "dataset.class_list", DEVICE, THREADS)
 """Settings that say where a run works, not what it computes."""
 OWN: tuple[str, ...] = ("model.",)
 """A run's folder holds all of the network that goes on: weights, and the code of a person's own file."""

@@ -181,6 +181,9 @@ def _write_size(sides: tuple[int, ...], leading: str) -> tuple[str, str]:
 
 def _image_folder(dataset: ImageFolderDataset, known: bool) -> DataText:
     given, train, held = _roots(dataset.path, dataset.validation)
+    elsewhere = {"auto": dataset.validation_path, "test": dataset.test_path}.get(dataset.validation)
+    if elsewhere:
+        given, held = True, code(elsewhere)
     return _files(dataset, known)(given=given, train_root=train, val_root=held, count="len(found.classes)")
 
 

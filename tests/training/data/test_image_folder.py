@@ -85,6 +85,38 @@ def test_parts_are_recognized(tmp_path: Path, train: str, val: str, test: str) -
     assert source.targets[source.parts["validation"]].tolist() == [0, 0, 0, 1, 1, 1]
 
 
+def test_parts_that_lie_elsewhere(image_folder: Path, tmp_path: Path) -> None:
+    """In folders of any name: the same samples as below one folder, and the same fingerprint wherever they lie."""
+    whole = tmp_path / "whole"
+    shutil.copytree(image_folder, whole / "train")
+    for part, name in (("val", "held"), ("test", "for testing")):
+        for each in ("apple", "bear", "crow"):
+            fill_class(whole / part / each, 2, seed=500)
+        shutil.copytree(whole / part, tmp_path / part / name)
+    below = opened(whole)
+    places = {"validation_path": str(tmp_path / "val" / "held"), "test_path": str(tmp_path / "test" / "for testing")}
+    source = opened(image_folder, **places)
+    assert {part: rows.tolist() for part, rows in source.parts.items()} == {
+        part: rows.tolist() for part, rows in below.parts.items()
+    }
+    every = torch.arange(48)
+    assert torch.equal(source.read(every), below.read(every))
+    assert source.targets.tolist() == below.targets.tolist()
+    assert source.name(36) == (tmp_path / "val" / "held" / "apple" / "000.png").as_posix()
+    assert f"validation images in {(tmp_path / 'val' / 'held').as_posix()}" in source.notes
+    shutil.move(tmp_path / "val" / "held", tmp_path / "moved")
+    assert (
+        opened(image_folder, **places | {"validation_path": str(tmp_path / "moved")}).fingerprint == source.fingerprint
+    )
+    # With the training part of a folder that has others, and where it would be trained on as well.
+    shutil.rmtree(whole / "test")
+    assert len(opened(whole, test_path=str(image_folder)).parts["test"]) == 36
+    assert "has a validation part of its own, val" in refused(whole, validation_path=str(tmp_path / "moved"))
+    assert "is dataset.path" in refused(image_folder, validation_path=str(image_folder))
+    assert "lies inside of dataset.path" in refused(image_folder, test_path=str(image_folder / "apple"))
+    assert "holds dataset.path" in refused(image_folder, test_path=str(tmp_path))
+
+
 def test_a_class_may_be_called_train(tmp_path: Path) -> None:
     for name in ("train", "bus", "test"):
         fill_class(tmp_path / name, 3)

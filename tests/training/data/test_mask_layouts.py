@@ -173,19 +173,26 @@ def test_lists_of_names_as_those_of_voc(tmp_path: Path) -> None:
         opened(tmp_path, **by_hand)
 
 
-def test_masks_that_lie_elsewhere(tmp_path: Path) -> None:
-    """Two folders without one above them, by the whole path of the masks."""
+def test_images_and_masks_that_lie_elsewhere(tmp_path: Path) -> None:
+    """Folders without one above them, by their whole paths."""
     lay_out(tmp_path / "both", "{part}/{name}.png", "{part}annot/{name}.png")
     here, there = tmp_path / "here", tmp_path / "there"
     there.mkdir()
     (tmp_path / "both").rename(here)
-    for name in ("trainannot", "valannot"):
+    for name in ("trainannot", "val", "valannot"):
         (here / name).rename(there / name)
     settings = {"train_images": "train", "train_masks": str(there / "trainannot")}
-    settings |= {"validation_images": "val", "validation_masks": str(there / "valannot" / "{name}.png")}
+    settings |= {"validation_images": str(there / "val"), "validation_masks": str(there / "valannot" / "{name}.png")}
+    # A list says the same, from where it lies; so does a pattern, and the masks beside a folder are looked for.
+    (there / "held.txt").write_text("\n".join(f"val/{row:03}.png valannot/{row:03}.png" for row in range(12, 18)))
+    for held in ({"validation_images": str(there / "held.txt")}, {"validation_images": str(there / "val")}):
+        assert_all_pairs(opened(here, **settings | {"validation_masks": ""} | held))
+    pattern = {"validation_images": str(there / "val" / "*.png"), "validation_masks": str(there / "valannot" / "*.png")}
+    assert_all_pairs(opened(here, **settings | pattern))
     source = opened(here, **settings)
     assert_all_pairs(source)
     assert f"such as train/000.png with {(there / 'trainannot' / '000.png').as_posix()}" in source.notes
+    assert source.name(17) == (there / "val" / "017.png").as_posix()
     # What is kept from run to run notices masks that change there.
     config = parse_config(
         {
@@ -229,7 +236,7 @@ def test_what_a_list_names_wrongly_is_told_by_line(tmp_path: Path) -> None:
     ("settings", "said"),
     [
         ({"train_images": "trian"}, r"dataset\.train_images: there is no trian in"),
-        ({"train_images": "/elsewhere"}, r"dataset\.train_images: /elsewhere lies outside of dataset\.path"),
+        ({"train_images": "/elsewhere"}, r"dataset\.train_images: there is no /elsewhere\."),
         ({"train_images": "../a"}, r"leads out of dataset\.path"),
         ({"train_images": "train", "train_masks": "train"}, r"dataset\.train_masks: train is where the images are"),
         ({"train_images": "train", "train_masks": "*_x.png"}, "no image with a mask of the same name"),

@@ -120,16 +120,17 @@ def test_rows_are_split_by_time_as_the_run_splits_them(form: str, train: Train, 
 
 
 def test_copies_and_excluded_samples_are_left_out(idx_folder: Path, train: Train, tmp_path: Path) -> None:
-    """Of images in files by the files, of others by their pixels."""
-    folder = tmp_path / "pictures"
+    """Of images in files by the files, those to validate on elsewhere; of others by their pixels."""
+    folder, held = tmp_path / "pictures", tmp_path / "held" / "out"
     for number in range(24):
-        place = folder / ("train" if number < 16 else "val") / ("light", "dark")[number % 2]
+        place = (folder if number < 16 else held) / ("light", "dark")[number % 2]
         place.mkdir(parents=True, exist_ok=True)
         image(number if number < 20 else number - 16).save(place / f"{number:02}.png")
     sections = image_dataset("classes", tmp_path / "data")
     for number in (3, 9, 14):
         (tmp_path / "data" / f"{number:02}.png").write_bytes((tmp_path / "data" / "00.png").read_bytes())
-    folders = {"dataset": {"kind": "image_folder", "path": str(folder)}, "model": sections["model"]}
+    images = {"kind": "image_folder", "path": str(folder), "validation_path": str(held)}
+    folders = {"dataset": images, "model": sections["model"]}
     (tmp_path / "arrays").mkdir()
     arrays = small("npz_pictures", tmp_path / "arrays")
     pixels = np.random.default_rng(0).integers(0, 256, (60, 8, 8, 3), dtype=np.uint8)

@@ -18,7 +18,7 @@ Effect = Literal[
 
 _NAMES: Mapping[str, Mapping[Effect, str]] = {
     "dataset": {
-        "place": "path validation_path images class_list",
+        "place": "path validation_path test_path images class_list",
         "judging": "duplicates",
         "normalization": "normalize",
         "data": "kind name exclude train_images train_masks validation_images validation_masks test_images test_masks class_names samples data_seed turns noise factor classes spread items image_size color inputs targets task "

@@ -176,7 +176,7 @@ def _of_the_split(dataset: DatasetSection, given: Collection[str]) -> dict[str, 
     if getattr(dataset, "time_column", None):
         return {"dataset.split_seed": "No effect while dataset.time_column is set: the newest samples are held out."}
     why = ""
-    if getattr(dataset, "validation_path", None):
+    if getattr(dataset, "validation_path", None) and getattr(dataset, "validation", "auto") == "auto":
         why = "No effect: the validation data is given."
     elif not isinstance(dataset, PartsSection):
         return {}  # whatever parts it has were made by these very settings

@@ -47,7 +47,7 @@ _ALIKE = 0.8
 
 class Place(NamedTuple):
     """Where a ``part`` has its images and its masks, as the settings say it, relative to the folder: a folder, a pattern, or as
-    ``images`` a list, of both with no ``masks``, or of names without folder and ending (VOC's). Masks that lie elsewhere have an absolute
+    ``images`` a list, of both with no ``masks``, or of names without folder and ending (VOC's). What lies elsewhere has an absolute
     path."""
 
     part: str

@@ -29,6 +29,7 @@ _DIVIDING = frozenset(
     for name in (
         "validation",
         "validation_path",
+        "test_path",
         "validation_images",
         "validation_masks",
         "test_images",

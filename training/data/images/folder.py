@@ -7,7 +7,7 @@ import stat
 import time
 import unicodedata
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
@@ -33,6 +33,7 @@ _RARE = ("AVIF", "HEIF", "MPO", "JPEG2000", "PPM", "TGA", "ICO", "DIB", "PCX", "
 (FITS), most are old code that no training image needs."""
 _MOST_LEVELS = 32
 _NOWHERE = (-1, -1)
+_ORDER = ("train", "validation", "test")
 
 
 class Pair(NamedTuple):
@@ -47,11 +48,12 @@ File = Path | Pair
 
 @dataclass
 class Files:
-    """Paths relative to ``root``; ``masks`` are in the order of ``paths``."""
+    """Paths relative to ``root``, or whole ones of what lies ``elsewhere``; ``masks`` are in the order of ``paths``."""
 
     root: Path
     paths: list[str]
     masks: list[str] | None = None
+    elsewhere: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -65,12 +67,21 @@ class Files:
         if len(rows) == len(self.paths):
             return self
         masks = None if self.masks is None else [self.masks[row] for row in rows]
-        return Files(self.root, [self.paths[row] for row in rows], masks)
+        return Files(self.root, [self.paths[row] for row in rows], masks, self.elsewhere)
+
+    def place(self, number: int) -> bytes:
+        """What a fingerprint holds of a path: the same wherever the dataset lies."""
+        path = self.paths[number].replace("\\", "/")
+        for part, folder in self.elsewhere.items() if os.path.isabs(path) else ():  # noqa: PTH117 - strings, as above
+            if path.startswith(f"{folder}/"):
+                path = f"{part}:{path.removeprefix(folder)}"
+                break
+        return os.fsencode(path)
 
 
 @dataclass
 class Listing:
-    """``paths[i]`` (relative to ``root``) belongs to ``groups[owners[i]]``, a (part, class name).
+    """``paths[i]`` (relative to ``root``, whole where that lies elsewhere) belongs to ``groups[owners[i]]``, a (part, class name).
 
     ``sizes`` are bytes, ``modified`` and ``changed`` the system's nanoseconds: of the content, and of anything about the
     file. Compact, because there may be millions. ``began`` is the time before any of them was looked at.
@@ -90,10 +101,13 @@ class Listing:
     """The mask of each image, in the same order."""
     whole: int = 0
     """How many images there are with those of classes that were left out; 0: no more than in here."""
+    folders: dict[str, str] = field(default_factory=dict)
+    """Where each part lies, where there are several: relative to ``root``, or the whole path."""
 
     def files(self) -> Files:
         """What is to be decoded."""
-        return Files(self.root, self.paths, None if self.masks is None else self.masks.paths)
+        elsewhere = {part: folder for part, folder in self.folders.items() if os.path.isabs(folder)}  # noqa: PTH117
+        return Files(self.root, self.paths, None if self.masks is None else self.masks.paths, elsewhere)
 
     def bytes_each(self) -> NDArray[np.int64]:
         """Bytes of each file, with those of its mask."""
@@ -110,7 +124,7 @@ class Listing:
 
     def select(self, rows: Iterable[int]) -> Listing:
         """Only those images; what was left out and noted stays behind."""
-        chosen = Listing(self.root, self.began, groups=self.groups)
+        chosen = Listing(self.root, self.began, groups=self.groups, folders=self.folders)
         for row in rows:
             chosen.paths.append(self.paths[row])
             for name in ("owners", "sizes", "modified", "changed"):
@@ -161,8 +175,9 @@ def show_path(path: str) -> str:
     return Path(os.fsencode(path).decode("utf-8", "replace")).as_posix()
 
 
-def list_folder(root: Path, report_progress: ReportProgress) -> Listing:
-    """Every file that may be an image, in the order of its path. Raises InputError when there is no such folder."""
+def list_folder(root: Path, report_progress: ReportProgress, elsewhere: Mapping[str, str] | None = None) -> Listing:
+    """Every file that may be an image, in the order of its path, part by part. ``elsewhere`` are the folders of parts (validation,
+    test) that lie outside of ``root``. Raises InputError when there is no such folder, or where a part is there twice."""
     if not root.is_dir():
         raise InputError(
             f"dataset.path: {root} is not a folder.", "Choose the folder that holds one subfolder per class."
@@ -170,6 +185,7 @@ def list_folder(root: Path, report_progress: ReportProgress) -> Listing:
     report_progress("listing the images", None)
     listing = Listing(root)
     parts = _parts(root)
+    outside = {_check_outside(root, parts, part, folder): part for part, folder in (elsewhere or {}).items()}
     if parts:
         for entry in _entries(listing, ""):
             if entry.name not in parts:
@@ -177,9 +193,33 @@ def list_folder(root: Path, report_progress: ReportProgress) -> Listing:
         listing.notes.append(
             f"parts found: {', '.join(f'{role} in {show_path(name)}' for name, role in parts.items())}"
         )
-    for name, part in parts.items() or [("", "train")]:
+    listing.notes += [f"{part} images in {show_path(folder)}" for folder, part in outside.items()]
+    every = sorted([*(parts or {"": "train"}).items(), *outside.items()], key=lambda item: _ORDER.index(item[1]))
+    for name, part in every:
         _list_part(listing, name, part)
+    listing.folders = {part: name for name, part in every} if len(every) > 1 else {}
     return listing
+
+
+def _check_outside(root: Path, parts: Mapping[str, str], part: str, folder: str) -> str:
+    """The whole path of the ``folder`` of ``part``, with forward slashes. Raises InputError where its images would be trained on, or
+    where ``root`` has such a part, too."""
+    setting, there, here = f"dataset.{part}_path", Path(folder).resolve(), root.resolve()
+    twice = next((name for name, role in parts.items() if role == part), "")
+    if twice:
+        raise InputError(
+            f"{setting}: {root} has a {part} part of its own, {show_path(twice)}.",
+            "Empty this, or choose the folder of the training images as dataset.path.",
+            {setting: None},
+        )
+    if there == here or there in here.parents or here in there.parents:
+        where = "is" if there == here else "lies inside of" if here in there.parents else "holds"
+        raise InputError(
+            f"{setting}: {folder} {where} dataset.path ({root}), whose images are trained on.",
+            "Choose a folder beside it, or the folder of the training images alone as dataset.path.",
+            {setting: None},
+        )
+    return show_path(str(there))
 
 
 def list_tree(listing: Listing, part: str, folder: str) -> None:
@@ -210,8 +250,7 @@ def _parts(root: Path) -> dict[str, str]:
         return {}
     if twice:
         raise InputError(f"{root} has {' and '.join(twice)}, which mean the same part.", "Keep one of them.")
-    order = ("train", "validation", "test")
-    return dict(sorted(found.items(), key=lambda item: order.index(item[1])))
+    return dict(sorted(found.items(), key=lambda item: _ORDER.index(item[1])))
 
 
 def _list_part(listing: Listing, name: str, part: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import time
 from collections import deque
 from dataclasses import dataclass, replace
@@ -237,7 +236,7 @@ def _fingerprint(files: Files, contents: NDArray[np.uint8], told: bytes) -> str:
     """SHA-256 over paths and contents of the good files, and what was told of them."""
     whole = hashlib.sha256(told)
     for number, content in enumerate(contents):
-        whole.update(os.fsencode(files.paths[number]).replace(b"\\", b"/") + b"\0" + content.tobytes())
+        whole.update(files.place(number) + b"\0" + content.tobytes())
     return whole.hexdigest()
 
 

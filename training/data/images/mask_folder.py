@@ -85,10 +85,16 @@ def list_pairs(dataset: SegmentationDataset, report_progress: ReportProgress) ->
     for place in places:
         paired.add(place)
     listing = paired.finish()
+    listing.folders = {
+        place.part: Pattern.read(place.images).folder if "*" in place.images else place.images for place in places
+    }
     if not listing.paths:
         raise InputError(f"{root} holds no image with a mask of the same name{listing.first_skipped}.", _ADVICE)
     if all(part != "train" for part, _ in listing.groups):
-        raise InputError(f"{root} has no folder train.", "Add one, or choose another folder.")
+        advice = (
+            "Name the training images, too: dataset.train_images." if given else "Add one, or choose another folder."
+        )
+        raise InputError(f"{root} has no folder train.", advice)
     if len(places) > 1 and not given:
         found = ", ".join(f"{place.part} in {place.images}" for place in places)
         listing.notes.append(f"parts found: {found}")
@@ -117,8 +123,8 @@ def _check_place(place: Place, root: Path) -> Place:
         raise InputError(
             f"{images_setting}: the masks of the {place.part} part are named, but not its images.", "Name both."
         )
-    images = _inside(place.images, root, images_setting)
-    masks = _inside(place.masks, root, masks_setting, elsewhere=True) if place.masks else ""
+    images = _find(place.images, root, images_setting)
+    masks = _find(place.masks, root, masks_setting) if place.masks else ""
     if (root / images).is_file():
         if masks and read_names(root / images) is None:
             raise InputError(
@@ -138,29 +144,22 @@ def _check_place(place: Place, root: Path) -> Place:
     return Place(place.part, images, masks)
 
 
-def _inside(text: str, root: Path, setting: str, elsewhere: bool = False) -> str:
-    """``text`` relative to ``root``, with forward slashes; absolute where it may lie ``elsewhere``, and does. Raises InputError where
-    nothing can be there."""
+def _find(text: str, root: Path, setting: str) -> str:
+    """``text`` relative to ``root``, with forward slashes; absolute where it lies elsewhere. Raises InputError where nothing can be
+    there."""
     path = PurePath(text)
-    if path.is_absolute():
-        try:
-            text = str(path.relative_to(root.absolute()))
-        except ValueError:
-            if not elsewhere:
-                raise InputError(
-                    f"{setting}: {_show(text)} lies outside of dataset.path ({_show(str(root))}).",
-                    "Choose the folder of the images as dataset.path, or one above them; masks may lie elsewhere.",
-                ) from None
+    if path.is_relative_to(root.absolute()):
+        text = str(path.relative_to(root.absolute()))
     text = text.replace("\\", "/").removeprefix("./").rstrip("/") or "."
     if ".." in text.split("/"):
         raise InputError(
-            f"{setting}: {_show(text)} leads out of dataset.path.",
-            "Write the whole path of masks that lie elsewhere; of images, choose a folder above them as dataset.path.",
+            f"{setting}: {_show(text)} leads out of dataset.path.", "Write the whole path of what lies elsewhere."
         )
     pattern = "*" in text or "{name}" in text
     if not pattern and not (root / text).exists():
+        where = "" if PurePath(text).is_absolute() else f" in {_show(str(root))}"
         raise InputError(
-            f"{setting}: there is no {_show(text)} in {_show(str(root))}.",
+            f"{setting}: there is no {_show(text)}{where}.",
             "Name a folder, a list, or a pattern such as *_mask.png; or empty this to look for images and masks.",
             {setting: ""},
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import NamedTuple
 
 from training.config.rules.mask_layout import Place, bare_name
@@ -27,7 +27,7 @@ def list_lines(images: Listing, masks: Listing, place: Place) -> None:
     root, shown = images.root, show_path(place.images)
     images.groups.append((place.part, ""))
     masks.groups.append((place.part, ""))
-    finder = _Finder(root, Path(place.images).parent.as_posix())
+    finder = _Finder(root, PurePath(place.images).parent)
     seen: set[str] = set()
     for number, *names in _read_lines(root / place.images):
         image, mask = map(finder.find, names)
@@ -57,9 +57,10 @@ class Found(NamedTuple):
 class _Finder:
     """Where the files of a list are. How much of a folder's path counts is looked for once."""
 
-    def __init__(self, root: Path, beside: str) -> None:
+    def __init__(self, root: Path, beside: PurePath) -> None:
+        """``beside`` is the folder of the list, relative to the root or, of one that lies elsewhere, whole."""
         self._root = root
-        self._bases = tuple(dict.fromkeys(("", "" if beside == "." else f"{beside}/")))
+        self._bases = tuple(dict.fromkeys(("", "" if beside == PurePath() else f"{beside.as_posix()}/")))
         self._known: dict[tuple[str, ...], tuple[int, str]] = {}
 
     def find(self, name: str) -> Found:
@@ -72,8 +73,9 @@ class _Finder:
         known = self._known.get(parts[:-1])
         missing = Found(shown, "", None)
         for cut, base in [known, *ways] if known else ways:
-            path = base + "/".join(parts[cut:])
-            reason, status = look_up(self._root, path)
+            below = "/".join(parts[cut:])
+            path = base + below
+            reason, status = look_up(self._root / base, below)
             if status is not None:
                 self._known[parts[:-1]] = cut, base
                 return Found(path, reason, status)

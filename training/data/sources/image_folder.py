@@ -20,7 +20,7 @@ from training.errors import InputError
 
 def open_image_folder(dataset: ImageFolderDataset, opening: Opening, names: Sequence[str] = ()) -> Images:
     """``names`` are what the classes are called, in the order of their folders, where that is no folder's name."""
-    listing = list_folder(Path(dataset.path), opening.report_progress)
+    listing = list_folder(Path(dataset.path), opening.report_progress, folders_elsewhere(dataset))
     if not listing.paths:
         _classes(listing, [], opening.least_classes)  # explains that there is nothing
     choice = None
@@ -38,6 +38,12 @@ def open_image_folder(dataset: ImageFolderDataset, opening: Opening, names: Sequ
     source = Images(opened, choice.names, torch.from_numpy(class_of), repr(choice.names).encode())
     source.class_choices = choice.choices
     return source
+
+
+def folders_elsewhere(dataset: ImageFolderDataset) -> dict[str, str]:
+    """The folders of the parts that have one of their own."""
+    named = {"validation": dataset.validation_path, "test": dataset.test_path}
+    return {part: folder for part, folder in named.items() if folder}
 
 
 def _number_groups(listing: Listing, classes: Sequence[str]) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from training.config.sections.pretrained import StartingWeights
 from training.data.images.folder import list_folder
 from training.data.source import silent
 from training.data.sources.idx import IDX_FORMS, MNIST_FILES, find_idx
+from training.data.sources.image_folder import folders_elsewhere
 from training.errors import InputError, format_bytes
 from training.export.bundle import SAMPLES, ExportBundle
 from training.export.listings.augmentation_listing import list_augmentation_settings
@@ -59,12 +60,9 @@ def _describe_idx(bundle: ExportBundle, dataset: IdxDataset) -> Reading:
 
 def _describe_image_folder(bundle: ExportBundle, dataset: ImageFolderDataset) -> Reading:
     with explain_need():
-        listing = list_folder(Path(dataset.path), silent)
-    parts: dict[str, str] = {}
-    for path, owner in zip(listing.paths, listing.owners, strict=True):
-        part = listing.groups[owner][0]
-        parts.setdefault(part, Path(path).parts[0])
-    divided = any(note.startswith("parts found") for note in listing.notes)
+        listing = list_folder(Path(dataset.path), silent, folders_elsewhere(dataset))
+    filled = {listing.groups[owner][0] for owner in set(listing.owners)}
+    parts = {part: folder or "." for part, folder in listing.folders.items() if part in filled}
     suffixes = sorted({Path(path).suffix.lower() for path in listing.paths})
     files = "_" if dataset.duplicates == "keep" else "files"
     channels, height, width = bundle.facts.shape
@@ -81,7 +79,7 @@ def _describe_image_folder(bundle: ExportBundle, dataset: ImageFolderDataset) ->
             Setting("", "WIDTH", width),
             Setting("", "CHANNELS", channels),
         ],
-        parts=parts if divided else {"train": "."},
+        parts=parts or {"train": "."},
         keys="[hashlib.sha256(file.read_bytes()).digest() for file in files]",
         packages=["pillow", "numpy"],
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from training.config.fields import Folder, setting
+from training.config.fields import Folder, advanced, setting
 from training.config.sections.data.classes import Classes
 from training.config.sections.data.dataset_section import ColorMode
 from training.config.sections.data.image_section import GivenSplitSection, ImageSection, ImageSize
@@ -43,6 +43,23 @@ class ImageFolderDataset(GivenSplitSection):
     )
     classes: Classes = ()
     image_size: ImageSize = None
+    validation_path: str | None = advanced(
+        None,
+        "Validation folder",
+        "Another folder with one subfolder per class, wherever it lies, to validate on. Empty: the validation part of the folder, "
+        "else held-out training images.",
+        also="elsewhere parts",
+        path="folder",
+        placeholder="in the folder, or held out",
+    )
+    test_path: str | None = advanced(
+        None,
+        "Test folder",
+        "Another folder with one subfolder per class, wherever it lies, to test on. Empty: the test part of the folder, if any.",
+        also="elsewhere parts",
+        path="folder",
+        placeholder="in the folder, if any",
+    )
     color: ColorMode = "rgb"
 
 

@@ -102,7 +102,7 @@ class SegmentationDataset(GivenSplitSection):
         "",
         "Training images",
         "Where they are in the folder: a folder (train), a pattern (*_image.png), or a list with an image and its mask, or the name of "
-        "both, a line (train.txt). Empty: looked for.",
+        "both, a line (train.txt). They may lie elsewhere: write the whole path. Empty: looked for.",
     )
     train_masks: Files = setting(
         "",
@@ -155,7 +155,8 @@ class SegmentationDataset(GivenSplitSection):
 
     @property
     def folders_elsewhere(self) -> tuple[str, ...]:
-        """Those of masks that do not lie in the folder of the images."""
+        """Those of images and masks that do not lie in the folder of the dataset."""
+        images = (self.train_images, self.validation_images, self.test_images)
         masks = (self.train_masks, self.validation_masks, self.test_masks)
-        outside = (each for each in masks if PurePath(each).is_absolute())
+        outside = (each for each in (*images, *masks) if PurePath(each).is_absolute())
         return tuple(str(PurePath(each).parent) if {"*", "{"} & {*each} else each for each in outside)
