@@ -149,19 +149,31 @@ def load_model(target: Place, *, workspace: Place | None = None, trust: bool = F
 
 
 def predict(
-    model: UsableModel | Place, samples: Given | Iterable[Given], *, workspace: Place | None = None
+    model: UsableModel | Place,
+    samples: Given | Iterable[Given],
+    *,
+    strict: bool = True,
+    workspace: Place | None = None,
 ) -> list[ModelAnswer]:
     """What ``model``, or the one that ``load_model`` makes of it, says of each sample, in their order.
 
     A sample is a path (an image file, a folder of them, a table with a row for each sample, a text file), a row as a mapping of its
     columns, or an array in the shape that the model takes, uint8 (channels, height, width) of an image; an array with one side more
-    holds many. A sample that cannot be read has ``refused`` in its answer; InputError is raised for what is no sample at all.
+    holds many. Raises InputError, with its name, for a sample that cannot be answered; unless ``strict`` its answer says why in
+    ``refused`` and holds nothing else, and the others are answered.
     """
     from training.answering.answers import answer_samples
 
     opened = load_model(model, workspace=workspace) if isinstance(model, str | PathLike) else model
     many = [samples] if isinstance(samples, str | PathLike | Mapping) or hasattr(samples, "__array__") else samples
-    return list(answer_samples(opened, _read(opened, many)))  # type: ignore[arg-type]
+    answers = []
+    for answer in answer_samples(opened, _read(opened, many)):  # type: ignore[arg-type]
+        if strict and answer.refused:
+            raise InputError(
+                f"{answer.name}: {answer.refused}.", "Correct or leave out this sample, or pass strict=False."
+            )
+        answers.append(answer)
+    return answers
 
 
 # ------------------------------------------------------------------------------------------------------------ helpers

@@ -90,7 +90,10 @@ def test_an_interrupt_keeps_the_run_and_resume_goes_on(tmp_path: Path, monkeypat
     points = np.array([[0.1, 0.3], [-0.4, 0.2]], np.float32)
     rows = [dict(zip("xy", map(float, point), strict=True)) for point in points]
     assert [each.chances for each in predict(model, points)] == [each.chances for each in predict(done.folder, rows)]
-    assert predict(model, {"x": 0.1})[0].refused == "has no column 'y'"
+    with pytest.raises(InputError, match=r"^row 2: has no column 'y'\."):
+        predict(model, [rows[0], {"x": 0.1}])
+    lenient = predict(model, [{"x": 0.1}, rows[0]], strict=False)
+    assert [(each.refused, bool(each.chances)) for each in lenient] == [("has no column 'y'", False), ("", True)]
     with pytest.raises(
         InputError, match=r"an array of the shape \(2, 3\) was given, and the model takes \(2,\), or \(n, 2\)"
     ):

@@ -160,11 +160,12 @@ def test_what_cannot_be_read_is_named_and_the_rest_answered(folder: Path, capsys
     rows.write_text("x,y\n1,2\nfar,3\n2,\n")
     out = tmp_path / "out.csv"
     checkpoint = trained(folder, "classification")
-    assert main(["predict", str(checkpoint), str(rows), str(tmp_path / "none.csv"), "--to", str(out)]) == 0
+    assert main(["predict", str(checkpoint), str(rows), str(tmp_path / "none.csv"), "--to", str(out)]) == 1
     told = capsys.readouterr().err
     assert "rows.csv row 2: its 'x' is 'far', which is no number." in told
     assert "rows.csv row 3: has nothing in 'y', and this model takes no missing values." in told
     assert "none.csv: cannot be read" in told
+    assert "3 of 4 samples could not be answered, as told above." in told
     table = pl.read_csv(out)
     assert table["sample"].to_list()[:3] == ["rows.csv row 1", "rows.csv row 2", "rows.csv row 3"]
     assert table["prediction"].null_count() == 3
@@ -179,7 +180,7 @@ def test_images_of_a_folder_that_are_none_are_named(folder: Path, capsys: Captur
     images.mkdir()
     (images / "good.png").write_bytes(Path(given(folder, "segmentation")[0]).read_bytes())
     (images / "bad.png").write_bytes(b"no image")
-    assert main(["predict", str(checkpoint), str(images), "--masks", str(tmp_path)]) == 0
+    assert main(["predict", str(checkpoint), str(images), "--masks", str(tmp_path)]) == 1
     captured = capsys.readouterr()
     assert captured.out.startswith("images/good.png: ")
     assert "images/bad.png: not an image in a format that can be read." in captured.err

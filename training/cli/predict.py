@@ -20,7 +20,7 @@ _SHOWN = 3
 
 
 def predict(arguments: argparse.Namespace) -> int:
-    """Tell it, or write it to a file; returns the exit code: 2 where not one sample could be answered."""
+    """Tell it, or write it to a file; returns the exit code: 2 where not one sample could be answered, 1 where some could not."""
     from training.answering.answers import answer_samples
     from training.answering.samples import read_samples
     from training.answering.tables import refuse_table, save_mask, write_table
@@ -33,9 +33,13 @@ def predict(arguments: argparse.Namespace) -> int:
         raise InputError(f"--masks {masks}: there is no such folder; make it first.")
     model = find_and_open(arguments)
 
+    refused = 0
+
     def ask() -> Iterator[ModelAnswer]:
+        nonlocal refused
         for answer in answer_samples(model, read_samples(model, arguments.files)):
             _tell(answer)
+            refused += bool(answer.refused)
             if masks is not None and answer.mask is not None:
                 save_mask(masks, answer)
             yield answer
@@ -52,7 +56,9 @@ def predict(arguments: argparse.Namespace) -> int:
     if arguments.json:
         told = [each.model_dump(mode="json", exclude_defaults=True) for each in kept]
         print_json({"model": str(model.path), "answers": told})
-    return 0 if answered else 2
+    if answered and refused:
+        say(f"{refused:,} of {pluralize(answered + refused, 'sample')} could not be answered, as told above.")
+    return 2 if not answered else min(refused, 1)
 
 
 def _write(answer: ModelAnswer) -> bool:

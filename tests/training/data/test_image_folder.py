@@ -94,7 +94,10 @@ def test_parts_that_lie_elsewhere(image_folder: Path, tmp_path: Path) -> None:
             fill_class(whole / part / each, 2, seed=500)
         shutil.copytree(whole / part, tmp_path / part / name)
     below = opened(whole)
-    places = {"validation_path": str(tmp_path / "val" / "held"), "test_path": str(tmp_path / "test" / "for testing")}
+    places: dict[str, Any] = {
+        "validation_path": str(tmp_path / "val" / "held"),
+        "test_path": str(tmp_path / "test" / "for testing"),
+    }
     source = opened(image_folder, **places)
     assert {part: rows.tolist() for part, rows in source.parts.items()} == {
         part: rows.tolist() for part, rows in below.parts.items()
