@@ -20,12 +20,14 @@ from training import config as configs
 from training.config import RunConfig
 from training.config.files import overrides_of
 from training.control import Control
+from training.embedded_config import is_report, read_embedded
 from training.errors import InputError, TrainingError
 from training.presets import load_preset
 from training.runs.cli_consent import trust_file, trust_resume, trust_run
 from training.runs.export_consent import trust_export
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
+from training.runs.report_origin import find_origin
 from training.runs.workspace import default_workspace, find_target, parse_path, with_teacher_found
 from training.streams import say
 from training.toml_text import read_config_text, read_toml
@@ -93,12 +95,25 @@ def run(
     else:
         source = None if fspath(config).startswith(_PRESET) else parse_path(fspath(config))
         config = load_config(config, changes, trust=trust, workspace=workspace)
-    from training.engine.runs.run import start_run
-
     hooks, console = _make_hooks(quiet)
     with _interrupts_stop(hooks.control):
-        record = start_run(config, _workspace(workspace), hooks, source)
+        record = begin_run(config, _workspace(workspace), hooks, source, _as_overrides(changes))
     return _end(record, console)
+
+
+def begin_run(
+    config: RunConfig, workspace: Path, hooks: Hooks, source: Path | None = None, overrides: Sequence[str] = ()
+) -> StatusRecord:
+    """Train ``config``, which was read from ``source`` with ``overrides``, as a new run. From a report it begins as the report's run did:
+    on the same data, and of a branch with the same checkpoint. Raises InputError as ``run``."""
+    from training.engine.runs.run import branch_run, start_run
+
+    report = read_embedded(source) if source is not None and is_report(source) else None
+    origin = find_origin(report, workspace) if report is not None else None
+    hooks.report = None if _chooses_other_data(overrides) else report
+    if origin is not None:
+        return branch_run(origin, config, workspace, hooks)
+    return start_run(config, workspace, hooks, source)
 
 
 def resume(
@@ -183,6 +198,12 @@ def _as_overrides(changes: Changes) -> list[str]:
     if isinstance(changes, Mapping):
         return overrides_of(changes)
     return [changes] if isinstance(changes, str) else list(changes)
+
+
+def _chooses_other_data(overrides: Iterable[str]) -> bool:
+    """Whether ``--set`` may ask for other samples (the seed draws made ones); another path alone is where the same ones lie here."""
+    names = (override.partition("=")[0].strip() for override in overrides)
+    return any(name == "seed" or (name.startswith("dataset.") and not name.endswith("path")) for name in names)
 
 
 def _workspace(given: Place | None) -> Path:

@@ -30,6 +30,7 @@ from training.protocol.messages import (
     BrowseSamples,
     CheckRequest,
     CompareEvaluations,
+    DigestData,
     DigestSamples,
     Done,
     EvaluateRequest,
@@ -142,7 +143,7 @@ class Server:
         match request:
             case RunRequest() | ResumeRequest() | BranchRequest():
                 return self._train(request)
-            case InspectDataset() | BrowseSamples() | DigestSamples() | FindDuplicates():
+            case InspectDataset() | BrowseSamples() | DigestSamples() | DigestData() | FindDuplicates():
                 report = self._report(request, InputError("The search was canceled."))
                 return _send_back(self._find_browser().answer(request, report))
             case ReadSamples():

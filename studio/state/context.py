@@ -70,13 +70,12 @@ class AppContext(QObject):
         find_requested(str): a setting is to be found on the Setup page: the one at this path, or by typing its words ("").
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
-        file_opened(): a configuration file is in the forms now.
+        file_opened(str): the configuration, or the report, at this path is in the forms now.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
     """
 
     page_requested, help_requested = Signal(str), Signal(str)
-    find_requested, file_opened = Signal(str), Signal()
-    start_problem_changed = Signal(str)
+    find_requested, file_opened, start_problem_changed = Signal(str), Signal(str), Signal(str)
     branch_changed, consent_needed = Signal(object), Signal(object, object)
 
     def __init__(
@@ -91,8 +90,7 @@ class AppContext(QObject):
         self.live = LiveRun(self)
         self.shown = ShownRun(self.live, self)
         self.evaluation = EvaluationChoice(self.background, self)
-        self.labels = LabelsJob(settings, self)
-        self.model_to_try = ModelToTry(self)
+        self.labels, self.model_to_try = LabelsJob(settings, self), ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
@@ -226,11 +224,12 @@ class AppContext(QObject):
                 left_out = []
             else:
                 left_out = self.draft.load_file(Path(text))
-                self.file_opened.emit()  # not of a preset, whose data may have to be named first
         except TrainingError as error:
             self.notifier.notify(str(error), "danger", title="The configuration cannot be used")
             return False
         self.cancel_branch()
+        if not text.startswith(PRESET_PREFIX):
+            self.file_opened.emit(text)  # not of a preset, whose data may have to be named first
         if left_out:
             more = " Training was not started." if start else ""
             words = f"{', '.join(left_out)}: unknown here and left out; check the spelling.{more}"
@@ -246,19 +245,20 @@ class AppContext(QObject):
         except TrainingError as error:
             self.notifier.notify(str(error), "danger")
             return
-        self._set_branch(BranchSource(folder, checkpoint, config, manifest))
+        self.prepare_branch(BranchSource(folder, checkpoint, config, manifest))
         self.draft.set_config(_name_branch(here, checkpoint))
         self.show_page("setup")
 
     def cancel_branch(self) -> None:
         """The next run starts from the beginning."""
-        self._set_branch(None)
+        self.prepare_branch(None)
 
     def show_page(self, key: str) -> None:
         """Bring a page to the front."""
         self.page_requested.emit(key)
 
-    def _set_branch(self, branch: BranchSource | None) -> None:
+    def prepare_branch(self, branch: BranchSource | None) -> None:
+        """Start the next run from there; None: from the beginning."""
         if branch != self.branch:
             self.branch = branch
             self.branch_changed.emit(branch)
@@ -266,7 +266,7 @@ class AppContext(QObject):
     @Slot(object)
     def _on_run_started(self, folder: Path) -> None:
         if self._begun == self.branch:  # another run than the one prepared leaves that for later
-            self._set_branch(None)
+            self.prepare_branch(None)
         self.live.attach(folder)
         self.library.refresh()
         self._update_start_problem()

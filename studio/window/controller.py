@@ -26,6 +26,7 @@ from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.state.drafts.kept_draft import remember_draft
 from studio.state.drafts.setting_specs import Settings
+from studio.state.opened_report import OpenedReport
 from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_run
 from studio.window.crash_notices import CrashNotices
@@ -61,6 +62,7 @@ class MainController(QObject):
         self.palette: CommandPalette | None = None
         self._palette_keys = PaletteKeys(self)
         self.closing = Closing(context, self)
+        self.opened_report = OpenedReport(context)
         self.notices = StartNotices(context)
         self.crashes = CrashNotices(self.notices, window)
         self.actions = ActionSet(

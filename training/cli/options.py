@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
 from pathlib import Path
 
 from training.config import RunConfig
@@ -22,9 +21,3 @@ def load_given(arguments: argparse.Namespace) -> RunConfig:
     return load_config(
         arguments.config, arguments.overrides, trust=arguments.trust, workspace=arguments.workspace or None
     )
-
-
-def chooses_other_data(overrides: Iterable[str]) -> bool:
-    """Whether ``--set`` may ask for other samples (the seed draws made ones); another path alone is where the same ones lie here."""
-    names = (override.partition("=")[0].strip() for override in overrides)
-    return any(name == "seed" or (name.startswith("dataset.") and not name.endswith("path")) for name in names)

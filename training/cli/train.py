@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from training.cli.options import chooses_other_data, load_given, workspace_of
+from training.cli.options import load_given, workspace_of
 from training.console import Console, format_sheet
 from training.control import stop_with_input
 from training.copies.settings import parse_address
-from training.embedded_config import is_report, read_embedded
 from training.errors import InputError
+from training.notebook import begin_run
 from training.runs.cli_consent import trust_resume
 from training.runs.complete import explain_complete
 from training.runs.folder import RunFolder
@@ -38,17 +38,15 @@ CONTRACT = (
 def run(arguments: argparse.Namespace) -> int:
     """Train a configuration; returns the exit code."""
     config, workspace = load_given(arguments), workspace_of(arguments)
-    from training.engine.runs.run import Hooks, start_run
+    from training.engine.runs.run import Hooks
 
     console = Console()
-    hooks = Hooks(started=console.keep_folder, watch=console.event, flushed=console.draw_progress)
+    hooks = Hooks(console.print_plan, console.keep_folder, watch=console.event, flushed=console.draw_progress)
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
     _stop_on_signals(hooks)
     source = None if arguments.config.startswith("preset:") else Path(arguments.config)
-    if source is not None and is_report(source) and not chooses_other_data(arguments.overrides):
-        hooks.fingerprint = read_embedded(source).fingerprint
-    return _report_end(arguments, start_run(config, workspace, hooks, source), console)
+    return _report_end(arguments, begin_run(config, workspace, hooks, source, arguments.overrides), console)
 
 
 def resume(arguments: argparse.Namespace) -> int:

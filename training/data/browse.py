@@ -18,7 +18,7 @@ from training.data.duplicates import report_duplicates
 from training.data.exclude import listed_digests
 from training.data.given_section import choose_section
 from training.data.images.cache_room import cache_wish
-from training.data.inspect import inspect_dataset
+from training.data.inspect import digest_data, inspect_dataset
 from training.data.sample_page import OpenedData, open_data, read_numbers, read_page
 from training.data.source import ReportProgress, Source
 from training.errors import InputError
@@ -28,6 +28,7 @@ from training.protocol.answers import PAGE, TEXTS, Answer, DatasetReport, Duplic
 from training.protocol.messages import (
     BrowseSamples,
     DataQuestion,
+    DigestData,
     DigestSamples,
     FindDuplicates,
     InspectDataset,
@@ -61,6 +62,8 @@ class Browser:
                 return self.read_page(asked)
             case DigestSamples():
                 return self.digest_samples(asked)
+            case DigestData():
+                return digest_data(_read_config(asked), report_progress)
             case FindDuplicates():
                 return self.find_duplicates(asked, report_progress)
 

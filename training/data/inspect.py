@@ -17,10 +17,11 @@ from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import TableSection
 from training.data.class_choice import ClassesRefused, list_choices
 from training.data.exclude import leave_out
+from training.data.images.cache_room import cache_wish
 from training.data.placement import refuse_too_much_made
 from training.data.prepare import sample_bytes, summarize
 from training.data.sample_page import OpenedData, open_data, read_page
-from training.data.source import ClassCounts, Opening, Source
+from training.data.source import ClassCounts, Opening, ReportProgress, Source, silent
 from training.data.sources import open_source
 from training.data.sources.text import Text
 from training.data.splits import split_source
@@ -32,6 +33,7 @@ from training.protocol.answers import (
     PAGE,
     TEXTS,
     ClassChoice,
+    DataDigest,
     DatasetReport,
     Points,
     SamplePage,
@@ -100,6 +102,20 @@ def input_facts(config: RunConfig) -> DataFacts:
     source = open_source(config.dataset, Opening(check=False))
     train = leave_out(source, split_source(source, config.dataset), config.dataset)["train"]
     return target_facts(source.fit(train), train, None)
+
+
+def digest_data(config: RunConfig, report_progress: ReportProgress = silent) -> DataDigest:
+    """What a run of ``config`` would know its data by; every file is read, or taken from the cache. Raises InputError as ``prepare`` does."""
+    refuse_too_much_made(config)
+    opening = Opening(
+        seed=config.seed,
+        workers=config.loader.workers,
+        cache=cache_wish(config.loader),
+        report_progress=report_progress,
+    )
+    source = open_source(config.dataset, opening)
+    train = leave_out(source, split_source(source, config.dataset), config.dataset)["train"]
+    return DataDigest(fingerprint=source.fit(train).fingerprint)
 
 
 def _points(source: Source, train: Tensor) -> Points:

@@ -121,6 +121,12 @@ class DuplicatePair(Answer):
     other_target: bool = False
 
 
+class DataDigest(Answer):
+    """The fingerprint by which a run knows its data again."""
+
+    fingerprint: str = ""
+
+
 class DuplicateReport(Answer):
     """What of the samples held out is trained on, too: ``same`` ones, and images that look ``alike``, of ``compared`` held-out samples
     (``partial``: there are more). ``pairs`` are the first of them."""

@@ -76,6 +76,13 @@ class DigestSamples(Message):
     numbers: tuple[int, ...]
 
 
+class DigestData(Message):
+    """Answered by an ``answers.DataDigest``: all samples are read once."""
+
+    action: Literal["digest_data"] = "digest_data"
+    config: Settings
+
+
 class FindDuplicates(Message):
     """Answered by ``answers.DuplicateReport``."""
 
@@ -194,7 +201,7 @@ class UnknownRequest(Message):
     fault: str = ""
 
 
-DataQuestion = InspectDataset | BrowseSamples | DigestSamples | FindDuplicates
+DataQuestion = InspectDataset | BrowseSamples | DigestSamples | DigestData | FindDuplicates
 EvaluationQuestion = EvaluateRequest | AddIntervals | CompareEvaluations
 TrainRequest = RunRequest | ResumeRequest | BranchRequest
 KnownRequest = (

@@ -63,7 +63,9 @@ class RunFacts:
     @property
     def embedded(self) -> EmbeddedConfig:
         """Its configuration as a report holds it."""
-        return EmbeddedConfig.of_run(self.text, self.fingerprint)
+        parent = self.record.parent
+        origin = f"{parent.run}/{Path(parent.checkpoint).name}" if parent and parent.checkpoint else ""
+        return EmbeddedConfig.of_run(self.text, self.fingerprint, origin)
 
     @property
     def summary(self) -> str:
@@ -76,7 +78,10 @@ class RunFacts:
         """Why its configuration alone does not give this very run, as a sentence; "" where it does."""
         parent = self.record.parent
         if parent is not None and parent.checkpoint:
-            return f"This run is a branch: it began with the weights of {parent.run}, which its settings alone do not bring back."
+            return (
+                f"This run is a branch: it began with {Path(parent.checkpoint).name} of the run {parent.run}, which this page does not "
+                "hold. It begins so again only in a workspace that has that run with this checkpoint."
+            )
         changed = sorted({change for attempt in self.history.attempts for change in attempt.changes})
         if changed:
             return (

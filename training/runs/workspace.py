@@ -11,6 +11,7 @@ from pathlib import Path
 
 from platformdirs import user_documents_path
 
+from training.embedded_config import is_report
 from training.errors import CheckpointError, InputError
 from training.runs.folder import RunFolder
 from training.runs.records.about import read_about
@@ -95,6 +96,10 @@ def _find_meant(text: str, workspace: Path) -> RunFolder:
     if path.is_dir():
         raise InputError(
             f"{_quote_odd(text)}: this folder holds no run (no config.toml in it); choose a run's own folder."
+        )
+    if is_report(path) and path.is_file():
+        raise InputError(
+            f"{_quote_odd(text)}: is a report; python -m training run {shlex.quote(text)} begins its run again."
         )
     folders = run_folders(workspace)
     exact = next((folder for folder in folders if folder.id == text), None)

@@ -93,7 +93,7 @@ class FakeContext(QObject):
 
     start_problem_changed = Signal(str)
     branch_changed = Signal(object)
-    file_opened = Signal()
+    file_opened = Signal(str)
     find_requested = Signal(str)
 
     def __init__(self) -> None:

@@ -60,6 +60,27 @@ def test_the_run_begins_from_its_report_again_to_the_bit(tmp_path: Path, capsys:
     assert main(["run", str(out), "--set", "dataset.flip=false", *workspace]) == 0
 
 
+def test_a_branch_begins_again_where_its_run_is(tmp_path: Path, capsys: Captured) -> None:
+    config, place = tmp_path / "config.toml", tmp_path / "ws"
+    save_config(tiny("loop.epochs=1", "precision.device=cpu"), config)
+    assert main(["run", str(config), "--workspace", str(place), "--json"]) == 0
+    first = Path(json_line(capsys)["folder"])
+    assert main(["resume", str(first), "--set", "loop.epochs=2", "--set", "optimizer.weight_decay=0.3", "--json"]) == 0
+    branch, out = Path(json_line(capsys)["folder"]), tmp_path / "report.html"
+    assert main(["report", str(branch), "--out", str(out)]) == 0
+    assert f"it began with step-00000008 of the run {first.name}" in out.read_text()
+    assert main(["run", str(out), "--workspace", str(place), "--json"]) == 0
+    again = Path(json_line(capsys)["folder"])
+    assert again not in (first, branch)
+    assert (again / "series.bin").read_bytes() == (branch / "series.bin").read_bytes()
+    assert main(["resume", str(out), "--workspace", str(place)]) == 2
+    assert f"is a report; python -m training run {out} begins its run again" in capsys.readouterr().err
+    assert main(["run", str(out), "--workspace", str(tmp_path / "other")]) == 2
+    needed = f"began with step-00000008 of the run {first.name}, which is needed and is not at {tmp_path / 'other'}"
+    assert needed in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+
+
 def _write_page(folder: RunFolder, out: Path) -> str:
     write_report(out, [read_facts(folder)])
     return out.read_text()

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from training.data_report import TeacherRecord
+from training.embedded_config import EmbeddedConfig
 from training.engine.session import Session
 from training.errors import InputError
 from training.runs.folder import RunFolder
@@ -21,12 +22,11 @@ from training.runs.records.teachers import became_of, read_teacher
 from training.system.atomic import write_bytes, write_text
 
 
-def require_fingerprint(session: Session, fingerprint: str) -> None:
-    """Raise InputError where the data is not that of ``fingerprint``; "" asks for none."""
-    if fingerprint and session.data.source.fingerprint != fingerprint:
+def require_data_of(session: Session, report: EmbeddedConfig | None) -> None:
+    """Raise InputError where the data is not that of the ``report``."""
+    if report is not None and (other := report.explain_other_data(session.data.source.fingerprint)):
         raise InputError(
-            f"The dataset is not the one of the report: its fingerprint is {session.data.source.fingerprint[:16]}, and the run of the report "
-            f"had {fingerprint[:16]}. Give the folder or file with the same content, for example --set dataset.path=..., or save the "
+            f"{other} Give the folder or file with the same content, for example --set dataset.path=..., or save the "
             "configuration by the link in the report, and train that on what there is."
         )
 

@@ -27,7 +27,7 @@ from training.engine.profiler import Profiler
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.recovery.memory_watch import MemoryWatch, explain_vanished
 from training.engine.recovery.nonfinite import NonFiniteLog
-from training.engine.recovery.origin import check_data, require_fingerprint
+from training.engine.recovery.origin import check_data, require_data_of
 from training.engine.recovery.restore import Branch, FromStart, Restore, Resume, load_checked
 from training.engine.recovery.rollback import RollBack
 from training.engine.requests import Requests
@@ -148,7 +148,7 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
         auto = replace(auto, normalization=read_normalization(config, restore.manifest))
     session = assemble(config, report, auto, writer.hooks.kept, loads, _keep_code(folder, config, restore))
     try:
-        require_fingerprint(session, writer.hooks.fingerprint)
+        require_data_of(session, writer.hooks.report)
         with explain_disk_errors(folder.data_file):
             check_data(folder, session, restore.manifest if isinstance(restore, Resume) else None)
         writer.emit(DataPrepared(report=session.data.report.shorten()))

@@ -8,6 +8,7 @@ from typing import Any
 
 from training.control import Control
 from training.data.prepared import PreparedData
+from training.embedded_config import EmbeddedConfig
 from training.events import Event
 from training.runs.folder import RunFolder
 from training.runs.resume_plan import ResumePlan
@@ -19,8 +20,8 @@ class Hooks:
     """``planned`` hears what is taken over, before anything is made, ``started`` of the run folder, ``watch`` of every
     event, ``flushed`` of each telemetry row and the newest step's (1,) row. ``kept``: where a process that trains more than once keeps its data between two
     runs. ``trackers``: where the run is sent besides those that the person uses always. ``copy_to``: an
-    address that it is copied to, "" for where it was copied to before or where the person has all runs copied. ``fingerprint``: that of the data that a
-    new run must have, "" for whatever it has."""
+    address that it is copied to, "" for where it was copied to before or where the person has all runs copied. ``report``: whose data
+    a new run must have, None for whatever it has."""
 
     planned: Callable[[ResumePlan], None] = lambda sheet: None
     started: Callable[[RunFolder], None] = lambda folder: None
@@ -30,4 +31,4 @@ class Hooks:
     kept: PreparedData | None = None
     trackers: tuple[Name, ...] = ()
     copy_to: str = ""
-    fingerprint: str = ""
+    report: EmbeddedConfig | None = None
