@@ -77,7 +77,11 @@ def _escape(text: str) -> str:
 
 def _front_matter(run: RunFacts, task: str, on: str, metrics: Mapping[str, float]) -> list[str]:
     """YAML, which JSON is a part of: texts are quoted so."""
-    lines = ["library_name: pytorch", "tags:", "- trainwright"]
+    lines = [
+        "license: unknown  # to be filled in by the author: its identifier, such as apache-2.0",
+        "language: []  # to be filled in by the author: of texts that go in or come out, such as en",
+        *("library_name: pytorch", "tags:", "- trainwright"),
+    ]
     lines += [f"- {_quote(tag)}" for tag in run.about.tags]
     if task:
         lines.append(f"pipeline_tag: {task}")

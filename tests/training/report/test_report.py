@@ -109,6 +109,7 @@ def test_nothing_that_others_wrote_becomes_markup(tmp_path: Path) -> None:
     file = CardFile("model.onnx", "onnx", 10, "0" * 64, "Proven.", 100, "vector", "class", 7)
     card = render_card(read_facts(folder), file)
     assert "pipeline_tag: tabular-classification" in card
+    assert "\nlicense: unknown  # to be filled in by the author" in card
     assert (
         "<" not in card.partition("---\n")[2].partition("---\n")[2]
     )  # behind the front matter, where texts are quoted
