@@ -23,7 +23,6 @@ KIND_TITLES = {
     "optimizer": "Optimizer",
     "schedule": "LR scheduler",
 }
-_NAMED = ("dataset", "model", "objective")  # sections whose kinds other sections' sentences name
 
 
 KindOf = Callable[[str], str]
@@ -77,10 +76,13 @@ def _settings() -> Mapping[str, Mapping[str, FieldSpec]]:
 
 def kind_sentence(section: str, message: str) -> str:
     """The same about a kind: files call kinds by their names, people by their titles."""
-    titles = {entry.kind: entry.title for each in _NAMED for entry in catalog.entries(each)}
     own = {entry.kind: entry.title for entry in catalog.entries(section)}
+    data = {entry.kind for entry in catalog.entries("dataset")}
     facts, choose, advice = message.partition("; choose ")
-    facts = re.sub(r"^\w+|(?<=but )\w+|(?<=which )\w+", lambda word: titles.get(word[0], word[0]), facts)
+    facts = re.sub(r"^\w+", lambda word: own.get(word[0], word[0]), facts)
+    facts = re.sub(
+        r"(?<=but )\w+", lambda word: "the data" if word[0] in data else word[0], facts
+    )  # which stands above
     advice = re.sub(r"\w+", lambda word: own.get(word[0], word[0]), advice)
     return as_sentence(facts + choose + advice)
 

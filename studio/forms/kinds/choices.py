@@ -68,8 +68,9 @@ def show_as_choice(entry: Entry, reason: str = "") -> KindChoice:
     return KindChoice(entry.kind, entry.title, entry.summary, _ICONS.get(entry.kind, usual), reason, words)
 
 
-def find_groups(draft: Draft, section: str) -> list[KindGroup]:
-    """Datasets by modality; models and tasks by whether they go with the draft's data, with the reason where they do not."""
+def find_groups(draft: Draft, section: str, class_count: int | None = None) -> list[KindGroup]:
+    """Datasets by modality; tasks by whether they go with the draft's data, models by whether they do with its task, too, with the
+    reason where they do not. ``class_count``: of the data, where it is known and each sample has one class."""
     entries = catalog.entries(section)
     if section == "dataset":
         chosen = {name: [show_as_choice(each) for each in entries if each.group == name] for name in _COLUMNS}
@@ -78,6 +79,8 @@ def find_groups(draft: Draft, section: str) -> list[KindGroup]:
     reasons = {
         kind: f"{kind_sentence(section, message.partition('; choose ')[0])}." for kind, message in misfits.items()
     }
+    if section == "objective" and class_count not in (None, 2):
+        reasons.setdefault("binary", f"It needs exactly two classes, but the data has {class_count:,}.")
     cards = [show_as_choice(each, reasons.get(each.kind, "")) for each in entries]
     data = catalog.entry("dataset", draft.kind("dataset")).title
     fitting, others = (tuple(card for card in cards if bool(card.reason) is misfit) for misfit in (False, True))
@@ -89,7 +92,9 @@ def _with_data(draft: Draft) -> RunConfig:
     """A configuration with the draft's data, as far as they are right: which kinds fit can be told before a folder is named."""
     kind, wrong = draft.kind("dataset"), _wrong_settings(draft)
     values = {name: value for name, value in draft.settings()["dataset"].items() if name not in wrong}
-    return RunConfig().model_copy(update={"dataset": alternatives("dataset")[kind].model_construct(None, **values)})
+    objective = alternatives("objective")[draft.kind("objective")].model_construct()
+    dataset = alternatives("dataset")[kind].model_construct(None, **values)
+    return RunConfig().model_copy(update={"dataset": dataset, "objective": objective})
 
 
 def _wrong_settings(draft: Draft) -> Collection[str]:

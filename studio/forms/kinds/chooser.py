@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
@@ -110,6 +109,7 @@ class CardChooser(KindChooser):
         self.card = KindCard("Change…")
         super().__init__(section, label_width, self.card)
         self.panel: KindPanel | None = None
+        self.count_classes: Callable[[], int | None] = lambda: None  # that the data has, for whoever knows the data
         self._find_groups = find_groups
         self._kind = ""
         self._grid.addLayout(vbox(SPACING.s - 1, self._dot, STRETCH), 0, 0)
@@ -156,7 +156,7 @@ def make_chooser(draft: Draft, section: str, label_width: int) -> KindChooser:
     """The row for ``section``, which writes into ``draft``."""
     made: KindChooser
     if section in WITH_CARDS:
-        made = cards = CardChooser(section, label_width, partial(find_groups, draft, section))
+        made = cards = CardChooser(section, label_width, lambda: find_groups(draft, section, cards.count_classes()))
         draft.replaced.connect(cards.close_panel)
     else:
         made = ListChooser(section, label_width)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from studio.forms.kinds.chooser import CardChooser
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.loop_form import LoopForm
 from studio.pages.setup.panel import Panel
@@ -43,6 +44,8 @@ def make_panels(context: AppContext, draft: Draft, previews: PreviewModel) -> li
         icon_name="layers", waiting="Building the model", nothing="No layers to show",
     )  # fmt: skip
     network = [form("model", icon_name="layers"), form("objective", icon_name="flag")]
+    if isinstance(network[1].chooser, CardChooser):
+        network[1].chooser.count_classes = previews.count_classes
     optimization = [form("optimizer", icon_name="sliders"), ScheduleForm(previews)]
     loop = [
         LoopForm(previews),

@@ -152,28 +152,48 @@ def test_an_undo_closes_a_panel_whose_cards_no_longer_go_with_the_data(qtbot: Qt
 def test_a_photo_folder_has_no_use_for_u_net(qtbot: QtBot, draft: Draft) -> None:
     draft.set_kind("dataset", "image_folder")
     panel = open_panel(qtbot, chooser_of(qtbot, draft, "model"))
-    reason = "U-Net gives an answer for each of its pixels, which Image folder is not for."
+    reason = "U-Net gives an answer for each pixel, but the data asks for one answer for each sample."
     assert card(panel, "unet").choice.reason == reason
     assert card(panel, "unet").toolTip() == reason
-    assert card(panel, "gpt").choice.reason == "GPT needs text, but Image folder gives images."
+    assert card(panel, "gpt").choice.reason == "GPT needs text, but the data gives images."
     panel.search.setText("u-net")
     qtbot.keyClick(panel.search, Qt.Key.Key_Return)
     assert draft.kind("model") != "unet"
 
 
 def test_kinds_fit_when_the_rules_of_the_configuration_say_so() -> None:
-    """Each data set alone decides: a model that fits does so with every task that fits."""
+    """A task that fits goes with the data, a model that fits with both; there is always one."""
     usual = RunConfig()
     for dataset in alternatives("dataset").values():
         config = usual.model_copy(update={"dataset": dataset.model_construct()})
-        fitting = {
-            section: [kind for kind in alternatives(section) if kind not in find_misfits(config, section)]
-            for section in ("model", "objective")
-        }
-        assert all(fitting.values())
-        for model in fitting["model"]:
-            for objective in fitting["objective"]:
-                chosen = {"model": model, "objective": objective}
-                made = {section: alternatives(section)[kind].model_construct() for section, kind in chosen.items()}
-                problems = list(task_problems(config.model_copy(update=made)))
-                assert not [problem for problem in problems if problem.path.endswith(".kind")]
+        tasks = [kind for kind in alternatives("objective") if kind not in find_misfits(config, "objective")]
+        assert tasks
+        for task in tasks:
+            chosen = config.model_copy(update={"objective": alternatives("objective")[task].model_construct()})
+            models = [kind for kind in alternatives("model") if kind not in find_misfits(chosen, "model")]
+            assert {*models} - {"user_file"}
+            for model in models:
+                made = chosen.model_copy(update={"model": alternatives("model")[model].model_construct()})
+                assert not [problem for problem in task_problems(made) if problem.path.endswith(".kind")]
+
+
+def test_reasons_follow_the_task_and_the_number_of_classes(qtbot: QtBot, draft: Draft) -> None:
+    draft.set_kind("dataset", "npz_pictures")
+    panel = open_panel(qtbot, chooser_of(qtbot, draft, "model"))
+    reason = "U-Net gives an answer for each pixel, but the task asks for one answer for each sample."
+    assert card(panel, "unet").choice.reason == reason
+    panel.close()
+    draft.set_kind("objective", "segmentation")
+    panel = open_panel(qtbot, chooser_of(qtbot, draft, "model"))
+    assert card(panel, "unet").isEnabled()
+    panel.close()
+    draft.set_kind("dataset", "torchvision")
+    tasks = chooser_of(qtbot, draft, "objective")
+    tasks.count_classes = lambda: 10
+    panel = open_panel(qtbot, tasks)
+    assert card(panel, "binary").choice.reason == "It needs exactly two classes, but the data has 10."
+    assert (
+        card(panel, "ranking").choice.reason
+        == "Ranking needs items to rank, but the data gives one class for each sample."
+    )
+    panel.close()

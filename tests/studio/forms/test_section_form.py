@@ -140,7 +140,7 @@ def test_a_fault_deep_inside_stands_at_its_field(qtbot: QtBot, draft: Draft) -> 
     draft.reset("model.channels")
     draft.set_kind("dataset", "spiral")
     assert form.chooser is not None
-    assert form.chooser.sentence == "Small CNN needs images, but Spiral gives points; choose MLP or Tabular MLP."
+    assert form.chooser.sentence == "Small CNN needs images, but the data gives points; choose MLP or Tabular MLP."
 
 
 def test_a_way_out_is_one_click_away(qtbot: QtBot, draft: Draft) -> None:

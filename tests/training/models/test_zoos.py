@@ -62,7 +62,9 @@ def test_single_samples_and_small_images_are_refused() -> None:
         refuse_single_samples(deeplab, masks(3))
     with pytest.raises(ConfigError, match="no segmentation network 'fcn_resnet18'; did you mean 'fcn_resnet"):
         parse_config({"model": {"kind": "torchvision_segmentation", "name": "fcn_resnet18"}})
-    with pytest.raises(ConfigError, match="gives an answer for each of its pixels, which shapes is not for"):
+    with pytest.raises(
+        ConfigError, match="gives an answer for each pixel, but shapes asks for one answer for each sample"
+    ):
         parse_config({"model": {"kind": "torchvision_segmentation"}})
 
 

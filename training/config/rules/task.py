@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
@@ -48,7 +48,9 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
         others = [kind for kind, task in task_kinds().items() if set(targets) & set(task.takes)]
         others = [kind for kind in others if kind not in ("binary", "user_loss")]  # which needs exactly two classes
         fix |= {"objective.kind": others[0]} if others else {}
-    answers = {"place" if target in ("mask", "tokens") else "sample" for target in targets}
+    answers = _answers_to(
+        set(targets) & set(objective.takes) or targets
+    )  # the task may decide what the data leaves open
     fits = dataset.layout in model.takes and bool(answers & set(model.answers))
     suiting = [] if fits else _suiting_models(dataset, answers)
     fix |= {"model.kind": suiting[0]} if suiting else {}
@@ -66,8 +68,10 @@ def task_problems(config: RunConfig, found_target: Target | None = None) -> Iter
         what = f"{model.kind} needs {wanted}, but {dataset.kind} gives {dataset.called}; {advice}."
         yield Problem("model.kind", what, fix)
     elif not fits:
-        gives = "one answer for a sample" if "place" in answers else "an answer for each of its pixels"
-        yield Problem("model.kind", f"{model.kind} gives {gives}, which {dataset.kind} is not for; {advice}.", fix)
+        each = "one answer for each sample", "an answer for each pixel"
+        gives, asks = each if "place" in answers else each[::-1]
+        who = dataset.kind if answers == _answers_to(targets) else "the task"
+        yield Problem("model.kind", f"{model.kind} gives {gives}, but {who} asks for {asks}; {advice}.", fix)
     target = targets[0] if len(targets) == 1 else None
     if isinstance(dataset, ImageSection) and target not in (None, "class", "labels", "values"):
         what = f"two samples have no target in common where {dataset.kind} {given}; set it to 0."
@@ -99,8 +103,8 @@ def offer_monitors(objective: Objective, dataset: DatasetSection) -> list[str]:
 
 
 def find_misfits(config: RunConfig, section: str) -> dict[str, str]:
-    """The kinds of ``section`` ("model" or "objective") that do not go with the data of ``config``, whatever else it holds, each
-    with what ``task_problems`` says of it."""
+    """The kinds of ``section`` that do not go with the data of ``config`` ("objective"), or with its data and task ("model"), each with
+    what ``task_problems`` says of it."""
     found: dict[str, str] = {}
     for kind, alternative in alternatives(section).items():
         tried = config.model_copy(update={section: alternative.model_construct()})
@@ -108,6 +112,11 @@ def find_misfits(config: RunConfig, section: str) -> dict[str, str]:
         if why := next(wrong, ""):
             found[kind] = why
     return found
+
+
+def _answers_to(targets: Iterable[Target]) -> set[str]:
+    """What of a sample is answered: the whole, or each place of it."""
+    return {"place" if target in ("mask", "tokens") else "sample" for target in targets}
 
 
 def _suiting_models(dataset: DatasetSection, answers: set[str]) -> list[str]:

@@ -82,6 +82,11 @@ class PreviewModel(QObject):
         """How many samples are trained on; None while the dataset has not been read."""
         return None if self.dataset.answer is None else self.dataset.answer.samples["train"]
 
+    def count_classes(self) -> int | None:
+        """How many classes the data has; None while it has not been read, or where a sample has not one class."""
+        answer = None if self.dataset.unread else self.dataset.answer
+        return len(answer.classes) if answer is not None and answer.target == "class" else None
+
     def length(self) -> RunLength | None:
         """How long the run will be; None while the settings that decide it are wrong."""
         config = self.draft.usable_config("loop")
