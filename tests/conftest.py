@@ -34,10 +34,13 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     unasked = {mark for mark, options in ASKED_BY.items() if not any(map(config.getoption, options))}
-    left_out = [item for item in items if unasked & {mark.name for mark in item.iter_markers()}]
+    wanted: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        (left_out if unasked & {mark.name for mark in item.iter_markers()} else wanted).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        items[:] = wanted
 
 
 @pytest.fixture(scope="session")

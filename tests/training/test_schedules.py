@@ -1,4 +1,4 @@
-"""Every schedule equals torch's own class over 1,000 optimizer steps."""
+"""Every schedule equals torch's own class at each optimizer step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from training.config.sections import schedule as sections
 from training.errors import ConfigError
 from training.schedules import PlateauState, Schedule, make_schedule
 
-STEPS = 1000
+STEPS = 300
 BASE_LR = 0.0123
 Scheduler = torchs.LRScheduler
 
@@ -58,11 +58,14 @@ def assert_equal_rates(ours: Schedule, theirs: list[float]) -> None:
         assert abs(got - wanted) <= 1e-12 * wanted, f"step {step}: {got!r} instead of {wanted!r}"
 
 
-WARMUPS = [{}, {"warmup": 1}, {"warmup": 100}, {"warmup": 333, "warmup_start_factor": 0.5}]
-
-
-@pytest.mark.parametrize("warmup", WARMUPS)
-@pytest.mark.parametrize("total", [STEPS, 1777])
+@pytest.mark.parametrize(
+    ("total", "warmup"),
+    [
+        (STEPS, {}),
+        (533, {"warmup": 1}),  # stopped on the way
+        (STEPS, {"warmup": 100, "warmup_start_factor": 0.5}),
+    ],
+)
 @pytest.mark.parametrize(
     ("config", "make"),
     [
@@ -94,14 +97,14 @@ WARMUPS = [{}, {"warmup": 1}, {"warmup": 100}, {"warmup": 333, "warmup_start_fac
                 sections.Step(step_size=size, gamma=gamma),
                 lambda c, n: lambda o: torchs.StepLR(o, c.step_size, c.gamma),
             )
-            for size, gamma in ((1, 0.999), (30, 0.5), (250, 0.1), (5000, 0.1))
+            for size, gamma in ((1, 0.999), (30, 0.5), (5000, 0.1))
         ],
         *[
             (
                 sections.MultiStep(milestones=milestones, gamma=gamma),
                 lambda c, n: lambda o: torchs.MultiStepLR(o, list(c.milestones), c.gamma),
             )
-            for milestones, gamma in (((1,), 0.1), ((100, 101, 600), 0.3), ((5000,), 0.1))
+            for milestones, gamma in (((1,), 0.1), ((100, 101, 180), 0.3), ((5000,), 0.1))
         ],
         *[
             (sections.Exponential(gamma=gamma), lambda c, n: lambda o: torchs.ExponentialLR(o, c.gamma))
@@ -122,11 +125,9 @@ def test_schedule_equals_torch(config, make, total, warmup) -> None:  # type: ig
     assert ours.plateau is None
 
 
-@pytest.mark.parametrize("total", [1, 2, 7, 300, STEPS])
+@pytest.mark.parametrize(("total", "max_lr"), [(1, None), (2, 0.5), (7, None), (STEPS, 0.5)])
 @pytest.mark.parametrize("anneal", ["cos", "linear"])
-@pytest.mark.parametrize("three_phase", [False, True])
-@pytest.mark.parametrize("pct_start", [0.05, 0.3, 0.45, 0.9])
-@pytest.mark.parametrize("max_lr", [None, 0.5])
+@pytest.mark.parametrize(("pct_start", "three_phase"), [(0.05, False), (0.3, True), (0.45, True), (0.9, False)])
 def test_one_cycle_equals_torch(
     total: int, anneal: str, three_phase: bool, pct_start: float, max_lr: float | None
 ) -> None:
@@ -189,7 +190,7 @@ def test_last_value_is_held_past_the_end(config: schedules.ScheduleConfig) -> No
 
 
 @pytest.mark.parametrize("shape", ["linear", "cosine", "sqrt"])
-@pytest.mark.parametrize("fraction", [0.001, 0.2, 1.0])
+@pytest.mark.parametrize("fraction", [0.01, 0.2, 1.0])
 def test_warmup_stable_decay(shape: str, fraction: float) -> None:
     config = sections.WarmupStableDecay.model_validate(
         {"warmup": 50, "decay_fraction": fraction, "decay_shape": shape, "end_factor": 0.1}
@@ -206,7 +207,7 @@ def test_warmup_stable_decay(shape: str, fraction: float) -> None:
 
 
 @pytest.mark.parametrize("maximize", [False, True])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(10))
 def test_plateau_equals_torch(seed: int, maximize: bool) -> None:
     draw = random.Random(seed)
     config = sections.Plateau(
