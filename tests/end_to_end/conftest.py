@@ -61,7 +61,10 @@ def make_context(
 
     yield make
     for context in made:
+        idle = not context.engine.training
         context.engine.shutdown()
+        if idle:  # often still at its imports, which nobody waits for
+            context.engine.kill()
     qtbot.waitUntil(lambda: not any(context.engine.threads_running for context in made), timeout=60000)
     for context in made:
         context.background.close()

@@ -115,8 +115,12 @@ def make_host(qtbot: QtBot, qapp: QApplication, isolated_home: Path) -> Iterator
 
 
 def end_engines(qtbot: QtBot, host: EngineHost) -> None:
-    """End every engine of ``host``; a host must not be dropped before."""
+    """End every engine of ``host``; a host must not be dropped before. Politely only where one trains: another is often still at
+    its imports, which nobody waits for."""
+    idle = not host.training
     host.shutdown()
+    if idle:
+        host.kill()
     qtbot.waitUntil(lambda: not host.threads_running)
 
 

@@ -21,8 +21,6 @@ from typing import Any
 
 import numpy as np
 
-from tests.evaluations import make_evaluation
-from tests.reports import make_report
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data
 from training.control import Control
@@ -39,8 +37,6 @@ from training.events import (
     Stopped,
     Validated,
 )
-from training.predictions import Measured, read
-from training.predictions.writing import replace_metrics
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.records.forms import BestCheckpoint, Parent, StatusRecord
 from training.runs.records.history import EventLog
@@ -101,6 +97,8 @@ class Run:
 
     def work(self) -> StatusRecord:
         self.emit(PhaseChanged(phase="preparing data"))
+        from tests.reports import make_report  # imported late, as all that few tests ask for: hundreds start this
+
         self.emit(DataPrepared(report=make_report().model_copy(update={"fingerprint": FINGERPRINT})))
         self.emit(PhaseChanged(phase="building the model"))
         self.series.truncate(self.step)
@@ -244,6 +242,9 @@ class FakeEngine:
 
     def _add_intervals(self, number: int, request: dict[str, Any]) -> None:
         """Of the accuracy, whatever it is."""
+        from training.predictions import Measured, read
+        from training.predictions.writing import replace_metrics
+
         kept = read(Path(request["evaluation"]))
         replace_metrics(kept, {"accuracy": Measured(value=0.5, low=0.4, high=0.6)}, {})
         reply(number, "done", result={"folder": str(kept.folder)})
@@ -263,6 +264,8 @@ class FakeEngine:
             reply(number, "refused", message=f"--on {request['on']}: has the class 'emu'.", advice="")
             return
         step = int(checkpoint.name.removeprefix("step-"))
+        from tests.evaluations import make_evaluation
+
         made = make_evaluation(checkpoint.parent.parent, 60, on=request["on"], step=step, layout="image")
         reply(number, "done", result={"folder": str(made.folder)})
 
