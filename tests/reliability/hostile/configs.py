@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from tests.reliability.hostile.trial import some_pairs
+
 Make = Callable[[Path], None]
 
 ORDINARY = 'name = "hostile"\n[dataset]\nkind = "spiral"\nsamples = 60\n[model]\nkind = "mlp"\nhidden = [4]\n'
@@ -58,14 +60,17 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def _numbers() -> dict[str, Make]:
-    """Each number a configuration knows, with each value that is none (one section at a time, all its numbers at once)."""
+    """Each number a configuration knows, with values that are none (one section at a time, all its numbers at once)."""
     made: dict[str, Make] = {}
-    for section, names in _NUMBERS.items():
-        for title, value in _NO_NUMBERS.items():
-            kind = {"dataset": 'kind = "spiral"\n', "optimizer": 'kind = "adamw"\n', "schedule": 'kind = "one_cycle"\n'}
-            lines = "".join(f"{name} = {value}\n" for name in names if not (name == "warmup" and section == "schedule"))
-            made[f"numbers of [{section}]: {title}"] = _text(f"[{section}]\n{kind.get(section, '')}{lines}")
-    for title, value in _NO_NUMBERS.items():
+    kind = {"dataset": 'kind = "spiral"\n', "optimizer": 'kind = "adamw"\n', "schedule": 'kind = "one_cycle"\n'}
+    for section, title in some_pairs(_NUMBERS, _NO_NUMBERS, 3):
+        lines = "".join(
+            f"{name} = {_NO_NUMBERS[title]}\n"
+            for name in _NUMBERS[section]
+            if not (name == "warmup" and section == "schedule")
+        )
+        made[f"numbers of [{section}]: {title}"] = _text(f"[{section}]\n{kind.get(section, '')}{lines}")
+    for title, value in [*_NO_NUMBERS.items()][::2]:
         made[f"seed: {title}"] = _text(f"seed = {value}\n")
     return made
 

@@ -144,9 +144,9 @@ PICTURES: dict[str, Build] = {
     **{f"a {suffix} cut off": _cut(suffix) for suffix in _FORMATS if suffix != "avif"},
     **{
         f"a {suffix} of random bytes": _with(f"random.{suffix}", bytes(i * 37 % 251 for i in range(3000)))
-        for suffix in _FORMATS
+        for suffix in _FORMATS[::2]
     },
-    **{f"a {suffix} of nothing": _with(f"empty.{suffix}", b"") for suffix in _FORMATS},
+    **{f"a {suffix} of nothing": _with(f"empty.{suffix}", b"") for suffix in _FORMATS[1::2]},
     "an SVG named .jpg": _with("x.jpg", b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
     "a page named .png": _with("x.png", b"<html><img src=x></html>"),
     "PostScript named .jpg": _with(

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import save_file
 
 from tests.reliability.hostile.material import Run
+from tests.reliability.hostile.trial import some_pairs
 
 Spoil = Callable[[Run], None]
 
@@ -120,7 +121,7 @@ _OF_WRONG_TYPES: tuple[Any, ...] = (
 )
 
 TEXTS: dict[str, Spoil] = {
-    f"{name}: {title}": _written(name, data) for name in _NAMES for title, data in _TEXTS.items()
+    f"{name}: {title}": _written(name, _TEXTS[title]) for name, title in some_pairs(_NAMES, _TEXTS, 3)
 }
 
 _LABELED: tuple[Any, ...] = (
@@ -144,6 +145,19 @@ _OWNERS: tuple[Any, ...] = (
     {"pid": []},
     {"pid": 1, "machine": [], "host": {}},
     {"pid": 1, "born": "\x1b[31m", "since": "\x1b[2J"},
+)
+_EVENTS = (
+    "attempt_started",
+    "rewound",
+    "validated",
+    "epoch_ended",
+    "found",
+    "data_prepared",
+    "phase_changed",
+    "completed",
+    "failed",
+    "checkpoint_saved",
+    "step_skipped",
 )
 _OF_NO_EVENT: tuple[Any, ...] = (None, -1, 10**30, "\x1b[31m", [], {})
 _PLANS: tuple[Any, ...] = (
@@ -181,10 +195,11 @@ def _new_state_elsewhere(run: Run) -> None:
 RECORDS: dict[str, Spoil] = {
     **{
         f"set aside: steps {value!a:.20}": _aside({"step": value, "reached": 2, "time": 1.0})
-        for value in _OF_WRONG_TYPES
+        for value in _OF_WRONG_TYPES[::2]
     },
     **{
-        f"set aside: times {value!a:.20}": _aside({"step": 1, "reached": 2, "time": value}) for value in _OF_WRONG_TYPES
+        f"set aside: times {value!a:.20}": _aside({"step": 1, "reached": 2, "time": value})
+        for value in _OF_WRONG_TYPES[1::2]
     },
     **{f"set aside: {plan!a:.50}": _aside({"step": 1, "reached": 2, "time": 1.0}, plan) for plan in _PLANS},
     "set aside: a new state elsewhere": _new_state_elsewhere,
@@ -254,20 +269,7 @@ RECORDS: dict[str, Spoil] = {
                 ),
             }
         )
-        for kind in (
-            "attempt_started",
-            "rewound",
-            "validated",
-            "epoch_ended",
-            "found",
-            "data_prepared",
-            "phase_changed",
-            "completed",
-            "failed",
-            "checkpoint_saved",
-            "step_skipped",
-        )
-        for value in _OF_NO_EVENT
+        for kind, value in some_pairs(_EVENTS, _OF_NO_EVENT, 3)
     },
     "events: unknown kinds": _events({"kind": "x"}, {"kind": []}, {"kind": {}}, {}, [], 1, None, {"kind": "__class__"}),
     "events: findings of escapes": _events(
@@ -282,23 +284,21 @@ RECORDS: dict[str, Spoil] = {
     "splits: numbers": _splits(torch.zeros(3)),
     "splits: far outside": _splits(torch.tensor([10**12, -5])),
     "splits: truths": _splits(torch.ones(2, dtype=torch.bool)),
-    **{f"{name}: a sparse terabyte": _in_place_of(name, _terabyte) for name in _NAMES},
-    **{f"{name}: a folder": _in_place_of(name, lambda _run, path: path.mkdir()) for name in _NAMES},
+    **{f"{name}: a sparse terabyte": _in_place_of(name, _terabyte) for name in _NAMES[::2]},
+    **{f"{name}: a folder": _in_place_of(name, lambda _run, path: path.mkdir()) for name in _NAMES[1::2]},
 }
 
+_PLACES: dict[str, Callable[[Run, Path], None]] = {
+    "a link outside": lambda run, path: path.symlink_to(run.outside / "victim.jsonl"),
+    "a pipe": lambda _run, path: os.mkfifo(path),
+    "a device": lambda _run, path: path.symlink_to("/dev/zero"),
+    "a link to itself": lambda _run, path: path.symlink_to(path.name),
+}
 PLACES: dict[str, Spoil] = {
+    **{f"{name}: {title}": _in_place_of(name, _PLACES[title]) for name, title in some_pairs(_NAMES, _PLACES, 2)},
     **{
-        f"{name}: a link outside": _in_place_of(name, lambda run, path: path.symlink_to(run.outside / "victim.jsonl"))
-        for name in (*_NAMES, "log.txt", "config.toml")
-    },
-    **{f"{name}: a pipe": _in_place_of(name, lambda _run, path: os.mkfifo(path)) for name in (*_NAMES, "log.txt")},
-    **{
-        f"{name}: a device": _in_place_of(name, lambda _run, path: path.symlink_to("/dev/zero"))
-        for name in (*_NAMES, "log.txt")
-    },
-    **{
-        f"{name}: a link to itself": _in_place_of(name, lambda _run, path: path.symlink_to(path.name))
-        for name in _NAMES
+        f"{name}: {title}": _in_place_of(name, _PLACES[title])
+        for name, title in (("log.txt", "a pipe"), ("log.txt", "a device"), ("config.toml", "a link outside"))
     },
     "set_aside: a link outside": _in_place_of("set_aside", lambda run, path: path.symlink_to(run.outside)),
     "checkpoints: a link outside": _in_place_of(

@@ -68,13 +68,14 @@ def _file(replace: Callable[[Run], None]) -> Spoil:
 
 def _executing() -> dict[str, Spoil]:
     made: dict[str, Spoil] = {}
-    for way in WAYS:
+    for way in ("os.system", "eval"):
         made[f"pickle that calls {way}"] = _state(lambda run, way=way: pickle.dumps(payloads(run.sentinel)[way]))  # type: ignore[misc]
         made[f"torch.save of {way}"] = _state(lambda run, way=way: saved(payloads(run.sentinel)[way]))  # type: ignore[misc]
+    for way in WAYS:
         made[f"good state with {way} inside"] = _state(
             lambda run, way=way: saved(run.good_state() | {"extra": payloads(run.sentinel)[way]})  # type: ignore[misc]
         )
-    for protocol in range(6):
+    for protocol in (0, 2, 5):
         made[f"archive with a pickle of protocol {protocol}"] = _state(
             lambda run, protocol=protocol: with_pickle(  # type: ignore[misc]
                 run.state, pickle.dumps(payloads(run.sentinel)["open"], protocol=protocol)

@@ -28,6 +28,18 @@ def some_of(corpus: Iterable[str], every: int) -> list[Any]:
     ]
 
 
+def some_pairs(rows: Iterable[Any], columns: Iterable[Any], every: int) -> list[tuple[Any, Any]]:
+    """Each ``every``-th pair of a grid, along its diagonals: all rows and all columns, each with several of the others. One reader
+    stands behind them all, so that the whole grid would find no more."""
+    columns = list(columns)
+    return [
+        (row, column)
+        for number, row in enumerate(rows)
+        for place, column in enumerate(columns)
+        if (number + place) % every == 0
+    ]
+
+
 @dataclass(frozen=True)
 class Outcome:
     """What one command ended with and said."""
