@@ -124,8 +124,16 @@ MOMENTS: dict[str, Callable[[Event], bool]] = {
 }
 
 
-@pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("spare", [0, *(pytest.param(size, marks=pytest.mark.slow) for size in (4096, 20480))])
+@pytest.mark.parametrize(
+    ("moment", "spare"),
+    [
+        *((moment, 0) for moment in MOMENTS),
+        *(
+            pytest.param(moment, size, marks=pytest.mark.slow)
+            for moment, size in zip(MOMENTS, [4096, 20480] * 3, strict=True)
+        ),
+    ],
+)
 def test_a_disk_that_fills_up_ends_the_run_with_a_sentence(
     small_disk: Path, whole: RunFolder, moment: str, spare: int
 ) -> None:
@@ -143,7 +151,7 @@ def test_a_disk_that_fills_up_ends_the_run_with_a_sentence(
     assert_same_run(folder, whole)
 
 
-@pytest.mark.parametrize("spare", [0, 4096, 20480])
+@pytest.mark.parametrize("spare", [0, 20480])
 def test_a_disk_that_fills_up_while_a_run_goes_back_leaves_it_as_it_was(
     small_disk: Path, whole: RunFolder, spare: int
 ) -> None:
@@ -208,8 +216,10 @@ def test_a_limit_on_files_ends_the_command_with_a_sentence(tmp_path: Path, whole
     assert_same_run(folder, whole)
 
 
-@pytest.mark.parametrize("fault", ["deleted", "moved"])
-@pytest.mark.parametrize("moment", ["preparing data", "checkpoint", "validated"])
+@pytest.mark.parametrize(
+    ("moment", "fault"),
+    [("preparing data", "moved"), ("checkpoint", "deleted"), ("checkpoint", "moved"), ("validated", "deleted")],
+)
 def test_a_folder_that_disappears_ends_the_run_and_is_not_made_again(
     tmp_path: Path, whole: RunFolder, monkeypatch: pytest.MonkeyPatch, fault: str, moment: str
 ) -> None:

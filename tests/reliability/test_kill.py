@@ -42,15 +42,16 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the harness loo
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_thirty_kills_leave_no_trace() -> None:
-    assert main(["--kills", "30", "--seed", "30", "--epochs", "10"]) == 0
+def test_kills_leave_no_trace() -> None:
+    """A dozen; by hand there may be any number (``python -m tests.reliability.kills``)."""
+    assert main(["--kills", "12", "--seed", "30", "--epochs", "8"]) == 0
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["idx", "folder"])
 def test_one_digest_however_batches_are_read_and_whether_killed_or_not(tmp_path: Path, kind: str) -> None:
-    """0, 1 and 3 workers, resident or streamed, killed and resumed in another way or left alone: the same weights."""
+    """0, 1 and 3 workers, resident or streamed, killed and resumed in another way: the weights of a run left alone."""
     data = write_data(tmp_path / "data")
     epochs = {"idx": 6, "folder": 24}[kind]  # the folder's are of three steps
     scenario = next(scenario for scenario in SCENARIOS if scenario.data == kind).adjusted(f"loop.epochs={epochs}")
@@ -59,8 +60,9 @@ def test_one_digest_however_batches_are_read_and_whether_killed_or_not(tmp_path:
     found: dict[str, str] = {}
     for number, way in enumerate(ways):
         sets = [text for override in way for text in ("--set", override)]
-        whole = attempt(["run", str(tmp_path / "config.toml"), *sets], tmp_path / f"whole {number}")
-        found[f"{way}, not killed"] = weights_of(whole.record)
+        if number == 0:
+            whole = attempt(["run", str(tmp_path / "config.toml"), *sets], tmp_path / "whole")
+            found["not killed"] = weights_of(whole.record)
         place = tmp_path / f"killed {number}"
         killed = attempt(["run", str(tmp_path / "config.toml"), *sets], place, FromOutside(8 + 5 * number, 0.02))
         assert killed.killed, killed.errors

@@ -104,8 +104,9 @@ def test_every_file_of_a_run_is_damaged_below(broken_off: RunFolder) -> None:
     ("name", "damage"),
     [
         pytest.param(name, damage, marks=[pytest.mark.slow] if damage in ("hole", "empty") else [])
-        for name in (*FILES, *NEWEST)
+        for number, name in enumerate((*FILES, *NEWEST))
         for damage in DAMAGES
+        if damage != ("hole", "empty")[number % 2]  # two ways of ending too early, which the same readers meet
         # What is on disk for good when it is relied on has digests, or is the person's to put back.
         if name != "config.toml" and (damage not in ("flipped", "hole") or name in (*NEWEST, *SEALED))
     ],

@@ -18,13 +18,9 @@ from training.runs.folder import RunFolder
 KINDS = {
     "adamw": ("optimizer.kind=adamw",),
     "adamw with amsgrad": ("optimizer.kind=adamw", "optimizer.amsgrad=true"),
-    "adam": ("optimizer.kind=adam",),
     "sgd": ("optimizer.kind=sgd", "optimizer.momentum=0.9"),
-    "nadam": ("optimizer.kind=nadam",),
-    "radam": ("optimizer.kind=radam",),
     "adagrad": ("optimizer.kind=adagrad", "schedule.cycle_momentum=false"),
     "rmsprop": ("optimizer.kind=rmsprop", "optimizer.centered=true", "optimizer.momentum=0.9"),
-    "adafactor": ("optimizer.kind=adafactor", "schedule.cycle_momentum=false"),
     "muon": ("optimizer.kind=muon",),
 }
 

@@ -28,13 +28,6 @@ def name(experiment: Experiment) -> str:
     return f"{experiment.line} {experiment.place}"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=name)
-def test_the_wrong_order_does_harm_with_every_seed(experiment: Experiment) -> None:
-    result = run_experiment(experiment)
-    assert result.harmed, (result.right, result.wrong)
-
-
 @pytest.mark.parametrize("experiment", [EXPERIMENTS[number] for number in (1, 6, 7)], ids=name)
 def test_the_right_order_does_none(experiment: Experiment) -> None:
     """The margin tells the two apart: the right loop on both sides is not taken for harm."""
@@ -71,7 +64,8 @@ def test_the_command_writes_table_page_and_figures(tmp_path: Path, capsys: Captu
     told = json_line(capsys)
     assert told["report"] == str(tmp_path / "wrong-order.html")
     rows = json.loads((tmp_path / "wrong-order.json").read_text())
-    assert [row["harmed"] for row in rows] == [True] * 8
+    assert len(rows) == 8
+    assert [row for row in rows if not row["harmed"]] == []
     assert {len(row["wrong"]) for row in rows} == {6}  # seeds 0 to 5
     page = (tmp_path / "wrong-order.html").read_text()
     assert "chosen so that its mistake does harm" in page

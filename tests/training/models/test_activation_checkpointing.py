@@ -19,19 +19,8 @@ from training.errors import ConfigError
 from training.models import make_model
 from training.models.activation_checkpointing import checkpoint_activations
 
-SLOWER = (
-    "convnext_tiny",
-    "densenet121",
-    "efficientnet_b0",
-    "swin_t",
-    "vit_b_32",
-    "inception_v3",
-    "maxvit_t",
-    "googlenet",
-    "deeplabv3_mobilenet_v3_large",
-    "lraspp_mobilenet_v3_large",
-)
-CLASSIFIERS = tuple(name for name in SLOWER if not name.startswith(("deeplab", "lraspp")))
+CLASSIFIERS = ("densenet121", "swin_t", "vit_b_32", "googlenet")
+SLOWER = (*CLASSIFIERS, "deeplabv3_mobilenet_v3_large")
 NETWORKS: list[tuple[Model, int]] = [
     (SmallCnn(norm="batch", dropout=0.3), 16),
     (Mlp(hidden=(16, 16, 16), norm="batch", dropout=0.2), 8),
@@ -40,7 +29,7 @@ NETWORKS: list[tuple[Model, int]] = [
     (TorchvisionModel(name="mobilenet_v3_small"), 32),
     (TorchvisionSegmentation(), 32),
     (TorchvisionSegmentation(name="deeplabv3_mobilenet_v3_large"), 32),
-    *((TorchvisionModel(name=name), 224 if name == "maxvit_t" else 96) for name in CLASSIFIERS),
+    *((TorchvisionModel(name=name), 96) for name in CLASSIFIERS),
 ]
 
 

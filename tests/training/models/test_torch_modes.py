@@ -79,8 +79,7 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
     return one.keys() == other.keys() and all(one[name].equal(other[name]) for name in one)
 
 
-@pytest.mark.parametrize("change", MODES)
-@pytest.mark.parametrize("where", ["import", pytest.param("build", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("change", "where"), [(each, ("import", "build")[i % 2]) for i, each in enumerate(MODES)])
 def test_modes_are_put_back(tmp_path: Path, capsys: Captured, change: str, where: str) -> None:
     plain = trained(tmp_path, PLAIN, capsys, "plain")
     known = modes()
