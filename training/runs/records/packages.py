@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import fields
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -18,18 +18,20 @@ from training.system.untrusted import MEGABYTE
 
 _MOST_BYTES = 16 * MEGABYTE
 _PACKAGES = TypeAdapter(tuple[Package, ...])
+_FIELDS = tuple(field.name for field in fields(Package))
 
 
 def digest_packages(packages: Sequence[Package]) -> str:
     """SHA-256, in hexadecimal, of all that is known of them."""
-    return hashlib.sha256(json.dumps(_plain(packages), sort_keys=True).encode()).hexdigest()
+    return _digest(_plain(packages))
 
 
 def keep_packages(folder: RunFolder, packages: Sequence[Package]) -> str:
     """Keep the list with the run, beside those of earlier attempts; returns its digest. Raises OSError."""
-    digest, known = digest_packages(packages), read_json(folder.packages_file, _MOST_BYTES)
-    if known.get(digest) != _plain(packages):
-        write_text(folder.packages_file, json.dumps({**known, digest: _plain(packages)}, indent=1) + "\n")
+    plain, known = _plain(packages), read_json(folder.packages_file, _MOST_BYTES)
+    digest = _digest(plain)
+    if known.get(digest) != plain:
+        write_text(folder.packages_file, json.dumps({**known, digest: plain}, indent=1) + "\n")
     return digest
 
 
@@ -52,6 +54,11 @@ def read_packages(folder: RunFolder, environment: Environment) -> tuple[Package,
     return packages
 
 
+def _digest(plain: list[dict[str, str]]) -> str:
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
 def _plain(packages: Sequence[Package]) -> list[dict[str, str]]:
     """As JSON can hold them, without what is empty."""
-    return [{key: value for key, value in asdict(package).items() if value} for package in packages]
+    # Not by asdict, which copies: of two hundred packages it would be a fifth of the time that a run of moments takes.
+    return [{name: value for name in _FIELDS if (value := getattr(package, name))} for package in packages]
