@@ -12,7 +12,7 @@ from studio.actions.export_dialog import SHORT, ExportDialog
 from studio.actions.files import reveal
 from studio.actions.runs import tell_of_trash
 from studio.state.context import AppContext
-from studio.state.runs.checkpoint_list import CheckpointListModel
+from studio.state.runs.checkpoint_list import CheckpointList
 from training.catalog.script_data import bytes_beside
 from training.errors import TrainingError
 from training.predictions.probabilities import has_threshold
@@ -55,7 +55,7 @@ def export_checkpoint(
     parent: QWidget,
     folder: RunFolder,
     checkpoint: CheckpointInfo,
-    follow: CheckpointListModel | None = None,
+    follow: CheckpointList | None = None,
 ) -> None:
     """Ask how and where, write the model there, and say how it compares with the model after reloading it. ``follow``: what is
     wanted is the best checkpoint of this list, and a run that trains may find another one while the dialog is open, which names it

@@ -68,7 +68,7 @@ class ChartsTab(QWidget):
         shown.truncated.connect(self._on_truncated)
         shown.event_arrived.connect(self._on_event)
         shown.looked.connect(self.numbers.refresh)
-        self._checkpoints.model.refreshed.connect(self._show_checkpoints)
+        self._checkpoints.list.refreshed.connect(self._show_checkpoints)
         self._checkpoints.set_aside.shown.connect(self._show_set_aside)
 
     @Slot()
@@ -128,6 +128,6 @@ class ChartsTab(QWidget):
 
     @Slot()
     def _show_checkpoints(self) -> None:
-        model = self._checkpoints.model
-        self.curves.mark_checkpoints(model.checkpoints)
-        self.numbers.show_best(not model.why_no_best or not model.checkpoints, self._run.state in LIVE)
+        found = self._checkpoints.list
+        self.curves.mark_checkpoints(found.checkpoints)
+        self.numbers.show_best(not found.why_no_best or not found.checkpoints, self._run.state in LIVE)

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.state.context import AppContext
-from studio.state.runs.checkpoint_list import CheckpointListModel, epochs
+from studio.state.runs.checkpoint_list import CheckpointList, epochs
 from studio.theme import SPACING
 from studio.widgets import STRETCH, ComboBox, button, hbox
 from training.runs.folder import RunFolder
@@ -21,7 +21,7 @@ class ModelChooser(QWidget):
     def __init__(self, context: AppContext) -> None:
         super().__init__()
         self._context = context
-        self._checkpoints = CheckpointListModel(context.background, self)
+        self._checkpoints = CheckpointList(context.background, self)
         self._seen: RunFolder | None = None  # the run that was shown last
         self.steps = ComboBox()
         self.steps.setAccessibleName("Checkpoint")

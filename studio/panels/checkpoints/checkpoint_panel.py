@@ -1,33 +1,29 @@
-"""The checkpoints of a run with the branches that begin at them, and what can be done with the chosen one."""
+"""The checkpoints of a run as a tree, and what can be done with the chosen one: by buttons, and by the same things in a menu."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
-from PySide6.QtCore import QItemSelection, QModelIndex, Qt, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QListView, QStackedLayout, QWidget
+from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, Qt, Slot
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
+from PySide6.QtWidgets import QMenu, QPushButton, QStackedLayout, QWidget
 
 from studio.actions.checkpoints import delete_checkpoint, evaluate_checkpoint, export_checkpoint
 from studio.actions.files import reveal
 from studio.engine.state import ENDED, LIVE, RunAction, RunState, is_enabled
 from studio.panels.checkpoints.resume_button import ResumeButton
-from studio.panels.checkpoints.set_aside_lines import SetAsideLines
-from studio.panels.delegates import CheckpointDelegate
+from studio.panels.checkpoints.set_aside_rows import SetAsideRows
+from studio.panels.checkpoints.tree_view import CheckpointTreeView
 from studio.state.context import AppContext
-from studio.state.runs.checkpoint_list import (
-    BRANCH_ROLE,
-    CHECKPOINT_ROLE,
-    READING,
-    Branch,
-    CheckpointListModel,
-    list_branches,
-)
+from studio.state.runs.checkpoint_list import READING, CheckpointList
+from studio.state.runs.checkpoint_tree import KEY_ROLE, ROW_ROLE, RUN_ROLE, Branch, CheckpointTree, Row, key_of
+from studio.state.runs.set_aside import Stretch
 from studio.state.runs.way_on import START_OVER, way_on
-from studio.theme import set_property
+from studio.theme import icon
 from studio.widgets import Card, FlowLayout, button, dress_button, label
-from training.runs.folder import RunFolder
+from training.runs.folder import AT_WORK, RunFolder
 from training.runs.records.manifest import BEST, LAST, CheckpointInfo
 
 _EXPORT_BEST = "Write the best model to a file for use elsewhere"
@@ -37,7 +33,7 @@ _EXPORT_CHOSEN = "Write the selected checkpoint's model to a file for use elsewh
 
 
 class CheckpointPanel(Card):
-    """A card with the list and its buttons. The person's choice stays while the list grows."""
+    """A card with the tree and its buttons. The person's choice stays while the tree grows."""
 
     def __init__(self, context: AppContext) -> None:
         super().__init__("Checkpoints")
@@ -45,18 +41,12 @@ class CheckpointPanel(Card):
         self._run_state = RunState.IDLE
         self._done_at: int | None = None  # the step at which the run completed
         self._picked = (
-            ""  # the name of the one chosen by the person; until then the best one is selected, or else the last
+            ""  # the key of the row chosen by the person; until then the best one is selected, or else the last
         )
         self._selecting = False
-        self.model = CheckpointListModel(context.background, self)
-        self.view = QListView()
-        self.view.setModel(self.model)
-        self.view.setItemDelegate(CheckpointDelegate(self.view))
-        self.view.setAccessibleName("Checkpoints")
-        self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.view.setMouseTracking(True)
-        self.view.setMinimumHeight(120)
-        set_property(self.view, "flat", True)
+        self.list = CheckpointList(context.background, self)
+        self.model = CheckpointTree(self.list, context.library, context.background, self)
+        self.view = CheckpointTreeView(self.model)
         self._empty = label("", "help", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._list = QWidget()
@@ -68,29 +58,29 @@ class CheckpointPanel(Card):
             "Branch", "branch", tooltip="Start a new run from the selected checkpoint, with other settings"
         )
         self.export = button("Export best", "export")
-        self._reveal = button("Show folder", "folder", tooltip="Show the checkpoint's folder")
+        self._reveal = button("Show in folder", "folder", tooltip="Show where the selected row lies on the disk")
         self.evaluate = button("Evaluate", "evaluate", tooltip=_EVALUATE)
         self.try_it = button("Try it", "eye", tooltip="Ask the selected checkpoint about new samples")
         self.delete = button("Delete", "trash", tooltip=_DELETE)
+        self._buttons = (self.branch, self.evaluate, self.try_it, self.export, self._reveal, self.delete)
         buttons = FlowLayout()
-        for made in (self.branch, self.export, self.evaluate, self.try_it, self._reveal, self.delete):
+        for made in self._buttons:
             buttons.addWidget(made)
         self.add((self._list, 1), buttons)
-        self.set_aside = SetAsideLines(context, self.view)
-        self.add(self.set_aside)
+        self.set_aside = SetAsideRows(context, self.model, self.view)
         self.view.selectionModel().selectionChanged.connect(self._on_selected)
-        self.model.refreshed.connect(self._on_refreshed)
+        self.view.menu_asked.connect(self.open_menu)
+        self.model.arranged.connect(self._on_arranged)
         self.export.clicked.connect(lambda: self._with_chosen(self._export_it))
         self.branch.clicked.connect(lambda: self._with_chosen(context.branch_from))
         self.evaluate.clicked.connect(lambda: self._with_chosen(partial(evaluate_checkpoint, context)))
         self.try_it.clicked.connect(lambda: self._with_chosen(self._try_it))
-        self._reveal.clicked.connect(lambda: self._with_chosen(lambda _folder, info: reveal(info.path)))
+        self._reveal.clicked.connect(self._show_in_folder)
         self.delete.clicked.connect(lambda: self._with_chosen(self._delete))
         key = QShortcut(QKeySequence(QKeySequence.StandardKey.Delete), self.view)
         key.setContext(Qt.ShortcutContext.WidgetShortcut)
         key.activated.connect(self.delete.click)
         self.view.activated.connect(self._on_activated)
-        context.library.refreshed.connect(self._show_branches)
         context.library.restored.connect(self.refresh)
         context.start_problem_changed.connect(self._update_buttons)
         self._update_buttons()
@@ -99,13 +89,13 @@ class CheckpointPanel(Card):
         """Show the checkpoints of ``folder``; ``state`` decides what can be done with them, and so does ``done_at``, the
         step at which the run completed."""
         self._run_state, self._done_at = state, done_at
-        if folder != self.model.folder:
+        if folder != self.list.folder:
             self.view.clearSelection()
             self._picked = ""
+            self.model.forget()
         self.set_aside.set_run(folder, state)  # first: it finishes what a kill left half-way
-        self.model.set_folder(folder)
-        self._show_branches()
-        self._update_buttons()
+        self.list.set_folder(folder)
+        self.model.arrange()
 
     def set_state(self, state: RunState, done_at: int | None = None) -> None:
         """The run went on or ended."""
@@ -114,34 +104,91 @@ class CheckpointPanel(Card):
         self._update_buttons()
 
     def refresh(self) -> None:
-        """Read the list again, and what is set aside."""
+        """Read the tree again, and what is set aside."""
         self.set_aside.refresh()
+        self.list.refresh()
         self.model.refresh()
 
     def choose(self, name: str) -> None:
         """Select a checkpoint by its folder's name (a marker on the curve was clicked), as soon as the list is read."""
-        row = self.model.row_of(name)
-        if row is None and not self.model.loaded:
-            self._picked = name
-        elif row is not None:
-            self.view.setCurrentIndex(self.model.index(row))
+        index = self.model.find_checkpoint(name)
+        if index.isValid():
+            self.view.setCurrentIndex(index)
             self.view.setFocus()
+        elif not self.list.loaded and self.list.folder is not None:
+            self._picked = key_of(self.list.folder, name)
 
     def find_chosen(self) -> CheckpointInfo | None:
-        """The selected checkpoint."""
-        rows = self.view.selectionModel().selectedRows()
-        return rows[0].data(CHECKPOINT_ROLE) if rows else None
+        """The selected checkpoint, of this run or of a branch."""
+        row = self._find_row()
+        return row if isinstance(row, CheckpointInfo) else None
 
-    @Slot()
-    def _show_branches(self) -> None:
-        self.model.set_branches(list_branches(self._context.library, self.model.folder))
-        self._stack.setCurrentWidget(self.view if self.model.rowCount() else self._empty)
+    def _find_index(self) -> QModelIndex:
+        indexes = self.view.selectionModel().selectedIndexes()
+        return indexes[0] if indexes else QModelIndex()
+
+    def _find_row(self) -> Row | None:
+        row: Row | None = self._find_index().data(ROW_ROLE)
+        return row
+
+    def _find_run(self) -> RunFolder | None:
+        """The run whose checkpoint is selected, or the branch that is."""
+        run: RunFolder | None = self._find_index().data(RUN_ROLE)
+        return run
 
     @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:
-        branch: Branch | None = index.data(BRANCH_ROLE)
-        if branch is not None:
-            self._context.open_run(branch.folder.path, "checkpoints")
+        row = index.data(ROW_ROLE)
+        if isinstance(row, Branch):
+            self._context.open_run(row.folder.path, "checkpoints")
+        elif isinstance(row, Stretch) and (buttons := self.set_aside.row_of(row)) is not None:
+            buttons.restore.setFocus()
+
+    @Slot(QPoint)
+    def open_menu(self, place: QPoint) -> None:
+        """What can be done with the selected row, at ``place`` of the screen."""
+        menu = self.make_menu()
+        if menu.actions():
+            menu.popup(place)
+
+    def make_menu(self) -> QMenu:
+        """The buttons once more; it deletes itself when it closes."""
+        menu = QMenu(self.view)
+        menu.setToolTipsVisible(True)
+        menu.aboutToHide.connect(menu.deleteLater)
+        row, run = self._find_row(), self._find_run()
+        if isinstance(row, Stretch):
+            buttons = self.set_aside.row_of(row)
+            for made in (buttons.restore, buttons.clear) if buttons else ():
+                _add_button(menu, made)
+        if run is not None and run != self.list.folder:
+            opened = menu.addAction(icon("train"), "Open this run")
+            opened.triggered.connect(partial(self._context.open_run, run.path, "checkpoints"))
+        if isinstance(row, CheckpointInfo):
+            if run == self.list.folder and not self.resume.isHidden():
+                self._add_resume(menu, row)
+            for made in self._buttons:
+                action = _add_button(menu, made)
+                if made is self.delete:
+                    action.setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
+        elif isinstance(row, Branch):
+            _add_button(menu, self._reveal)
+        return menu
+
+    def _add_resume(self, menu: QMenu, info: CheckpointInfo) -> None:
+        is_last = bool(self.list.checkpoints) and info == self._find_last()
+        way = self.resume.last if is_last and self.resume.last.isEnabled() else self.resume.selected
+        action = menu.addAction(icon("resume"), f"Resume from step {info.step:,}")
+        action.setEnabled(way.isEnabled() and self.resume.more.isEnabled())
+        action.setToolTip(self.resume.main.toolTip())
+        action.triggered.connect(way.trigger)
+
+    @Slot()
+    def _show_in_folder(self) -> None:
+        row, run = self._find_row(), self._find_run()
+        place: Path | None = row.path if isinstance(row, CheckpointInfo) else run.path if run is not None else None
+        if place is not None:
+            reveal(place)
 
     def _delete(self, folder: RunFolder, info: CheckpointInfo) -> None:
         self.delete.setEnabled(False)
@@ -153,60 +200,66 @@ class CheckpointPanel(Card):
         self._context.model_to_try.choose(info.path)
 
     def _export_it(self, folder: RunFolder, info: CheckpointInfo) -> None:
-        export_checkpoint(self._context, self, folder, info, self.model if self._follows_best(info) else None)
+        export_checkpoint(self._context, self, folder, info, self.list if self._follows_best(info) else None)
 
     def _follows_best(self, info: CheckpointInfo) -> bool:
         """Whether it is selected for being the best one, and not by the person."""
         return not self._picked and BEST in info.labels
 
     def _with_chosen(self, act: Callable[[RunFolder, CheckpointInfo], object]) -> None:
-        info, folder = self.find_chosen(), self.model.folder
-        if info is not None and folder is not None:
-            act(folder, info)
+        info, run = self.find_chosen(), self._find_run()
+        if info is not None and run is not None:
+            act(run, info)
 
     def _why_empty(self) -> str:
-        """What stands in the place of the list."""
-        if self.model.folder is None:
+        """What stands in the place of the checkpoints."""
+        folder = self.list.folder
+        if folder is None:
             return ""
-        if not self.model.loaded:
+        if not self.list.loaded:
             return READING
+        if self.list.problem:
+            return self.list.problem
         if self._run_state not in LIVE:
-            way = way_on(self.model.folder)
+            way = way_on(folder)
             return way.kept if way is START_OVER else "None of its checkpoints can be read."
-        when = self.model.when_saved()
+        when = self.list.when_saved()
         return f"None yet. {when}, or when you press Save now." if when else "None yet. Press Save now to have one."
 
     @Slot()
-    def _on_refreshed(self) -> None:
+    def _on_arranged(self) -> None:
         self._stack.setCurrentWidget(self.view if self.model.rowCount() else self._empty)
-        if self.model.checkpoints:
-            row = self.model.row_of(self._picked)
-            if row is None:  # nothing picked, or the picked one was pruned
+        if self.list.checkpoints:
+            index = self.model.find_key(self._picked)
+            if not index.isValid():  # nothing picked, or the picked one was pruned
                 self._picked = ""
-                row = self.model.row_of((self.model.find_labeled(BEST) or self._find_last()).name) or 0
-            self._selecting = True
-            self.view.setCurrentIndex(self.model.index(row))
-            self._selecting = False
+                index = self.model.find_checkpoint((self.list.find_labeled(BEST) or self._find_last()).name)
+            if index != self._find_index():
+                self._selecting = True
+                self.view.setCurrentIndex(index)
+                self._selecting = False
         self._update_buttons()
 
     @Slot(QItemSelection, QItemSelection)
     def _on_selected(self, selected: QItemSelection, _deselected: QItemSelection) -> None:
-        chosen = self.find_chosen()
-        if chosen is not None and not selected.isEmpty() and not self._selecting and not self.model.replacing:
-            self._picked = chosen.name
+        if not selected.isEmpty() and not self._selecting and not self.model.replacing:
+            self._picked = self._find_index().data(KEY_ROLE)
         self._update_buttons()
 
     @Slot()
     def _update_buttons(self) -> None:
-        self._empty.setText(self._why_empty())
-        info, state = self.find_chosen(), self._run_state
-        there = info is not None
-        last = self._find_last() if self.model.checkpoints else None
-        self.resume.show_ways(self.model.folder, state, self._done_at, last, info)
+        why_empty = self._why_empty()
+        self._empty.setText(why_empty)
+        self.model.set_note(why_empty)
+        info, row, run = self.find_chosen(), self._find_row(), self._find_run()
+        there, own = info is not None, run == self.list.folder
+        last = self._find_last() if self.list.checkpoints else None
+        self.resume.show_ways(self.list.folder, self._run_state, self._done_at, last, info if own else None)
+        state = self._run_state if own else self._state_of(run)
         self.branch.setText(f"Branch from step {info.step:,}" if info else "Branch")
         self.branch.setEnabled(there and is_enabled(RunAction.BRANCH, state))
         self.export.setEnabled(there and is_enabled(RunAction.EXPORT, state))
-        why_not = self.model.why_no_best
+        why_not = self.list.why_no_best
         if info is None or self._follows_best(info):
             text, tip = f"Export best (step {info.step:,})" if info else "Export best", why_not or _EXPORT_BEST
         else:
@@ -217,12 +270,26 @@ class CheckpointPanel(Card):
         self.export.setToolTip(tip)
         dress_button(self.export, "export", "primary" if state is RunState.COMPLETED else "secondary")
         self.try_it.setEnabled(there)
-        self._reveal.setEnabled(there)
+        self._reveal.setEnabled(there or isinstance(row, Branch))
         self.evaluate.setEnabled(there)
         self.delete.setEnabled(there and state in ENDED)
         self.delete.setToolTip(
             _DELETE if state in ENDED else "Stop the run first: while it trains it tidies up by itself"
         )
 
+    def _state_of(self, run: RunFolder | None) -> RunState:
+        """Roughly, of a branch: whether it is at work or not."""
+        known = self._context.library.find(run.id) if run is not None else None
+        return RunState.TRAINING if known is not None and known.status in AT_WORK else RunState.STOPPED
+
     def _find_last(self) -> CheckpointInfo:
-        return self.model.find_labeled(LAST) or self.model.checkpoints[0]
+        return self.list.find_labeled(LAST) or self.list.checkpoints[0]
+
+
+def _add_button(menu: QMenu, made: QPushButton) -> QAction:
+    """What ``made`` does, as an entry of ``menu``."""
+    action = menu.addAction(made.icon(), made.text())
+    action.setEnabled(made.isEnabled())
+    action.setToolTip(made.toolTip())
+    action.triggered.connect(made.click)
+    return action

@@ -36,6 +36,11 @@ class Stretch:
         return steps_between(self.aside.step, self.aside.reached)
 
     @property
+    def words(self) -> str:
+        """What a row says of it."""
+        return f"{self.steps[0].upper()}{self.steps[1:]} set aside · {self.held}"
+
+    @property
     def held(self) -> str:
         """What it holds, and the room it takes: an earlier checkpoint that the run has since dropped takes room here."""
         return f"{pluralize(self.checkpoints, 'checkpoint')} · takes {format_bytes(self.aside.size)}"

@@ -43,7 +43,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
     context.notifier.notified.connect(heard.append)
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
-    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2)
+    qtbot.waitUntil(lambda: len(page.checkpoints.list.checkpoints) == 2)
     folder = context.live.folder
     assert folder is not None
     proposed: list[Path] = []
@@ -97,7 +97,7 @@ def test_a_format_that_the_engine_cannot_write_is_known_before_anything_is_fille
     page = run_page(open_window(qtbot, context))
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
-    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2)
+    qtbot.waitUntil(lambda: len(page.checkpoints.list.checkpoints) == 2)
     qtbot.waitUntil(lambda: context.engine.info is not None)  # a fresh engine after the run
     page.show_tab("checkpoints")
     assert context.engine.info is not None

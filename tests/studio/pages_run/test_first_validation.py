@@ -39,7 +39,7 @@ def test_charts_keep_their_place_when_figures_of_the_classes_come(
     context.live.attach(folder.path)
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
     bar = page.charts.area.verticalScrollBar()
-    qtbot.waitUntil(lambda: page.charts.curves.isVisible() and len(page.checkpoints.model.checkpoints) > 0)
+    qtbot.waitUntil(lambda: page.charts.curves.isVisible() and len(page.checkpoints.list.checkpoints) > 0)
     qtbot.waitUntil(page.charts.records.layers.isVisible)
     page.charts.records.layers.hide()  # as before its first norms
     qtbot.waitUntil(lambda: bar.maximum() == 0)
@@ -62,7 +62,7 @@ def test_charts_keep_their_place_when_early_stopping_begins_to_count(
     page = run_page(window)
     context.live.attach(Path(folder))
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED)
-    qtbot.waitUntil(lambda: page.charts.curves.isVisible() and len(page.checkpoints.model.checkpoints) > 0)
+    qtbot.waitUntil(lambda: page.charts.curves.isVisible() and len(page.checkpoints.list.checkpoints) > 0)
     numbers, monitor = page.charts.numbers, "val/accuracy"
     numbers.show_best(there=True, live=True)
     for step, stale in ((2700, 0), (3900, 8)):

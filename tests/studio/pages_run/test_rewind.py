@@ -14,7 +14,7 @@ from studio.actions.runs import BRANCH, HERE
 from studio.charts.metrics_board import MetricsBoard
 from studio.engine.state import RunState
 from studio.pages.run.page import RunPage
-from studio.panels.checkpoints.set_aside_lines import SetAsideLines
+from studio.panels.checkpoints.set_aside_rows import SetAsideRows
 from studio.panels.run_curves import RunCurves
 from studio.state.context import AppContext
 from tests.studio.conftest import ENDLESS
@@ -61,7 +61,7 @@ def attempts(context: AppContext) -> list[int]:
 
 def go_back(qtbot: QtBot, page: RunPage, step: int, answer: str) -> list[str]:
     page.checkpoints.refresh()
-    qtbot.waitUntil(lambda: page.checkpoints.model.row_of(f"step-{step:08d}") is not None)
+    qtbot.waitUntil(lambda: page.checkpoints.model.find_checkpoint(f"step-{step:08d}").isValid())
     page.checkpoints.choose(f"step-{step:08d}")
     asked = answer_next_question(qtbot, answer)
     resume = page.checkpoints.resume
@@ -84,8 +84,8 @@ def faded_steps(board: MetricsBoard, quantity: str) -> list[list[int]]:
     return [[int(x) for x in series.raw.x] for series in faded]
 
 
-def said(lines: SetAsideLines) -> list[str]:
-    return [label.text() for row in lines._rows for label in row.findChildren(QLabel)]
+def said(lines: SetAsideRows) -> list[str]:
+    return [label.text() for row in lines.rows() for label in row.findChildren(QLabel)]
 
 
 def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
@@ -109,14 +109,14 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
         validated
     ]
     assert faded_steps(board, "loss")[1] == validated
-    (row,) = lines._rows
+    (row,) = lines.rows()
     for made, name in ((row.restore, f"Restore steps 21 to {first}"), (row.clear, f"Clear away steps 21 to {first}")):
         assert made.accessibleName() == name
         assert not made.isEnabled()
         assert made.toolTip() == "The run is being trained. Stop it first, or wait for its end."
     second = stopped_beyond(qtbot, context, page, 21)
     saved = [*range(20, second, 20), second]
-    qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.model.checkpoints][::-1] == saved)
+    qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.list.checkpoints][::-1] == saved)
     newest = second // 20 * 20
     assert page.charts.numbers.quality.value() == f"{1 - 1 / (newest + 1):.2%}"
     assert page.charts.numbers.quality._delta.text() == "best of the run"
@@ -129,7 +129,7 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
     assert attempts(context) == [0]
     del before["commands.jsonl"]  # what was asked of it since
     assert before.items() <= contents(folder).items()  # to the bit
-    click(qtbot, page, lines._rows[0].restore)  # undone
+    click(qtbot, page, lines.rows()[0].restore)  # undone
     qtbot.waitUntil(lambda: live_steps(page.charts.curves) == list(range(1, second + 1)))
     qtbot.waitUntil(lambda: faded_steps(board, "lr") == [list(range(20, first + 1))])
     assert attempts(context) == [0, 20]
@@ -139,15 +139,15 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
     assert live_steps(page.charts.curves) == list(range(1, third + 1))
     assert faded_steps(board, "lr") == [list(range(20, first + 1))]
     set_aside = contents(folder / "set_aside")
-    click(qtbot, page, lines._rows[0].clear)
+    click(qtbot, page, lines.rows()[0].clear)
     qtbot.waitUntil(lambda: not lines.stretches)
     assert not (folder / "set_aside").exists()
     press(window.controller.toasts, "Undo")
     qtbot.waitUntil(lambda: len(lines.stretches) == 1)
     assert contents(folder / "set_aside") == set_aside
-    click(qtbot, page, lines._rows[0].clear)
+    click(qtbot, page, lines.rows()[0].clear)
     qtbot.waitUntil(lambda: not lines.stretches)
-    assert not lines.isVisible()
+    assert not lines.rows()
     assert faded_steps(board, "loss") == []
     assert not (folder / "set_aside").exists()
 
@@ -164,7 +164,7 @@ def test_a_branch_keeps_everything(qtbot: QtBot, context: AppContext, config: Ma
     assert context.live.folder.status().parent == Parent(run=folder.name)
     assert context.live.folder.config().precision.threads == 1
     assert contents(folder) == before
-    assert page.checkpoints.set_aside.isHidden()
+    assert not page.checkpoints.set_aside.rows()
 
 
 def test_a_run_on_the_runs_page_is_brought_back_there(
@@ -191,11 +191,11 @@ def test_a_run_on_the_runs_page_is_brought_back_there(
         "Steps 41 to 60 set aside · 1 checkpoint",
     ]
     assert board.plot("lr")._legend._entries["lr 0"].accessibleName() == "Before rewind"
-    click(qtbot, page, lines._rows[1].restore)
+    click(qtbot, page, lines.rows()[1].restore)
     assert page.checkpoints.view.hasFocus()  # and no other part of the window
     qtbot.waitUntil(lambda: live_steps(curves) == list(range(1, 61)))
     assert page.checkpoints.view.hasFocus()
-    qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.model.checkpoints] == [60, 40, 20])
+    qtbot.waitUntil(lambda: [info.step for info in page.checkpoints.list.checkpoints] == [60, 40, 20])
     assert faded_steps(board, "lr") == [list(range(20, 41))]
 
 

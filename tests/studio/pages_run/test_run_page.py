@@ -77,7 +77,7 @@ def test_buttons_and_figures_follow_a_run(qtbot: QtBot, context: AppContext, con
     qtbot.waitUntil(lambda: "Memory 210 MB" in figures(page))
     qtbot.waitUntil(lambda: header.pause.text() == "Pause" and header.save.isEnabled())
     click(qtbot, header.save)
-    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) >= 1)
+    qtbot.waitUntil(lambda: len(page.checkpoints.list.checkpoints) >= 1)
     qtbot.waitUntil(lambda: "%" in page.charts.numbers.quality.value())
     assert not header.resume.isVisible()
     header.stop.menu().actions()[0].trigger()
@@ -163,7 +163,7 @@ def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
     page = run_page(window)
     context.start_run(config(epochs=3))
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
-    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 3)
+    qtbot.waitUntil(lambda: len(page.checkpoints.list.checkpoints) == 3)
     main = page.checkpoints.resume.main
     qtbot.waitUntil(lambda: main.isVisible() and not main.isEnabled())  # nothing is left after the last one
     told = "The run is complete at step 60. To train longer, press Branch and raise Epochs."

@@ -38,8 +38,8 @@ def test_a_run_that_ended_is_looked_at_while_another_one_trains(
     context.open_run(first.path)
     assert page.header._name.text() == "first"
     assert not page.header.pause.isVisible()
-    assert page.checkpoints.model.folder == first
-    qtbot.waitUntil(lambda: len(page.checkpoints.model.checkpoints) == 2)
+    assert page.checkpoints.list.folder == first
+    qtbot.waitUntil(lambda: len(page.checkpoints.list.checkpoints) == 2)
     assert context.live.state is RunState.TRAINING  # which goes on
     assert window.controller.actions.actions["stop"].isEnabled()  # for the run at work
 

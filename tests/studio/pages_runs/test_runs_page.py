@@ -93,7 +93,7 @@ def test_a_run_is_found_and_opened_by_enter_or_by_a_double_click(
     run = open_by_enter(qtbot, window, run_id)
     series = run.charts.curves.board.plot("loss")._curves["train/loss"].series
     qtbot.waitUntil(lambda: len(series.raw.x) == 40)
-    qtbot.waitUntil(lambda: len(run.checkpoints.model.checkpoints) == 2)
+    qtbot.waitUntil(lambda: len(run.checkpoints.list.checkpoints) == 2)
     assert run.header._name.text() == "first"
     context.show_page("runs")
     page.search.clear()

@@ -16,7 +16,8 @@ from PySide6.QtWidgets import QTableView
 from pytestqt.qtbot import QtBot
 
 from studio.services.background import Background
-from studio.state.runs.checkpoint_list import CheckpointListModel
+from studio.state.runs.checkpoint_list import CheckpointList
+from studio.state.runs.checkpoint_tree import CheckpointTree
 from studio.state.runs.run_library import RunLibrary, RunSummary, thin
 from studio.state.runs.run_table import BEST, NAME, RUN_ROLE, SIZE, STATUS, STEP, RunTableModel
 from studio.state.runs.run_values import RunValues
@@ -165,7 +166,9 @@ def test_branches_are_marked_and_reasons_told(
 def test_checkpoints_come_and_go_without_losing_the_selection(
     qtbot: QtBot, background: Background, workspace: Path, config: MakeConfig
 ) -> None:
-    model = CheckpointListModel(background)
+    listed = CheckpointList(background)
+    library = RunLibrary(workspace, background)
+    model = CheckpointTree(listed, library, background)
     tester = QAbstractItemModelTester(model, FATAL)
     assert tester
     folder = create_run(workspace, config(checkpoints={"monitor": "val/loss"}))
@@ -173,10 +176,10 @@ def test_checkpoints_come_and_go_without_losing_the_selection(
     checkpoint(folder, 20, metrics={"val/loss": 0.25, "val/accuracy": 0.5}, metrics_step=20)
     checkpoint(folder, 30, metrics={"val/loss": 0.25, "val/accuracy": 0.5}, metrics_step=20)
     write_labels(folder, {"last": checkpoint_name(30), "best": checkpoint_name(20)})
-    with qtbot.waitSignal(model.refreshed):
-        model.set_folder(folder)
-    assert [info.step for info in model.checkpoints] == [30, 20, 10]
-    best = model.find_labeled("best")
+    with qtbot.waitSignal(listed.refreshed):
+        listed.set_folder(folder)
+    assert [info.step for info in listed.checkpoints] == [30, 20, 10]
+    best = listed.find_labeled("best")
     assert best is not None
     assert best.step == 20
     said = [model.index(row).data().rpartition(",")[0] for row in range(3)]  # but the time
@@ -191,10 +194,22 @@ def test_checkpoints_come_and_go_without_losing_the_selection(
     model.rowsInserted.connect(lambda _parent, first, last: inserted.append((first, last)))
     (folder.checkpoints / checkpoint_name(10) / MANIFEST).unlink()
     checkpoint(folder, 40, metrics={})
-    with qtbot.waitSignal(model.refreshed):
-        model.refresh()
-    assert [info.step for info in model.checkpoints] == [40, 30, 20]
+    with qtbot.waitSignal(listed.refreshed):
+        listed.refresh()
+    assert [info.step for info in listed.checkpoints] == [40, 30, 20]
     assert (removed, inserted) == ([(2, 2)], [(0, 0)])
+    for step in (20, 30, 10):  # the last one's checkpoint is gone
+        make_run(
+            workspace,
+            config(f"branch {step}"),
+            "stopped",
+            parent=Parent(run=folder.id, checkpoint=checkpoint_name(step)),
+        )
+    refreshed(qtbot, library)
+    assert [model.rowCount(model.index(row)) for row in range(model.rowCount())] == [0, 1, 1, 1]
+    listed.set_folder(None)
+    model.forget()
+    assert model.rowCount() == 0
 
 
 def test_thinning_keeps_the_course_and_drops_what_is_not_finite() -> None:

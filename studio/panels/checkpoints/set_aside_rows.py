@@ -1,26 +1,27 @@
-"""A line for each stretch that a run set aside: how much it is, bring it back, clear it away."""
+"""What a run set aside, in the tree of its checkpoints: how much it is, bring it back, clear it away."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtWidgets import QApplication, QTreeView, QWidget
 
 from studio.actions.runs import clear_stretch, restore_stretch
 from studio.engine.state import ENDED, RunState
 from studio.state.context import AppContext
+from studio.state.runs.checkpoint_tree import CheckpointTree
 from studio.state.runs.set_aside import SetAsideList, Stretch
-from studio.theme import SPACING
-from studio.widgets import button, hbox, label, separator, vbox
+from studio.theme import SPACING, set_role
+from studio.widgets import ElidedLabel, button, hbox
 from training.runs.folder import RunFolder
 
 _TRAINS = "The run is being trained. Stop it first, or wait for its end."
 _BUSY = "One moment: what is set aside is being moved."
 
 
-class SetAsideLines(QWidget):
-    """Takes no room while nothing is set aside. ``home`` takes the keyboard where a line that has it goes.
+class SetAsideRows(QObject):
+    """Gives each stretch in ``model`` its row with buttons in ``view``, which takes the keyboard where a row that has it goes.
 
     Signals:
         shown(): ``stretches`` is as new as the folder.
@@ -28,23 +29,29 @@ class SetAsideLines(QWidget):
 
     shown = Signal()
 
-    def __init__(self, context: AppContext, home: QWidget) -> None:
-        super().__init__()
-        self._context = context
-        self._home = home
+    def __init__(self, context: AppContext, model: CheckpointTree, view: QTreeView) -> None:
+        super().__init__(view)
+        self._context, self._model, self._view = context, model, view
         self._state = RunState.IDLE
         self._busy = False
-        self._rows: list[_Row] = []
         self._list = SetAsideList(context.background, self)
         self._list.refreshed.connect(self._on_refreshed)
+        model.arranged.connect(self._dress)
         context.library.restored.connect(self._on_restored)
-        self._column = vbox(separator(), parent=self)
-        self.hide()
 
     @property
     def stretches(self) -> tuple[Stretch, ...]:
         """What is shown, newest first."""
         return self._list.stretches
+
+    def rows(self) -> list[StretchRow]:
+        """A row for each stretch, newest first."""
+        found = (self._view.indexWidget(self._model.find(stretch)) for stretch in self._list.stretches)
+        return [row for row in found if isinstance(row, StretchRow)]
+
+    def row_of(self, stretch: Stretch) -> StretchRow | None:
+        """The row of this one."""
+        return next((row for row in self.rows() if row.stretch == stretch), None)
 
     def set_run(self, folder: RunFolder | None, state: RunState) -> None:
         """Show what the run in ``folder`` set aside; ``state`` decides whether it can be brought back."""
@@ -69,18 +76,19 @@ class SetAsideLines(QWidget):
         self.shown.emit()
 
     def _show(self) -> None:
-        stretches = self._list.stretches
-        if [row.stretch for row in self._rows] != list(stretches):
+        if [row.stretch for row in self.rows()] != list(self._list.stretches):
             self._hand_keyboard_over()
-            for row in self._rows:
-                row.setParent(None)
-                row.deleteLater()
-            self._rows = [_Row(stretch) for stretch in stretches]
-            for row in self._rows:
-                self._column.addWidget(row)
-                row.restore.clicked.connect(self._with(row.stretch, self._restore))
-                row.clear.clicked.connect(self._with(row.stretch, self._clear))
-        self.setVisible(bool(stretches))
+        self._model.set_stretches(self._list.stretches)
+
+    @Slot()
+    def _dress(self) -> None:
+        for stretch in self._list.stretches:
+            index = self._model.find(stretch)
+            if index.isValid() and self._view.indexWidget(index) is None:
+                row = StretchRow(stretch)
+                row.restore.clicked.connect(self._with(stretch, self._restore))
+                row.clear.clicked.connect(self._with(stretch, self._clear))
+                self._view.setIndexWidget(index, row)
         self._update_buttons()
 
     def _with(self, stretch: Stretch, act: Callable[[RunFolder, Stretch], None]) -> Callable[[], None]:
@@ -115,17 +123,17 @@ class SetAsideLines(QWidget):
         reason = _TRAINS if self._state not in ENDED else _BUSY if self._busy else ""
         if reason:
             self._hand_keyboard_over()
-        for row in self._rows:
+        for row in self.rows():
             row.set_reason(reason)
 
     def _hand_keyboard_over(self) -> None:
         """Before buttons are disabled or go: Qt would give it to whatever comes next in the window."""
         focused = QApplication.focusWidget()
-        if focused is not None and self.isAncestorOf(focused):
-            self._home.setFocus()
+        if focused is not None and any(row.isAncestorOf(focused) for row in self.rows()):
+            self._view.setFocus()
 
 
-class _Row(QWidget):
+class StretchRow(QWidget):
     """One stretch."""
 
     def __init__(self, stretch: Stretch) -> None:
@@ -140,9 +148,9 @@ class _Row(QWidget):
         }
         for made, verb in ((self.restore, "Restore"), (self.clear, "Clear away")):
             made.setAccessibleName(f"{verb} {steps}")
-        buttons = hbox((self.restore, 1), (self.clear, 1))
-        words = f"{steps[0].upper()}{steps[1:]} set aside · {stretch.held}"
-        vbox(label(words, "help", wrap=True), buttons, parent=self, spacing=SPACING.xs)
+        words = ElidedLabel(stretch.words, Qt.TextElideMode.ElideRight)
+        set_role(words, "help")
+        hbox((words, 1), self.restore, self.clear, parent=self, margins=(SPACING.m, SPACING.xs, SPACING.m, SPACING.xs))
 
     def set_reason(self, reason: str) -> None:
         """Why nothing can be done with it now; "" when it can."""
