@@ -38,8 +38,8 @@ def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     listed = run_page(window).checkpoints
-    qtbot.waitUntil(lambda: len(listed.model.checkpoints) == 2)
-    chosen = listed.model.checkpoints[1]
+    qtbot.waitUntil(lambda: len(listed.list.checkpoints) == 2)
+    chosen = listed.list.checkpoints[1]
     listed.choose(chosen.name)
     qtbot.mouseClick(listed.evaluate, Qt.MouseButton.LeftButton)  # which evaluates what was not yet
     page = window.page("run/evaluate")
