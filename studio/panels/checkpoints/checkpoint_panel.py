@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 from PySide6.QtCore import QItemSelection, QModelIndex, QPoint, Qt, Slot
-from PySide6.QtGui import QAction, QKeySequence, QShortcut
-from PySide6.QtWidgets import QMenu, QPushButton, QStackedLayout, QWidget
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from studio.actions.checkpoints import delete_checkpoint, evaluate_checkpoint, export_checkpoint
 from studio.actions.files import reveal
 from studio.engine.state import ENDED, LIVE, RunAction, RunState, is_enabled
 from studio.panels.checkpoints.resume_button import ResumeButton
+from studio.panels.checkpoints.row_menu import RowMenu
 from studio.panels.checkpoints.set_aside_rows import SetAsideRows
 from studio.panels.checkpoints.tree_view import CheckpointTreeView
 from studio.state.context import AppContext
@@ -151,44 +151,31 @@ class CheckpointPanel(Card):
         if menu.actions():
             menu.popup(place)
 
-    def make_menu(self) -> QMenu:
-        """The buttons once more; it deletes itself when it closes."""
-        menu = QMenu(self.view)
-        menu.setToolTipsVisible(True)
-        menu.aboutToHide.connect(menu.deleteLater)
+    def make_menu(self) -> RowMenu:
+        """What can be done with the selected row."""
+        menu = RowMenu(self.view)
         row, run = self._find_row(), self._find_run()
-        if isinstance(row, Stretch):
-            buttons = self.set_aside.row_of(row)
-            for made in (buttons.restore, buttons.clear) if buttons else ():
-                _add_button(menu, made)
+        if isinstance(row, Stretch) and (buttons := self.set_aside.row_of(row)) is not None:
+            menu.add_button(buttons.restore)
+            menu.add_button(buttons.clear)
         if run is not None and run != self.list.folder:
             opened = menu.addAction(icon("train"), "Open this run")
             opened.triggered.connect(partial(self._context.open_run, run.path, "checkpoints"))
         if isinstance(row, CheckpointInfo):
             if run == self.list.folder and not self.resume.isHidden():
-                self._add_resume(menu, row)
-            for made in self._buttons:
-                action = _add_button(menu, made)
-                if made is self.delete:
-                    action.setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
+                menu.add_resume(self.resume, row, is_last=row == self._find_last())
+            for made in self._buttons[:-1]:
+                menu.add_button(made)
+            menu.add_button(self.delete).setShortcut(QKeySequence(QKeySequence.StandardKey.Delete))
         elif isinstance(row, Branch):
-            _add_button(menu, self._reveal)
+            menu.add_button(self._reveal)
         return menu
-
-    def _add_resume(self, menu: QMenu, info: CheckpointInfo) -> None:
-        is_last = bool(self.list.checkpoints) and info == self._find_last()
-        way = self.resume.last if is_last and self.resume.last.isEnabled() else self.resume.selected
-        action = menu.addAction(icon("resume"), f"Resume from step {info.step:,}")
-        action.setEnabled(way.isEnabled() and self.resume.more.isEnabled())
-        action.setToolTip(self.resume.main.toolTip())
-        action.triggered.connect(way.trigger)
 
     @Slot()
     def _show_in_folder(self) -> None:
         row, run = self._find_row(), self._find_run()
-        place: Path | None = row.path if isinstance(row, CheckpointInfo) else run.path if run is not None else None
-        if place is not None:
-            reveal(place)
+        if run is not None:
+            reveal(row.path if isinstance(row, CheckpointInfo) else run.path)
 
     def _delete(self, folder: RunFolder, info: CheckpointInfo) -> None:
         self.delete.setEnabled(False)
@@ -284,12 +271,3 @@ class CheckpointPanel(Card):
 
     def _find_last(self) -> CheckpointInfo:
         return self.list.find_labeled(LAST) or self.list.checkpoints[0]
-
-
-def _add_button(menu: QMenu, made: QPushButton) -> QAction:
-    """What ``made`` does, as an entry of ``menu``."""
-    action = menu.addAction(made.icon(), made.text())
-    action.setEnabled(made.isEnabled())
-    action.setToolTip(made.toolTip())
-    action.triggered.connect(made.click)
-    return action
