@@ -155,7 +155,9 @@ def _tasks(outputs: torch.Tensor) -> list[float]:
     return [float(outputs[1]), *sorted([big, 1 - big], reverse=True)]
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_answered(folder: Path, capsys: Captured, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_named_and_the_rest_answered(
+    folder: Path, capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_text("x,y\n1,2\nfar,3\n2,\n")
     out = tmp_path / "out.csv"
@@ -169,9 +171,14 @@ def test_what_cannot_be_read_is_named_and_the_rest_answered(folder: Path, capsys
     table = pl.read_csv(out)
     assert table["sample"].to_list()[:3] == ["rows.csv row 1", "rows.csv row 2", "rows.csv row 3"]
     assert table["prediction"].null_count() == 3
-    rows.write_text("x,z\n1,2\n")
+    rows.write_text("x,z\n" + "1,2\n" * 12)
     assert main(["predict", str(checkpoint), str(rows)]) == 2
-    assert "rows.csv row 1: has no column 'y'." in capsys.readouterr().err
+    told = capsys.readouterr().err.splitlines()
+    assert told[0] == "rows.csv row 1: has no column 'y'."
+    assert told[10:] == ["2 more samples: has no column 'y'."]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x,y\n1,2\n")))
+    assert main(["predict", str(checkpoint), "-"]) == 0
+    assert capsys.readouterr().out.startswith("standard input row 1: ")
 
 
 def test_images_of_a_folder_that_are_none_are_named(folder: Path, capsys: Captured, tmp_path: Path) -> None:

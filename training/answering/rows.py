@@ -22,10 +22,11 @@ from training.system.untrusted import escape_unprintable
 Row = Mapping[str, Any]
 
 
-def open_table(model: UsableModel, path: Path) -> Given:
-    """The rows of a CSV or Parquet file, or its queries; the file is read now, and not again."""
+def open_table(model: UsableModel, path: Path, called: str = "") -> Given:
+    """The rows of a CSV or Parquet file, or its queries; the file is read now, and not again. ``called``: in place of its path."""
+    called = called or show_path(str(path))
     if path.is_dir():
-        return refuse_file(show_path(str(path)), "is a folder; give a CSV or Parquet file")
+        return refuse_file(called, "is a folder; give a CSV or Parquet file")
     section = model.config.dataset
     try:
         if isinstance(section, TableSection):
@@ -34,7 +35,7 @@ def open_table(model: UsableModel, path: Path) -> Given:
             frame = read_table(path, MISSING_MARKS, "auto")
     except InputError as error:
         why = error.message.removeprefix("dataset.path: ").removeprefix(f"{escape_unprintable(str(path), 300)} ")
-        return refuse_file(show_path(str(path)), why.rstrip("."))
+        return refuse_file(called, why.rstrip("."))
     names = [feature.name for feature in model.record.input.features]
     if not model.data.columns and not set(names) & set(frame.columns) and frame.width == len(names):
         frame.columns = names  # numbers without names are told by their places
@@ -91,7 +92,7 @@ def read_query(model: UsableModel, rows: Sequence[tuple[int, Row]], name: str) -
     """The numbered items of a query, of which the model takes so many; places that none fills are as in training."""
     most = model.record.input.shape[0]
     read = [read_row(model, row, f"row {number:,}") for number, row in rows]
-    refused = next((f"{sample.name} {sample.refused}" for sample in read if sample.refused), "")
+    refused = next((f"{sample.name}: {sample.refused}" for sample in read if sample.refused), "")
     if refused:
         return Sample(name, refused=refused)
     notes = tuple(f"{sample.name}: {note}" for sample in read for note in sample.notes)

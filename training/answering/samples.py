@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
@@ -24,16 +25,26 @@ _NAMED = 10
 """How many characters are named that the vocabulary does not hold."""
 _HIDDEN = "hidden or system file"
 STANDARD_INPUT = "-"
+_STANDARD_INPUT = "standard input"
 
 
 def read_samples(model: UsableModel, given: Iterable[str]) -> Iterator[Sample]:
-    """One after another of the files and folders that are ``given``, "-" being text on standard input."""
+    """One after another of the files and folders that are ``given``, "-" being text, or a table, on standard input."""
     layout = model.record.input.layout
     if layout == "image":
         return read_images(model, list_images(map(Path, given)))
     if layout == "tokens":
         return (_read_text_file(model, each) for each in given)
-    return (sample for each in given for sample in open_table(model, Path(each)).read_all())
+    return (sample for each in given for sample in _open_rows(model, each).read_all())
+
+
+def _open_rows(model: UsableModel, given: str) -> Given:
+    if given != STANDARD_INPUT:
+        return open_table(model, Path(given))
+    with TemporaryDirectory() as folder:  # a table is looked at more than once
+        kept = Path(folder) / _STANDARD_INPUT
+        kept.write_bytes(sys.stdin.buffer.read(_MOST_TEXT))
+        return open_table(model, kept, _STANDARD_INPUT)
 
 
 def open_files(model: UsableModel, files: Sequence[Path]) -> Given:
@@ -76,7 +87,10 @@ def list_images(given: Iterable[Path]) -> Iterator[ImageFile]:
         if path.is_dir():
             yield from _list_folder(path.absolute())
         else:
-            yield ImageFile(path, show_path(str(path)))
+            piped = str(path) == STANDARD_INPUT and not path.exists()
+            yield ImageFile(
+                path, show_path(str(path)), "no image is read from standard input; name its file" if piped else ""
+            )
 
 
 def _list_folder(folder: Path) -> Iterator[ImageFile]:
@@ -112,7 +126,7 @@ def _read_image(image: ImageFile, form: Form) -> Sample:
 
 def _read_text_file(model: UsableModel, given: str) -> Sample:
     if given == STANDARD_INPUT:
-        return read_text(model, sys.stdin.buffer.read(_MOST_TEXT).decode("utf-8", "replace"), "standard input")
+        return read_text(model, sys.stdin.buffer.read(_MOST_TEXT).decode("utf-8", "replace"), _STANDARD_INPUT)
     name = show_path(given)
     try:
         return read_text(model, read_bytes(Path(given), _MOST_TEXT).decode("utf-8-sig"), name)

@@ -16,7 +16,7 @@ from training.streams import print_json, say
 
 
 def compare(arguments: argparse.Namespace) -> int:
-    """Evaluate each where it was not yet, and compare the first with every other; returns the exit code."""
+    """Evaluate each where it was not yet, and compare the first with every other; returns the exit code: 2 where they have no metric in common."""
     given: list[str] = arguments.runs
     if len(given) < 2:
         raise InputError("compare: needs two runs or checkpoints at least; name another.")
@@ -68,7 +68,7 @@ def compare(arguments: argparse.Namespace) -> int:
             for name, found in zip(called, evaluations, strict=True)
         ]
         print_json({"runs": runs, "comparisons": told})
-    return 0
+    return 0 if told else InputError.exit_code
 
 
 def _call(given: list[str], checkpoints: list[Path]) -> list[str]:

@@ -151,7 +151,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option = add("predict", "cli.predict:predict", told, "--trust", *_RECORDS)
     wanted = "a checkpoint, a run (its best one), or the folder of an export"
     option("checkpoint", metavar="CHECKPOINT_DIR|EXPORT", help=wanted)
-    files = "images and folders of images, tables (CSV, Parquet), or text files; - is text on standard input"
+    files = "images and folders of images, tables (CSV, Parquet), or text files; - is a text or table on standard input"
     option("files", metavar="FILES", nargs="+", help=files)
     option("--to", type=Path, metavar="FILE", help="write a table to a .csv, .parquet or .json file instead")
     option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from training.answering.model import UsableModel
 
 _SHOWN = 3
+_TOLD = 10
+"""Samples of which the same is said one by one."""
 
 
 def predict(arguments: argparse.Namespace) -> int:
@@ -33,13 +36,11 @@ def predict(arguments: argparse.Namespace) -> int:
         raise InputError(f"--masks {masks}: there is no such folder; make it first.")
     model = find_and_open(arguments)
 
-    refused = 0
+    remarks = _Remarks()
 
     def ask() -> Iterator[ModelAnswer]:
-        nonlocal refused
         for answer in answer_samples(model, read_samples(model, arguments.files)):
-            _tell(answer)
-            refused += bool(answer.refused)
+            remarks.tell(answer)
             if masks is not None and answer.mask is not None:
                 save_mask(masks, answer)
             yield answer
@@ -56,9 +57,8 @@ def predict(arguments: argparse.Namespace) -> int:
     if arguments.json:
         told = [each.model_dump(mode="json", exclude_defaults=True) for each in kept]
         print_json({"model": str(model.path), "answers": told})
-    if answered and refused:
-        say(f"{refused:,} of {pluralize(answered + refused, 'sample')} could not be answered, as told above.")
-    return 2 if not answered else min(refused, 1)
+    remarks.end(answered)
+    return 2 if not answered else min(remarks.refused, 1)
 
 
 def _write(answer: ModelAnswer) -> bool:
@@ -73,11 +73,28 @@ def find_and_open(arguments: argparse.Namespace) -> UsableModel:
     return load_model(arguments.checkpoint, workspace=arguments.workspace or None, trust=arguments.trust)
 
 
-def _tell(answer: ModelAnswer) -> None:
-    """What could not be answered, and what there is to say beside an answer."""
-    for sentence in (answer.refused, *answer.notes):
-        if sentence:
-            say(f"{answer.name}: {sentence}.")
+class _Remarks:
+    """Tells what could not be answered, and what there is to say beside an answer; the same words of the first samples alone."""
+
+    def __init__(self) -> None:
+        self.refused = 0
+        self._told = Counter[str]()
+
+    def tell(self, answer: ModelAnswer) -> None:
+        self.refused += bool(answer.refused)
+        for sentence in filter(None, (answer.refused, *answer.notes)):
+            self._told[sentence] += 1
+            if self._told[sentence] <= _TOLD:
+                say(f"{answer.name}: {sentence}.")
+
+    def end(self, answered: int) -> None:
+        """Of how many samples the rest was, and how many of all have no answer."""
+        for sentence, count in self._told.items():
+            if count > _TOLD:
+                say(f"{pluralize(count - _TOLD, 'more sample')}: {sentence}.")
+        if answered and self.refused:
+            total = pluralize(answered + self.refused, "sample")
+            say(f"{self.refused:,} of {total} could not be answered, as told above.")
 
 
 def _name_neighbor(neighbor: Neighbor) -> str:

@@ -30,7 +30,7 @@ def choose_section(dataset: DatasetSection, facts: DataFacts, path: Path) -> Dat
     if isinstance(dataset, kind):
         return dataset.model_copy(update=changes)
     if kind is ImageTableDataset:
-        raise refuse_given(path, "is a table, but the run's images come without one; give a folder")
+        raise refuse_given(path, "is a file, but the run's images lie in a folder; give such a folder")
     made: DatasetSection = kind(path=str(path))  # type: ignore[call-arg]  # each of them has one
     return made.model_copy(update={name: value for name, value in changes.items() if name in kind.model_fields})
 

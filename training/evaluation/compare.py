@@ -62,6 +62,9 @@ def compare_evaluations(first: Evaluation, second: Evaluation, called: tuple[str
         notes.append(f"Compared on the {pluralize(len(common), 'sample')} that both have; the parts differ.")
     groups = both[0]["group"] if first.has("group") else None
     differences = tuple(_compare_metrics(scores, called, groups, first.record.seed))
+    if not differences:
+        tasks = " and ".join(dict.fromkeys((first.record.task, second.record.task)))
+        notes.append(f"They have no metric in common ({tasks}); compare runs of the same task.")
     return Compared(len(common), differences, tuple(notes))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +26,21 @@ from training.evaluation.given_queries import open_queries
 from training.evaluation.given_rows import open_rows
 from training.evaluation.given_text import open_given_text
 from training.evaluation.opening import GIVEN, Measurable, read_facts
-from training.facts import DataFacts
+from training.facts import DataFacts, Target
 from training.system.untrusted import escape_unprintable
 
 _NAMED = 5
+_SETTING = re.compile(r"^(dataset\.\w+|--on): ")
+_TRUTHS: dict[Target, str] = {
+    "class": "one class each",
+    "labels": "several labels each",
+    "values": "numbers",
+    "mask": "masks",
+    "tokens": "the next token",
+    "ranks": "ranks",
+    "tasks": "several targets",
+}
+"""What there is to learn of samples, in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +90,23 @@ def open_given(measurable: Measurable, path: Path, report_progress: ReportProgre
     path = path.expanduser().absolute()
     if not path.exists():
         raise InputError(f"--on {show_given(path)}: there is no such file or folder; check the path.")
+    try:
+        return _open_given(measurable, path, report_progress)
+    except InputError as error:
+        if (fault := _find_fault(error.message, path)) is None:
+            raise
+        raise refuse_given(path, fault) from error
+
+
+def _find_fault(message: str, path: Path) -> str | None:
+    """The clause of a ``message`` that speaks of the settings, or of the file, where these samples were named otherwise; None of another."""
+    what = _SETTING.sub("", message)
+    for begun in (f"{show_given(path)} ", f"{show_given(path)}: "):
+        what = what.removeprefix(begun)
+    return None if what == message else what.rstrip(".")
+
+
+def _open_given(measurable: Measurable, path: Path, report_progress: ReportProgress) -> GivenData:
     facts, config = read_facts(measurable), measurable.config
     known = measurable.manifest.data
     normalization = Normalization(tuple(known.mean), tuple(known.std), facts.layout, known.missing)
@@ -106,7 +135,7 @@ def _open_samples(config: RunConfig, facts: DataFacts, path: Path, report_progre
     source = open_source(choose_section(config.dataset, facts, path), opening)
     if source.target != facts.target or source.layout != facts.layout:
         raise refuse_given(
-            path, f"holds {source.layout}s to learn {source.target} of, but the run learned {facts.target}"
+            path, f"holds {source.layout}s with {_TRUTHS[source.target]}, but the run learned {_TRUTHS[facts.target]}"
         )
     source = source.fit(torch.arange(len(source.targets)))
     if tuple(source.shape) != tuple(facts.shape):

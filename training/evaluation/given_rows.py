@@ -21,7 +21,7 @@ from training.data.given_section import refuse_given
 from training.data.source import Source
 from training.data.tables.columns import dense_codes, find_roles
 from training.data.tables.table_file import read_new_table, read_section
-from training.errors import InputError, pluralize
+from training.errors import InputError, list_first, pluralize
 from training.facts import DataFacts, Layout
 from training.runs.records.manifest import digest
 from training.system.untrusted import escape_unprintable
@@ -98,11 +98,11 @@ def find_targets(dataset: TableSection, facts: DataFacts, frame: pl.DataFrame, p
 
 def refuse_column(frame: pl.DataFrame, name: str, what: str, path: Path) -> InputError:
     """The error that says that ``frame`` lacks a column, and ``what`` the column is there for, a clause."""
-    has = ", ".join(escape_unprintable(each, 40) for each in frame.columns[:_NAMED])
+    has = list_first([escape_unprintable(each, 40) for each in frame.columns[:_NAMED]], frame.width)
     return refuse_given(path, f"has no column '{escape_unprintable(name, 60)}', {what}; it has {has}")
 
 
-def stack_values(samples: Sequence[Sample], path: Path, between: str = " ") -> Tensor:
+def stack_values(samples: Sequence[Sample], path: Path, between: str = ": ") -> Tensor:
     """float32 (n, *shape). Raises InputError for the first that could not be read: its name, ``between`` and why."""
     read = [each.values for each in samples if each.values is not None]
     if len(read) < len(samples):
@@ -112,7 +112,10 @@ def stack_values(samples: Sequence[Sample], path: Path, between: str = " ") -> T
 
 def count_notes(notes: Iterable[str], noun: str) -> list[str]:
     """The commonest of ``notes``, each with how often it was made."""
-    return [f"{note} ({pluralize(count, noun)})." for note, count in Counter(notes).most_common(_NAMED)]
+    counted = Counter(notes)
+    told = [f"{note} ({pluralize(count, noun)})." for note, count in counted.most_common(_NAMED)]
+    more = len(counted) - len(told)
+    return [*told, f"{pluralize(more, 'more remark')} of this kind, told by predict."] if more else told
 
 
 def read_targets(frame: pl.DataFrame, names: tuple[str, ...], facts: DataFacts, path: Path) -> Tensor:

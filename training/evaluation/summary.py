@@ -68,7 +68,8 @@ def summarize(
     columns: Columns = MappedColumns(Evaluation(folder, record))
     answered = answer_simply(record, session.data, part, columns)
     summary = measure_intervals(record, columns, session.config.objective, found, *answered)
-    notes = [*pieces, *_compare(next(iter(session.objective.metrics), "loss"), summary.metrics, record.samples)]
+    usual = _find_usual(tuple(session.objective.metrics))
+    notes = [*pieces, *(note for name in usual for note in _compare(name, summary.metrics, record.samples))]
     if session.objective.compares_samples:
         notes.append("The loss compares samples with each other, so none has a loss of its own.")
     return summary._replace(notes=tuple(notes))
@@ -179,6 +180,12 @@ def _measure_baseline(answered: Answered, record: EvaluationRecord, top: int) ->
     name, columns = answered
     values = {metric: score.value for metric, score in measure_columns(record, columns, top).whole.items()}
     return {metric: Baseline(name=name, value=value) for metric, value in values.items() if math.isfinite(value)}
+
+
+def _find_usual(names: Sequence[str]) -> list[str]:
+    """The metric that comes first; of several targets, whose metrics are called TARGET/METRIC, that of each."""
+    first = {name.rpartition("/")[0]: name for name in reversed(names)}
+    return [*reversed(first.values())] or ["loss"]
 
 
 def _compare(name: str, metrics: Mapping[str, Measured], samples: int) -> Iterable[str]:

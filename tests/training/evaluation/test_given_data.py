@@ -118,7 +118,9 @@ def test_fewer_classes_and_new_categories_are_taken(
 def test_other_data_is_refused_by_name(runs: dict[str, RunFolder], tmp_path: Path, capsys: Captured) -> None:
     def refuse(task: str, place: Path, sentence: str) -> None:
         assert main(["evaluate", str(runs[task].path), "--on", str(place)]) == 2
-        assert sentence in capsys.readouterr().err
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"--on {place}: ")
+        assert sentence in line
 
     write_images(tmp_path / "images", ("cat", "emu"), each=3)
     refuse(
@@ -144,4 +146,6 @@ def test_other_data_is_refused_by_name(runs: dict[str, RunFolder], tmp_path: Pat
     refuse("images", tmp_path / "nothing", "there is no such file or folder")
     masks = write_masks(tmp_path / "masks", count=4)
     shutil.rmtree(masks / "masks")
-    refuse("mask", masks, str(masks))
+    refuse("mask", masks, "holds no images and masks that could be told apart")
+    refuse("table class", masks, "cannot be read (Is a directory)")
+    refuse("images", table, "is a file, but the run's images lie in a folder")
