@@ -173,9 +173,9 @@ def test_what_cannot_be_read_is_named_and_the_rest_answered(
     assert table["prediction"].null_count() == 3
     rows.write_text("x,z\n" + "1,2\n" * 12)
     assert main(["predict", str(checkpoint), str(rows)]) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert told[0] == "rows.csv row 1: has no column 'y'."
-    assert told[10:] == ["2 more samples: has no column 'y'."]
+    first, *_, last = lines = capsys.readouterr().err.splitlines()
+    assert (first, last) == ("rows.csv row 1: has no column 'y'.", "2 more samples: has no column 'y'.")
+    assert len(lines) == 11
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"x,y\n1,2\n")))
     assert main(["predict", str(checkpoint), "-"]) == 0
     assert capsys.readouterr().out.startswith("standard input row 1: ")

@@ -27,6 +27,7 @@ from training.evaluation.given_rows import open_rows
 from training.evaluation.given_text import open_given_text
 from training.evaluation.opening import GIVEN, Measurable, read_facts
 from training.facts import DataFacts, Target
+from training.predictions.record import PARTS
 from training.system.untrusted import escape_unprintable
 
 _NAMED = 5
@@ -89,7 +90,9 @@ def open_given(measurable: Measurable, path: Path, report_progress: ReportProgre
     """Raises InputError, naming what differs, where the samples in ``path`` are none that the network of ``measurable`` takes."""
     path = path.expanduser().absolute()
     if not path.exists():
-        raise InputError(f"--on {show_given(path)}: there is no such file or folder; check the path.")
+        raise InputError(
+            f"--on {show_given(path)}: there is no such file or folder; check the path, or name a part: {', '.join(PARTS)}."
+        )
     try:
         return _open_given(measurable, path, report_progress)
     except InputError as error:

@@ -101,6 +101,8 @@ def _find_meant(text: str, workspace: Path) -> RunFolder:
         raise InputError(
             f"{_quote_odd(text)}: is a report; python -m training run {shlex.quote(text)} begins its run again."
         )
+    if path.is_file():
+        raise InputError(f"{_quote_odd(text)}: is a file; give the id, the name or the folder of a run.")
     folders = run_folders(workspace)
     exact = next((folder for folder in folders if folder.id == text), None)
     # The newest first, and no further than to the first of that name: each look at a name reads files.

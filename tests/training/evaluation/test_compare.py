@@ -77,7 +77,10 @@ def test_of_parts_that_differ_the_common_samples_are_compared(tmp_path: Path) ->
     second = write_evaluation(tmp_path / "b", {name: values[100:] for name, values in columns.items()}, names)
     found = compare_evaluations(first, second)
     assert found.samples == 100
-    assert found.notes == ("Compared on the 100 samples that both have; the parts differ.",)
+    assert found.notes == (
+        "Compared on the 100 samples that both have; the parts differ.",
+        "They have no metric in common (classification); compare runs of the same task.",  # these records have none
+    )
     # Of data that an exclude list changed, they are found by their content, whatever their numbers are.
     digests = [f"{number:032x}" for number in range(300)]
     first = write_evaluation(tmp_path / "c", columns, names, digests=digests)
