@@ -17,7 +17,7 @@ from training.metric_names import title_of
 from training.predictions import Evaluation
 from training.predictions.record import NAMES
 from training.protocol.answers import Sample
-from training.report.facts import RunFacts, find_facts
+from training.report.facts import RunFacts, choose_common, find_facts
 from training.report.report import MOST_RUNS, Comparison, write_report
 from training.runs.workspace import find_checkpoint
 from training.streams import print_json, say
@@ -51,7 +51,7 @@ def report(arguments: argparse.Namespace) -> int:
 
 def compare_all(runs: Sequence[RunFacts]) -> list[Comparison]:
     """The first with every other, where both were evaluated on the same samples."""
-    chief = [next(iter(run.evaluations), None) for run in runs]
+    chief = choose_common(runs)
     if len(runs) < 2 or chief[0] is None:
         return []
     from training.evaluation.compare import compare_evaluations

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from training.runs.pyramid.smoothing import ExponentialAverage
 
 WIDTH, HEIGHT = 880.0, 320.0
-LEFT, RIGHT, TOP, BOTTOM = 62.0, WIDTH - 12.0, 12.0, HEIGHT - 42.0
+LEFT, RIGHT, TOP, BOTTOM = 78.0, WIDTH - 12.0, 12.0, HEIGHT - 42.0
 COLUMNS = 800
 """A curve with more than twice as many points is drawn as the least and the greatest of each column."""
 COLORS = 7

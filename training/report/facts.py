@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -122,6 +122,13 @@ def _choose_evaluations(folder: RunFolder, record: StatusRecord) -> tuple[Evalua
         if evaluation.record.complete:
             found[evaluation.record.on] = evaluation
     return tuple(found[part] for part in _PARTS if part in found)
+
+
+def choose_common(runs: Sequence[RunFacts]) -> tuple[Evaluation | None, ...]:
+    """Of each run the evaluation that a comparison shows: all of one part, the one that most runs have; None of a run without it."""
+    parts = [each.record.on for run in runs for each in run.evaluations]
+    part = max(dict.fromkeys(parts), key=parts.count, default="")
+    return tuple(next((each for each in run.evaluations if each.record.on == part), None) for run in runs)
 
 
 class Setting(NamedTuple):

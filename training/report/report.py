@@ -16,7 +16,7 @@ from training.errors import InputError, format_bytes, format_duration, format_mo
 from training.events import Found
 from training.metric_names import show_metric, title_of
 from training.report.curves import draw_curves
-from training.report.facts import RunFacts, find_changed_settings
+from training.report.facts import RunFacts, choose_common, find_changed_settings
 from training.report.measured import (
     EvaluationTables,
     MetricRow,
@@ -100,6 +100,7 @@ def render_page(
             runs=runs,
             rows=[_summarize(run) for run in runs],
             measured=[*_measure_all(runs)],
+            evaluated=[*zip(runs, choose_common(runs), strict=True)],
             differing=_differing(runs),
             comparisons=comparisons,
             drawings=drawings,
@@ -204,7 +205,7 @@ def _plain_metrics(run: RunFacts) -> Iterator[tuple[str, str]]:
 
 def _measure_all(runs: Sequence[RunFacts]) -> Iterator[tuple[str, list[tuple[str, MetricRow | None]]]]:
     """The runs' chief evaluations side by side: for each metric a cell for each run."""
-    chief = [next(iter(run.evaluations), None) for run in runs]
+    chief = choose_common(runs)
     measured = [dict(each.record.metrics) if each else {} for each in chief]
     for name in dict.fromkeys(name for each in measured for name in each):
         cells = [

@@ -115,6 +115,7 @@ def test_parts_that_lie_elsewhere(image_folder: Path, tmp_path: Path) -> None:
     shutil.rmtree(whole / "test")
     assert len(opened(whole, test_path=str(image_folder)).parts["test"]) == 36
     assert "has a validation part of its own, val" in refused(whole, validation_path=str(tmp_path / "moved"))
+    assert "held is not a folder" in refused(image_folder, **places)
     assert "is dataset.path" in refused(image_folder, validation_path=str(image_folder))
     assert "lies inside of dataset.path" in refused(image_folder, test_path=str(image_folder / "apple"))
     assert "holds dataset.path" in refused(image_folder, test_path=str(tmp_path))

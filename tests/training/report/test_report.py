@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.evaluations import write_evaluation
+from tests.evaluations import make_evaluation, write_evaluation
 from tests.training.commands import Captured, json_line
 from tests.training.tiny import tiny, tiny_images, write_idx
 from training.cli import main
@@ -167,9 +167,12 @@ def test_settings_made_up_in_a_page_are_checked_like_any(tmp_path: Path, capsys:
 
 def test_several_runs_stand_beside_each_other(tmp_path: Path, capsys: Captured) -> None:
     runs = [create_run(tmp_path, tiny(f"name=run {number}", f"optimizer.weight_decay={number}")) for number in (1, 2)]
+    for run, on in ((runs[0], "test"), (runs[0], "validation"), (runs[1], "validation")):
+        make_evaluation(run.path, 60, on=on, step=8)
     out = tmp_path / "both.html"
     assert main(["report", *(str(run.path) for run in runs), "--out", str(out)]) == 0
     page = out.read_text()
+    assert "run 1: validation at step 8. run 2: validation at step 8." in page  # of the part that both have
     assert "optimizer.weight_decay" in page
     assert page.count('<a class="config"') == 2
     assert main(["report", *(str(run.path) for run in runs)]) == 2

@@ -205,6 +205,11 @@ def _check_outside(root: Path, parts: Mapping[str, str], part: str, folder: str)
     """The whole path of the ``folder`` of ``part``, with forward slashes. Raises InputError where its images would be trained on, or
     where ``root`` has such a part, too."""
     setting, there, here = f"dataset.{part}_path", Path(folder).resolve(), root.resolve()
+    if not there.is_dir():
+        raise InputError(
+            f"{setting}: {folder} is not a folder.",
+            "Choose the folder that holds one subfolder per class, or empty this.",
+        )
     twice = next((name for name, role in parts.items() if role == part), "")
     if twice:
         raise InputError(
