@@ -107,6 +107,9 @@ class ClassList(QWidget):
 
     def offer(self, choices: Sequence[ClassChoice], names: Sequence[str]) -> None:
         """Show these classes, of which the setting ``names`` some. What it names beside them is shown first, to be switched off."""
+        if tuple(choices) == self._offered:
+            self.set_names(names)
+            return
         self._offered = tuple(choices)
         scrolled = self.view.verticalScrollBar().value()
         current = self.view.currentItem()

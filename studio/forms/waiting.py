@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from studio.forms.messages import as_sentence, problem_sentence, with_title
 from studio.state.drafts.draft import Draft
-from studio.state.drafts.setting_specs import is_setting, split_path
+from studio.state.drafts.setting_specs import is_setting, specs, split_path
 from training.errors import Problem
 
 
@@ -23,3 +24,12 @@ def ask_to_mend(draft: Draft, what: str, *sections: str) -> str:
     if wrong and all(is_waiting(draft, each) for each in wrong):
         return f"Fill in the required fields to see {what}."
     return f"Fix the highlighted fields to see {what}."
+
+
+def name_problem(problem: Problem, draft: Draft) -> str:
+    """What is wrong, with the setting's title, where its field cannot be seen."""
+    section, name = split_path(problem.path)
+    spec = specs(section, draft.kind(section)).get(name)
+    if spec is None:
+        return as_sentence(problem.message, draft.kind)
+    return with_title(spec.title, problem_sentence(problem, spec, draft.value(problem.path)))

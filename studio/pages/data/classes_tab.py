@@ -163,7 +163,7 @@ class ClassesTab(QWidget):
         self._bars_card.set_subtitle(
             "Share of the pixels of the first images, by the colors of the classes"
             if masked
-            else f"Samples of each in the {PARTS.get(part, part)} part, the largest first"
+            else f"Samples of each in the {PARTS.get(part, part)} part and their share of it, the largest first"
         )
         order = sorted(range(len(counts)), key=lambda at: (-counts[at], at)) if not masked else range(len(counts))
         self.bars.set_bars(

@@ -59,12 +59,11 @@ class EnlargedData(EnlargedSample):
     @Slot()
     def _show(self) -> None:
         images = self._images
-        if images.total is None:
-            self._number = -1
-            self.detail.setText(images.refusal or "Loading …")
-            return
-        if not images.total:
+        if not images.has_data or images.total == 0:
             self.reject()  # what was listed is there no more
+            return
+        if images.total is None:
+            self._show_nothing("", images.refusal)
             return
         self._place = min(self._place, images.total - 1)
         where = f"{self._place + 1:,} of {images.total:,}"
@@ -72,10 +71,7 @@ class EnlargedData(EnlargedSample):
         self._number = found.number if found is not None else -1
         self.exclude.setEnabled(found is not None)
         if found is None:
-            self.show_sample(no_image("Sample"), where)
-            self._original.set_thumbnail(no_image(""))
-            self._beside.hide()
-            self.detail.setText(images.why_missing(self._place) or "Loading …")
+            self._show_nothing(where, images.why_missing(self._place))
             return
         self.show_sample(found.original, where)
         self._original.set_thumbnail(found.original)
@@ -85,6 +81,14 @@ class EnlargedData(EnlargedSample):
             self._varied.set_thumbnail(found.varied)
             if found.varied.tooltip != found.original.tooltip:
                 self.detail.setText(f"{self.detail.text()}\nIn training: {found.varied.tooltip}")
+
+    def _show_nothing(self, where: str, why: str) -> None:
+        self._number = -1
+        self.exclude.setEnabled(False)
+        self.show_sample(no_image("Sample"), where)
+        self._original.set_thumbnail(no_image(""))
+        self._beside.hide()
+        self.detail.setText(why or "Loading …")
 
     @Slot()
     def _exclude(self) -> None:

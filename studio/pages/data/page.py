@@ -84,7 +84,12 @@ class DataPage(QWidget):
             self.stack.addWidget(screen)
         self.stack.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.frame = PreviewFrame(
-            question, self.stack, icon_name="database", waiting="Reading the data", nothing="No samples to show"
+            question,
+            self.stack,
+            icon_name="database",
+            waiting="Reading the data",
+            nothing="No samples to show",
+            beside_fields=False,
         )
         self._lay_out()
         self.tabs.currentChanged.connect(self.stack.setCurrentIndex)

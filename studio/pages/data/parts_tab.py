@@ -132,7 +132,7 @@ class PartsTab(QWidget):
         super().__init__()
         self._context, self._question = context, question
         self._report: DatasetReport | None = None
-        self._sizes = Card("Parts", "layers")
+        self._sizes = Card("Parts", "layers", subtitle="Samples of each part, and its share of all")
         self.bars = BarList()
         self.bars.setAccessibleName("Samples of each part")
         self.split = label("", "help", wrap=True)

@@ -82,6 +82,11 @@ class DataImages(QObject):
         return self._report or DatasetReport()
 
     @property
+    def has_data(self) -> bool:
+        """Whether there is data to look at: not while other data is read, or cannot be."""
+        return self._report is not None
+
+    @property
     def waiting(self) -> bool:
         """Whether something is on its way."""
         return self._asker.waiting or bool(self._wanted)

@@ -10,9 +10,9 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.engine.asker import Asker
 from studio.engine.host import EngineHost
 from studio.forms.messages import as_full_sentence, as_sentence, with_titles
-from studio.forms.waiting import ask_to_mend
+from studio.forms.waiting import ask_to_mend, name_problem
 from studio.state.drafts.draft import Draft
-from studio.state.drafts.setting_specs import is_setting
+from studio.state.drafts.setting_specs import is_setting, split_path
 from training.config import RunConfig
 from training.errors import Problem
 from training.protocol.answers import ClassChoice, DatasetReport, Preview, TablePreview
@@ -97,6 +97,13 @@ class EngineQuery(QObject, Generic[PreviewT]):
         if any(is_setting(problem.path, self._draft.kind) for problem in self.problems):
             return "Fix the highlighted fields to see a preview.", False
         return self.refusal, self._refused
+
+    def tell_refusal(self) -> tuple[str, bool]:
+        """The same for a reader who does not see the fields: with what is wrong in them."""
+        wrong = [each for each in self._draft.problems() if split_path(each.path)[0] in self._sections]
+        if self._refused or not wrong:
+            return self.refusal, self._refused
+        return name_problem(wrong[0], self._draft), True
 
     @property
     def place(self) -> str:

@@ -233,6 +233,12 @@ def test_copies_and_uneven_classes_are_named_and_classes_chosen(
     card.ask()
     assert "2 held-out samples are trained on, too" in card.told.text()
     assert any("cat-held.png" in card.list.item(row).text() for row in range(card.list.count()))
+    told: list[Notification] = []
+    context.notifier.notified.connect(told.append)
+    card.remove.click()
+    assert context.draft.value("dataset.duplicates") == "drop_from_validation"
+    told[-1].action()  # type: ignore[misc]  # Undo
+    assert context.draft.value("dataset.duplicates") == "keep"
     page.classes.list.none_button.click()
     assert "at least two" in page.classes.problem.text()
     assert context.draft.value("dataset.classes") == []  # nothing was changed
@@ -243,10 +249,14 @@ def test_a_folder_that_is_gone_or_empty_says_so_and_comes_back(
 ) -> None:
     page = open_page(qtbot, qapp, context, kind="image_folder", path=str(folder))
     question = page._look.question
+    page.browser.enlarge(3)
+    dialog = page.browser.dialog
+    assert dialog is not None
     folder.rename(tmp_path / "elsewhere")
     page.again.click()
     qtbot.waitUntil(lambda: not question.busy and question.answer is None)
-    assert page.frame.message()
+    assert not dialog.isVisible()  # it would show what is gone
+    assert str(folder) in page.frame.message()  # there are no fields here that could say it
     folder.mkdir()
     page.again.click()
     qtbot.waitUntil(lambda: not question.busy)

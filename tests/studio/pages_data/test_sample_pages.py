@@ -1,4 +1,4 @@
-"""Passages of a text, page by page: what is asked for, what stays, and what is said meanwhile."""
+"""Passages and images, piece by piece: what is asked for, what stays, and what is said meanwhile."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 from studio.pages.data.page import DataPage
 from studio.panels.data.text_card import TextCard
 from tests.studio.pages_data.test_text_card import plain, text_report
-from tests.studio.pages_setup.fakes import Asked, FakeContext, refusal
-from training.protocol.answers import TEXTS
+from tests.studio.pages_setup.fakes import Asked, FakeContext, one_sample, refusal, report
+from training.protocol.answers import PAGE, TEXTS
 from training.protocol.messages import BrowseSamples
 
 
@@ -118,3 +118,31 @@ def test_other_data_begins_at_its_first_page_and_the_same_data_keeps_the_place(
     assert card.bar.range.text() == "1–3 of 60"
     card.bar.following.click()
     assert last(context).config["dataset"]["kind"] == "shapes"
+
+
+def test_images_of_other_data_that_come_too_late_are_not_shown(
+    qtbot: QtBot, page: DataPage, context: FakeContext
+) -> None:
+    def list_of(kind: str, offset: int = 0) -> dict[str, Any]:
+        shown = [one_sample(place=place, name=f"{kind} {place}") for place in range(offset, offset + PAGE)]
+        return {"offset": offset, "total": 4800, "samples": shown}
+
+    images, engine = page.images, context.engine
+    engine.inspections[-1].done(report(first_page=list_of("old")))
+    assert images.find(0) is not None
+    images.find(30)
+    qtbot.waitUntil(lambda: bool(engine.pages))
+    late = last(context)
+    context.draft.set("dataset.samples", 900)  # the same data of another size: what is there stays until it is read
+    assert images.find(0) is not None
+    context.draft.set_kind("dataset", "spiral")  # other data
+    assert (images.has_data, images.total, images.find(0)) == (False, None, None)
+    assert late.inquiry.canceled
+    late.done(list_of("old", PAGE))
+    assert images.find(30) is None
+    context.draft.set_kind("dataset", "shapes")
+    qtbot.waitUntil(lambda: len(engine.inspections) > 1)
+    engine.inspections[-1].done(report(first_page=list_of("new")))
+    assert [found.original.name for place in (0, 30) if (found := images.find(place))] == ["new 0"]
+    context.draft.set("dataset.samples", 6)
+    assert page.frame.message().startswith("No samples to show: Samples: ")

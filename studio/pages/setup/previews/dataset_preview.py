@@ -32,7 +32,8 @@ class DatasetPreview(QWidget):
         self._report = DatasetReport()
         self._thumbnails: Sequence[Thumbnail] = ()
         self.samples = Card("Samples", "image")
-        self.samples.add_action(browse_button(context, look))
+        self.browse = browse_button(context, look)
+        self.samples.add_action(self.browse)
         self.images = ImageTable(self._find, "Samples as the model sees them", tile=_TILE, one_row=True)
         self.images.opened.connect(self._go_to)
         self.scatter = Scatter()
@@ -64,6 +65,7 @@ class DatasetPreview(QWidget):
         self.scatter.setVisible(report.points is not None)
         self.scatter.set_points(points.x, points.y, points.label)
         self._show_passage()
+        self.browse.setVisible(report.table is None)  # whose card has one
         self.samples.setVisible(bool(samples or report.points or self.passage.text()))
         told = "A passage as the model gets it, token by token" if page is not None and page.texts else ""
         self.samples.set_subtitle(
