@@ -127,6 +127,10 @@ class BarList(QListView):
         self._model.replace(bars)
         self.updateGeometry()
 
+    def find_bar(self, row: int) -> Bar:
+        """What is shown in ``row``."""
+        return self._model.bars[row]
+
     def sizeHint(self) -> QSize:
         rows = min(max(self._model.rowCount(), 1), self._max_rows)
         return QSize(240, rows * (self.fontMetrics().height() + 9) + 2 * self.frameWidth())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.charts.histogram import Histogram
@@ -42,7 +42,12 @@ _SETTINGS = (
 
 
 class ClassesTab(QWidget):
-    """Follows ``question``; what is chosen goes into the draft, a step of its own to take back."""
+    """Follows ``question``; what is chosen goes into the draft, a step of its own to take back.
+
+    Signals: `class_asked(part, name)` the images of a class are to be seen.
+    """
+
+    class_asked = Signal(str, str)
 
     def __init__(self, context: AppContext, question: EngineQuery[DatasetReport]) -> None:
         super().__init__()
@@ -54,6 +59,8 @@ class ClassesTab(QWidget):
         self._bars_card = Card("Classes", "chart")
         self._bars_card.add_action(self.part)
         self.bars = BarList(max_rows=_MOST_ROWS)
+        self.bars.clicked.connect(self._ask_for_class)
+        self.bars.activated.connect(self._ask_for_class)
         self._bars_card.add(self.bars)
         self._balance = Card("Balance", "gauge")
         self.balance = label("", wrap=True)
@@ -138,6 +145,15 @@ class ClassesTab(QWidget):
         self._context.draft.set("dataset.classes", names)
         self._context.draft.finish_edit()
 
+    @Slot(QModelIndex)
+    def _ask_for_class(self, row: QModelIndex) -> None:
+        if self._report is not None and self._leads_to_images(self._report):
+            self.class_asked.emit(str(self.part.currentData() or "train"), self.bars.find_bar(row.row()).label)
+
+    @staticmethod
+    def _leads_to_images(report: DatasetReport) -> bool:
+        return report.layout == "image" and report.target in ("class", "labels")
+
     def _go_to(self, path: str) -> None:
         self._context.show_page("setup")
         self._context.find_requested.emit(path)
@@ -157,6 +173,8 @@ class ClassesTab(QWidget):
         self.part.setVisible(not masked)
         if not there:
             return
+        leads = self._leads_to_images(report)
+        self.bars.setCursor(Qt.CursorShape.PointingHandCursor if leads else Qt.CursorShape.ArrowCursor)
         total = sum(counts) or 1
         what = "labels" if report.target == "labels" else "classes"
         self._bars_card.set_title(f"{len(counts):,} {what}")

@@ -98,6 +98,7 @@ class DataPage(QWidget):
             bar.include_asked.connect(lambda numbers: include_samples(context, question, numbers))
         self._look.samples_asked.connect(self._show_samples)
         self._look.sample_asked.connect(self._enlarge)
+        self.classes.class_asked.connect(self._show_class)
         question.changed.connect(self._update)
         context.draft.changed.connect(self._tell)
         self._update()
@@ -154,6 +155,11 @@ class DataPage(QWidget):
     @Slot()
     def _show_samples(self) -> None:
         self.tabs.setCurrentIndex(_SAMPLES)
+
+    @Slot(str, str)
+    def _show_class(self, part: str, name: str) -> None:
+        self._show_samples()
+        self.images.choose(Listing(part, name))
 
     @Slot(int)
     def _enlarge(self, place: int) -> None:
