@@ -8,6 +8,7 @@ if __name__ == "__main__":
     leave_when_interrupted()
 
     import faulthandler
+    import gc
     import signal
 
     from training.cli import main
@@ -16,4 +17,5 @@ if __name__ == "__main__":
         faulthandler.enable()  # a crash in native code leaves a stack behind
     code = main(sys.argv[1:])
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # what is still to be taken down has nothing to say to that
+    gc.freeze()  # a million objects would be looked through three times for what the end of the process takes anyway
     sys.exit(code)
