@@ -12,6 +12,8 @@ import pytest
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 # Tests run two at a time: arithmetic threads that spin at barriers would slow each other down several-fold.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+# torch is to compile no programs that try the CPU's vector instructions: that they work is not what is proved.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 # Before anything takes it: a tiny run asks the disk seventy times, and none of these processes meets a power cut.
 os.fsync = lambda fd: None
 
@@ -50,14 +52,22 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     return (folder / str(number) for number in itertools.count())
 
 
+@pytest.fixture(scope="session")
+def compiled_code(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One place for compiled code, so that each thing is compiled once, for all that run beside each other too."""
+    base = tmp_path_factory.getbasetemp()
+    return str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled")
+
+
 @pytest.fixture(autouse=True)
-def isolated_home(homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+def isolated_home(homes: Iterator[Path], compiled_code: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own for each test: workspace, settings, caches and start menu all lie in a temporary folder."""
     home = next(homes)
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
     monkeypatch.setenv("APPDATA", str(home / "AppData" / "Roaming"))
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", compiled_code)
     monkeypatch.setenv("TRAINWRIGHT_WORKSPACE", str(home / "workspace"))
     for name in ("CONFIG", "DATA", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))

@@ -7,7 +7,6 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -38,17 +37,6 @@ WHOLE = ("dataset.samples=320", "loop.ema_decay=0.9", "precision.threads=1")  # 
 SMALL = (*WHOLE, "model.hidden=[16]")  # one layer's kernels less to compile where one layer proves as much
 
 needs_compiler = pytest.mark.skipif(compiler.cpp_compiler() is None, reason="no C++ compiler here")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def kept_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """One place for compiled code, so that each thing is compiled once. torch compiles no programs to see whether the
-    processor's vectors work, neither here nor in processes that are started: that they do is not what is proven."""
-    with pytest.MonkeyPatch.context() as patch, torch._inductor.config.patch({"cpp.vec_isa_ok": True}):
-        folder = tmp_path_factory.mktemp("compiled")
-        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(folder))
-        patch.setenv("TORCHINDUCTOR_VEC_ISA_OK", "1")
-        yield folder
 
 
 def step_compiled(*overrides: str) -> RunConfig:

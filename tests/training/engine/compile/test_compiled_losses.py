@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +15,6 @@ from training.engine.compile import compile_session, compiler
 from training.engine.runs.run import start_run
 
 needs_compiler = pytest.mark.skipif(compiler.cpp_compiler() is None, reason="no C++ compiler here")
-
-
-@pytest.fixture(scope="module")
-def kept_code(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One place for compiled code; torch compiles no programs to see whether the processor's vectors work."""
-    with pytest.MonkeyPatch.context() as patch, torch._inductor.config.patch({"cpp.vec_isa_ok": True}):
-        patch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path_factory.mktemp("compiled")))
-        patch.setenv("TORCHINDUCTOR_VEC_ISA_OK", "1")
-        yield
 
 
 def steps(config: RunConfig) -> tuple[list[tuple[float, float]], dict[str, torch.Tensor]]:
@@ -49,7 +39,6 @@ CASES = {
 
 @needs_compiler
 @pytest.mark.slow
-@pytest.mark.usefixtures("kept_code")
 @pytest.mark.parametrize(("kind", "accumulation"), [("ranking", 3), ("distillation", 3)])
 def test_compiled_steps_are_the_eager_ones_up_to_rounding(kind: str, accumulation: int, tmp_path: Path) -> None:
     teacher = Path(start_run(small("classification", tmp_path / "taught"), tmp_path).folder)
