@@ -143,13 +143,17 @@ def test_the_form_is_walked_by_tab_and_marks_what_lies_outside(
     window, page = open_page(qtbot, context)
     context.model_to_try.choose(Path(str(record.last_checkpoint)))
     qtbot.waitUntil(lambda: bool(page.form.row()), timeout=PATIENCE)
-    page.form.example.setFocus()
+    # Nothing comes meanwhile, and each key has done its work before the next one.
+    qtbot.waitUntil(lambda: "price" in read_words(page.answers) and window.isActiveWindow(), timeout=PATIENCE)
+    focus: QWidget | None = page.form.example
     walked = []
+    page.form.example.setFocus()
     for _ in range(4):
-        focus = QApplication.focusWidget()
+        qtbot.waitUntil(lambda before=focus: before is not None and before.hasFocus(), timeout=PATIENCE)
         assert focus is not None
         qtbot.keyClick(focus, Qt.Key.Key_Tab)
-        focus = window.focusWidget()
+        qtbot.waitUntil(lambda before=focus: QApplication.focusWidget() not in (None, before), timeout=PATIENCE)
+        focus = QApplication.focusWidget()
         assert focus is not None
         walked.append(focus.accessibleName())
     assert walked[1:] == list(page.form.row()) == ["weight", "day", "color"]
