@@ -6,6 +6,8 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -46,13 +48,28 @@ def run_python(code: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=module_name)
-def test_files_and_classes_stay_short(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 400, "over 400 lines: which two rooms is it really?"
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.ClassDef):
-            assert (node.end_lineno or 0) - node.lineno < 250, f"class {node.name} is over 250 lines"
+@cache
+def parse(path: Path) -> ast.Module:
+    """What most rules look at."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _not_kept() -> Iterator[None]:
+    """Half a million nodes would be looked through by each collection of garbage in the tests to come."""
+    yield
+    parse.cache_clear()
+
+
+def test_files_and_classes_stay_short() -> None:
+    """Over 400 lines: which two rooms is it really? A class has 250 at most."""
+    assert [module_name(path) for path in SOURCES if len(path.read_text(encoding="utf-8").splitlines()) > 400] == []
+    assert [
+        f"{module_name(path)}: class {node.name}"
+        for path in SOURCES
+        for node in ast.walk(parse(path))
+        if isinstance(node, ast.ClassDef) and (node.end_lineno or 0) - node.lineno >= 250
+    ] == []
 
 
 def test_the_loop_fits_on_one_screen() -> None:
@@ -77,7 +94,7 @@ def test_no_function_is_named_by_a_bare_participle() -> None:
     """A function is a verb, or the field's noun (``weighted_cross_entropy``): ``_told`` and ``_looked_at`` say neither."""
     bare = []
     for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse(path)):
             if not isinstance(node, ast.FunctionDef) or any(
                 re.search(r"property|\.setter$", ast.unparse(d)) for d in node.decorator_list
             ):
@@ -94,7 +111,7 @@ def test_no_modules_import_each_other_not_even_for_their_types() -> None:
     modules = {module_name(path): path for path in SOURCES}
     graph: dict[str, set[str]] = {module: set() for module in modules}
     for module, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parse(path)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 names = (f"{node.module}.{alias.name}" for alias in node.names)
                 graph[module] |= {name if name in modules else node.module for name in names}
@@ -105,7 +122,7 @@ def test_progress_is_written_by_its_own_methods_only() -> None:
     written = [
         f"{path.name}: {ast.unparse(target)}"
         for path in (ROOT / "training").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parse(path))
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
         for each in (node.targets if isinstance(node, ast.Assign) else [node.target])
         for target in ast.walk(each)
@@ -125,7 +142,7 @@ def test_the_tests_of_training_ask_for_nothing_of_the_window() -> None:
     asked = {
         (str(path.relative_to(ROOT)), name)
         for path in (ROOT / "tests/training").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(parse(path))
         for name in imported(node)
     }
     assert len(asked) > 100
