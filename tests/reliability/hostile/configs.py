@@ -124,7 +124,7 @@ CONFIGS: dict[str, Make] = {
     "an unknown key of escapes": _text('"\\u001b[31m\\u202e\\n" = 1'),
     "an unknown section of escapes": _text('["\\u001b]0;x\\u0007"]\na = 1'),
     "an unknown kind of escapes": _text('[model]\nkind = "\\u001b[2J"'),
-    "a list of 200,000 numbers": _text("[schedule]\nkind = 'multi_step'\nmilestones = [" + "1," * 200_000 + "]"),
+    "a list of 50,000 numbers": _text("[schedule]\nkind = 'multi_step'\nmilestones = [" + "1," * 50_000 + "]"),
     "a comment of 900,000 letters": _text("#" * 900_000 + "\nseed = -1"),
     "500,000 blank lines": _text("\n" * 500_000 + "seed = -1"),
     "300,000 quotes": _text('a = """' + '"' * 300_000),

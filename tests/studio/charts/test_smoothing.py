@@ -18,8 +18,9 @@ def naive(y: np.ndarray, weight: float) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.05, 0.6, 0.9, 0.99, 0.999])
-@pytest.mark.parametrize("chunk", [1, 13, 20_000])
+@pytest.mark.parametrize(
+    ("weight", "chunk"), [(0.0, 13), (0.05, 1), (0.6, 13), (0.9, 20_000), (0.99, 1), (0.999, 13), (0.999, 20_000)]
+)
 def test_it_equals_the_naive_loop(weight: float, chunk: int) -> None:
     y = np.random.default_rng(0).normal(size=6_000) + 4
     y[[5, 6, 7, 100]] = np.nan
@@ -71,9 +72,8 @@ def centered_naive(y: np.ndarray, half: int) -> np.ndarray:
     return out
 
 
-@pytest.mark.parametrize("weight", [0.5, 0.9, 0.999])
+@pytest.mark.parametrize(("weight", "chunk"), [(0.5, 997), (0.9, 50_000), (0.999, 997)])
 @pytest.mark.parametrize("centered", [False, True])
-@pytest.mark.parametrize("chunk", [997, 50_000])
 def test_every_view_shows_the_same_line_that_all_samples_make(weight: float, centered: bool, chunk: int) -> None:
     y = np.random.default_rng(0).normal(size=40_000) + 4
     y[[5, 6, 7, 100]] = np.nan

@@ -46,8 +46,15 @@ def facts_in(folder: Path) -> dict[str, Any]:
     return facts
 
 
-@pytest.mark.parametrize("to", FORMATS)
-@pytest.mark.parametrize("run", ["spiral", "images", pytest.param("resnet", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("run", "to"),
+    [
+        *(("spiral", to) for to in FORMATS),
+        ("images", "safetensors"),
+        ("images", "onnx"),
+        *(pytest.param("resnet", to, marks=pytest.mark.slow) for to in ("torch-export", "onnx")),
+    ],
+)
 def test_model_py_answers_like_the_checkpoint(
     run: str, to: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -23,10 +23,7 @@ def test_is_clean_and_says_accelerate(tmp_path: Path) -> None:
         assert words in script.read_text()
 
 
-CASES = {
-    "points": ("loop.accumulation=2", "loop.clip_value=0.001", "loop.clip_norm=0.1"),
-    "bf16": ("loop.accumulation=2", "precision.compute=bf16"),
-}
+CASES = {"bf16": ("loop.accumulation=2", "precision.compute=bf16", "loop.clip_value=0.001", "loop.clip_norm=0.1")}
 
 
 @pytest.mark.slow
