@@ -64,8 +64,6 @@ def begin(kind: str, window: MainWindow, parent: QObject) -> None:
         worker.wait()
     elif kind == "segfault":
         ctypes.string_at(0)
-    elif kind == "abort":
-        os.abort()
     elif kind == "killed":
         examine_and_die(window, parent)
         return

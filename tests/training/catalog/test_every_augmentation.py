@@ -9,11 +9,11 @@ import pytest
 from tests.training.catalog.whole_way import export, train_and_resume
 from tests.training.data.conftest import fill_class
 from tests.training.data.pairs_of_images import write_pairs
+from tests.training.engine.compile.uncompiled import compile_nothing
 from tests.training.export.test_script import assert_same_run, check_source, train_by_script
 from tests.training.tiny import tiny
 from training.config import RunConfig
 from training.config.sections.data.image_section import ImageSection
-from training.engine.compile import compiler
 from training.errors import ConfigError
 from training.export import export_checkpoint
 
@@ -115,9 +115,9 @@ def test_two_classes_told_by_one_score_are_mixed_in_a_script_too(tmp_path: Path)
     assert_same_run(last, tmp_path / "again")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(compiler.cpp_compiler() is None, reason="no C++ compiler here")
-def test_a_compiled_step_takes_mixed_targets(tmp_path: Path) -> None:
+def test_a_compiled_step_takes_mixed_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its function of tensors, which is not compiled here."""
+    compile_nothing(monkeypatch)
     train_and_resume(small(TOGETHER, "precision.compile=step"), tmp_path, step=1)
 
 

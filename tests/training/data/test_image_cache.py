@@ -310,7 +310,7 @@ def test_two_runs_make_it_and_one_is_killed(
 ) -> None:
     folder = tmp_path / "large"
     for name in ("a", "b"):
-        fill_class(folder / name, 400, size=(96, 96))
+        fill_class(folder / name, 200, size=(96, 96))
     settle()
     cached = ("loader.cache=on", f"loader.cache_folder={wish.home}", "loop.max_steps=3")
     weights, _, _ = trained(folder, capsys, "loader.cache=off", "loop.max_steps=3")

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from tests.training.catalog.task_samples import small
 from tests.training.commands import Captured, json_line
+from tests.training.engine.compile.uncompiled import compile_nothing
 from tests.training.engine.stopping import stopping_after
 from tests.training.stepping import take_step
 from training.cli import main
@@ -155,9 +156,11 @@ def test_show_tells_the_newest_parts_and_norms(tmp_path: Path, capsys: Captured)
         assert norms["ratio"] == pytest.approx(norms["update"] / norms["weight"])
 
 
-@pytest.mark.slow
-def test_compiled_steps_say_that_parts_are_not_recorded_and_keep_the_norms_they_can(tmp_path: Path) -> None:
+def test_compiled_steps_say_that_parts_are_not_recorded_and_keep_the_norms_they_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A step of several batches is compiled up to its gradients: the norms are taken of those."""
+    compile_nothing(monkeypatch)
     for accumulation, norms in ((1, False), (2, True)):
         config = small(
             "regression", tmp_path, *SUM, "precision.compile=step", f"loop.accumulation={accumulation}",

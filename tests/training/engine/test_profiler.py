@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from tests.training.engine.compile.uncompiled import compile_nothing
 from tests.training.tiny import tiny, tiny_images, write_idx
 from training.cli import main
 from training.cli.train import CONTRACT
@@ -70,8 +71,8 @@ def test_the_parts_fit_into_the_time_of_the_run(tmp_path: Path) -> None:
     assert profile.busy is None
 
 
-@pytest.mark.slow
-def test_the_parts_of_a_compiled_step(tmp_path: Path) -> None:
+def test_the_parts_of_a_compiled_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_nothing(monkeypatch)
     profile, _wall = profile_run(tiny("precision.compile=step"), tmp_path)
     assert list(profile.parts) == ["copy", "step", "logging"]
 

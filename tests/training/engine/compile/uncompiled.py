@@ -52,6 +52,12 @@ class Unused(nn.Module):
         return inputs
 
 
+def compile_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled steps are made by the functions that would be compiled."""
+    monkeypatch.setattr(compiled_step, "CompiledGraph", Direct)
+    monkeypatch.setattr(compiled_step, "refuse_without_compiler", lambda device: None)
+
+
 def small_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batch norm, dropout, a shared weight, a frozen one and one that is not used; nothing is compiled."""
 
@@ -72,8 +78,7 @@ def small_model(monkeypatch: pytest.MonkeyPatch) -> None:
         return nn.Sequential(*layers)
 
     monkeypatch.setattr(assembly, "make_model", make)
-    monkeypatch.setattr(compiled_step, "CompiledGraph", Direct)
-    monkeypatch.setattr(compiled_step, "refuse_without_compiler", lambda device: None)
+    compile_nothing(monkeypatch)
 
 
 def session_for(compile_it: bool, *overrides: str) -> Session:
