@@ -145,17 +145,21 @@ def test_the_form_is_walked_by_tab_and_marks_what_lies_outside(
     qtbot.waitUntil(lambda: bool(page.form.row()), timeout=PATIENCE)
     # Nothing comes meanwhile, and each key has done its work before the next one.
     qtbot.waitUntil(lambda: "price" in read_words(page.answers) and window.isActiveWindow(), timeout=PATIENCE)
-    focus: QWidget | None = page.form.example
-    walked = []
     page.form.example.setFocus()
+    focus: list[QWidget] = [page.form.example]
+    qtbot.waitUntil(focus[0].hasFocus, timeout=PATIENCE)
+
+    def has_moved_on() -> bool:
+        now = QApplication.focusWidget()
+        if now is None or now is focus[-1]:
+            return False
+        focus.append(now)
+        return True
+
     for _ in range(4):
-        qtbot.waitUntil(lambda before=focus: before is not None and before.hasFocus(), timeout=PATIENCE)
-        assert focus is not None
-        qtbot.keyClick(focus, Qt.Key.Key_Tab)
-        qtbot.waitUntil(lambda before=focus: QApplication.focusWidget() not in (None, before), timeout=PATIENCE)
-        focus = QApplication.focusWidget()
-        assert focus is not None
-        walked.append(focus.accessibleName())
+        qtbot.keyClick(focus[-1], Qt.Key.Key_Tab)
+        qtbot.waitUntil(has_moved_on, timeout=PATIENCE)
+    walked = [widget.accessibleName() for widget in focus[1:]]
     assert walked[1:] == list(page.form.row()) == ["weight", "day", "color"]
 
     assert "outside of the training rows" not in read_words(page.form)
