@@ -38,15 +38,15 @@ class BoundaryPlot(QWidget):
         self._frame: np.void | None = None
         self._same_scale = False
         self.canvas = PlotCanvas()
-        self.canvas.getViewBox().setMouseEnabled(x=False, y=False)
+        self.canvas.view.setMouseEnabled(x=False, y=False)
         self.canvas.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         self.canvas.scene().sigMouseClicked.connect(self._on_clicked)
         self.regions = pg.ImageItem(axisOrder="row-major")
         self.regions.setZValue(-10)
-        self.canvas.addItem(self.regions)
+        self.canvas.view.addItem(self.regions)
         self._train, self._validation = (pg.ScatterPlotItem(pxMode=True, antialias=True) for _ in range(2))
-        self.canvas.addItem(self._train)
-        self.canvas.addItem(self._validation)
+        self.canvas.view.addItem(self._train)
+        self.canvas.view.addItem(self._validation)
         self.setFixedHeight(_HEIGHT)
         vbox(self.canvas, parent=self)
         theme().changed.connect(self._dress)
@@ -59,13 +59,13 @@ class BoundaryPlot(QWidget):
         self._draw_points()
         if plane is None:
             return
-        left, bottom = self.canvas.getAxis("left"), self.canvas.getAxis("bottom")
+        left, bottom = self.canvas.axes["left"], self.canvas.axes["bottom"]
         bottom.setLabel(plane.columns[0])
         bottom.showLabel(bool(plane.columns[0]))
         left.setLabel(plane.columns[1])
         left.showLabel(bool(plane.columns[1]))
         self._same_scale = not any(plane.columns)
-        self.canvas.getViewBox().setAspectLocked(self._same_scale)
+        self.canvas.view.setAspectLocked(self._same_scale)
         self.updateGeometry()
         self.canvas.show_range(*plane.x, *plane.y)
 
@@ -78,7 +78,7 @@ class BoundaryPlot(QWidget):
         self._draw_regions()
 
     def _on_clicked(self, event: pg.GraphicsScene.mouseEvents.MouseClickEvent) -> None:
-        box = self.canvas.getViewBox()
+        box = self.canvas.view
         inside = box.sceneBoundingRect().contains(event.scenePos())
         if self._plane is not None and inside and event.button() == Qt.MouseButton.LeftButton:
             place = box.mapSceneToView(event.scenePos())
@@ -107,7 +107,7 @@ class BoundaryPlot(QWidget):
         self.canvas.dress(theme().palette)
         self.updateGeometry()  # words of another size need another width beside the plane
         for side in ("left", "bottom"):
-            self.canvas.getAxis(side).setGrid(False)
+            self.canvas.axes[side].setGrid(False)
         self._draw_points()
         self._draw_regions()
 

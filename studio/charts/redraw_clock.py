@@ -26,7 +26,7 @@ class Redrawn(Protocol):
 
     def prepare(self) -> None: ...
     def draw(self) -> None: ...
-    def isVisible(self) -> bool: ...
+    def is_seen(self) -> bool: ...
     def window(self) -> QWidget: ...
 
 
@@ -34,7 +34,8 @@ class RedrawClock(QObject):
     """One timer for several plots. It runs only while something waits to be drawn that can be seen.
 
     Five drawings a second; fewer where they are dear, so that they take a twentieth of a core, and half as many on
-    battery, but never less than one a second. A hidden plot's request is dropped: plots ask again when they are shown.
+    battery, but never less than one a second. The request of a plot that is hidden, or scrolled out of view, is dropped: plots ask
+    again when they are painted.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class RedrawClock(QObject):
         """Draw `plot` at the next tick: at once, when nothing was drawn for a while."""
         if plot not in self._waiting:
             self._waiting.append(plot)
-        if not self._timer.isActive() and plot.isVisible():
+        if not self._timer.isActive() and plot.is_seen():
             since = 1000 * (self._now() - self._drawn)
             self._timer.start(round(max(0.0, self.interval() - since)))
 
@@ -71,14 +72,14 @@ class RedrawClock(QObject):
         return min(max(usual, round(1000 * self._cost / _SHARE)), _SLOWEST_MS)
 
     def _on_timeout(self) -> None:
-        seen = self._find_visible()
+        seen = self._find_seen()
         if seen and not is_on_screen(seen[0].window()):
             self._waiting = seen
             self._timer.start(_UNSEEN_MS)
             return
         for plot in seen:
             plot.prepare()  # may make linked plots ask, too: they are drawn in the same tick
-        seen, self._waiting = self._find_visible(), []
+        seen, self._waiting = self._find_seen(), []
         self._timer.stop()
         self._drawn = self._now()
         for plot in seen:
@@ -93,8 +94,8 @@ class RedrawClock(QObject):
             # Down fast: a page's first layout is dear, and must not make the drawings after it rare for seconds.
             self._cost += (0.7 if last < self._cost else 0.3) * (last - self._cost)
 
-    def _find_visible(self) -> list[Redrawn]:
-        return [plot for plot in self._waiting if plot.isVisible()]
+    def _find_seen(self) -> list[Redrawn]:
+        return [plot for plot in self._waiting if plot.is_seen()]
 
 
 def is_on_screen(window: QWidget) -> bool:

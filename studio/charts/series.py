@@ -23,7 +23,8 @@ class Series:
     @property
     def extent(self) -> tuple[float, float] | None:
         """Its first and its last position; None while it is empty."""
-        return (float(self.raw.x[0]), float(self.raw.x[-1])) if len(self) else None
+        x = self.raw.x
+        return (float(x[0]), float(x[-1])) if len(x) else None
 
     @property
     def is_smoothed(self) -> bool:

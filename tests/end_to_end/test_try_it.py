@@ -56,7 +56,7 @@ def test_the_newest_run_answers_rows_images_and_prompts(
     before = page.form.row()
     canvas = page.plane.plot.canvas
     page.plane.plot.window().activateWindow()
-    at = canvas.mapFromScene(canvas.getViewBox().mapViewToScene(QPointF(3.0, -2.0)))
+    at = canvas.mapFromScene(canvas.view.mapViewToScene(QPointF(3.0, -2.0)))
     qtbot.mouseClick(canvas.viewport(), Qt.MouseButton.LeftButton, pos=at)
     row = {name: float(text) for name, text in page.form.row().items()}
     assert page.form.row() != before

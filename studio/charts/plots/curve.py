@@ -46,10 +46,8 @@ class Curve:
     """A noisy curve is a thin line, with a wide smoothed one over it on demand; any other is one wide line. A faded one lies
     behind the others."""
 
-    def __init__(
-        self, color_index: int, canvas: pg.PlotWidget, *, is_noisy: bool = True, is_faded: bool = False
-    ) -> None:
-        """``canvas`` shows it. What few curves need is put there when it is needed: ten charts of ten runs have a hundred curves."""
+    def __init__(self, color_index: int, view: pg.ViewBox, *, is_noisy: bool = True, is_faded: bool = False) -> None:
+        """``view`` shows it. What few curves need is put there when it is needed: ten charts of ten runs have a hundred curves."""
         self.color_index = color_index
         self.is_faded = is_faded
         self.series = Series(may_be_smoothed=is_noisy)
@@ -57,7 +55,7 @@ class Curve:
         """Of a mean: what lies below and above it."""
         self.is_noisy = is_noisy
         self.is_hidden = False  # by the person, in the legend
-        self._canvas = canvas
+        self._view = view
         self._look: tuple[QColor, float] = QColor(), 1.0
         self.raw_item = CurveItem()
         self._place(self.raw_item)
@@ -66,10 +64,10 @@ class Curve:
         self.band_item: BandItem | None = None
 
     def remove(self) -> None:
-        """Take it off the canvas."""
+        """Take it off the view."""
         for item in (self.band_item, self.raw_item, self.smooth_item, self.dot_item):
             if item is not None:
-                self._canvas.removeItem(item)
+                self._view.removeItem(item)
 
     def lines(self, first: float, last: float, pixels: int, scale: ValueScale) -> Lines:
         """What is to be drawn between two positions."""
@@ -123,7 +121,7 @@ class Curve:
     def _place(self, item: pg.GraphicsObject) -> None:
         if self.is_faded:
             item.setZValue(-1)
-        self._canvas.addItem(item, ignoreBounds=True)
+        self._view.addItem(item, ignoreBounds=True)
 
     def dress(self, palette: Palette, device_pixel_ratio: float) -> None:
         """Take on a theme's colors."""

@@ -69,7 +69,7 @@ class GradientPlot(CurvePlot):
         super().__init__("Gradient norm", clock=clock, shared_x=shared_x)
         self._limit_line.setZValue(4)
         self._limit_line.hide()
-        self._canvas.addItem(self._limit_line, ignoreBounds=True)
+        self._canvas.view.addItem(self._limit_line, ignoreBounds=True)
         self._legend.set_titles(_TITLES, _CURVE)
         self._legend.title_chosen.connect(self.show_quantity)
 

@@ -44,9 +44,9 @@ class MarkerLayer(QObject):
 
     clicked = Signal(object)
 
-    def __init__(self, plot: pg.PlotItem) -> None:
-        super().__init__(plot)
-        self._plot = plot
+    def __init__(self, view: pg.ViewBox) -> None:
+        super().__init__(view)
+        self._view = view
         self._markers: dict[object, Marker] = {}
         # By place; None: to be found.
         self._by_kind: dict[MarkerKind, tuple[list[Marker], NDArray[np.float64]]] | None = None
@@ -57,7 +57,7 @@ class MarkerLayer(QObject):
         self._points.hide()
         self._points.sigClicked.connect(self._on_clicked)
         self._points.sigHovered.connect(self._on_hovered)
-        plot.addItem(self._points, ignoreBounds=True)
+        view.addItem(self._points, ignoreBounds=True)
 
     def put(self, kind: MarkerKind, x: float, text: str, key: object) -> None:
         """Add a marker, or move the one with that key."""
@@ -66,7 +66,7 @@ class MarkerLayer(QObject):
         if kind in _WITH_LINE:
             line = pg.InfiniteLine(pos=x, angle=90, pen=_line_pen(kind, theme().palette))
             line.setZValue(5)
-            self._plot.addItem(line, ignoreBounds=True)
+            self._view.addItem(line, ignoreBounds=True)
         self._markers[key] = Marker(kind, x, text, key, line)
         self._by_kind = None
 
@@ -76,7 +76,7 @@ class MarkerLayer(QObject):
         if marker is not None:
             self._by_kind = None
         if marker is not None and marker.line is not None:
-            self._plot.removeItem(marker.line)
+            self._view.removeItem(marker.line)
 
     def truncate(self, x: float) -> None:
         """Take away all markers beyond `x`."""
@@ -142,14 +142,14 @@ class MarkerLayer(QObject):
             self.clicked.emit(points[-1].data().key)
 
     def _on_hovered(self, scatter: object, points: list[pg.SpotItem], event: object) -> None:
-        view = self._plot.getViewWidget()
-        if view is None:
+        widget = self._view.getViewWidget()
+        if widget is None:
             return
         if len(points):
-            view.setCursor(Qt.CursorShape.PointingHandCursor)
-            QToolTip.showText(QCursor.pos(), "\n".join(_words(point.data()) for point in reversed(points)), view)
+            widget.setCursor(Qt.CursorShape.PointingHandCursor)
+            QToolTip.showText(QCursor.pos(), "\n".join(_words(point.data()) for point in reversed(points)), widget)
         else:
-            view.unsetCursor()
+            widget.unsetCursor()
 
 
 def _words(marker: Marker) -> str:

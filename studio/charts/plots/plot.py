@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pyqtgraph as pg
 from numpy.typing import ArrayLike
 from PySide6.QtCore import QRectF, Signal
-from PySide6.QtGui import QColor, QResizeEvent, QShowEvent
+from PySide6.QtGui import QColor, QPaintEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from studio.charts.plots.curve import Curve, CurveSet
@@ -43,6 +43,7 @@ class Plot(QWidget):
         self._smoothing = 0.0
         self._scale = ValueScale(from_zero=from_zero)
         self._cursor: float | None = None
+        self._is_drawn = False  # as it is now
         self._percent = False
         self._x_name, self._x_scale = "Step", 1.0
         self.title = title  # what is drawn
@@ -52,11 +53,11 @@ class Plot(QWidget):
         self._canvas = self._area.canvas
         self._line = pg.InfiniteLine(angle=90)
         self._line.hide()
-        self._canvas.addItem(self._line, ignoreBounds=True)
-        self._markers = MarkerLayer(self._canvas.getPlotItem())
+        self._canvas.view.addItem(self._line, ignoreBounds=True)
+        self._markers = MarkerLayer(self._canvas.view)
         self._markers.clicked.connect(self.marker_clicked)
         self._canvas.pointed.connect(self._on_pointed)
-        self._canvas.getAxis("bottom").is_whole = True
+        self._canvas.axes["bottom"].is_whole = True
         self._lay_out()
         self._shared_x = shared_x or SharedX(self)
         self._shared_x.add_source(self._curves.extent)
@@ -70,7 +71,7 @@ class Plot(QWidget):
     def add_curve(self, name: str, label: str = "", color_index: int | None = None, **looks: bool) -> None:
         """Add an empty curve; `label` is its word in the legend, "" for none. `looks`: `is_noisy` (if not said; only such a curve
         is ever smoothed) and `is_faded` (it lies behind the others, and no `truncate` cuts it)."""
-        curve = Curve(len(self._curves) if color_index is None else color_index, self._canvas, **looks)
+        curve = Curve(len(self._curves) if color_index is None else color_index, self._canvas.view, **looks)
         curve.series.set_smoothing(self._smoothing)
         curve.is_hidden = curve.is_faded and any(each.is_hidden and each.is_faded for each in self._curves.values())
         self._curves[name] = curve
@@ -124,7 +125,7 @@ class Plot(QWidget):
             self.title = titles[current]
             self._scale.forget_range()
         self._percent = percent
-        axis = self._canvas.getAxis("left")
+        axis = self._canvas.axes["left"]
         axis.unit = "%" if percent else ""
         axis.setScale(100.0 if percent else 1.0)
         self.setAccessibleName(f"Curves: {titles[current]}")
@@ -141,13 +142,13 @@ class Plot(QWidget):
         """Logarithmic or linear y axis."""
         self._scale.is_log = on
         self._scale.forget_range()
-        self._canvas.getAxis("left").setLogMode(on)
+        self._canvas.axes["left"].setLogMode(on)
         self._ask_for_redraw()
 
     def set_x_label(self, name: str, scale: float = 1.0) -> None:
         """What the x axis counts: positions times `scale`."""
         self._x_name, self._x_scale = name, scale
-        axis = self._canvas.getAxis("bottom")
+        axis = self._canvas.axes["bottom"]
         axis.setScale(scale)
         axis.is_whole = scale == 1.0
         self._ask_for_redraw()
@@ -158,7 +159,7 @@ class Plot(QWidget):
 
     def set_whole_x(self, on: bool) -> None:
         """Whether there is nothing between 1 and 2 on the x axis."""
-        self._canvas.getAxis("bottom").is_whole = on
+        self._canvas.axes["bottom"].is_whole = on
 
     def set_empty_text(self, text: str) -> None:
         """What stands in the plot while there is nothing to draw."""
@@ -201,6 +202,7 @@ class Plot(QWidget):
 
     def draw(self) -> None:
         """Draw what there is now in the range that was prepared; the clock calls this."""
+        self._is_drawn = True
         first, last, scale = self._shared_x.first, self._shared_x.last, self._scale
         if self._shared_x.is_following:  # whole markers at the end, too
             last += (last - first) * MARKER_ROOM / self._canvas.pixels()
@@ -220,6 +222,15 @@ class Plot(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._ask_for_redraw()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._is_drawn:  # it was scrolled into view
+            self._clock.request(self)
+
+    def is_seen(self) -> bool:
+        """Whether any of it is in view."""
+        return self.isVisible() and not self.visibleRegion().isEmpty()
 
     def _height_of(self, marker: Marker) -> float:
         return self._curves.height_of(marker, self._scale)
@@ -247,6 +258,7 @@ class Plot(QWidget):
         vbox(self._legend, (self._area, 1), parent=self, spacing=4)
 
     def _ask_for_redraw(self) -> None:
+        self._is_drawn = False
         self._clock.request(self)
 
     def _on_pointed(self, x: float | None) -> None:

@@ -48,6 +48,11 @@ class ValueAxis(pg.AxisItem):
     unit = ""
     is_whole = False
 
+    def updateAutoSIPrefix(self) -> None:
+        """There are none; pyqtgraph would set the axis's label as HTML at each move."""
+        self.picture = None
+        self.update()
+
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
         if self.logMode:
             return log_labels(values, spacing)
@@ -119,8 +124,11 @@ class BandItem(pg.GraphicsObject):
         painter.fillPath(self._path, self._brush)
 
 
-class PlotCanvas(pg.PlotWidget):
-    """Signals: `pointed(x | None)` under the mouse; `fit_wanted()` on a double click; `moved_by_hand(first, last)` and
+class PlotCanvas(pg.GraphicsView):
+    """A view with an axis at its left and one below. Not pyqtgraph's PlotItem, which makes a form of options, seven menus and two
+    more axes for each plot: half of what it costs to open a chart.
+
+    Signals: `pointed(x | None)` under the mouse; `fit_wanted()` on a double click; `moved_by_hand(first, last)` and
     `stretched_by_hand(bottom, top)`, ranges that a person asks for; `clicked(x, y)` on the plane."""
 
     pointed = Signal(object)
@@ -130,25 +138,23 @@ class PlotCanvas(pg.PlotWidget):
     stretched_by_hand = Signal(float, float)
 
     def __init__(self) -> None:
-        axes = {side: ValueAxis(side) for side in ("left", "bottom")}
+        super().__init__()
         self.view = ChartView()
-        super().__init__(axisItems=axes, viewBox=self.view)
-        self.setFrameShape(self.Shape.NoFrame)
+        self.axes = {side: ValueAxis(side) for side in ("left", "bottom")}
         self.setObjectName("canvas")
         self.setMinimumHeight(90)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        plot = self.getPlotItem()
-        plot.setMenuEnabled(False)
-        # Else Python keeps it, and its six menus, in a cycle, until garbage is collected.
-        plot.ctrlMenu.setParent(self, Qt.WindowType.Popup)
-        plot.hideButtons()
-        plot.disableAutoRange()
-        plot.setContentsMargins(0, 2, 2, 0)
+        self.view.disableAutoRange()
+        self.centralLayout.setContentsMargins(1, 3, 3, 1)
+        self.centralLayout.setSpacing(0)
+        for item, row, column in ((self.view, 0, 1), (self.axes["left"], 0, 0), (self.axes["bottom"], 1, 1)):
+            self.centralLayout.addItem(item, row, column)
         self.view.x_wanted.connect(self.moved_by_hand)
         self.view.y_wanted.connect(self.stretched_by_hand)
-        for axis in axes.values():
-            axis.enableAutoSIPrefix(False)
+        for axis in self.axes.values():
+            axis.linkToView(self.view)
             axis.setZValue(-1)  # the grid belongs to the axes, and below the curves
+            axis.setFlag(QGraphicsItem.GraphicsItemFlag.ItemNegativeZStacksBehindParent)
             axis.setStyle(tickLength=0, tickTextOffset=_TICK_OFFSET, autoExpandTextSpace=False)
             axis.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)  # texts are dear and seldom change
         self.scene().sigMouseMoved.connect(self._on_mouse_moved)
@@ -159,14 +165,13 @@ class PlotCanvas(pg.PlotWidget):
         self.setBackground(QColor(palette.surface))
         self.view.dress(palette)
         small = tick_font()
-        for side in ("left", "bottom"):
-            axis = self.getAxis(side)
+        for axis in self.axes.values():
             axis.setPen(pg.mkPen(QColor(palette.border), width=1))
             axis.setTextPen(pg.mkPen(QColor(palette.muted)))
             axis.setTickFont(small)
-        self.getAxis("left").setWidth(axis_width())
-        self.getAxis("left").setGrid(150)
-        self.getAxis("bottom").setGrid(90)
+        self.axes["left"].setWidth(axis_width())
+        self.axes["left"].setGrid(150)
+        self.axes["bottom"].setGrid(90)
 
     def show_range(self, first: float, last: float, bottom: float, top: float, *, held: bool = False) -> None:
         """Show exactly this part of the plane; ``held``: a person chose its heights."""

@@ -145,7 +145,7 @@ def test_spikes_lie_beyond_the_range_until_they_are_asked_for(qtbot: QtBot) -> N
 
     def top() -> float:
         plot.refresh()
-        return float(plot._canvas.getViewBox().viewRange()[1][1])
+        return float(plot._canvas.view.viewRange()[1][1])
 
     assert 0.4 < top() < 0.6  # all of a curve without noise is seen
     assert plot._curves["train/loss"].raw_item.getData()[1].max() == 8.0  # drawn all the same: no spike is lost
@@ -170,9 +170,9 @@ def test_a_rate_that_hardly_falls_does_not_look_like_one_that_ends_at_zero(qtbot
     board.append("lr", np.arange(800), np.linspace(3e-3, 2.9998e-3, 800))
     plot = board.plot("lr")
     plot.refresh()
-    bottom, top = plot._canvas.getViewBox().viewRange()[1]
+    bottom, top = plot._canvas.view.viewRange()[1]
     assert bottom < 0 < 3e-3 < top < 4e-3
-    axis = plot._canvas.getAxis("left")
+    axis = plot._canvas.axes["left"]
     values = [value for _, level in axis.tickValues(bottom, top, 80) for value in level]
     assert 0 in values
     assert len(values) > 1

@@ -41,7 +41,7 @@ def board(qtbot: QtBot) -> MetricsBoard:
 def ranges(board: MetricsBoard, quantity: str = "loss") -> Any:
     """What is shown after the next drawing: steps and values."""
     board.refresh()
-    (first, last), (bottom, top) = board.plot(quantity)._canvas.getViewBox().viewRange()
+    (first, last), (bottom, top) = board.plot(quantity)._canvas.view.viewRange()
     return (first, last), (bottom, top)
 
 
@@ -213,7 +213,7 @@ def test_a_view_of_steps_that_were_cut_is_given_up(board: MetricsBoard) -> None:
 
 def test_steps_are_whole_however_near_they_are(qtbot: QtBot, board: MetricsBoard) -> None:
     plot = board.plot("loss")
-    axis = plot._canvas.getAxis("bottom")
+    axis = plot._canvas.axes["bottom"]
     at = place(plot, 100, 3)
     for _ in range(30):
         turn_wheel(plot._canvas.viewport(), at, 1, CONTROL)

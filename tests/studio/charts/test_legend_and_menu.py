@@ -46,7 +46,7 @@ def entry(plot: CurvePlot, name: str) -> QWidget:
 
 def top(board: MetricsBoard) -> float:
     board.refresh()
-    return float(board.plot("loss")._canvas.getViewBox().viewRange()[1][1])
+    return float(board.plot("loss")._canvas.view.viewRange()[1][1])
 
 
 def test_a_click_in_the_legend_hides_a_curve_and_shows_it_again(qtbot: QtBot, board: MetricsBoard) -> None:
@@ -207,7 +207,7 @@ def test_an_enlarged_chart_goes_on_and_comes_back_to_its_place(qtbot: QtBot, boa
     assert plot.window() is dialog
     qtbot.waitUntil(lambda: plot.width() > 900)
     board.append("lr", np.arange(101, 301), np.ones(200))
-    qtbot.waitUntil(lambda: plot._canvas.getViewBox().viewRange()[0][1] >= 300)  # drawn without being asked
+    qtbot.waitUntil(lambda: plot._canvas.view.viewRange()[0][1] >= 300)  # drawn without being asked
     menu = right_click(plot)
     assert not next(action for action in menu.actions() if action.text() == "Enlarge").isEnabled()
     menu.close()

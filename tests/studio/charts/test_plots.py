@@ -40,7 +40,7 @@ def marker_place(plot: CurvePlot, key: object) -> QPoint:
     point = drawn_point(plot, key)
     canvas = plot.findChild(QWidget, "canvas")
     assert canvas is not None
-    scene = canvas.getViewBox().mapViewToScene(point.pos())  # type: ignore[attr-defined]
+    scene = canvas.view.mapViewToScene(point.pos())  # type: ignore[attr-defined]
     return canvas.mapFromScene(scene)  # type: ignore[attr-defined]
 
 
@@ -162,7 +162,7 @@ def test_a_log_scale_leaves_out_what_has_no_logarithm(plot: CurvePlot) -> None:
 
 def drawn_numbers(plot: CurvePlot) -> list[tuple[QRectF, str]]:
     """What is written beside the y axis, and where."""
-    axis = plot._canvas.getAxis("left")
+    axis = plot._canvas.axes["left"]
     pixmap = QPixmap(10, 10)
     painter = QPainter(pixmap)
     _line, _ticks, texts = axis.generateDrawSpecs(painter)
@@ -221,7 +221,7 @@ def test_numbers_beside_a_log_axis_tell_its_values_at_every_range(qtbot: QtBot, 
             plot.refresh()
             numbers = drawn_numbers(plot)
             assert len(numbers) >= 2, (low, high, numbers)
-            axis = plot._canvas.getAxis("left")
+            axis = plot._canvas.axes["left"]
             bottom, top = axis.range
             for rect, text in numbers:
                 figure = float(text.replace("k", "e3").replace("M", "e6").replace("G", "e9"))
@@ -306,7 +306,7 @@ def test_a_marker_at_the_last_step_is_not_cut_at_the_edge(plot: CurvePlot) -> No
     plot.refresh()
     canvas = plot.findChild(QWidget, "canvas")
     assert canvas is not None
-    edge = canvas.getViewBox().sceneBoundingRect().right()  # type: ignore[attr-defined]
+    edge = canvas.view.sceneBoundingRect().right()  # type: ignore[attr-defined]
     assert marker_place(plot, "best").x() + drawn_point(plot, "best").size() / 2 <= edge
 
 
@@ -339,7 +339,7 @@ def test_the_longest_number_has_room_beside_the_axis_in_every_size_of_text(
 ) -> None:
     apply(qapp, "light", font_scale=scale)
     (canvas,) = plot.findChildren(PlotCanvas)
-    axis = canvas.getAxis("left")
+    axis = canvas.axes["left"]
     metrics = QFontMetrics(axis.style["tickFont"])
     assert axis.maximumWidth() == axis_width()
     assert metrics.horizontalAdvance("1.002e-12") + axis.style["tickTextOffset"][0] <= axis_width()

@@ -43,7 +43,7 @@ class Plot:
         self.drawn += 1
         self.spent += self.seconds
 
-    def isVisible(self) -> bool:
+    def is_seen(self) -> bool:
         return self.visible
 
     def window(self) -> QWidget:

@@ -61,7 +61,7 @@ def test_parts_have_their_names_shares_and_values(
     rows = ColumnsReader(folder.parts_file).read()[1]
     assert card.plot._curves["mse"].series.nearest(8) == pytest.approx((8, float(rows["values"][-1, 0])))
     card.plot.refresh()
-    assert card.plot._canvas.getViewBox().viewRange()[0] == [1.0, pytest.approx(8, abs=1)]  # no room for more steps
+    assert card.plot._canvas.view.viewRange()[0] == [1.0, pytest.approx(8, abs=1)]  # no room for more steps
     card.set_run(run(workspace, tiny()), growing=False)  # a loss of one term
     qtbot.waitUntil(lambda: card.plot is None)
     assert not card.isVisible()

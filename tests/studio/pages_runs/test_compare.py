@@ -77,7 +77,8 @@ def show(qtbot: QtBot, panel: ComparePanel, folders: list[RunFolder]) -> None:
 
 def wait(qtbot: QtBot, panel: ComparePanel) -> None:
     """Until all is read and drawn."""
-    qtbot.waitUntil(lambda: not panel.comparison.is_loading() and not panel._later.isActive())
+    waiting = panel._later, panel.curves._next
+    qtbot.waitUntil(lambda: not panel.comparison.is_loading() and not any(timer.isActive() for timer in waiting))
 
 
 def mean_line(panel: ComparePanel, key: str) -> np.ndarray:

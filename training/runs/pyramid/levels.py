@@ -163,8 +163,8 @@ class Levels:
         if end <= begin:
             return self._select_unaided(read, first, stop, pixels)
         inside = self._levels[level].slice(begin, end)
-        fringes = [_fringe(read, first, begin * width), _fringe(read, end * width, stop)]
-        return _in_order([*_ends(read, first, stop), *fringes, inside])
+        before = _fringe(read, first, max(begin * width, first + 1), first)
+        return _in_order([*before, inside, *_fringe(read, min(end * width, stop - 1), stop, stop - 1)])
 
     @staticmethod
     def _select_unaided(read: Read, first: int, stop: int, pixels: int) -> tuple[Indices, Floats]:
@@ -177,7 +177,8 @@ class Levels:
         def give(begin: int, end: int) -> NDArray[Any]:
             return values[begin - first : end - first]
 
-        return _in_order([*_ends(give, first, stop), _fringe(give, first + groups * width, stop), found])
+        rest = min(first + groups * width, stop - 1)
+        return _in_order([*_fringe(give, first, first + 1, first), found, *_fringe(give, rest, stop, stop - 1)])
 
 
 def _finite(values: NDArray[Any]) -> Floats:
@@ -188,20 +189,19 @@ def _finite(values: NDArray[Any]) -> Floats:
 
 def _join_pairs(below: Extremes) -> Extremes:
     """The buckets of twice the width."""
-    pairs = [each.reshape(-1, 2) for each in below]
-    rows = np.arange(len(pairs[0]))
-    low = np.where(np.isnan(pairs[0]), np.inf, pairs[0]).argmin(axis=1)
-    high = np.where(np.isnan(pairs[1]), -np.inf, pairs[1]).argmax(axis=1)
-    return Extremes(pairs[0][rows, low], pairs[1][rows, high], pairs[2][rows, low], pairs[3][rows, high])
+    (low, other_low), (high, other_high) = ((each[0::2], each[1::2]) for each in below[:2])
+    (low_at, other_low_at), (high_at, other_high_at) = ((each[0::2], each[1::2]) for each in below[2:])
+    lower, higher = (other_low < low) | np.isnan(low), (other_high > high) | np.isnan(high)
+    lows = np.where(lower, other_low, low), np.where(lower, other_low_at, low_at)
+    highs = np.where(higher, other_high, high), np.where(higher, other_high_at, high_at)
+    return Extremes(lows[0], highs[0], lows[1], highs[1])
 
 
-def _ends(read: Read, first: int, stop: int) -> list[Extremes]:
-    return [_fringe(read, at, at + 1) for at in (first, stop - 1)]
-
-
-def _fringe(read: Read, first: int, stop: int) -> Extremes:
-    """Of the values [first, stop), which are less than a bucket."""
-    return find_extremes(read(first, stop)[None, :] if stop > first else np.empty((0, 1))).shift(first)
+def _fringe(read: Read, first: int, stop: int, end: int) -> list[Extremes]:
+    """Of the values [first, stop), which are less than a bucket, the extremes; and the value at ``end``, one of them."""
+    values = _finite(read(first, stop))
+    last, at = values[end - first : end - first + 1], np.array([end])
+    return [find_extremes(values[None, :]).shift(first), Extremes(last, last, at, at)]
 
 
 def _in_order(parts: list[Extremes]) -> tuple[Indices, Floats]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class StoredSeries:
         """``keep``: write the pyramid beside the file where it is missing; never while somebody writes the series."""
         self.path = path
         self._header, self._row, self.names = _find_layout(path)
-        self._cache: tuple[int, int, Rows] = 0, 0, np.empty(0, self._row)
+        self._cache: tuple[tuple[int, int, Rows], ...] = ()
         rows = self._count()
         self._levels, whole = read_levels(path, len(self.names), self._read_rows, rows)
         self.steps = self._read_steps(0, rows)
@@ -52,12 +53,11 @@ class StoredSeries:
         return StoredPyramid(x, lambda first, stop: self._read_column(first, stop, column), self._levels[column])
 
     def _read_column(self, first: int, stop: int, column: int) -> NDArray[np.floating[Any]]:
-        """The numbers [first, stop). What was read last is kept: several charts show the same stretch."""
-        begin, end, rows = self._cache
-        if not begin <= first <= stop <= end:
-            begin, end, rows = first, stop, self._read_rows(first, stop)
-            if stop - first <= _MOST_KEPT:
-                self._cache = begin, end, rows
+        """The numbers [first, stop). What was read last, at the two ends of a view, is kept: several charts show the same stretch."""
+        kept = next(((begin, rows) for begin, end, rows in self._cache if begin <= first <= stop <= end), None)
+        begin, rows = kept or (first, self._read_rows(first, stop))
+        if kept is None and stop - first <= _MOST_KEPT:
+            self._cache = ((first, stop, rows), *self._cache[:1])
         rows = rows[first - begin : stop - begin]
         values: NDArray[np.floating[Any]] = (
             rows[STEP_CURVES[column]] if self._row == STEP_ROW else rows["values"][:, column]
@@ -80,8 +80,24 @@ class StoredSeries:
 
     def _read_steps(self, first: int, stop: int) -> Floats:
         if self._row == STEP_ROW:  # a row a step, counted from 1
-            return np.arange(first + 1, stop + 1, dtype=np.float64)
+            return _count_steps(first + 1, stop + 1)
+        ends = [int(self._read_rows(at, at + 1)["step"][0]) for at in (first, stop - 1)] if stop > first else [0, -1]
+        if ends[1] - ends[0] == stop - first - 1:  # steps rise: none is missing, and a million need not be read
+            return _count_steps(ends[0], ends[1] + 1)
         return self._read_rows(first, stop)["step"].astype(np.float64)
+
+
+_counted: WeakValueDictionary[int, Floats] = WeakValueDictionary()
+
+
+def _count_steps(first: int, stop: int) -> Floats:
+    """The numbers [first, stop), from 0 on: one array for all series that are of about the same length, never to be written to."""
+    size = 1 << stop.bit_length()
+    numbers = _counted.get(size)
+    if numbers is None:
+        numbers = _counted[size] = np.arange(size, dtype=np.float64)
+        numbers.flags.writeable = False
+    return numbers[first:stop]
 
 
 def _find_layout(path: Path) -> tuple[int, np.dtype[np.void], tuple[str, ...]]:

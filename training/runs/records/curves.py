@@ -109,14 +109,26 @@ def measure_step_seconds(folder: RunFolder, history: History, counts: SampleCoun
     if counts is None:
         return seconds
     looks = read_series(folder.telemetry_file, FLUSH_ROW)
-    samples = np.concatenate([[0], np.cumsum(counts.of(np.arange(1, len(seconds) + 1)))])
+    steps, rates = np.minimum(looks["step"], len(seconds)), looks["samples_per_second"].astype(np.float64)
     ends = [*(attempt.time for attempt in history.attempts[1:]), np.inf]
     for attempt, end in zip(history.attempts, ends, strict=True):
         seconds[attempt.step :] = 0.0  # done again
-        before = attempt.step
-        for look in looks[(looks["time"] >= attempt.time) & (looks["time"] < end)]:
-            step, rate = min(int(look["step"]), len(seconds)), float(look["samples_per_second"])
-            if step > before and rate > 0:
-                seconds[before:step] = (samples[step] - samples[before]) / rate / (step - before)
-            before = step
+        here = (looks["time"] >= attempt.time) & (looks["time"] < end)
+        _spread_seconds(seconds, np.concatenate([[min(attempt.step, len(seconds))], steps[here]]), rates[here], counts)
     return seconds
+
+
+def _spread_seconds(
+    seconds: NDArray[np.float64], marks: NDArray[np.int64], rates: NDArray[np.float64], counts: SampleCounts
+) -> None:
+    """Give each step between two of ``marks`` its share of the time, at so many samples a second; where that is not known it stays as it
+    is. A mark below the one before it is a rollback: those steps are done again."""
+    rises, samples = np.diff(marks), np.diff(counts.up_to(marks))
+    known = (rises > 0) & (rates > 0)
+    each = np.zeros(len(rises))
+    each[known] = samples[known] / rates[known] / rises[known]
+    falls = np.flatnonzero(rises < 0)
+    for first, stop in zip([0, *(falls + 1)], [*falls, len(rises)], strict=True):
+        part = seconds[marks[first] : marks[stop]]
+        of_step = np.repeat(np.arange(first, stop), rises[first:stop])
+        np.copyto(part, each[of_step], where=known[of_step])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QMenu, QWidget
 
@@ -65,9 +65,12 @@ class CurvesView(QWidget):
         self._asked: dict[tuple[str, str], object] = {}  # and of what: an answer to an earlier question counts no more
         self._entries: dict[str, tuple[str, int, bool]] = {}
         self._axis: Axis = "step"
+        self._next = QTimer(self, interval=0, singleShot=True)
+        self._next.timeout.connect(self._on_next)
         self.bar = LookBar(context.settings)
         self.legend = RunLegend()
         self._cards: dict[str, Card] = {}
+        self._placed: tuple[list[Card], int] = [], 0  # and in how many columns
         self._lay_out()
         self.bar.look_changed.connect(self._on_look_changed)
         self.bar.log_toggled.connect(self._set_logs)
@@ -87,23 +90,20 @@ class CurvesView(QWidget):
             self.legend.set_entries(entries)
             for key in entries:
                 self.legend.set_off(key, key in self._hidden)
-        self._place_charts()
         for name, plot in self.plots.items():
             for key in plot.curves():
                 if self._entries.get(key) != entries.get(key):
                     plot.remove_curve(key)
                     self._asked.pop((name, key), None)
-            for key, (_, color, is_member) in entries.items():
-                if key not in plot.curves():
-                    plot.add_curve(key, "", color, is_noisy=is_noisy(name), is_faded=is_member)
-                    plot.hide_curve(key, key in self._hidden)
-                self._draw(name, key, look)
         self._entries = entries
+        self._drop_charts()
+        for name in self.plots:
+            self._fill_chart(name, look)
+        self._add_next_chart(look)
         if look.axis != self._axis:
             self._axis = look.axis
             self._shared_x.fit()
-        for plot in self.plots.values():
-            _set_axis(plot, look.axis, self._shared_x.reach())
+        self._set_axes()
 
     def take_up(self, grown: list[RunFolder]) -> None:
         """Draw what these runs have done since."""
@@ -130,7 +130,7 @@ class CurvesView(QWidget):
         """Whether any run goes on."""
         self._shared_x.is_growing = on
         for plot in self.plots.values():
-            plot.set_empty_text("Loading …" if self._comparison.is_loading() else "No run has this curve.")
+            self._say_why_empty(plot)
 
     # ---------------------------------------------------------------- curves
 
@@ -205,21 +205,28 @@ class CurvesView(QWidget):
         shown = [each for each in self._list_shown() if each != name]
         self.choose_charts([*shown, name] if on else shown)
 
-    def _place_charts(self) -> None:
+    def _drop_charts(self) -> None:
         names = self._list_shown()
         for name in [name for name in self.plots if name not in names]:
             self.plots[name].forget_shared_x()
             for key in self.plots.pop(name).curves():
                 self._asked.pop((name, key), None)
             self._cards.pop(name).deleteLater()
-        for name in names:
-            if name not in self.plots:
-                self._add_chart(name)
-        columns = 2 if self._area.viewport().width() >= _TWO_BESIDE and len(names) > 1 else 1
-        for at, name in enumerate(names):
-            self._grid.addWidget(self._cards[name], at // columns, at % columns)
-        for column in (0, 1):
-            self._grid.setColumnStretch(column, int(column < columns))
+
+    @Slot()
+    def _on_next(self) -> None:
+        self._add_next_chart(self.bar.look())
+        self._set_axes()
+
+    def _add_next_chart(self, look: Look) -> None:
+        """One in a turn of events: the first is seen, and the window answers, before the last is made."""
+        missing = [name for name in self._list_shown() if name not in self.plots]
+        if missing:
+            self._add_chart(missing[0])
+            self._fill_chart(missing[0], look)
+        self._place_charts()
+        if len(missing) > 1:
+            self._next.start()
 
     def _add_chart(self, name: str) -> None:
         title = title_curve(name)
@@ -228,10 +235,44 @@ class CurvesView(QWidget):
         plot.set_log(self.bar.is_log() and _may_be_log(name))
         plot.fit_wanted.connect(self.fit)
         plot.point_clicked.connect(partial(self._on_point_clicked, name))
+        self._say_why_empty(plot)
         ChartMenu(plot, self._context, name=lambda: "comparison", title=title)
         card = Card()
         card.add((plot, 1))
         self.plots[name], self._cards[name] = plot, card
+
+    def _fill_chart(self, name: str, look: Look) -> None:
+        plot = self.plots[name]
+        for key, (_, color, is_member) in self._entries.items():
+            if key not in plot.curves():
+                plot.add_curve(key, "", color, is_noisy=is_noisy(name), is_faded=is_member)
+                plot.hide_curve(key, key in self._hidden)
+            self._draw(name, key, look)
+
+    def _place_charts(self) -> None:
+        names = [name for name in self._list_shown() if name in self.plots]
+        columns = 2 if self._area.viewport().width() >= _TWO_BESIDE and len(names) > 1 else 1
+        cards = [self._cards[name] for name in names]
+        if (cards, columns) != self._placed:
+            self._placed = cards, columns
+            for at, card in enumerate(cards):
+                self._grid.addWidget(card, at // columns, at % columns)
+        for column in (0, 1):
+            self._grid.setColumnStretch(column, int(column < columns))
+
+    def _say_why_empty(self, plot: CurvePlot) -> None:
+        plot.set_empty_text("Loading …" if self._comparison.is_loading() else "No run has this curve.")
+
+    def _set_axes(self) -> None:
+        """Say what the x axis counts."""
+        axis, reach = self._axis, self._shared_x.reach()
+        unit, size = next((unit for unit in (("h", 3600), ("min", 60)) if reach >= 3 * unit[1]), ("s", 1))
+        for plot in self.plots.values():
+            if axis == "time":
+                plot.set_x_label(f"Training time ({unit})", 1 / size)
+            else:
+                plot.set_x_label(_AXIS_TITLES[axis], 1.0)
+            plot.set_whole_x(axis in ("step", "samples"))
 
     # ---------------------------------------------------------------- person
 
@@ -308,13 +349,3 @@ def _list_entries(comparison: Comparison, groups: Mapping[str, Group], look: Loo
         for folder in group.members:
             entries[folder.id] = comparison.title(folder), comparison.color(folder), is_mean
     return entries
-
-
-def _set_axis(plot: CurvePlot, axis: Axis, reach: float) -> None:
-    """Say what a chart's x axis counts; ``reach``: how far it goes."""
-    if axis == "time":
-        unit, size = next((unit for unit in (("h", 3600), ("min", 60)) if reach >= 3 * unit[1]), ("s", 1))
-        plot.set_x_label(f"Training time ({unit})", 1 / size)
-    else:
-        plot.set_x_label(_AXIS_TITLES[axis], 1.0)
-    plot.set_whole_x(axis in ("step", "samples"))
