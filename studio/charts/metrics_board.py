@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.charts.gestures import TIP
 from studio.charts.plots.curve import Line
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.charts.plots.gradient_plot import GradientPlot
-from studio.charts.plots.markers import MarkerKind
+from studio.charts.plots.markers import MARKER_WORDS, MarkerKind
 from studio.charts.plots.shared_x import SharedX
 from studio.charts.redraw_clock import RedrawClock
 from studio.charts.smoothing_slider import SmoothingSlider
-from studio.theme import SPACING
-from studio.widgets import Segmented, Stretch, Switch, button, hbox, label, vbox
+from studio.theme import SPACING, set_role
+from studio.widgets import ElidedLabel, Segmented, Switch, button, hbox, label, vbox
 
 _CURVES = (
     ("train/loss", "Training", "loss", 0, True),
@@ -101,11 +101,13 @@ class MetricsBoard(QWidget):
         """Drop samples and markers beyond `step`: a resumed run goes on from there. What is faded stays."""
         for plot in self._plots.values():
             plot.truncate(step)
+        self._name_markers()
 
     def clear(self) -> None:
         """Drop all samples and markers."""
         for plot in self._plots.values():
             plot.clear()
+        self._name_markers()
         self.fit()
 
     def add_marker(self, kind: MarkerKind, step: float, text: str, key: object) -> None:
@@ -115,11 +117,18 @@ class MetricsBoard(QWidget):
         for quantity, plot in self._plots.items():
             if quantity == home or kind in ("event", "resume"):
                 plot.add_marker(kind, step, text, key)
+        self._name_markers()
 
     def remove_marker(self, key: object) -> None:
         """Take a marker away."""
         for plot in self._plots.values():
             plot.remove_marker(key)
+        self._name_markers()
+
+    def _name_markers(self) -> None:
+        """Say what the markers mean, of the kinds that there are."""
+        kinds = set[MarkerKind]().union(*(plot.marker_kinds() for plot in self._plots.values()))
+        self.marker_key.setText("   ".join(words for kind, words in MARKER_WORDS.items() if kind in kinds))
 
     # ------------------------------------------------------------------ look
 
@@ -186,6 +195,8 @@ class MetricsBoard(QWidget):
         self._axis.setAccessibleName("Horizontal axis")
         self._axis.hide()
         self._axis.current_changed.connect(self._on_axis_chosen)
+        self.marker_key = ElidedLabel("", Qt.TextElideMode.ElideRight)
+        set_role(self.marker_key, "caption")
         self._fit = button("Fit", "fit", "ghost", tooltip=_FIT, clicked=self._on_fit_wanted)
 
     def _lay_out(self) -> None:
@@ -195,7 +206,8 @@ class MetricsBoard(QWidget):
             self._smoothing.reading,
             SPACING.s,
             self._log,
-            Stretch(2),
+            SPACING.s,
+            (self.marker_key, 2),
             self._axis,
             self._fit,
         )

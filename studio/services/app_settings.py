@@ -38,7 +38,9 @@ class AppSettings(NamedTuple):
     log_scale: bool = False
     data_tile: int = 96  # of the images on the Data page, in pixels
     export_folder: str = ""  # where the last export went, other than into its run's folder
-    run_columns: str = ""  # of the list of runs, a name a line: settings and metrics; "-Size" is one that is not shown
+    run_columns: str = (
+        "-Size"  # of the list of runs, a name a line: settings and metrics; "-Size" is one that is not shown
+    )
     run_filters: str = ""  # filters of runs that were kept, one a line
     run_groups: str = ""  # how runs are grouped: "repeats", or names of settings, one a line
     recent: str = ""  # what was chosen in the command palette, the newest first, a line each

@@ -4,6 +4,7 @@ A long run has thousands. Of those that would lie over each other only the newes
 fits into the plot, however many there are; zooming in brings the others out.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -24,6 +25,14 @@ _SIZES: dict[MarkerKind, int] = {"checkpoint": 9, "best": 15, "event": 12, "resu
 MARKER_ROOM = max(_SIZES.values()) / 2 + 1  # pixels beside its place, that none is cut at the edge
 _ROOM = 0.7  # of its size: nearer than that, two markers of a kind are read as one
 _WITH_LINE: tuple[MarkerKind, ...] = ("event", "resume")
+MARKER_WORDS: dict[MarkerKind, str] = {
+    "best": "★ Best",
+    "checkpoint": "○ Checkpoint",
+    "resume": "◆┆ Resumed",
+    "event": "▼┆ Finding or failure",
+    "drop": "▼ Rate lowered",
+}
+"""What each looks like, and what it says."""
 _BEST_COLOR, _BEST_EDGE = "#f5a623", "#a86a00"  # gold on either ground, as stars are
 
 
@@ -48,6 +57,7 @@ class MarkerLayer(QObject):
         super().__init__(view)
         self._view = view
         self._markers: dict[object, Marker] = {}
+        self.counts: Counter[MarkerKind] = Counter()  # of each kind how many there are
         # By place; None: to be found.
         self._by_kind: dict[MarkerKind, tuple[list[Marker], NDArray[np.float64]]] | None = None
         self._drawn: list[tuple[object, float, float, int]] = []
@@ -66,16 +76,20 @@ class MarkerLayer(QObject):
         if kind in _WITH_LINE:
             line = pg.InfiniteLine(pos=x, angle=90, pen=_line_pen(kind, theme().palette))
             line.setZValue(5)
+            line.setToolTip(text)
             self._view.addItem(line, ignoreBounds=True)
         self._markers[key] = Marker(kind, x, text, key, line)
+        self.counts[kind] += 1
         self._by_kind = None
 
     def remove(self, key: object) -> None:
         """Take a marker away; nothing happens when there is none with that key."""
         marker = self._markers.pop(key, None)
-        if marker is not None:
-            self._by_kind = None
-        if marker is not None and marker.line is not None:
+        if marker is None:
+            return
+        self._by_kind = None
+        self.counts[marker.kind] -= 1
+        if marker.line is not None:
             self._view.removeItem(marker.line)
 
     def truncate(self, x: float) -> None:

@@ -116,6 +116,10 @@ class Plot(QWidget):
         self._markers.remove(key)
         self._ask_for_redraw()
 
+    def marker_kinds(self) -> set[MarkerKind]:
+        """The kinds of markers that there are."""
+        return {kind for kind, count in self._markers.counts.items() if count}
+
     # ------------------------------------------------------------------ look
 
     def set_titles(self, titles: Mapping[str, str], current: str, *, percent: bool = False) -> None:

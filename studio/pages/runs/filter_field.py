@@ -75,6 +75,7 @@ class FilterField(QWidget):
     def __init__(self, values: RunValues, settings: SettingsStore) -> None:
         super().__init__()
         self._values, self._settings = values, settings
+        self._applied = ""  # the last filter that could be read
         self.line = FilterLine(values)
         self.line.setAccessibleName("Search or filter runs")
         self.line.setClearButtonEnabled(True)
@@ -110,11 +111,13 @@ class FilterField(QWidget):
         try:
             query: Query | None = parse(text, self._values.names) if text else None
         except FilterError as error:
-            self.problem.setText(str(error))
+            words = f"{error}\nBelow are the runs of the filter before: {self._applied or 'all of them.'}"
+            self.problem.setText(words)
             self.problem.show()
-            self.line.setAccessibleDescription(str(error))
+            self.line.setAccessibleDescription(words)
             set_invalid(self.line, True)
             return
+        self._applied = text
         self.problem.hide()
         self.line.setAccessibleDescription("")
         set_invalid(self.line, False)

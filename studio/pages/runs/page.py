@@ -47,7 +47,8 @@ _NOTHING = (
 _NO_MATCH = ("No run matches", "Search for other words, or choose another status.", "Show all runs")
 _UNREADABLE = ("The filter cannot be read yet", "What is missing or wrong is said below the field.", "Show all runs")
 _ONLY_ARCHIVED = ("Archived runs only", "What matches is archived, and hidden here.", "Show archived runs")
-_ROWS_ABOVE = 5  # the compared runs
+_ROWS_ABOVE, _FEWEST_ABOVE = 5, 2  # the compared runs
+_MOST_HEIGHT = 0.4  # for the table above them
 _SIDE_BY_SIDE = 1900  # pixels, for text of the designed size: they have room beside the table
 _MOST_SHARE = 0.5  # of the width, for the table
 
@@ -183,11 +184,13 @@ class RunsPage(QWidget):
             self._split.setSizes([width, max(self._split.width() - width, 1)])
             QTimer.singleShot(0, self, self._fit_columns)
             return
-        rows = min(max(self.model.rowCount(), 1), _ROWS_ABOVE)
-        around = (
-            self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height()
+        around = self._split.widget(0).sizeHint().height() - self.table.sizeHint().height()  # the bar below the table
+        around += (
+            self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height() + 4
         )
-        height = self._table_sizes.get(way) or around + rows * ROW_HEIGHT + 4
+        room = (round(self._split.height() * _MOST_HEIGHT) - around) // ROW_HEIGHT
+        rows = min(max(self.model.rowCount(), 1), max(min(room, _ROWS_ABOVE), _FEWEST_ABOVE))
+        height = self._table_sizes.get(way) or around + rows * ROW_HEIGHT
         self._split.setSizes([height, max(self._split.height() - height, 1)])
 
     @Slot()

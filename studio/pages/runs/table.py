@@ -31,11 +31,13 @@ from studio.state.runs.run_table import (
 from training.runs.folder import RunFolder
 
 ROW_HEIGHT = 38
-LEAST_NAME = 170  # pixels; where there are less, the table scrolls sideways instead of leaving columns out
+LEAST_NAME = 150  # pixels; where there are less, the table scrolls sideways instead of leaving columns out
+_COMFORTABLE_NAME = 200  # where there are less, the other columns are no wider than their texts
 _MOST_NAME = 420  # what is left beyond that goes to all columns
 _LEAST = 90
 _LEAST_WIDTHS = {STATUS: 100, BEST: 80, LOSS: 84, STEP: 92, DATASET: 92, MODEL: 92, STARTED: 92, DURATION: 92, SIZE: 80}
 _STAR_WIDTH, _MOST_TAGS = 40, 220
+_SORT_MARK = 20  # pixels, in the title of the column that the table is sorted by; Qt keeps them free in all
 
 
 class RunsTable(QTableView):
@@ -106,6 +108,9 @@ class RunsTable(QTableView):
         self.setColumnHidden(TAGS, TAGS in self._left_out or not self._runs_model.has_tags())
         header, needed = self.horizontalHeader(), self.needed_widths()
         left = self.viewport().width() - sum(needed.values())
+        if left < _COMFORTABLE_NAME:
+            needed = self.needed_widths(tight=True)
+            left = self.viewport().width() - sum(needed.values())
         more = max(left - _MOST_NAME, 0) // (len(needed) + 1)
         for column, width in needed.items():
             self.setColumnWidth(column, width + (more if column != STAR else 0))
@@ -115,15 +120,16 @@ class RunsTable(QTableView):
         if cramped:
             self.setColumnWidth(NAME, LEAST_NAME)
 
-    def needed_widths(self) -> dict[int, int]:
-        """Of each column that is shown, but the name."""
+    def needed_widths(self, *, tight: bool = False) -> dict[int, int]:
+        """Of each column that is shown, but the name; ``tight``: as little as its texts take."""
         header = self.horizontalHeader()
         widths = {STAR: _STAR_WIDTH}
         for column in range(1, self.model().columnCount()):
             if column != STAR and not self.isColumnHidden(column):
-                width = max(
-                    _LEAST_WIDTHS.get(column, _LEAST), self.sizeHintForColumn(column), header.sectionSizeHint(column)
-                )
+                title, least = header.sectionSizeHint(column), _LEAST_WIDTHS.get(column, _LEAST)
+                if tight:
+                    title, least = title - _SORT_MARK * (column != header.sortIndicatorSection()), 0
+                width = max(least, self.sizeHintForColumn(column), title)
                 widths[column] = min(width, _MOST_TAGS) if column == TAGS else width
         return widths
 

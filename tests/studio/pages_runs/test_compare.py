@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QItemSelection, QItemSelectionModel
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPointF, Qt
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
@@ -16,14 +16,17 @@ from studio.pages.runs.compare.panel import ComparePanel
 from studio.pages.runs.compare.text_table import TextTable
 from studio.state.context import AppContext
 from studio.state.runs.comparison import REPEATS
+from tests.evaluations import make_evaluation
+from tests.reports import make_report
 from tests.studio.window_driver import open_window, runs_page
 from training.config import RunConfig
-from training.events import AttemptStarted, Completed, Event, Validated
+from training.events import AttemptStarted, Completed, DataPrepared, Event, Validated
 from training.runs.folder import RunFolder, create_run
 from training.runs.records.history import EventLog
-from training.runs.records.series import STEP_ROW, SeriesWriter
+from training.runs.records.series import FLUSH_ROW, STEP_ROW, SeriesWriter
 
 STEPS = 3_000
+LEFT = Qt.MouseButton.LeftButton
 MakeRun = Callable[..., RunFolder]
 
 
@@ -46,13 +49,19 @@ def make_run(workspace: Path, config: Callable[..., RunConfig]) -> MakeRun:
         write_steps(made, 1, steps, level)
         log = EventLog(made.events_file)
         events: list[Event] = [
-            AttemptStarted(attempt=1, step=0, total_steps=STEPS, steps_per_epoch=100, epochs=30, device="cpu"),
+            AttemptStarted(attempt=1, step=0, total_steps=STEPS, steps_per_epoch=100, epochs=30, device="cpu", time=0.0),
+            DataPrepared(report=make_report(samples={"train": 100})),
             Validated(step=steps, epoch=1, metrics={"val/loss": level}, improved=True),
             Completed(step=steps),
         ]
         for event in events:
             log.emit(event)
         log.close()
+        looks = np.zeros(3, FLUSH_ROW)
+        looks["time"], looks["step"], looks["samples_per_second"] = 1, [1_000, 2_000, 3_000], 10
+        telemetry = SeriesWriter(made.telemetry_file, FLUSH_ROW)
+        telemetry.append(looks)
+        telemetry.close()
         made.write_status(
             made.status().model_copy(update={"status": "completed", "step": steps, "metrics": {"val/loss": level}})
         )
@@ -99,6 +108,9 @@ def test_two_runs_side_by_side(qtbot: QtBot, panel: ComparePanel, make_run: Make
     assert values[second.id][1] - values[first.id][1] == pytest.approx(1, abs=0.2)
     panel.curves.bar.axis._buttons["epoch"].setChecked(True)
     assert panel.curves.plots["train/loss"].read_values(99)[first.id][0] == 30
+    panel.curves.bar.axis._buttons["time"].setChecked(True)
+    assert panel.curves.plots["train/loss"].read_values(1e9)[first.id][0] == pytest.approx(300)
+    assert panel.curves.plots["lr"].x_reading(300) == "training time (min) 5"
     panel.choice._buttons["settings"].setChecked(True)
     assert cells(panel.settings.table)["Setting"] == ["optimizer.lr"]
     assert cells(panel.settings.table)["second"] == ["0.5"]
@@ -107,6 +119,12 @@ def test_two_runs_side_by_side(qtbot: QtBot, panel: ComparePanel, make_run: Make
     table = cells(panel.metrics.table)
     assert table["Run"] == ["first (baseline)", "second"]
     assert table["Validation loss"] == ["1", "2  (+1, +100.0%)"]
+    for folder in (first, second):
+        make_evaluation(folder.path, 60)
+    rows = panel.metrics.table
+    qtbot.mouseClick(rows.viewport(), LEFT, pos=rows.visualRect(rows.model().index(1, 0)).center())
+    qtbot.waitUntil(lambda: "B is better by 3.0 points (1.0 to 5.0)" in panel.metrics.paired.text())
+    assert panel.metrics.paired.text().startswith("A is first, B the chosen run.")
 
 
 def test_a_mean_is_of_all_its_runs_whichever_are_hidden(qtbot: QtBot, panel: ComparePanel, make_run: MakeRun) -> None:
@@ -215,6 +233,8 @@ def test_rows_chosen_in_the_table_are_compared_and_a_click_opens_one(
     wait(qtbot, page.compare)
     plot = page.compare.curves.plots["train/loss"]
     qtbot.waitUntil(lambda: plot._scale.top > 3)
-    plot._canvas.clicked.emit(1_500.0, 3.0)
+    view = plot._canvas.view
+    place = view.mapViewToScene(QPointF(1_500.0, plot.read_values(1_500)[folders[1].id][1]))
+    qtbot.mouseClick(plot._canvas.viewport(), LEFT, pos=plot._canvas.mapFromScene(place))
     assert context.shown.run.folder == folders[1]
     assert window.rail.current() == "run"

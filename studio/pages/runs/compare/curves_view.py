@@ -21,14 +21,15 @@ from studio.state.context import AppContext
 from studio.state.formats import metric_title
 from studio.state.runs.comparison import EACH, Comparison, Drawn, Group, Look
 from studio.theme import SPACING
-from studio.widgets import Card, hbox, scroll_area, vbox
+from studio.widgets import Card, hbox, scroll_area
 from training.runs.comparison.compared_run import Axis
 from training.runs.folder import RunFolder
 
 _TITLES = {"train/loss": "Training loss", "lr": "Learning rate", "grad_norm": "Gradient norm (pre-clip)"}
 _FIRST = ("train/loss", "val/loss")
 _MOST_AT_FIRST = 4
-_CHART = 240  # pixels high
+_CHART, _LEAST_CHART = 240, 150  # pixels high: in a low window one is seen whole all the same
+_AROUND = 2 * SPACING.l  # the edges of its card
 _TWO_BESIDE = 760  # pixels wide
 _AXIS_TITLES: dict[Axis, str] = {"step": "Step", "epoch": "Epoch", "samples": "Sample"}
 
@@ -68,6 +69,7 @@ class CurvesView(QWidget):
         self._next = QTimer(self, interval=0, singleShot=True)
         self._next.timeout.connect(self._on_next)
         self.bar = LookBar(context.settings)
+        self.bar.setParent(self)
         self.legend = RunLegend()
         self._cards: dict[str, Card] = {}
         self._placed: tuple[list[Card], int] = [], 0  # and in how many columns
@@ -231,7 +233,6 @@ class CurvesView(QWidget):
     def _add_chart(self, name: str) -> None:
         title = title_curve(name)
         plot = CurvePlot(title, clock=self._clock, shared_x=self._shared_x)
-        plot.setMinimumHeight(_CHART)
         plot.set_log(self.bar.is_log() and _may_be_log(name))
         plot.fit_wanted.connect(self.fit)
         plot.point_clicked.connect(partial(self._on_point_clicked, name))
@@ -259,6 +260,9 @@ class CurvesView(QWidget):
                 self._grid.addWidget(card, at // columns, at % columns)
         for column in (0, 1):
             self._grid.setColumnStretch(column, int(column < columns))
+        height = max(min(_CHART, self._area.viewport().height() - _AROUND), _LEAST_CHART)
+        for name in names:
+            self.plots[name].setMinimumHeight(height)
 
     def _say_why_empty(self, plot: CurvePlot) -> None:
         plot.set_empty_text("Loading …" if self._comparison.is_loading() else "No run has this curve.")
@@ -326,7 +330,7 @@ class CurvesView(QWidget):
         self._area = scroll_area(inside)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setAccessibleName("Curves of the compared runs")
-        vbox(self.bar, (hbox(self.legend, (self._area, 1), spacing=SPACING.m), 1), parent=self, spacing=SPACING.m)
+        hbox(self.legend, (self._area, 1), parent=self, spacing=SPACING.m)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

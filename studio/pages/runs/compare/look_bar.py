@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QToolButton, QWidget
 from studio.charts.smoothing_slider import SmoothingSlider
 from studio.services.settings import SettingsStore
 from studio.state.runs.comparison import EACH, REPEATS, Comparison, Look
-from studio.theme import SPACING
-from studio.widgets import ComboBox, FlowLayout, Segmented, Switch, button, hbox, in_widget, label
+from studio.widgets import ComboBox, Segmented, Switch, button, hbox, in_widget, label
 from training.runs.comparison.compared_run import Axis
 from training.runs.groups import differing
 
@@ -18,7 +17,10 @@ _CENTERED = "The mean of as many samples on both sides of each, as calm as the e
 
 
 class LookBar(QWidget):
-    """Signals: `look_changed()`; `log_toggled(bool)`; `fit_asked()`."""
+    """Its ``parts`` stand wherever there is room for them.
+
+    Signals: `look_changed()`; `log_toggled(bool)`; `fit_asked()`.
+    """
 
     look_changed = Signal()
     log_toggled = Signal(bool)
@@ -29,7 +31,7 @@ class LookBar(QWidget):
         self.axis = Segmented(tuple(_AXES.items()))
         self.axis.setAccessibleName("Horizontal axis")
         self.smoothing = SmoothingSlider("average")
-        self.smoothing.setFixedWidth(110)
+        self.smoothing.setFixedWidth(80)
         self.smoothing.set_weight(settings.get().smoothing)
         self.centered = Switch("Centered")
         self.centered.setToolTip(_CENTERED)
@@ -39,6 +41,7 @@ class LookBar(QWidget):
         self.group.setAccessibleName("Group runs")
         self.group.setToolTip("Draw the mean of the runs of a group, with a band")
         self.group.addItem("Each run", EACH)
+        self.group.setMaximumWidth(160)
         self.band = Segmented([("range", "Min–max"), ("std", "± std")])
         self.band.setAccessibleName("Band around a mean")
         self.band.hide()
@@ -47,11 +50,10 @@ class LookBar(QWidget):
         self.charts.setToolTip("Choose which quantities are drawn")
         self.charts.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         fit = button("Fit", "fit", "ghost", tooltip="Show all; pressed again, the spikes too", clicked=self.fit_asked)
-        flow = FlowLayout(self, spacing=SPACING.m)
         smooth = in_widget(hbox(label("Smoothing", "caption"), self.smoothing, self.smoothing.reading, self.centered))
         grouped = in_widget(hbox(label("Group", "caption"), self.group, self.band))
-        for part in (self.axis, smooth, grouped, self.log, in_widget(hbox(self.charts, fit))):
-            flow.addWidget(part)
+        self.parts: tuple[QWidget, ...] = (self.axis, smooth, grouped, self.log, in_widget(hbox(self.charts, fit)))
+        self.hide()
         self._allow_centered()
         self.axis.current_changed.connect(self.look_changed)
         self.smoothing.valueChanged.connect(self._on_smoothing)

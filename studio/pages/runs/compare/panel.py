@@ -15,7 +15,7 @@ from studio.pages.runs.compare.shares_view import SharesView
 from studio.state.context import AppContext
 from studio.state.runs.comparison import MOST_DRAWN, Comparison
 from studio.theme import SPACING
-from studio.widgets import STRETCH, EmptyState, Segmented, hbox, in_widget, label, vbox
+from studio.widgets import EmptyState, FlowLayout, Segmented, in_widget, label, vbox
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints
 
@@ -49,9 +49,7 @@ class ComparePanel(QWidget):
         self._views = QStackedWidget()
         for view in (self.curves, self.settings, self.metrics, self.shares):
             self._views.addWidget(view)
-        self._content = in_widget(
-            vbox(hbox(self.choice, self._note, STRETCH), self._problems, (self._views, 1), spacing=SPACING.m)
-        )
+        self._content = in_widget(vbox(self._make_head(), self._problems, (self._views, 1), spacing=SPACING.m))
         self.empty = EmptyState(*_NOTHING)
         vbox(self.empty, (self._content, 1), parent=self)
         self._content.hide()
@@ -64,6 +62,14 @@ class ComparePanel(QWidget):
         self.comparison.opened.connect(self._later.start)
         self.curves.point_chosen.connect(self._on_point_chosen)
         self.shares.run_chosen.connect(lambda folder: self.run_opened.emit(folder, ""))
+
+    def _make_head(self) -> QWidget:
+        """Which view, and how curves are drawn, in as few lines as the width allows."""
+        head = QWidget()
+        flow = FlowLayout(head, spacing=SPACING.m)
+        for part in (self.choice, self._note, *self.curves.bar.parts):
+            flow.addWidget(part)
+        return head
 
     def show_runs(self, folders: Sequence[RunFolder]) -> None:
         """Compare these runs; the curves of the first twenty are drawn."""
@@ -105,6 +111,8 @@ class ComparePanel(QWidget):
     @Slot(str)
     def _on_view_chosen(self, key: str) -> None:
         self._views.setCurrentIndex([name for name, _ in _VIEWS].index(key))
+        for part in self.curves.bar.parts:
+            part.setVisible(key == "curves")
         self._fill_view()
 
     @Slot()
