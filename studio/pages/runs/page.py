@@ -87,7 +87,8 @@ class RunsPage(QWidget):
         top = hbox(label("Runs", "title"), self.count, (self.filter, 1), self.status, self.view.button, self.trash)
         self._split = QSplitter(Qt.Orientation.Vertical)
         self._split.setHandleWidth(SPACING.m)
-        self._split.addWidget(in_widget(vbox((self.table, 1), (self.no_match, 1), self.organizer)))
+        self._above = in_widget(vbox((self.table, 1), (self.no_match, 1), self.organizer))
+        self._split.addWidget(self._above)
         self.compare.hide()
         self._split.addWidget(self.compare)
         self._split.setCollapsible(1, False)
@@ -184,7 +185,7 @@ class RunsPage(QWidget):
             self._split.setSizes([width, max(self._split.width() - width, 1)])
             QTimer.singleShot(0, self, self._fit_columns)
             return
-        around = self._split.widget(0).sizeHint().height() - self.table.sizeHint().height()  # the bar below the table
+        around = self._above.sizeHint().height() - self.table.sizeHint().height()  # the bar below the table
         around += (
             self.table.horizontalHeader().sizeHint().height() + self.table.horizontalScrollBar().sizeHint().height() + 4
         )

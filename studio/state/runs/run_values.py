@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.services.background import Background, Refresher
 from studio.state.runs.run_library import RunLibrary, RunSummary
-from training.runs.query import Names, known_names
+from training.runs.query import Names, collect_names
 from training.runs.query.conditions import SEARCH, Value, Values
 from training.runs.records.forms import StatusRecord
 
@@ -37,7 +37,7 @@ class RunValues(QObject):
         self, library: RunLibrary, background: Background, workspace: Path, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.names = known_names()
+        self.names = collect_names()
         self.recipes: Mapping[str, str] = {}
         self.behind = 0  # runs whose settings and metrics are still being read
         self._library = library

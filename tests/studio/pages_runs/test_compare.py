@@ -49,7 +49,9 @@ def make_run(workspace: Path, config: Callable[..., RunConfig]) -> MakeRun:
         write_steps(made, 1, steps, level)
         log = EventLog(made.events_file)
         events: list[Event] = [
-            AttemptStarted(attempt=1, step=0, total_steps=STEPS, steps_per_epoch=100, epochs=30, device="cpu", time=0.0),
+            AttemptStarted(
+                attempt=1, step=0, total_steps=STEPS, steps_per_epoch=100, epochs=30, device="cpu", time=0.0
+            ),
             DataPrepared(report=make_report(samples={"train": 100})),
             Validated(step=steps, epoch=1, metrics={"val/loss": level}, improved=True),
             Completed(step=steps),
@@ -86,7 +88,7 @@ def show(qtbot: QtBot, panel: ComparePanel, folders: list[RunFolder]) -> None:
 
 def wait(qtbot: QtBot, panel: ComparePanel) -> None:
     """Until all is read and drawn."""
-    waiting = panel._later, panel.curves._next
+    waiting = panel._later, panel.curves.charts.later
     qtbot.waitUntil(lambda: not panel.comparison.is_loading() and not any(timer.isActive() for timer in waiting))
 
 
@@ -232,7 +234,8 @@ def test_rows_chosen_in_the_table_are_compared_and_a_click_opens_one(
     assert page.compare.isVisible()
     wait(qtbot, page.compare)
     plot = page.compare.curves.plots["train/loss"]
-    qtbot.waitUntil(lambda: plot._scale.top > 3)
+    window.grab()  # all is laid out
+    plot.refresh()
     view = plot._canvas.view
     place = view.mapViewToScene(QPointF(1_500.0, plot.read_values(1_500)[folders[1].id][1]))
     qtbot.mouseClick(plot._canvas.viewport(), LEFT, pos=plot._canvas.mapFromScene(place))

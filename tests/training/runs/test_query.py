@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from training.errors import InputError
-from training.runs.query import FilterError, Names, complete, known_names, parse
+from training.runs.query import FilterError, Names, collect_names, complete, parse
 from training.runs.query.conditions import Value
 
 RUN: dict[str, Value] = {
@@ -138,7 +138,7 @@ def test_whatever_is_typed_is_read_or_refused_and_never_run() -> None:
 
 
 def test_names_that_runs_measured_count_too_and_are_completed() -> None:
-    names = Names(known_names().settings, {*known_names().metrics, "val/height/rmse", "val/own score"})
+    names = Names(collect_names().settings, {*collect_names().metrics, "val/height/rmse", "val/own score"})
     assert parse("height/rmse < 1", names).matches({"val/height/rmse": 0.5})
     assert parse("`own score` < 1", names).matches({"val/own score": 0.5})
     assert complete("star and lr", 11, names) == (9, 11, ["optimizer.lr", "optimizer.lr_decay"])

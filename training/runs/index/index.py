@@ -22,7 +22,7 @@ from training.runs.index.facts import forget_facts, write_tags
 from training.runs.index.reading import find_data, find_runs, read_columns, read_names, read_recipes, read_settings_of
 from training.runs.index.tables import RunRow, TagRow
 from training.runs.index.workspace_database import VARIABLE, WorkspaceDatabase
-from training.runs.query import Names, Query, known_names
+from training.runs.query import Names, Query, collect_names
 from training.runs.records.about import About, name_of, read_about
 from training.runs.records.forms import StatusRecord
 from training.runs.records.progress import worked_seconds
@@ -161,7 +161,7 @@ class Index(WorkspaceDatabase):
 
     def names(self) -> Names:
         """What filters may ask for: the settings and metrics of ours, and those that the runs have besides."""
-        return self._try(read_names) or known_names()
+        return self._try(read_names) or collect_names()
 
     def _read_rows(self, session: Session) -> dict[str, _Known]:
         """What is known of each run."""

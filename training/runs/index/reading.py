@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from training.runs.index.tables import FinalRow, RunRow, SettingRow
 from training.runs.index.where import make_clause
-from training.runs.query import Names, Query, known_names
+from training.runs.query import Names, Query, collect_names
 from training.runs.query.names import is_measured, metric_of
 
 Where = Sequence[ColumnElement[bool]]
@@ -53,7 +53,7 @@ def read_settings_of(session: Session, runs: Sequence[str]) -> dict[str, dict[st
 
 def read_names(session: Session) -> Names:
     """The names of all settings and metrics there are, those of the rows and those that every version knows."""
-    known = known_names()
+    known = collect_names()
     settings = set(session.scalars(select(SettingRow.name).distinct()))
     metrics = set(session.scalars(select(FinalRow.name).distinct()))
     return Names(known.settings | settings, known.metrics | metrics)

@@ -122,7 +122,7 @@ class Names:
 
 
 @cache
-def known_names() -> Names:
+def collect_names() -> Names:
     """What every configuration and every metric of ours allows."""
     settings = {name for name in RunConfig.model_fields if name not in SECTIONS}
     for section in SECTIONS:

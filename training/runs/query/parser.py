@@ -30,7 +30,7 @@ from training.runs.query.conditions import (
     make_test,
     names_in,
 )
-from training.runs.query.names import Name, Names, Unknown, best_key, known_names
+from training.runs.query.names import Name, Names, Unknown, best_key, collect_names
 from training.runs.query.tokens import LONGEST, FilterError, Token, split
 
 _DEEPEST = 40
@@ -65,7 +65,7 @@ def parse(text: str, names: Names | None = None) -> Query:
     the place and the nearest name."""
     if len(text) > LONGEST:
         raise FilterError(f"a filter has at most {LONGEST:,} characters; shorten it.", text, LONGEST, LONGEST)
-    names = names or known_names()
+    names = names or collect_names()
     words = _search_words(text)
     if words:
         return Query(text, All(tuple(Find(word) for word in words)))
@@ -82,7 +82,7 @@ def complete(text: str, cursor: int, names: Names | None = None) -> tuple[int, i
     start = begun.start() if begun else cursor
     end = cursor + (rest.end() if rest else 0)
     typed = text[start:cursor]
-    return start, end, (names or known_names()).begin_with(typed) if typed else []
+    return start, end, (names or collect_names()).begin_with(typed) if typed else []
 
 
 def asks_for_archived(text: str) -> bool:

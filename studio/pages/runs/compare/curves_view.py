@@ -5,43 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QMenu, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QMenu, QWidget
 
-from studio.charts.plots.curve_plot import CurvePlot
-from studio.charts.plots.shared_x import SharedX
-from studio.charts.redraw_clock import RedrawClock
 from studio.charts.series import Series
 from studio.charts.ticks import reading
+from studio.pages.runs.compare.chart_grid import ChartGrid, title_curve
 from studio.pages.runs.compare.look_bar import LookBar
 from studio.pages.runs.compare.run_legend import RunLegend
-from studio.panels.charts.chart_menu import ChartMenu
 from studio.state.context import AppContext
-from studio.state.formats import metric_title
 from studio.state.runs.comparison import EACH, Comparison, Drawn, Group, Look
 from studio.theme import SPACING
-from studio.widgets import Card, hbox, scroll_area
-from training.runs.comparison.compared_run import Axis
+from studio.widgets import hbox
 from training.runs.folder import RunFolder
 
-_TITLES = {"train/loss": "Training loss", "lr": "Learning rate", "grad_norm": "Gradient norm (pre-clip)"}
 _FIRST = ("train/loss", "val/loss")
 _MOST_AT_FIRST = 4
-_CHART, _LEAST_CHART = 240, 150  # pixels high: in a low window one is seen whole all the same
-_AROUND = 2 * SPACING.l  # the edges of its card
-_TWO_BESIDE = 760  # pixels wide
-_AXIS_TITLES: dict[Axis, str] = {"step": "Step", "epoch": "Epoch", "samples": "Sample"}
-
-
-def title_curve(name: str) -> str:
-    """What a chart of this quantity is called."""
-    if name in _TITLES:
-        return _TITLES[name]
-    if name.startswith(("parts/", "layers/")):
-        return name.replace("/", " · ", 1)
-    title = metric_title(name)
-    return title[:1].upper() + title[1:]
 
 
 def is_noisy(name: str) -> bool:
@@ -57,30 +36,28 @@ class CurvesView(QWidget):
     def __init__(self, context: AppContext, comparison: Comparison) -> None:
         super().__init__()
         self._context, self._comparison = context, comparison
-        self._clock, self._shared_x = RedrawClock(self), SharedX(self)
-        self.plots: dict[str, CurvePlot] = {}
+        self.charts = ChartGrid(context)
+        self.plots = self.charts.plots
         self._chosen: list[str] | None = None  # charts, by the person
         self._hidden: set[str] = set()
         self._groups: dict[str, Group] = {}
         self._drawn: dict[tuple[str, str], Drawn] = {}  # by chart and curve
         self._asked: dict[tuple[str, str], object] = {}  # and of what: an answer to an earlier question counts no more
         self._entries: dict[str, tuple[str, int, bool]] = {}
-        self._axis: Axis = "step"
-        self._next = QTimer(self, interval=0, singleShot=True)
-        self._next.timeout.connect(self._on_next)
         self.bar = LookBar(context.settings)
         self.bar.setParent(self)
         self.legend = RunLegend()
-        self._cards: dict[str, Card] = {}
-        self._placed: tuple[list[Card], int] = [], 0  # and in how many columns
-        self._lay_out()
+        hbox(self.legend, (self.charts, 1), parent=self, spacing=SPACING.m)
+        self.charts.set_log(self.bar.is_log())
+        self.charts.added.connect(lambda name: self._fill_chart(name, self.bar.look()))
+        self.charts.point_clicked.connect(self._on_point_clicked)
         self.bar.look_changed.connect(self._on_look_changed)
-        self.bar.log_toggled.connect(self._set_logs)
-        self.bar.fit_asked.connect(self.fit)
+        self.bar.log_toggled.connect(self.charts.set_log)
+        self.bar.fit_asked.connect(self.charts.fit)
         self.bar.charts.setMenu(QMenu(self.bar.charts))
         self.bar.charts.menu().aboutToShow.connect(self._fill_menu)
         self.legend.pressed.connect(self._on_pressed)
-        self._shared_x.cursor_moved.connect(self._on_cursor_moved)
+        self.charts.shared_x.cursor_moved.connect(self._on_cursor_moved)
 
     def rebuild(self) -> None:
         """Draw what is compared now; what was drawn before and is the same stays."""
@@ -98,14 +75,11 @@ class CurvesView(QWidget):
                     plot.remove_curve(key)
                     self._asked.pop((name, key), None)
         self._entries = entries
-        self._drop_charts()
+        self.charts.show_charts(self._list_shown())
+        self._asked = {place: asked for place, asked in self._asked.items() if place[0] in self.plots}
         for name in self.plots:
             self._fill_chart(name, look)
-        self._add_next_chart(look)
-        if look.axis != self._axis:
-            self._axis = look.axis
-            self._shared_x.fit()
-        self._set_axes()
+        self.charts.set_axis(look.axis)
 
     def take_up(self, grown: list[RunFolder]) -> None:
         """Draw what these runs have done since."""
@@ -122,17 +96,10 @@ class CurvesView(QWidget):
                 else:
                     self._draw(name, key, look, again=True)
 
-    def fit(self) -> None:
-        """Show all steps; pressed again, the spikes, too."""
-        spikes = all(plot.is_fitted() for plot in self.plots.values())
-        for plot in self.plots.values():
-            plot.fit(spikes=spikes)
-
     def set_growing(self, on: bool) -> None:
         """Whether any run goes on."""
-        self._shared_x.is_growing = on
-        for plot in self.plots.values():
-            self._say_why_empty(plot)
+        self.charts.shared_x.is_growing = on
+        self.charts.set_empty_text("Loading …" if self._comparison.is_loading() else "No run has this curve.")
 
     # ---------------------------------------------------------------- curves
 
@@ -173,7 +140,7 @@ class CurvesView(QWidget):
 
     # ---------------------------------------------------------------- charts
 
-    def known_names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """The quantities of any run, the usual ones first."""
         runs = [self._comparison.runs.get(folder) for folder in self._comparison.drawn_runs()]
         names = dict.fromkeys(name for run in runs if run for name in run.names())
@@ -185,7 +152,7 @@ class CurvesView(QWidget):
         self.rebuild()
 
     def _list_shown(self) -> list[str]:
-        known = self.known_names()
+        known = self.list_names()
         if self._chosen is not None:
             return [name for name in known if name in self._chosen]
         metrics = [name for name in known if name.startswith("val/") and name not in _FIRST]
@@ -197,7 +164,7 @@ class CurvesView(QWidget):
         menu = self.bar.charts.menu()
         menu.clear()
         shown = self._list_shown()
-        for name in self.known_names():
+        for name in self.list_names():
             action = menu.addAction(title_curve(name))
             action.setCheckable(True)
             action.setChecked(name in shown)
@@ -207,41 +174,6 @@ class CurvesView(QWidget):
         shown = [each for each in self._list_shown() if each != name]
         self.choose_charts([*shown, name] if on else shown)
 
-    def _drop_charts(self) -> None:
-        names = self._list_shown()
-        for name in [name for name in self.plots if name not in names]:
-            self.plots[name].forget_shared_x()
-            for key in self.plots.pop(name).curves():
-                self._asked.pop((name, key), None)
-            self._cards.pop(name).deleteLater()
-
-    @Slot()
-    def _on_next(self) -> None:
-        self._add_next_chart(self.bar.look())
-        self._set_axes()
-
-    def _add_next_chart(self, look: Look) -> None:
-        """One in a turn of events: the first is seen, and the window answers, before the last is made."""
-        missing = [name for name in self._list_shown() if name not in self.plots]
-        if missing:
-            self._add_chart(missing[0])
-            self._fill_chart(missing[0], look)
-        self._place_charts()
-        if len(missing) > 1:
-            self._next.start()
-
-    def _add_chart(self, name: str) -> None:
-        title = title_curve(name)
-        plot = CurvePlot(title, clock=self._clock, shared_x=self._shared_x)
-        plot.set_log(self.bar.is_log() and _may_be_log(name))
-        plot.fit_wanted.connect(self.fit)
-        plot.point_clicked.connect(partial(self._on_point_clicked, name))
-        self._say_why_empty(plot)
-        ChartMenu(plot, self._context, name=lambda: "comparison", title=title)
-        card = Card()
-        card.add((plot, 1))
-        self.plots[name], self._cards[name] = plot, card
-
     def _fill_chart(self, name: str, look: Look) -> None:
         plot = self.plots[name]
         for key, (_, color, is_member) in self._entries.items():
@@ -250,45 +182,11 @@ class CurvesView(QWidget):
                 plot.hide_curve(key, key in self._hidden)
             self._draw(name, key, look)
 
-    def _place_charts(self) -> None:
-        names = [name for name in self._list_shown() if name in self.plots]
-        columns = 2 if self._area.viewport().width() >= _TWO_BESIDE and len(names) > 1 else 1
-        cards = [self._cards[name] for name in names]
-        if (cards, columns) != self._placed:
-            self._placed = cards, columns
-            for at, card in enumerate(cards):
-                self._grid.addWidget(card, at // columns, at % columns)
-        for column in (0, 1):
-            self._grid.setColumnStretch(column, int(column < columns))
-        height = max(min(_CHART, self._area.viewport().height() - _AROUND), _LEAST_CHART)
-        for name in names:
-            self.plots[name].setMinimumHeight(height)
-
-    def _say_why_empty(self, plot: CurvePlot) -> None:
-        plot.set_empty_text("Loading …" if self._comparison.is_loading() else "No run has this curve.")
-
-    def _set_axes(self) -> None:
-        """Say what the x axis counts."""
-        axis, reach = self._axis, self._shared_x.reach()
-        unit, size = next((unit for unit in (("h", 3600), ("min", 60)) if reach >= 3 * unit[1]), ("s", 1))
-        for plot in self.plots.values():
-            if axis == "time":
-                plot.set_x_label(f"Training time ({unit})", 1 / size)
-            else:
-                plot.set_x_label(_AXIS_TITLES[axis], 1.0)
-            plot.set_whole_x(axis in ("step", "samples"))
-
     # ---------------------------------------------------------------- person
 
     @Slot()
     def _on_look_changed(self) -> None:
         self.rebuild()
-
-    @Slot(bool)
-    def _set_logs(self, on: bool) -> None:
-        for name, plot in self.plots.items():
-            if _may_be_log(name):
-                plot.set_log(on)
 
     def _on_pressed(self, key: str) -> None:
         self._hidden ^= {key}
@@ -319,27 +217,6 @@ class CurvesView(QWidget):
         where = f"{self.plots[name].title} at {self.plots[name].x_reading(nearest)}"
         smoothed = look.weight and is_noisy(name)
         self.legend.set_values(f"{where}, smoothed" if smoothed else where, texts)
-
-    # ---------------------------------------------------------------- layout
-
-    def _lay_out(self) -> None:
-        inside = QWidget()
-        self._grid = QGridLayout(inside)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setSpacing(SPACING.m)
-        self._area = scroll_area(inside)
-        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setAccessibleName("Curves of the compared runs")
-        hbox(self.legend, (self._area, 1), parent=self, spacing=SPACING.m)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        if self.plots:
-            self._place_charts()
-
-
-def _may_be_log(name: str) -> bool:
-    return "loss" in name or "norm" in name or name.startswith(("parts/", "layers/"))
 
 
 def _list_entries(comparison: Comparison, groups: Mapping[str, Group], look: Look) -> dict[str, tuple[str, int, bool]]:
