@@ -22,6 +22,7 @@ from studio.engine.child import ChildLink
 from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
 from studio.services.app_settings import AppSettings
+from studio.services.garbage import GarbageCollector
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
@@ -57,6 +58,7 @@ def main() -> None:
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     app = QApplication(sys.argv[:1])
     apply(app, "light")
+    GarbageCollector(app)  # as in the program
     with tempfile.TemporaryDirectory() as kept:
         place = Path(kept)
         host = EngineHost(EngineChoice(""), lambda choice: ChildLink(choice.python, place / "logs"))
@@ -97,6 +99,8 @@ def main() -> None:
         palette.hide()
         context.background.close()
         host.shutdown()
+        while host.threads_running:
+            QApplication.processEvents()
 
 
 if __name__ == "__main__":

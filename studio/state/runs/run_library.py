@@ -133,7 +133,8 @@ class RunLibrary(QObject):
 
     def title_of(self, run: RunSummary) -> str:
         """Its name, with the end of its identity where another run is called the same."""
-        return f"{run.name} · {run.id.rpartition('-')[2]}" if self._named[run.name] > 1 else run.name
+        name = run.name
+        return f"{name} · {run.id.rpartition('-')[2]}" if self._named[name] > 1 else name
 
     @Slot()
     def refresh(self) -> None:

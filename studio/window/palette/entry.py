@@ -24,12 +24,19 @@ class Entry:
     icon: str = ""
     hint: str = ""  # its keys, or where it is
     more: str = ""
-    lowered: str = field(init=False, repr=False)  # the title in lower case
-    text: str = field(init=False, repr=False)  # all that is looked through
+    _text: str = field(default="", init=False, repr=False)  # made when something is typed: most are only listed
 
-    def __post_init__(self) -> None:
-        self.lowered = self.title.casefold()
-        self.text = f"{self.lowered} {self.kind.casefold()} {self.more.casefold()}"
+    @property
+    def lowered(self) -> str:
+        """The title in lower case."""
+        return self.title.casefold()
+
+    @property
+    def text(self) -> str:
+        """All that is looked through."""
+        if not self._text:
+            self._text = f"{self.title} {self.kind} {self.more}".casefold()
+        return self._text
 
 
 def find(entries: Iterable[Entry], query: str, recent: Sequence[str] = ()) -> list[Entry]:
