@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from training.runs.folder import RunFolder
-from training.runs.index.facts import RunSettings, read_settings, write_finals, write_settings
+from training.runs.index.facts import RunSettings, insert_rows, read_settings, write_finals, write_settings
 from training.runs.index.tables import EpochRow, MetricRow, RunRow
 from training.runs.records.environment import newest_environment
 from training.runs.records.finals import find_finals
@@ -54,24 +54,24 @@ class EpochRows:
         """Replace, add and remove what differs from the folder."""
         run = self._folder.id
         # One writer of a run's rows at a time: a list that catches up and the run itself would both add the newest epoch.
-        session.execute(select(RunRow.id).where(RunRow.id == run).with_for_update())
+        before = session.scalar(select(RunRow.history).where(RunRow.id == run).with_for_update())
         stamp = history_stamp(self._folder)
         wanted = self._read_folder()
         written, self._written = self._written, None
         if written is None:
             written = _read_rows(session, run)
-        self._write_facts(session, stamp)
+        self._write_facts(session, stamp, is_first=before == "")
         changed = {epoch: row for epoch, row in wanted.items() if written.get(epoch) != row}
         _remove(session, run, [*(written.keys() - wanted.keys()), *(changed.keys() & written.keys())])
         _add(session, run, changed)
         self._wanted = wanted
 
-    def _write_facts(self, session: Session, stamp: str) -> None:
+    def _write_facts(self, session: Session, stamp: str, *, is_first: bool) -> None:
         run, history = self._folder.id, self._history
         if self._settings is None:  # a configuration does not change
             self._settings = read_settings(self._folder)
-        write_settings(session, run, self._settings)
-        write_finals(session, run, find_finals(history))
+        write_settings(session, run, self._settings, is_first=is_first)
+        write_finals(session, run, find_finals(history), is_first=is_first)
         environment = newest_environment(self._folder, history.attempts)
         data = escape_unprintable(environment.data or "", 80)[:80]
         facts = {"history": stamp, "recipe": self._settings.recipe, "data": data}
@@ -160,7 +160,5 @@ def _add(session: Session, run: str, epochs: dict[int, _Epoch]) -> None:
         facts = {name: value for name, value in vars(row).items() if name != "metrics"}
         rows.append({"run": run, "epoch": epoch, **facts})
         metrics += [{"run": run, "epoch": epoch, "name": name, "value": value} for name, value in row.metrics.items()]
-    if rows:
-        session.execute(insert(EpochRow), rows)
-    if metrics:
-        session.execute(insert(MetricRow), metrics)
+    insert_rows(session, EpochRow, rows)
+    insert_rows(session, MetricRow, metrics)

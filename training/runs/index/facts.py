@@ -13,7 +13,7 @@ from training.config.diff import flatten
 from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.groups import recipe
-from training.runs.index.tables import FinalRow, SettingRow, TagRow
+from training.runs.index.tables import Base, FinalRow, SettingRow, TagRow
 from training.runs.query.conditions import plain
 from training.runs.records.finals import Final
 from training.system.untrusted import escape_unprintable
@@ -58,24 +58,25 @@ def _flatten_raw(settings: Mapping[str, Toml]) -> dict[str, Toml]:
     return flat
 
 
-def write_settings(session: Session, run: str, settings: RunSettings) -> None:
-    """Replace the rows of a run's settings where they are others."""
+def write_settings(session: Session, run: str, settings: RunSettings, *, is_first: bool = False) -> None:
+    """Replace the rows of a run's settings where they are others. ``is_first``: there are none yet."""
     wanted = {
         name: (value, None) if isinstance(value, float) else (None, value) for name, value in settings.values.items()
     }
     query = select(SettingRow.name, SettingRow.number, SettingRow.text).where(SettingRow.run == run)
-    if {row.name: (row.number, row.text) for row in session.execute(query)} == wanted:
+    there = {} if is_first else {row.name: (row.number, row.text) for row in session.execute(query)}
+    if there == wanted:
         return
     rows = [{"run": run, "name": name, "number": number, "text": text} for name, (number, text) in wanted.items()]
-    _replace(session, SettingRow, [run], rows)
+    _replace(session, SettingRow, [run] if there else [], rows)
 
 
-def write_finals(session: Session, run: str, finals: Mapping[str, Final]) -> None:
-    """Replace the rows of a run's metrics."""
+def write_finals(session: Session, run: str, finals: Mapping[str, Final], *, is_first: bool = False) -> None:
+    """Replace the rows of a run's metrics. ``is_first``: there are none yet."""
     rows = [
         {"run": run, "name": escape_unprintable(name, 120)[:120], **each._asdict()} for name, each in finals.items()
     ]
-    _replace(session, FinalRow, [run], rows)
+    _replace(session, FinalRow, [] if is_first else [run], rows)
 
 
 def write_tags(session: Session, tags: Mapping[str, tuple[str, ...]]) -> None:
@@ -96,6 +97,11 @@ def _replace(
 ) -> None:
     for first in range(0, len(runs), _AT_ONCE):
         session.execute(delete(table).where(table.run.in_(runs[first : first + _AT_ONCE])))
+    insert_rows(session, table, rows)
+
+
+def insert_rows(session: Session, table: type[Base], rows: list[dict[str, Any]]) -> None:
+    """Add rows that all have the same columns. Through the connection: the session would write a statement for each change of which
+    values are NULL, and look at each row besides."""
     if rows:
-        # Through the connection: the session would write a statement for each change of which values are NULL.
         session.connection().execute(insert(table), rows)
