@@ -127,8 +127,9 @@ class MetricsBoard(QWidget):
 
     def _name_markers(self) -> None:
         """Say what the markers mean, of the kinds that there are."""
-        kinds = set[MarkerKind]().union(*(plot.marker_kinds() for plot in self._plots.values()))
-        self.marker_key.setText("   ".join(words for kind, words in MARKER_WORDS.items() if kind in kinds))
+        there = [plot.marker_counts for plot in self._plots.values()]
+        words = [words for kind, words in MARKER_WORDS.items() if any(counts[kind] for counts in there)]
+        self.marker_key.setText("   ".join(words))
 
     # ------------------------------------------------------------------ look
 

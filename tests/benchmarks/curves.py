@@ -70,12 +70,14 @@ def watch(place: Path, charts: int) -> dict[str, float]:
     from studio.engine.link import EngineChoice
     from studio.pages.runs.compare.panel import ComparePanel
     from studio.services.app_settings import AppSettings
+    from studio.services.garbage import GarbageCollector
     from studio.services.settings import SettingsStore
     from studio.state.context import AppContext
     from studio.theme import apply
 
     application = QApplication([])
     apply(application, "light")
+    GarbageCollector(application)  # as in the program
     host = EngineHost(EngineChoice(""), lambda choice: ChildLink(choice.python, place / "logs"))
     context = AppContext(place, SettingsStore(place / "settings.json", AppSettings()), host)
     panel = ComparePanel(context)

@@ -56,6 +56,7 @@ class Plot(QWidget):
         self._canvas.view.addItem(self._line, ignoreBounds=True)
         self._markers = MarkerLayer(self._canvas.view)
         self._markers.clicked.connect(self.marker_clicked)
+        self.marker_counts = self._markers.counts
         self._canvas.pointed.connect(self._on_pointed)
         self._canvas.axes["bottom"].is_whole = True
         self._lay_out()
@@ -115,10 +116,6 @@ class Plot(QWidget):
         """Take a marker away; nothing happens when there is none."""
         self._markers.remove(key)
         self._ask_for_redraw()
-
-    def marker_kinds(self) -> set[MarkerKind]:
-        """The kinds of markers that there are."""
-        return {kind for kind, count in self._markers.counts.items() if count}
 
     # ------------------------------------------------------------------ look
 

@@ -35,8 +35,20 @@ LEAST_NAME = 150  # pixels; where there are less, the table scrolls sideways ins
 _COMFORTABLE_NAME = 200  # where there are less, the other columns are no wider than their texts
 _MOST_NAME = 420  # what is left beyond that goes to all columns
 _LEAST = 90
-_LEAST_WIDTHS = {STATUS: 100, BEST: 80, LOSS: 84, STEP: 92, DATASET: 92, MODEL: 92, STARTED: 92, DURATION: 92, SIZE: 80}
 _STAR_WIDTH, _MOST_TAGS = 40, 220
+_LEAST_WIDTHS = {
+    STAR: _STAR_WIDTH,
+    STATUS: 100,
+    BEST: 80,
+    LOSS: 84,
+    STEP: 92,
+    DATASET: 92,
+    MODEL: 92,
+    STARTED: 92,
+    DURATION: 92,
+    SIZE: 80,
+}
+_MEASURED = 60  # rows, those in view first, whose texts say how wide a column is: a thousand take a third of a second
 _SORT_MARK = 20  # pixels, in the title of the column that the table is sorted by; Qt keeps them free in all
 
 
@@ -71,6 +83,7 @@ class RunsTable(QTableView):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setMinimumSectionSize(24)
+        header.setResizeContentsPrecision(_MEASURED)
         self.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
         self.setTabKeyNavigation(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -106,10 +119,12 @@ class RunsTable(QTableView):
         """None is cut; the name takes what is left, up to a width that all share in, and the rest lies beyond the edge where that
         would be too little."""
         self.setColumnHidden(TAGS, TAGS in self._left_out or not self._runs_model.has_tags())
-        header, needed = self.horizontalHeader(), self.needed_widths()
+        header, measured = self.horizontalHeader(), self._measure_columns()
+        needed = self._give_room(measured)
         left = self.viewport().width() - sum(needed.values())
         if left < _COMFORTABLE_NAME:
-            needed = self.needed_widths(tight=True)
+            mark = {column: _SORT_MARK * (column not in (STAR, header.sortIndicatorSection())) for column in measured}
+            needed = {column: max(texts, title - mark[column]) for column, (texts, title) in measured.items()}
             left = self.viewport().width() - sum(needed.values())
         more = max(left - _MOST_NAME, 0) // (len(needed) + 1)
         for column, width in needed.items():
@@ -120,17 +135,22 @@ class RunsTable(QTableView):
         if cramped:
             self.setColumnWidth(NAME, LEAST_NAME)
 
-    def needed_widths(self, *, tight: bool = False) -> dict[int, int]:
-        """Of each column that is shown, but the name; ``tight``: as little as its texts take."""
+    def needed_widths(self) -> dict[int, int]:
+        """Of each column that is shown, but the name."""
+        return self._give_room(self._measure_columns())
+
+    @staticmethod
+    def _give_room(measured: dict[int, tuple[int, int]]) -> dict[int, int]:
+        return {column: max(_LEAST_WIDTHS.get(column, _LEAST), *widths) for column, widths in measured.items()}
+
+    def _measure_columns(self) -> dict[int, tuple[int, int]]:
+        """What the texts take, and the title, of each column that is shown, but the name."""
         header = self.horizontalHeader()
-        widths = {STAR: _STAR_WIDTH}
+        widths = {STAR: (_STAR_WIDTH, _STAR_WIDTH)}
         for column in range(1, self.model().columnCount()):
             if column != STAR and not self.isColumnHidden(column):
-                title, least = header.sectionSizeHint(column), _LEAST_WIDTHS.get(column, _LEAST)
-                if tight:
-                    title, least = title - _SORT_MARK * (column != header.sortIndicatorSection()), 0
-                width = max(least, self.sizeHintForColumn(column), title)
-                widths[column] = min(width, _MOST_TAGS) if column == TAGS else width
+                texts = self.sizeHintForColumn(column)
+                widths[column] = min(texts, _MOST_TAGS) if column == TAGS else texts, header.sectionSizeHint(column)
         return widths
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

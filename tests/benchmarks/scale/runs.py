@@ -45,11 +45,13 @@ def open_page(count: int, place: Path) -> list[Measurement]:
     from studio.engine.link import EngineChoice
     from studio.pages.runs.page import RunsPage
     from studio.services.app_settings import AppSettings
+    from studio.services.garbage import GarbageCollector
     from studio.services.settings import SettingsStore
     from studio.state.context import AppContext
     from studio.state.runs.run_table import BEST, NAME
 
     application = QApplication([])
+    GarbageCollector(application)  # as in the program
     host = EngineHost(EngineChoice(""), lambda choice: ChildLink(choice.python, place / "logs"))
     context = AppContext(place, SettingsStore(place / "settings.json", AppSettings()), host)
     probe = Probe("runs", count)
