@@ -74,6 +74,7 @@ def _judge_training_part(arguments: argparse.Namespace, run: RunFolder) -> Suspi
 def _describe(found: SuspiciousLabels) -> Iterator[str]:
     part = f"the {found.on} part" if found.on != "train" else f"the training part, by {found.folds} runs"
     yield f"{len(found.found):,} suspicious among the {pluralize(found.samples, 'label')} of {part}"
+    yield from found.notes
     for each in found.found[:_SHOWN]:
         yield f"  {each.number:>8}  {each.name}: labeled {each.given}, probably {each.suggested} ({each.score:.3f})"
     if len(found.found) > _SHOWN:

@@ -12,7 +12,7 @@ from training.evaluation.opening import ReportProgress
 from training.labels.folds import Fold, divide, prepare_runs
 from training.laboratory.child import Interrupt, train
 from training.predictions import Evaluation
-from training.predictions.suspicious import SuspiciousLabels, rank_labels, read_found, write_found
+from training.predictions.suspicious import SuspiciousLabels, note_weakness, rank_labels, read_found, write_found
 from training.runs.folder import RunFolder
 from training.runs.workspace import find_checkpoint
 
@@ -59,7 +59,7 @@ def _judge(
         folds=folds,
         seed=divided.seed,
         found=rank_labels(judged),
-        notes=divided.notes,
+        notes=(*divided.notes, *note_weakness(judged)),
     )
     if found != known:
         write_found(run, found)

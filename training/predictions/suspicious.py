@@ -21,6 +21,8 @@ from training.statistics.logits import squash
 from training.system.atomic import write_text
 
 FILE: Final = "suspicious.json"
+_STRONG: Final = 0.9
+"""Of the samples: a model that answers fewer with their label is wrong more often than labels are."""
 ON_TRAIN = (
     "Of the training part this model cannot tell which labels are suspicious: it has trained on them, wrong ones as well. "
     "Runs that leave a part of the samples out each can (python -m training labels RUN --on train)."
@@ -29,7 +31,7 @@ ON_TRAIN = (
 
 class SuspiciousLabel(RecordForm):
     """A sample by its ``number`` in the data, the class that it was ``given`` and the one it is likelier of; of several labels those
-    that are probably wrong ("cat, no dog"), and what they are likelier. ``score``, from 0 to 1, is how much more probable that is, of
+    that are probably wrong ("cat, no dog"), and what they are likelier. ``score``, from 0 to 1, is how improbable the given one is, of
     the label of which it is most so; ``digest`` is what an exclude list calls the sample, "" of data that has none."""
 
     number: Count
@@ -81,8 +83,27 @@ def find_suspicious_labels(evaluation: Evaluation) -> SuspiciousLabels:
     if why := refuse_labels(evaluation.record):
         raise InputError(why)
     record = evaluation.record
-    found = rank_labels([evaluation])
-    return SuspiciousLabels(on=record.on, fingerprint=record.fingerprint, samples=record.samples, found=found)
+    return SuspiciousLabels(
+        on=record.on,
+        fingerprint=record.fingerprint,
+        samples=record.samples,
+        found=rank_labels([evaluation]),
+        notes=note_weakness([evaluation]),
+    )
+
+
+def note_weakness(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
+    """That most of what is found is probably right, where the labels of many samples are not what the model answers."""
+    if evaluations[0].record.target != "class":
+        return ()
+    agreed = [each.column("prediction") == each.column("target") for each in evaluations]
+    share = float(np.concatenate(agreed).mean())
+    if share >= _STRONG:
+        return ()
+    return (
+        f"Its answer is the given label for {share:.0%} of the samples: of a model that has learned so little most labels of this list are "
+        "right. The first rows are the likeliest to be wrong.",
+    )
 
 
 def rank_labels(evaluations: Sequence[Evaluation]) -> tuple[SuspiciousLabel, ...]:
@@ -94,7 +115,7 @@ def rank_labels(evaluations: Sequence[Evaluation]) -> tuple[SuspiciousLabel, ...
     given = np.concatenate([np.asarray(each.column("target"), np.int64) for each in evaluations])
     starts = np.cumsum([0, *(each.record.samples for each in evaluations)])
     found = []
-    for sample, was, suggested, margin in _rank(chances, given, classes):
+    for sample, was, suggested, score in _rank(chances, given, classes):
         which = int(np.searchsorted(starts, sample, "right")) - 1
         evaluation, row = evaluations[which], sample - int(starts[which])
         found.append(
@@ -103,7 +124,7 @@ def rank_labels(evaluations: Sequence[Evaluation]) -> tuple[SuspiciousLabel, ...
                 name=evaluation.names[row],
                 given=was,
                 suggested=suggested,
-                score=margin,
+                score=score,
                 digest=evaluation.digests[row] if evaluation.digests is not None else "",
             )
         )
@@ -113,19 +134,19 @@ def rank_labels(evaluations: Sequence[Evaluation]) -> tuple[SuspiciousLabel, ...
 def _rank(
     chances: NDArray[np.float32], given: NDArray[np.int64], classes: Sequence[str]
 ) -> Iterator[tuple[int, str, str, float]]:
-    """The rows, what they were given, what they are likelier, and by how much."""
+    """The rows, what they were given, what they are likelier, and how improbable the given is."""
     if given.ndim == 1:
-        for row, suggested, margin in zip(*(each.tolist() for each in find_suspicious(chances, given)), strict=True):
-            yield row, classes[given[row]], classes[suggested], margin
+        for row, suggested, score in zip(*(each.tolist() for each in find_suspicious(chances, given)), strict=True):
+            yield row, classes[given[row]], classes[suggested], score
         return
-    rows, wrong, margins = find_suspicious_sets(chances, given)
-    for row, labels, margin in zip(rows.tolist(), wrong, margins.tolist(), strict=True):
+    rows, wrong, scores = find_suspicious_sets(chances, given)
+    for row, labels, score in zip(rows.tolist(), wrong, scores.tolist(), strict=True):
         places = np.flatnonzero(labels).tolist()
         was, suggested = (
             ", ".join(classes[at] if (given[row, at] > 0) == on else f"no {classes[at]}" for at in places)
             for on in (True, False)
         )
-        yield row, was, suggested, margin
+        yield row, was, suggested, score
 
 
 def find_chances(evaluation: Evaluation) -> NDArray[np.float32]:

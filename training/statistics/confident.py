@@ -1,4 +1,6 @@
-"""Suspicious labels by confident learning (Northcutt, Jiang and Chuang, "Confident Learning", JAIR 2021).
+"""Suspicious labels by confident learning (Northcutt, Jiang and Chuang, "Confident Learning", JAIR 2021), ranked by self-confidence
+(Kuan and Mueller, "Model-agnostic label quality scoring to detect real-world label errors", 2022): where labels are wrong by chance, the
+less probable a given label is, the likelier it is wrong, however sure the model is of another class.
 
 Probabilities must be held out: of a model that did not train on the samples in question."""
 
@@ -14,18 +16,19 @@ from training.statistics.intervals import Floats
 
 class Suspicion(NamedTuple):
     """Samples whose label is probably wrong, int64 (m,), the most suspicious first; the class that each is likelier of, int64 (m,);
-    and the margin by which it is, from 0 to 1, float64 (m,)."""
+    and how improbable the given class is, 1 - p(given), float64 (m,)."""
 
     samples: NDArray[np.int64]
     suggested: NDArray[np.int64]
-    margins: Floats
+    scores: Floats
 
 
 def find_suspicious(probabilities: NDArray[np.floating], labels: NDArray[np.integer]) -> Suspicion:
     """Of probabilities (n, classes) and the labels given (n,), negative ones of no matter: pruned by noise rate.
 
     For each pair of a given and another class it is counted how many samples are confidently of the other (``count_joint``),
-    and as many with the largest p(other) - p(given) are suspicious, but for those whose given class is the likeliest."""
+    and as many with the largest p(other) - p(given) are suspicious, but for those whose given class is the likeliest. They are ranked by
+    p(given): by p(other) - p(given) a weak model's confident mistakes come first."""
     known = np.flatnonzero(np.asarray(labels) >= 0)
     label, chances = np.asarray(labels, np.int64)[known], np.asarray(probabilities, np.float64)[known]
     rows, classes = np.arange(len(known)), chances.shape[1]
@@ -38,10 +41,10 @@ def find_suspicious(probabilities: NDArray[np.floating], labels: NDArray[np.inte
                 margins = chances[members, other] - chances[members, given]
                 suspected[members[np.argsort(-margins, kind="stable")[: joint[given, other]]]] = True
     likeliest = chances.argmax(1)
-    margins = chances[rows, likeliest] - chances[rows, label]
+    own = chances[rows, label]
     found = np.flatnonzero(suspected & (likeliest != label))
-    found = found[np.argsort(-margins[found], kind="stable")]
-    return Suspicion(known[found], likeliest[found], margins[found])
+    found = found[np.argsort(own[found], kind="stable")]
+    return Suspicion(known[found], likeliest[found], 1.0 - own[found])
 
 
 def count_joint(probabilities: Floats, labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -72,13 +75,13 @@ def find_suspicious_sets(
     of its two classes, on and off.
 
     Returns the samples with a label that is probably wrong, int64 (m,), the most suspicious first; which of their labels those are,
-    bool (m, K); and the largest of their margins, float64 (m,)."""
+    bool (m, K); and the largest of their scores, float64 (m,)."""
     chances, given = np.asarray(probabilities, np.float64), np.asarray(labels, np.int64)
-    margins = np.zeros(given.shape)
+    scores = np.zeros(given.shape)
     for number in range(given.shape[1]):
         found = find_suspicious(np.stack([1.0 - chances[:, number], chances[:, number]], 1), given[:, number])
-        margins[found.samples, number] = found.margins
-    largest = margins.max(1, initial=0.0)
+        scores[found.samples, number] = found.scores
+    largest = scores.max(1, initial=0.0)
     samples = np.flatnonzero(largest)
     samples = samples[np.argsort(-largest[samples], kind="stable")]
-    return samples, margins[samples] > 0.0, largest[samples]
+    return samples, scores[samples] > 0.0, largest[samples]

@@ -33,10 +33,30 @@ def test_flipped_labels_come_first_and_classes_of_unequal_ease_are_not_suspected
     assert np.isin(flipped, found.samples).mean() > 0.9
     assert len(found.samples) < 160
     assert (found.suggested[:40] == truth[first[:40]]).all()
-    assert (np.diff(found.margins) <= 0).all()
+    assert (np.diff(found.scores) <= 0).all()
     assert 7 not in found.samples
     assert len(find_suspicious(probabilities[:0], labels[:0]).samples) == 0
     assert len(find_suspicious(np.eye(4)[truth], truth).samples) == 0
+
+
+def test_of_a_weak_model_the_least_probable_labels_come_first_and_not_its_surest_mistakes() -> None:
+    """For half of the samples it takes the one of two classes for the other; the other pairs it rules out."""
+    random = np.random.Generator(np.random.PCG64(5))
+    truth = random.integers(0, 6, 3000)
+    like = truth ^ 1  # the class that it cannot tell from the true one
+    logits = np.full((3000, 6), -6.0) + random.normal(size=(3000, 6))
+    rows, lean = np.arange(3000), random.normal(scale=0.7, size=3000)
+    logits[rows, truth], logits[rows, like] = lean, -lean
+    probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    labels, flipped = truth.copy(), random.choice(3000, 60, replace=False)
+    labels[flipped] = (labels[flipped] + 2 * random.integers(1, 3, 60)) % 6  # of another pair
+
+    found = find_suspicious(probabilities, labels)
+
+    assert (probabilities.argmax(1) == truth).mean() < 0.6
+    assert np.isin(found.samples[:60], flipped).mean() > 0.6
+    margins = probabilities.max(1) - probabilities[rows, labels]
+    assert np.isin(np.argsort(-margins)[:60], flipped).mean() < 0.3
 
 
 def test_a_bigram_is_a_distribution_that_knows_pairs_it_never_saw() -> None:

@@ -20,7 +20,7 @@ _TIPS = (
     "Tick what is wrong",
     "The label that the data has",
     "The class that the sample is likelier of",
-    "By how much the suggested class is more probable than the given one, from 0 to 1",
+    "How improbable the given label is, from 0 to 1",
 )
 
 
