@@ -25,6 +25,7 @@ from studio.state.evaluations.selection import Selection
 from studio.theme import SPACING, theme
 from studio.widgets import in_widget, vbox
 from training.errors import InputError
+from training.events import CheckpointSaved, Event, Validated
 from training.predictions import Evaluation
 from training.system.untrusted import escape_unprintable
 
@@ -64,6 +65,7 @@ class EvaluatePage(QWidget):
         self.selection.changed.connect(self._update_views)
         context.library.refreshed.connect(self._look_again)
         context.shown.attached.connect(self._look_again)
+        context.shown.event_arrived.connect(self._on_event)
         context.labels.finished.connect(self._tell_labels)
         self._follow()
 
@@ -85,6 +87,7 @@ class EvaluatePage(QWidget):
         """Have what is chosen evaluated; again, where it was before."""
         checkpoint, known = self.choice.checkpoint, self.choice.evaluation
         if checkpoint is not None:
+            self.choice.hold(checkpoint)
             if known is not None:
                 self.choice.forget(known)  # its files are written once more
             self.job.start(checkpoint.path, self.choice.on, again=known is not None)
@@ -130,6 +133,11 @@ class EvaluatePage(QWidget):
         if self.isVisible():
             folder = self._context.shown.run.folder
             self.choice.choose_run(folder if folder is not None and folder.path.is_dir() else None)
+
+    @Slot(object)
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, CheckpointSaved | Validated):
+            self._look_again()
 
     @Slot()
     def _follow(self) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.services.background import Background
+from studio.services.background import Background, Refresher
 from training.predictions import Evaluation, list_evaluations
 from training.predictions.record import PARTS
 from training.runs.folder import RunFolder, read_json
@@ -16,6 +16,7 @@ from training.runs.records.manifest import BEST, CheckpointInfo, list_checkpoint
 logger = logging.getLogger(__name__)
 
 FIRST_PART = "validation"
+_Read = tuple[Sequence[CheckpointInfo], Sequence[Evaluation], Sequence[str]]
 
 
 class EvaluationChoice(QObject):
@@ -29,7 +30,8 @@ class EvaluationChoice(QObject):
 
     def __init__(self, background: Background, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._background = background
+        self._refresher = Refresher(background, self._prepare_reading, self._on_read, self._on_failed)
+        self._read_folder: RunFolder | None = None  # by the reading under way, or the last one
         self.folder: RunFolder | None = None
         self.checkpoints: Sequence[CheckpointInfo] = ()
         self.evaluations: Sequence[Evaluation] = ()
@@ -40,6 +42,7 @@ class EvaluationChoice(QObject):
         self.is_wanted = False  # what is chosen is to be evaluated where it was not yet
         self.thresholds: tuple[float, ...] = ()  # where a person moved them: one, or one for each label
         self._is_settled = False  # the person chose the step; until then it follows what there is
+        self._held: CheckpointInfo | None = None  # is to be evaluated, or was refused
 
     def choose_run(self, folder: RunFolder | None, step: int | None = None) -> None:
         """Look at another run; ``step`` as ``choose_step``, or what there is of it."""
@@ -47,7 +50,7 @@ class EvaluationChoice(QObject):
             self.folder, self.loaded = folder, False
             self.checkpoints, self.evaluations, self.parts = (), (), PARTS
             self.on, self.thresholds = FIRST_PART, ()
-            self.step, self._is_settled = None, False
+            self.step, self._is_settled, self._held = None, False, None
             self.is_wanted = self.is_wanted and step is not None
         if step is not None:
             self.step, self._is_settled = step, True
@@ -61,9 +64,10 @@ class EvaluationChoice(QObject):
         self.choose_run(folder, step)
 
     def choose_step(self, step: int) -> None:
-        """Look at the weights of another step."""
+        """Look at the weights of this step, and stay there."""
+        self._is_settled = True
         if step != self.step:
-            self.step, self._is_settled = step, True
+            self.step, self._held = step, None
             self.changed.emit()
 
     def choose_data(self, on: str) -> None:
@@ -72,6 +76,11 @@ class EvaluationChoice(QObject):
             self.on = on
             self.changed.emit()
 
+    def hold(self, checkpoint: CheckpointInfo) -> None:
+        """Stay with a checkpoint until it is evaluated, though a run at work comes to a better one, or deletes this one, meanwhile."""
+        self.choose_step(checkpoint.step)
+        self._held = checkpoint
+
     def forget(self, evaluation: Evaluation) -> None:
         """Look at this one no longer, until the folder is read again."""
         self.evaluations = [each for each in self.evaluations if each is not evaluation]
@@ -79,13 +88,8 @@ class EvaluationChoice(QObject):
 
     def refresh(self) -> None:
         """Read the folder again."""
-        folder = self.folder
-        if folder is not None:
-            self._background.submit(
-                lambda: (list_checkpoints(folder), list_evaluations(folder), _find_parts(folder)),
-                lambda found: self._on_read(folder, *found),
-                lambda error: self._on_failed(folder, error),
-            )
+        if self.folder is not None:
+            self._refresher.ask()
 
     @property
     def steps(self) -> list[int]:
@@ -117,33 +121,40 @@ class EvaluationChoice(QObject):
         """How its checkpoint is labeled ("best", "last")."""
         return next((tuple(each.labels) for each in self.checkpoints if each.step == step), ())
 
-    def _on_read(
-        self,
-        folder: RunFolder,
-        checkpoints: Sequence[CheckpointInfo],
-        evaluations: Sequence[Evaluation],
-        parts: Sequence[str],
-    ) -> None:
-        if folder != self.folder:
+    def _prepare_reading(self) -> Callable[[], _Read]:
+        folder = self._read_folder = self.folder
+        if folder is None:
+            return lambda: ((), (), PARTS)
+        return lambda: (list_checkpoints(folder), list_evaluations(folder), _find_parts(folder))
+
+    def _on_read(self, found: _Read) -> None:
+        if self._read_folder is None or self._read_folder != self.folder:
             return
+        checkpoints, evaluations, parts = found
         self.loaded = True
         self.checkpoints, self.parts = checkpoints, parts
+        held = self._held
+        if held is not None and all(each.step != held.step for each in checkpoints):
+            self.checkpoints = [*checkpoints, held]
         known = {each.folder: each for each in self.evaluations}
         # The same object for what did not change: what was opened of it stays open.
         self.evaluations = [
             before if (before := known.get(each.folder)) is not None and before.record == each.record else each
             for each in evaluations
         ]
-        is_seen = (
-            self.evaluation is not None
-        )  # what somebody looks at stays, though a better step came or its checkpoint went
+        is_seen = self.evaluation is not None  # it stays, though a better step came or its checkpoint went
+        if is_seen:
+            self._held = None
         if self.step not in self.steps or not (self._is_settled or is_seen):
             self.step = self._find_first()
         self.changed.emit()
 
-    def _on_failed(self, folder: RunFolder, error: Exception) -> None:
-        logger.warning("The evaluations of %s could not be listed: %s", folder.id, error)
-        self._on_read(folder, (), (), PARTS)
+    def _on_failed(self, error: Exception) -> None:
+        if self._read_folder != self.folder:
+            self.refresh()
+        elif self.folder is not None:
+            logger.warning("The evaluations of %s could not be listed: %s", self.folder.id, error)
+            self._on_read(((), (), PARTS))
 
     def _find_first(self) -> int | None:
         """The best checkpoint; else the last one, else the newest evaluation."""

@@ -11,7 +11,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from studio.actions.excluding import branch_without
 from studio.engine.state import RunState
 from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.evaluate.views.suspicious_view import SuspiciousView
@@ -99,15 +98,16 @@ def test_ticked_labels_go_on_a_list_that_a_branch_leaves_out(
     assert said[-1].text.startswith("Select samples first")
     assert view.branch.isVisibleTo(view)
     first = context.live.folder
-    view.start_over.click()  # and it trains
+    view.grab()  # laid out
+    qtbot.mouseClick(view.start_over, Qt.MouseButton.LeftButton)  # and it trains
     qtbot.waitUntil(lambda: context.live.folder != first and context.live.state is RunState.COMPLETED)
     started = context.live.folder
     assert started is not None
     assert (started.config().name, started.status().parent) == ("first cleaned", None)
     assert getattr(started.config().dataset, "exclude", None) == str(path)
-    context.evaluation.choose_run(first)
-    qtbot.waitUntil(lambda: context.evaluation.checkpoint is not None)
-    branch_without(context)  # what the button does: the page was laid out again meanwhile
+    context.open_run(first.path, "evaluate")
+    qtbot.waitUntil(lambda: page.selection.evaluation is not None and suspicious(page).found is not None)
+    qtbot.mouseClick(suspicious(page).branch, Qt.MouseButton.LeftButton)
     assert context.branch is not None
     assert context.branch.checkpoint.step == 20
     assert context.draft.value("dataset.exclude") == str(path)

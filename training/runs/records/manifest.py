@@ -96,7 +96,9 @@ def read_sealed(path: Path) -> dict[str, JsonValue]:
 def read_manifest(checkpoint: Path) -> Manifest:
     """The manifest of ``checkpoint``; raises CheckpointError when it is missing, damaged or of another format."""
     if not checkpoint.is_dir():
-        raise MissingCheckpoint(f"{checkpoint}: there is no checkpoint folder here; check the path.")
+        raise MissingCheckpoint(
+            f"{checkpoint}: there is no checkpoint folder here; check the path (a run keeps its newest checkpoints and the best one)."
+        )
     record = read_json(checkpoint / MANIFEST, _MOST_MANIFEST)
     if not record:
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} is missing or damaged; choose another checkpoint.")
