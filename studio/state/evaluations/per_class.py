@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from studio.state.formats import format_metric
 from training.predictions import Evaluation, EvaluationRecord
-from training.predictions.confusions import count_confusions
+from training.predictions.confusions import Counts, count_confusions
 from training.predictions.probabilities import reach_threshold
 from training.statistics.intervals import Interval, f1_of, mean_interval, ratio_intervals, turn_into_f1, wilson
 
@@ -52,20 +52,51 @@ def measure_classes(evaluation: Evaluation, mask: Mask | None) -> PerClass:
     record = evaluation.record
     if record.target == "mask":
         return _measure_masks(evaluation, mask)
+    if record.target == "tasks":
+        return _measure_tasks(evaluation, mask)
     counts = _count(evaluation, mask)
     support = () if counts is None else counts[0].tolist()
     if mask is None:
         return PerClass(record.names, support, _of_all(record))
     if counts is None:
         return PerClass(record.names, support, _measure_values(evaluation, mask))
-    whole, answered, right = (each.tolist() for each in counts)
-    figures = {
-        "recall": [_rate(*each) for each in zip(right, whole, strict=True)],
-        "precision": [_rate(*each) for each in zip(right, answered, strict=True)],
-        "f1": [_f1(*each) for each in zip(whole, answered, right, strict=True)],
-    }
+    figures = _find_rates(*counts)
     known = [name for name in record.per_class if name in figures] or list(figures)
     return PerClass(record.names, support, {name: figures[name] for name in known})
+
+
+def list_task_classes(record: EvaluationRecord) -> list[tuple[int, int]]:
+    """Of several tasks: the number of the task and of its class, for each row of the table."""
+    return [(task, number) for task, classes in enumerate(record.target_classes) for number in range(len(classes))]
+
+
+def _measure_tasks(evaluation: Evaluation, mask: Mask | None) -> PerClass:
+    """The classes of each task that has some, one task after the other."""
+    record = evaluation.record
+    rows = slice(None) if mask is None else mask
+    target, prediction = (evaluation.column(name)[rows].astype(np.int64) for name in ("target", "prediction"))
+    found = [
+        count_confusions(target[:, task], prediction[:, task], len(classes))
+        for task, classes in enumerate(record.target_classes)
+        if classes
+    ]
+    whole, answered, right = (
+        np.concatenate([count(cells) for cells in found])
+        for count in (lambda cells: cells.sum(1), lambda cells: cells.sum(0), np.diagonal)
+    )
+    names = [
+        f"{record.names[task]}: {record.target_classes[task][number]}" for task, number in list_task_classes(record)
+    ]
+    return PerClass(names, whole.tolist(), _find_rates(whole, answered, right))
+
+
+def _find_rates(whole: Counts, answered: Counts, right: Counts) -> dict[str, list[Figure]]:
+    counts = whole.tolist(), answered.tolist(), right.tolist()
+    return {
+        "recall": [_rate(hits, count) for count, _, hits in zip(*counts, strict=True)],
+        "precision": [_rate(hits, count) for _, count, hits in zip(*counts, strict=True)],
+        "f1": [_f1(*each) for each in zip(*counts, strict=True)],
+    }
 
 
 def _measure_masks(evaluation: Evaluation, mask: Mask | None) -> PerClass:
@@ -113,6 +144,9 @@ def find_class(evaluation: Evaluation, *, number: int) -> Mask:
             return np.asarray(evaluation.column("target") == number)
         case "labels":
             return np.asarray(evaluation.column("target")[:, number] > 0)
+        case "tasks":
+            task, own = list_task_classes(evaluation.record)[number]
+            return np.asarray(evaluation.column("target")[:, task] == own)
         case _:
             return np.asarray(evaluation.column("support")[:, number] > 0)
 

@@ -15,13 +15,14 @@ from pytestqt.qtbot import QtBot
 
 from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.evaluate.sample_dialog import SampleDialog
+from studio.pages.evaluate.views.classes_view import ClassesView
 from studio.pages.evaluate.views.figures_view import FiguresView
 from studio.pages.evaluate.views.neighbors_view import NeighborsView
 from studio.pages.evaluate.views.ranking_view import RankingView
 from studio.pages.evaluate.views.tokens_view import TokensView
 from studio.panels.samples.images import class_color
 from studio.state.context import AppContext
-from studio.state.evaluations.per_class import measure_classes
+from studio.state.evaluations.per_class import find_class, measure_classes
 from studio.theme import theme
 from studio.widgets.thumbnails import fit_image
 from tests.evaluations import write_evaluation
@@ -208,3 +209,30 @@ def test_neighbors_of_a_sample_are_listed_with_their_classes(qtbot: QtBot, show_
     assert page.samples.rows.currentIndex().row() == page.samples.table.find_place(2)
     view.choose_neighbors()
     assert listed(page) == {0, 1, 2, 3}
+
+
+def test_of_several_tasks_each_class_has_its_figures_in_a_selection_too(tmp_path: Path) -> None:
+    rng = np.random.default_rng(4)
+    target = np.stack([rng.integers(0, 3, 60), rng.normal(size=60), rng.integers(0, 2, 60)], 1).astype(np.float32)
+    prediction = np.where(rng.random(target.shape) < 0.7, target, 0.0).astype(np.float32)
+    columns = {"index": np.arange(60), "loss": np.zeros(60, np.float32), "target": target, "prediction": prediction}
+    classes = (("red", "green", "blue"), (), ("no", "yes"))
+    names = ("color", "size", "ripe")
+    evaluation = write_evaluation(tmp_path, columns, names, target="tasks", task="tasks", target_classes=classes)
+    assert ClassesView.supports(evaluation.record)
+    chosen = rng.random(60) < 0.5
+    for mask in (None, chosen):
+        rows = np.ones(60, bool) if mask is None else mask
+        measured = measure_classes(evaluation, mask)
+        assert measured.names == ["color: red", "color: green", "color: blue", "ripe: no", "ripe: yes"]
+        truth, answers = target[rows][:, 2], prediction[rows][:, 2]
+        assert measured.support[-1] == (truth == 1).sum()
+        f1 = measured.figures["f1"][-1]
+        both = ((truth == 1) & (answers == 1)).sum()
+        assert f1.value == pytest.approx(2 * both / ((truth == 1).sum() + (answers == 1).sum()))
+        assert f1.low is not None
+        assert f1.high is not None
+        assert f1.low < f1.value < f1.high
+        blue = target[rows][prediction[rows][:, 0] == 2][:, 0] == 2
+        assert measured.figures["precision"][2].value == pytest.approx(blue.mean())
+    assert find_class(evaluation, number=3).tolist() == (target[:, 2] == 0).tolist()

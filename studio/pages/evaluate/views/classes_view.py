@@ -21,7 +21,7 @@ from training.system.plain_table import Table
 _MOST_ROWS = 14
 _AROUND = 120
 _WHOLE = "Of all samples only: {}."
-_WITH_CLASSES = ("class", "labels", "mask")
+_WITH_CLASSES = ("class", "labels", "mask", "tasks")
 
 
 class ClassTable(SortedTable):
@@ -109,7 +109,8 @@ class ClassesView(View):
 
     @classmethod
     def supports(cls, record: EvaluationRecord) -> bool:
-        return bool(record.per_class) or (record.target == "class" and "prediction" in record.columns)
+        has_classes = (record.target == "class" and "prediction" in record.columns) or any(record.target_classes)
+        return bool(record.per_class) or has_classes
 
     def show_evaluation(self, evaluation: Evaluation) -> None:
         self._evaluation = evaluation
