@@ -38,9 +38,12 @@ def make_timm_model(config: TimmModel, facts: DataFacts, outputs: int) -> nn.Mod
     try:
         answer = forward_meta(model, facts)
     except Exception as error:
+        why = f" ({escape_unprintable(str(error), 120)})" if str(error) else ""  # a bare assertion says nothing
+        cfg: Any = timm.get_pretrained_cfg(config.name)
+        made_for = cfg.input_size[-1] if cfg is not None else 224
         raise InputError(
-            f"model.name: {config.name} cannot take images of {facts.shape[1]} x {facts.shape[2]} "
-            f"({escape_unprintable(str(error), 120)}); choose another image size, often 224, or another network."
+            f"model.name: {config.name} cannot take images of {facts.shape[1]} x {facts.shape[2]}{why}; choose the image size "
+            f"{made_for}, which it was made for, or another network."
         ) from error
     if getattr(answer, "shape", None) != (2, outputs):
         raise InputError(f"model.name: {config.name} is not a network for classifying images; choose resnet18.")
