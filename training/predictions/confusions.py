@@ -13,7 +13,7 @@ Counts = NDArray[np.int64]
 
 
 def count_confusions(
-    target: NDArray[np.int32], prediction: NDArray[np.int32], classes: int, mask: NDArray[np.bool_] | None = None
+    target: NDArray[np.integer], prediction: NDArray[np.integer], classes: int, mask: NDArray[np.bool_] | None = None
 ) -> Counts:
     """(classes, classes): a row for each true class, a column for each answer, of the samples in ``mask`` or of all."""
     cells = target.astype(np.int64) * classes + prediction

@@ -24,24 +24,18 @@ class Suspicion(NamedTuple):
 
 
 def find_suspicious(probabilities: NDArray[np.floating], labels: NDArray[np.integer]) -> Suspicion:
-    """Of probabilities (n, classes) and the labels given (n,), negative ones of no matter: pruned by noise rate.
+    """Of probabilities (n, classes) and the labels given (n,), negative ones of no matter: pruned by class.
 
-    For each pair of a given and another class it is counted how many samples are confidently of the other (``count_joint``),
-    and as many with the largest p(other) - p(given) are suspicious, but for those whose given class is the likeliest. They are ranked by
-    p(given): by p(other) - p(given) a weak model's confident mistakes come first."""
+    For each given class it is counted how many of its samples are confidently of another (``count_joint``), and as many with the smallest
+    p(given) are suspicious, but for those whose given class is the likeliest. They are ranked by p(given): by p(other) - p(given) the
+    mistakes come first of which a weak model is sure."""
     known = np.flatnonzero(np.asarray(labels) >= 0)
     label, chances = np.asarray(labels, np.int64)[known], np.asarray(probabilities, np.float64)[known]
-    rows, classes = np.arange(len(known)), chances.shape[1]
+    own, likeliest = chances[np.arange(len(known)), label], chances.argmax(1)
     suspected = np.zeros(len(known), bool)
-    joint = count_joint(chances, label)
-    for given in range(classes):
+    for given, row in enumerate(count_joint(chances, label)):
         members = np.flatnonzero(label == given)
-        for other in np.flatnonzero(joint[given]):
-            if other != given:
-                margins = chances[members, other] - chances[members, given]
-                suspected[members[np.argsort(-margins, kind="stable")[: joint[given, other]]]] = True
-    likeliest = chances.argmax(1)
-    own = chances[rows, label]
+        suspected[members[np.argsort(own[members], kind="stable")[: row.sum() - row[given]]]] = True
     found = np.flatnonzero(suspected & (likeliest != label))
     found = found[np.argsort(own[found], kind="stable")]
     return Suspicion(known[found], likeliest[found], 1.0 - own[found])
