@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
 from studio.forms.consent_editor import ConsentDialog
+from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.tryit.page import TryItPage
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
@@ -116,7 +117,7 @@ def test_it_answers_while_a_run_trains_and_asks_before_it_loads_a_program(
     export_checkpoint(Path(str(made.last_checkpoint)), "torch-export", tmp_path / "out")
     context.start_run(tiny(epochs=100_000))
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING, timeout=PATIENCE)
-    _window, page = open_page(qtbot, context)
+    window, page = open_page(qtbot, context)
     page.take_files([tmp_path])  # for the next model, which is refused
     context.model_to_try.choose(tmp_path / "out")
     qtbot.waitUntil(lambda: bool(page.model.refusal), timeout=PATIENCE)
@@ -128,6 +129,20 @@ def test_it_answers_while_a_run_trains_and_asks_before_it_loads_a_program(
     press(page, "Look at the code …")
     qtbot.waitUntil(lambda: bool(page.answers.bars), timeout=PATIENCE)
     assert not page.form.example.isVisible()  # an export knows no rows
+    # A checkpoint of the very run is evaluated beside it, too.
+    window.show_page("run/evaluate")
+    evaluate = window.page("run/evaluate")
+    assert isinstance(evaluate, EvaluatePage)
+    qtbot.waitUntil(lambda: evaluate.choice.checkpoint is not None, timeout=PATIENCE)
+    qtbot.mouseClick(evaluate.state.empty.button, Qt.MouseButton.LeftButton)
+    assert evaluate.job.checkpoint is not None
+    asked = evaluate.job.checkpoint.name
+    qtbot.waitUntil(lambda: not evaluate.job.is_busy, timeout=PATIENCE)
+    assert asked == f"step-{evaluate.choice.step:08d}", "it stays, though the run came to better ones, or deleted it"
+    if not evaluate.job.problem:
+        qtbot.waitUntil(lambda: evaluate.selection.evaluation is not None, timeout=PATIENCE)
+    else:
+        assert evaluate.state.empty.accessibleName().startswith("The evaluation was not made")
     assert context.live.state is RunState.TRAINING
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: not context.live.live, timeout=PATIENCE)
