@@ -215,7 +215,8 @@ def test_of_several_tasks_each_class_has_its_figures_in_a_selection_too(tmp_path
     rng = np.random.default_rng(4)
     target = np.stack([rng.integers(0, 3, 60), rng.normal(size=60), rng.integers(0, 2, 60)], 1).astype(np.float32)
     prediction = np.where(rng.random(target.shape) < 0.7, target, 0.0).astype(np.float32)
-    columns = {"index": np.arange(60), "loss": np.zeros(60, np.float32), "target": target, "prediction": prediction}
+    known: dict[str, Any] = {"index": np.arange(60), "loss": np.zeros(60, np.float32)}
+    columns = known | {"target": target, "prediction": prediction}
     classes = (("red", "green", "blue"), (), ("no", "yes"))
     names = ("color", "size", "ripe")
     evaluation = write_evaluation(tmp_path, columns, names, target="tasks", task="tasks", target_classes=classes)
@@ -229,10 +230,11 @@ def test_of_several_tasks_each_class_has_its_figures_in_a_selection_too(tmp_path
         assert measured.support[-1] == (truth == 1).sum()
         f1 = measured.figures["f1"][-1]
         both = ((truth == 1) & (answers == 1)).sum()
-        assert f1.value == pytest.approx(2 * both / ((truth == 1).sum() + (answers == 1).sum()))
+        expected = 2 * both / ((truth == 1).sum() + (answers == 1).sum())
+        assert f1.value == pytest.approx(expected)
         assert f1.low is not None
         assert f1.high is not None
-        assert f1.low < f1.value < f1.high
+        assert f1.low < expected < f1.high
         blue = target[rows][prediction[rows][:, 0] == 2][:, 0] == 2
         assert measured.figures["precision"][2].value == pytest.approx(blue.mean())
     assert find_class(evaluation, number=3).tolist() == (target[:, 2] == 0).tolist()
