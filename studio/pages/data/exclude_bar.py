@@ -51,6 +51,7 @@ class ExcludeBar(QWidget):
         """``words`` tell how many samples of ``part`` are listed; ``selected`` are to be put on the list, or taken off it."""
         self._part = part
         self.told.setText(f"{words}, {selected:,} selected" if selected else words)
+        self.told.setVisible(bool(words))  # or a sentence beside it would not begin at the edge
         on_list = part == EXCLUDED
         self.button.setText("Include again" if on_list else "Exclude")
         how = "Take what is selected off the exclude list" if on_list else "Put what is selected on the exclude list"

@@ -130,6 +130,7 @@ def test_images_of_other_data_that_come_too_late_are_not_shown(
     images, engine = page.images, context.engine
     engine.inspections[-1].done(report(first_page=list_of("old")))
     assert images.find(0) is not None
+    assert "no exclude list: each sample is made" in page.browser.bar.why.text()
     images.find(30)
     qtbot.waitUntil(lambda: bool(engine.pages))
     late = last(context)
