@@ -18,6 +18,7 @@ from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints, read_manifest
 from training.runs.report_origin import find_origin
 
+_SUBJECT = "report data"
 _REST = 400  # milliseconds after the last edit
 
 
@@ -79,6 +80,7 @@ class OpenedReport(QObject):
             self._forget()
         elif self._asked is None or (config.dataset, config.seed) != (self._asked.dataset, self._asked.seed):
             self._data, self._asked = data, config
+            self._context.notifier.withdrawn.emit(_SUBJECT)
             self._timer.start()
 
     @Slot()
@@ -92,7 +94,10 @@ class OpenedReport(QObject):
         def compare(found: DataDigest) -> None:
             if config is self._asked and (other := report.explain_other_data(found.fingerprint)):
                 advice = "Choose the folder or file with the same content; a run of these data is another one."
-                self._context.notifier.notify(f"{other} {advice}", "warning", title="Other data than the report's")
+                title = "Other data than the report's"
+                self._context.notifier.notify(
+                    f"{other} {advice}", "warning", title=title, subject=_SUBJECT, lasting=True
+                )
 
         def pass_over(_refusal: Refusal) -> None:
             """The forms and the preview tell what is wrong with the data."""

@@ -28,7 +28,8 @@ from training.toml_text import Toml, read_table
 
 PLACES = "places.json"
 DATA, DEVICE, THREADS = "dataset.path", "precision.device", "precision.threads"
-KEPT = (DATA, "dataset.validation_path", "dataset.test_path", "dataset.images", "dataset.class_list", DEVICE, THREADS)
+VALIDATION, TEST = "dataset.validation_path", "dataset.test_path"
+KEPT = (DATA, VALIDATION, TEST, "dataset.images", "dataset.class_list", DEVICE, THREADS)
 """Settings that say where a run works, not what it computes."""
 OWN: tuple[str, ...] = ("model.",)
 """A run's folder holds all of the network that goes on: weights, and the code of a person's own file."""
@@ -55,6 +56,10 @@ def config_here(folder: RunFolder) -> RunConfig:
     config = folder.config()
     known = _read_places(folder)
     here = dict(known.get(socket.gethostname(), {}))
+    for setting in (VALIDATION, TEST):
+        own, said = getattr(config.dataset, setting.partition(".")[2], None), here.get(setting)
+        if own and isinstance(said, str) and not os.path.exists(said) and os.path.exists(own):  # noqa: PTH110 - as below
+            del here[setting]  # put back where it was
     path = getattr(config.dataset, "path", None)
     if path is not None:
         elsewhere = (said.get(DATA) for said in known.values())  # in a cluster the same place has many machines

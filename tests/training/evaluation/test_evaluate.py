@@ -19,6 +19,7 @@ from training.engine import prediction_log
 from training.engine.runs.run import start_run
 from training.evaluation import evaluate
 from training.evaluation.summary import measure_intervals
+from training.metric_names import title_of
 from training.predictions import list_evaluations, read
 from training.predictions.reading import find_damage
 from training.runs.folder import RunFolder
@@ -84,6 +85,14 @@ def test_an_evaluation_has_the_run_s_own_numbers_with_intervals(
         accuracy = found.record.metrics["accuracy"].baseline
         assert accuracy is not None
         assert accuracy.value > 1.0 / len(found.record.names)
+    if task == "tasks":  # each target is compared with its own simple predictors
+        for target in ("kind", "height", "a"):
+            name = next(each for each in found.record.metrics if each.startswith(f"{target}/"))
+            measured = found.record.metrics[name]
+            assert measured.low is not None
+            simple = [each.value for each in (measured.baseline, measured.linear) if each is not None]
+            said = any(f"{title_of(name)} " in note for note in found.record.notes)
+            assert said == any(measured.low <= value for value in simple)
     if task == "table class":
         assert found.rows is not None
         assert [str(kind) for kind in found.rows["kind"]] == [
