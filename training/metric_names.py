@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 
@@ -86,3 +87,15 @@ def show_metric(name: str, value: float | None) -> str:
     if value is None:
         return "not defined"
     return metric(name).show(value) if is_known(name) else f"{value:.4g}"
+
+
+def show_change(name: str, before: float, after: float, low: float = math.nan, high: float = math.nan) -> str:
+    """ "Accuracy 85.16% → 84.77% (difference -1.17 to +0.39 points)": ``low`` and ``high`` are the limits of the difference, told in points
+    of a hundred where the metric is a share. They are left out where they are no numbers."""
+    values = f"{title_of(name)} {show_metric(name, before)} → {show_metric(name, after)}"
+    if low == high == 0.0:
+        return f"{values} (no difference)"
+    if not math.isfinite(low) or not math.isfinite(high):
+        return values
+    factor, unit = (100.0, " points") if is_share(name) else (1.0, "")
+    return f"{values} (difference {factor * low:+.3g} to {factor * high:+.3g}{unit})"

@@ -111,7 +111,7 @@ def _tell_exported(context: AppContext, key: str, step: int, out: Path, result: 
     is_script, is_short = key in ("script", *SHORT), key in SHORT
     context.notifier.notify(
         f"Step {step:,}: {path}\n{_SHORT_SCRIPT if is_short else _SCRIPT_CHECKED if is_script else result.proof}",
-        "success",
+        "warning" if result.warns else "success",
         title="Script written" if is_script else "Model exported",
         details="\n".join(result.files) if len(result.files) > 1 else "",
         action_text="Show in folder",

@@ -119,7 +119,9 @@ class ExportDialog(QDialog):
         self.threshold = ThresholdChoice(answers)
         self.int8 = Switch("int8: weights of 8 bits instead of 32")
         self.int8.setToolTip(
-            "Smaller, and faster where the CPU has such instructions. The proof tells what it costs; a file that loses too much is not kept."
+            "Smaller, and faster where the CPU has such instructions. The proof counts the answers that differ and warns where they are more "
+            "than 0.5%. A file is not kept where its metric loses more than a point, as the interval of the difference tells, or where more than "
+            "5% of its answers differ."
         )
         self.place = PathEdit("folder", title="Folder for exports")
         self.place.setAccessibleName("Save in")

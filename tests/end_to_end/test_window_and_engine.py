@@ -67,7 +67,7 @@ def test_start_pause_stop_resume_and_export(
     page.checkpoints.export.click()
     qtbot.waitUntil(lambda: heard[-1:] != [] and heard[-1].tone in ("success", "danger"), timeout=LONG)
     assert heard[-1].tone == "success", heard[-1].text
-    assert "100 % of the answers alike" in heard[-1].text
+    assert "100% of the answers alike" in heard[-1].text
     (weights,) = tmp_path.glob("*-safetensors/model.safetensors")
     assert weights.stat().st_size > 1000
 

@@ -48,7 +48,7 @@ from training.runs.step_profile import Profile, write_profile
 STEPS_PER_EPOCH = 20
 PROFILED_STEPS = 20
 FINGERPRINT = "ab" * 32
-PROOF = "On 12 samples of the validation part: largest difference of a score 0, 100 % of the answers alike."
+PROOF = "On 12 samples of the validation part: largest difference of a score 0, 100% of the answers alike."
 
 OUT = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
 

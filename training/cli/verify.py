@@ -7,7 +7,7 @@ import json
 
 from training.errors import TrainingError
 from training.streams import say, write_out
-from training.verify.check import describe, verify_export
+from training.verify.check import describe, describe_place, verify_export
 
 
 def verify(arguments: argparse.Namespace) -> int:
@@ -22,7 +22,7 @@ def verify(arguments: argparse.Namespace) -> int:
         write_out(json.dumps({**told, "faults": found.faults}, default=float) + "\n")
     if found.faults:
         raise TrainingError(
-            f"{arguments.file}: does not answer as the model that was exported: {'; '.join(found.faults)}."
+            f"{arguments.file}: does not answer as the model that was exported: {'; '.join(found.faults)}.{describe_place(told)}"
         )
     say("It answers as the model that was exported.")
     return 0

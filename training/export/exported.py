@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from training.report.facts import read_facts
 from training.runs.records.exports import ExportNote, ProofSummary, note_export
 from training.runs.records.manifest import digest
 from training.system.untrusted import escape_unprintable
-from training.verify.check import check, describe, write_proof
+from training.verify.check import check, describe, describe_place, warn, write_proof
 from training.verify.kept import NAME, Kept, write_kept
 from training.verify.prove import Findings
 
@@ -70,12 +71,7 @@ def export_model(
         kept = gather_kept(bundle, answering, data, settled.quantize or "float32", form.tolerance)
         found = prove(form, file, kept)
         if found.faults:
-            raise TrainingError(
-                f"The exported model was loaded again and is not the checkpoint's: {'; '.join(found.faults)}. Nothing was exported.",
-                "Choose another checkpoint or leave --quantize out."
-                if settled.quantize
-                else "Choose another format, and tell us about it.",
-            )
+            raise _refuse(bundle, file, kept, found)
         if file.suffix == ".onnx":
             _mark(file, bundle, settled, found.told)
         if not (folder / CARD).exists():  # the author may have filled in what only a person knows
@@ -91,6 +87,7 @@ def export_model(
         files=tuple(str(folder / each) for each in names),
         max_difference=float(record["difference"]["largest"]),
         proof=describe(record),
+        warns=bool(warn(record)),
         summary=f"Exported {_name(to, settled)} to {folder / name}, and proved it. {describe(record)}{settled.describe()}{words}{note}",
     )
 
@@ -125,6 +122,22 @@ def prove(form: Format, file: Path, kept: Kept) -> Findings:
     if kept.bytes > _KEPT_BYTES:
         write_kept(kept.first(max(1, len(kept) * _KEPT_BYTES // kept.bytes)), beside)
     return found
+
+
+def _refuse(bundle: ExportBundle, file: Path, kept: Kept, found: Findings) -> TrainingError:
+    """Why it is not exported, and where it first differs."""
+    difference, told = found.told.get("difference", {}), found.told
+    if file.suffix == ".onnx" and not difference.get("largest", 0.0) <= difference.get("allowed", math.inf):
+        from training.export.first_difference import find_first_difference
+
+        told = told | {"place": find_first_difference(bundle, file, kept) or told.get("place")}
+    return TrainingError(
+        f"The exported model was loaded again and is not the checkpoint's: {'; '.join(found.faults)}.{describe_place(told)} Nothing was "
+        "exported.",
+        "Choose another checkpoint or leave --quantize out."
+        if kept.dtype == "int8"
+        else "Choose another format, and tell us about it.",
+    )
 
 
 def _prove_apart(file: Path) -> Findings:

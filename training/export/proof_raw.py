@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from training.config.sections.data.tables import TableDataset
+from training.config.sections.data.tables import TableSection
 from training.data.images.decode import Form, outcome
 from training.data.images.images import Images
 from training.data.images.masks import MaskForm
@@ -33,13 +33,13 @@ _ORIENTATION = 0x0112
 def gather_raw(
     bundle: ExportBundle, source: Source | None, inputs: Mapping[str, NDArray[Any]], numbers: Tensor
 ) -> Raw | None:
-    """Of images files of the run, and such of every kind that are made of its images; of a table rows; of text its words. ``numbers``
+    """Of images files of the run, and such of every kind that are made of its images; of a table rows, also of queries; of text its words. ``numbers``
     are those of the first samples of ``inputs``. None for data of which no file is read."""
     if bundle.facts.layout == "image":
         return _gather_images(bundle, source, inputs["images"], numbers) if bundle.facts.shape[0] in (1, 3) else None
     if bundle.facts.vocabulary:
         return _gather_texts(bundle, inputs["tokens"])
-    if source is not None and isinstance(bundle.config.dataset, TableDataset):
+    if source is not None and isinstance(bundle.config.dataset, TableSection):
         return _gather_rows(bundle, source, inputs["features"], numbers)
     return None
 
@@ -92,21 +92,26 @@ def _encode(image: Image.Image, kind: str, **options: Any) -> bytes:
 
 
 def _gather_rows(bundle: ExportBundle, source: Source, features: NDArray[Any], numbers: Tensor) -> Raw:
-    from training.data.sources.table import Table  # with polars
+    from training.data.sources.ranking import NO_ROW, Queries  # with polars
+    from training.data.sources.table import Table
     from training.data.tables.table_file import read_new_table
 
     assert isinstance(source, Table)
     section = config_here(bundle.run).dataset
-    assert isinstance(section, TableDataset)
-    some = numbers[:_ROWS]
-    frame = read_new_table(Path(section.path), section, source.table)[source.rows[some].numpy()]
+    assert isinstance(section, TableSection)
+    rows = source.rows[numbers[:_ROWS]]
+    features = features[: len(rows)]
+    if isinstance(source, Queries):  # the items of the first, one by one
+        there = rows != NO_ROW
+        features, rows = features[there.numpy()][:_ROWS], source.features.rows[rows[there][:_ROWS]]
+    frame = read_new_table(Path(section.path), section, source.table)[rows.numpy()]
     wanted = {
         source.table.derived[at].column if source.table and source.table.derived and source.table.derived[at] else name  # type: ignore[union-attr]
         for at, name in enumerate(source.columns)
     }
-    rows = [{name: value for name, value in row.items() if name in wanted} for row in frame.iter_rows(named=True)]
-    content = tuple(json.dumps(row, default=str, ensure_ascii=False).encode() for row in rows)
-    return Raw(content, {"features": features[: len(some)]})
+    cells = [{name: value for name, value in row.items() if name in wanted} for row in frame.iter_rows(named=True)]
+    content = tuple(json.dumps(row, default=str, ensure_ascii=False).encode() for row in cells)
+    return Raw(content, {"features": features})
 
 
 def _gather_texts(bundle: ExportBundle, tokens: NDArray[Any]) -> Raw:

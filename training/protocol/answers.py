@@ -279,7 +279,7 @@ class Findings(MaybeRunTime):
 
 class ExportResult(Answer):
     """``path`` is the main file of ``files``, ``max_difference`` the largest one of a logit after loading it again, ``proof`` what
-    was found then, a sentence; ``summary`` says all of it."""
+    was found then, a sentence or two; ``summary`` says all of it. ``warns``: something in the proof wants to be thought about."""
 
     format: str = ""
     path: str = ""
@@ -287,6 +287,7 @@ class ExportResult(Answer):
     max_difference: float = 0.0
     proof: str = ""
     summary: str = ""
+    warns: bool = False
 
 
 class EvaluationResult(Answer):

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from training.errors import InputError
+from training.metric_names import show_change
 from training.system.untrusted import MEGABYTE, UnfitFile, escape_unprintable, open_file, parse_json, read_bytes
 from training.verify.kept import LENGTHS, NAME, PREPROCESS, PROOF, read_kept
-from training.verify.prove import Findings, compare_reading, compare_variant, prove
+from training.verify.prove import ALIKE, Findings, compare_reading, compare_variant, prove
 from training.verify.runtimes import GRAPHS, MODEL, Inputs, open_runtime
 
 FORMAT = "trainwright-proof"
@@ -53,6 +54,7 @@ def check(file: Path, trust: bool) -> Findings:
     plain = file.with_name(f"{file.stem}{PLAIN}{file.suffix}")
     if plain.is_file() and file.suffix in GRAPHS:
         compare_variant(kept, open_runtime(plain), _adapt_to_plain, found, plain.name)
+    answered = not found.faults
     code = file.with_name(PREPROCESS if file.suffix in GRAPHS else MODEL)
     if kept.raw is not None and code.is_file():
         if trust:
@@ -60,7 +62,27 @@ def check(file: Path, trust: bool) -> Findings:
                 compare_reading(kept, read, found)
         else:
             found.told["preprocess"] = None
+    if found.faults and file.suffix in GRAPHS and kept.dtype == "float32":
+        found.told["place"] = f"in {code.name}" if answered else _locate(found)
     return found
+
+
+def _locate(found: Findings) -> str:
+    """Where a graph that is not proven first differs: "in the network", with words for a sentence."""
+    difference, plain = found.told["difference"], found.told.get("plain", {})
+    is_right, is_plain_right = (each.get("largest", 0.0) <= difference["allowed"] for each in (difference, plain))
+    if not is_right:
+        return (
+            f"in front of the network, for {plain['name']} is right" if plain and is_plain_right else "in the network"
+        )
+    if not is_plain_right:
+        return f"in {plain['name']} alone"
+    return "behind the network, where its scores become answers, for they are right"
+
+
+def describe_place(told: Mapping[str, Any]) -> str:
+    """Where it first differs, as a sentence with a space before it; "" where that is not known."""
+    return f" The first difference lies {told['place']}." if told.get("place") else ""
 
 
 def read_proof(folder: Path) -> dict[str, Any]:
@@ -116,15 +138,28 @@ def describe(record: Mapping[str, Any]) -> str:
         what = f"{drawn:,} made-up samples"
     words = [f"largest difference of a score {record['difference']['largest']:.3g}"]
     if "agreement" in record:
-        words.append(f"{_show_share(record['agreement'])} of the answers alike")
+        differing = f" ({record['differing']:,} of {record['answers']:,} differ)" if record.get("differing") else ""
+        words.append(f"{show_agreement(record['agreement'])} of the answers alike{differing}")
     for name, each in record.get("metrics", {}).items():
-        interval = f"difference {each['low']:+.3g} to {each['high']:+.3g}"
-        words.append(f"{name} {each['after']:.4g} after {each['before']:.4g} ({interval})")
-    return f"On {what}: {', '.join(words)}."
+        words.append(show_change(name, *(each[key] for key in ("before", "after", "low", "high"))))
+    return f"On {what}: {', '.join(words)}.{warn(record)}"
 
 
-def _show_share(share: float) -> str:
-    return "100 %" if share == 1.0 else f"{min(share, 0.9999):.2%}".replace("%", " %")
+def warn(record: Mapping[str, Any]) -> str:
+    """What a person should think about before the file is used, as a sentence with a space before it; "" where nothing."""
+    if record.get("agreement", 1.0) >= ALIKE:
+        return ""
+    judge = (
+        "the difference of its metric tells whether that will do"
+        if record.get("metrics")
+        else "try it on data of yours"
+    )
+    return f" Warning: fewer than {ALIKE:.1%} of its answers are the model's; {judge}."
+
+
+def show_agreement(share: float) -> str:
+    """The share of the answers that are the model's, "100%" of all alone."""
+    return "100%" if share == 1.0 else f"{min(share, 0.9999):.2%}"
 
 
 def _require_same(folder: Path, name: str, sha256: str) -> None:

@@ -13,19 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from training.statistics.intervals import Metric, bootstrap
+from training.metric_names import show_change
 from training.statistics.paired import compare
 from training.verify.answers import FALLING, Answering
 from training.verify.kept import Kept
 from training.verify.runtimes import Inputs, Outputs, Runtime
 
 _TOGETHER = 64
+ALIKE = 0.995
+"""Share of the answers that are the model's, below which a person is warned."""
 _AGREE = 0.95
-"""Share of the answers that a file of int8 has to give as the model does."""
+"""And below which a file of int8 is refused, whatever its metric."""
 _CLOSE = 0.1
 """What numbers of a file of int8 may be off by, in 99 of 100, in units of their spread."""
 _LOSS = 0.01
-"""What its metric may lose, where that is more than one standard error."""
+"""What its metric may lose of a share, or in proportion of an error: a file is refused where the whole interval of the paired difference
+lies beyond."""
 _LEVELS, _MEAN_LEVEL = 8.0, 0.5
 """How far an image's pixels may be off that another version of Pillow decoded: the largest of 255 levels, and the mean."""
 _SECONDS, _MOST_CALLS = 0.3, 50
@@ -198,10 +201,12 @@ def _compare_decisions(kept: Kept, decisions: NDArray[Any], found: Findings) -> 
     assert kept.decisions is not None
     same = decisions == kept.decisions
     agreement = float(same.mean())
-    found.told["agreement"] = agreement
+    found.told |= {"agreement": agreement, "answers": same.size, "differing": int((~same).sum())}
     if kept.dtype == "int8":
         if agreement < _AGREE:
-            found.faults.append(f"only {agreement:.1%} of its answers are the model's, and {_AGREE:.0%} are wanted")
+            found.faults.append(
+                f"only {agreement:.1%} of its answers are the model's, and at least {_AGREE:.0%} have to be"
+            )
         return
     assert kept.margins is not None
     clear = ~same & (kept.margins > 2.0 * _allow(kept))
@@ -240,16 +245,9 @@ def _compare_metrics(kept: Kept, terms: NDArray[Any], found: Findings) -> None:
         if kept.dtype != "int8":
             continue
         falls = name.rpartition("/")[2] in FALLING
-        loss = difference.value if falls else -difference.value
-        if loss > max(_find_error(metric), _LOSS * (abs(metric.value) if falls else 1.0)):
-            found.faults.append(f"its {name} is {after[name].value:.4g}, and the model's {metric.value:.4g}")
-
-
-def _find_error(metric: Metric) -> float:
-    """One standard error."""
-    interval = bootstrap(metric)
-    width = interval.high - interval.low
-    return width / 3.92 if math.isfinite(width) else 0.0
+        if (difference.low if falls else -difference.high) > _LOSS * (abs(metric.value) if falls else 1.0):
+            change = show_change(name, metric.value, after[name].value, difference.low, difference.high)
+            found.faults.append(f"int8 costs more than {'1%' if falls else '1 point'}: {change}")
 
 
 def _measure_latency(kept: Kept, runtime: Runtime) -> dict[str, float]:

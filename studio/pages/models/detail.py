@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
@@ -12,15 +14,21 @@ from studio.actions.files import copy_text, reveal
 from studio.actions.question import Answer, ask
 from studio.engine.side_command import Answer as CommandAnswer
 from studio.engine.side_command import SideCommand
-from studio.pages.models.table import NONE, STATE_WORDS, show_agreement, show_latency, show_metric
+from studio.pages.models.table import MEASURED, NONE, STATE_WORDS
 from studio.state.context import AppContext
 from studio.state.exports import Exported
 from studio.theme import SPACING
-from studio.widgets import STRETCH, Card, button, hbox, label
-from training.errors import format_bytes
+from studio.widgets import STRETCH, Card, button, empty, hbox, label
 from training.verify.check import describe
+from training.verify.kept import PREPROCESS
+from training.verify.runtimes import GRAPHS, MODEL
 
-_GRAPHS = ("onnx", "openvino")
+
+class Verified(NamedTuple):
+    """What a verification found; ``unread``: the file that reads samples was not run, for want of consent."""
+
+    text: str = ""
+    unread: bool = False
 
 
 class ExportDetail(Card):
@@ -32,10 +40,11 @@ class ExportDetail(Card):
         super().__init__("Export", "export")
         self._context = context
         self._shown: Exported | None = None
-        self.told: dict[str, str] = {}  # by path: what a verification of this session found
+        self.told: dict[str, Verified] = {}  # by path: what a verification of this session found
         self.facts = label("", wrap=True, selectable=True)
         self.result = label("", "help", wrap=True, selectable=True)
         self.verify = button("Verify again", "check", "primary", clicked=self._on_verify)
+        self.trust = button(f"Run {PREPROCESS}, too", "check", clicked=self._on_trust)
         self.try_it = button("Try it", "eye", clicked=self._on_try)
         self.run = button(
             "Open run",
@@ -70,11 +79,12 @@ class ExportDetail(Card):
         self.add(hbox(self.verify, self.try_it, self.run, STRETCH))
         self.add(hbox(self.reveal, self.copy, self.card, self.remove, self.delete, STRETCH))
         self.add(self.result)
+        self.add(hbox(self.trust, STRETCH))
 
     def show_export(self, each: Exported, variants: Sequence[Exported]) -> None:
         """Tell of it, beside the others of the same checkpoint."""
         self._shown = each
-        proof, usable = each.note.proof, each.state in ("", "present", "changed")
+        proof, usable = each.note.proof, each.state != "missing"
         said = [f"{each.run}, step {each.note.step:,}, as {each.format}: {each.note.path} ({STATE_WORDS[each.state]})."]
         if proof is not None:
             said.append(f"Proven on {describe(proof.proof()).removeprefix('On ')}")
@@ -86,35 +96,24 @@ class ExportDetail(Card):
         for each_button in (self.reveal, self.delete):
             each_button.setEnabled(usable)
         self.card.setVisible((each.path.parent / CARD).is_file())
-        self.result.setText(self.told.get(each.note.path, ""))
+        self._show_result(self.told.get(each.note.path, Verified()))
         self._show_variants(each, variants)
 
     def _show_variants(self, shown: Exported, variants: Sequence[Exported]) -> None:
-        while (item := self._grid.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.deleteLater()
+        empty(self._grid)
         self._variants.setVisible(len(variants) > 1)
-        titles = ("Variants of this model", "Size", "Latency", "Agreement", "Metric before → after")
-        rows = [
-            titles,
-            *(
-                (
-                    ("▸ " if each is shown else "") + each.format,
-                    format_bytes(each.note.bytes),
-                    show_latency(each),
-                    show_agreement(each),
-                    show_metric(each),
-                )
-                for each in variants
-            ),
-        ]
-        for row, cells in enumerate(rows):
+        titles = ("Variants of this model", *(column.title for column in MEASURED))
+        rows = (
+            (("▸ " if each is shown else "") + each.format, *(column.text(each) for column in MEASURED))
+            for each in variants
+        )
+        for row, cells in enumerate((titles, *rows)):
             for column, text in enumerate(cells):
                 self._grid.addWidget(label(text or NONE, "field" if row == 0 else "body"), row, column)
         self._grid.setColumnStretch(len(titles), 1)
 
-    def _each(self, act: object) -> None:
-        if self._shown is not None and callable(act):
+    def _each(self, act: Callable[[Exported], object]) -> None:
+        if self._shown is not None:
             act(self._shown)
 
     def _on_try(self) -> None:
@@ -126,20 +125,39 @@ class ExportDetail(Card):
         each = self._shown
         if each is None:
             return
-        words = ["verify", each.note.path]
-        if each.note.format not in _GRAPHS:
-            text = f"{each.path.name} is loaded by the Python file beside it, which may run whatever its author put into it."
-            if ask(self, "Run the code beside it?", text, [Answer("run", "Run it", "primary")]) != "run":
-                return
-            words.append("--trust")
-        self._say(each, "Verifying …")
+        if each.path.suffix in GRAPHS:
+            self._verify(each, ())
+        elif self._consent(f"{each.path.name} is loaded by {MODEL} beside it"):
+            self._verify(each, ("--trust",))
+
+    def _on_trust(self) -> None:
+        if (each := self._shown) is not None and self._consent(f"Image files, rows and texts are read by {PREPROCESS}"):
+            self._verify(each, ("--trust",))
+
+    def _consent(self, what: str) -> bool:
+        text = f"{what}, which may run whatever its author put into it."
+        return ask(self, "Run the code beside it?", text, [Answer("run", "Run it", "primary")]) == "run"
+
+    def _verify(self, each: Exported, more: Sequence[str]) -> None:
+        self._say(each, Verified("Verifying …"))
+        words = ("verify", each.note.path, "--json", *more)
         SideCommand(self, self._context.settings.get().engine_python, words, lambda answer: self._tell(each, answer))
 
     def _tell(self, each: Exported, answer: CommandAnswer) -> None:
-        found = answer.error or answer.out
-        self._say(each, f"Verified now. {found}" if answer.code == 0 else f"Not verified. {found}")
+        if answer.code != 0:
+            self._say(each, Verified(f"Not verified. {answer.error or answer.out}"))
+            return
+        told = json.loads(answer.out)
+        words, unread = f"Verified now. {describe(told)}", told.get("preprocess", {}) is None
+        words += f" {PREPROCESS}, which reads files, was not run." if unread else ""
+        self._say(each, Verified(words, unread))
 
-    def _say(self, each: Exported, text: str) -> None:
-        self.told[each.note.path] = text
+    def _say(self, each: Exported, verified: Verified) -> None:
+        self.told[each.note.path] = verified
         if self._shown is not None and self._shown.note.path == each.note.path:
-            self.result.setText(text)
+            self._show_result(verified)
+
+    def _show_result(self, verified: Verified) -> None:
+        self.result.setText(verified.text)
+        self.result.setVisible(bool(verified.text))
+        self.trust.setVisible(verified.unread)

@@ -11,8 +11,9 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QSortFilte
 from studio.state.exports import Exported
 from studio.state.search import holds, split_query
 from studio.widgets.tables import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex
-from training.console import format_value
 from training.errors import format_bytes
+from training.metric_names import show_change
+from training.verify.check import show_agreement
 
 EXPORT_ROLE = Qt.ItemDataRole.UserRole
 _SORT_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -28,24 +29,24 @@ class _Column(NamedTuple):
     number: bool = True
 
 
-def show_metric(each: Exported) -> str:
+def _show_metric(each: Exported) -> str:
     """The first metric of its proof before and after, with its name."""
     proof = each.note.proof
     if proof is None or proof.before is None or proof.after is None:
         return NONE
-    return f"{proof.metric} {format_value(proof.metric, proof.before)} → {format_value(proof.metric, proof.after)}"
+    return show_change(proof.metric, proof.before, proof.after)
 
 
-def show_latency(each: Exported) -> str:
+def _show_latency(each: Exported) -> str:
     """Of a sample alone."""
     latency = each.note.proof.latency_ms if each.note.proof else None
     return NONE if latency is None else f"{latency:.3g} ms"
 
 
-def show_agreement(each: Exported) -> str:
+def _show_agreement(each: Exported) -> str:
     """The share of answers that are the model's."""
     agreement = each.note.proof.agreement if each.note.proof else None
-    return NONE if agreement is None else f"{agreement:.2%}"
+    return NONE if agreement is None else show_agreement(agreement)
 
 
 def _number(each: Exported, name: str) -> float:
@@ -53,14 +54,18 @@ def _number(each: Exported, name: str) -> float:
     return float("-inf") if value is None else float(value)
 
 
+MEASURED = (
+    _Column("Size", lambda each: format_bytes(each.note.bytes), lambda each: each.note.bytes, "With its weights"),
+    _Column("Latency", _show_latency, lambda each: _number(each, "latency_ms"), "Of a sample alone, when it was proven"),
+    _Column("Agreement", _show_agreement, lambda each: _number(each, "agreement"), "Answers that are the model's"),
+    _Column("Metric before → after", _show_metric, lambda each: _number(each, "after"), "Of the model, and of the file", False),
+)  # fmt: skip
+"""What variants of a model differ in."""
 COLUMNS = (
     _Column("Run", lambda each: each.run, lambda each: each.run.lower(), "The run it is of", False),
     _Column("Step", lambda each: f"{each.note.step:,}", lambda each: each.note.step, "The step of its checkpoint"),
     _Column("Format", lambda each: each.format, lambda each: each.format, "Format, and int8 where it is quantized", False),
-    _Column("Size", lambda each: format_bytes(each.note.bytes), lambda each: each.note.bytes, "With its weights"),
-    _Column("Latency", show_latency, lambda each: _number(each, "latency_ms"), "Of a sample alone, when it was proven"),
-    _Column("Agreement", show_agreement, lambda each: _number(each, "agreement"), "Answers that are the model's"),
-    _Column("Metric before → after", show_metric, lambda each: _number(each, "after"), "Of the model, and of the file", False),
+    *MEASURED,
     _Column("File", lambda each: STATE_WORDS[each.state], lambda each: each.state, "By its digest", False),
     _Column(
         "Exported", lambda each: datetime.fromtimestamp(each.note.time).strftime("%Y-%m-%d %H:%M"),

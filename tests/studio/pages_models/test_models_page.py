@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ from pytestqt.qtbot import QtBot
 from studio.pages.models.page import ModelsPage
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
-from tests.studio.window_driver import open_window
-from tests.training.tiny import tiny
+from tests.studio.window_driver import answer_next_question, open_window
+from tests.training.catalog.task_samples import small
 from training.engine.runs.run import start_run
 from training.export import export_checkpoint
 
@@ -21,7 +22,7 @@ def test_exports_are_listed_verified_and_brought_back(
     qtbot: QtBot, context: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    record = start_run(tiny(), context.workspace)
+    record = start_run(small("regression", tmp_path / "table"), context.workspace)  # of a table, whose rows preprocess.py reads
     last = Path(str(record.last_checkpoint))
     for name, to in (("graph", "onnx"), ("weights", "safetensors")):
         export_checkpoint(last, to, tmp_path / name)
@@ -33,7 +34,14 @@ def test_exports_are_listed_verified_and_brought_back(
     page.search.setText("onnx")
     assert page.count.text() == "1 of 2 exports"
     page.detail.verify.click()
-    qtbot.waitUntil(lambda: "It answers as the model" in page.detail.result.text(), timeout=60_000)
+    qtbot.waitUntil(lambda: page.detail.result.text().startswith("Verified now."), timeout=60_000)
+    assert page.detail.result.text().endswith("preprocess.py, which reads files, was not run.")
+    asked = answer_next_question(qtbot, "Run it")
+    page.detail.trust.click()  # what the command line calls --trust
+    qtbot.waitUntil(lambda: page.detail.result.text().startswith("Verified now."), timeout=60_000)
+    assert asked == ["Run the code beside it?"]
+    assert "was not run" not in page.detail.result.text()
+    assert page.detail.trust.isHidden()
     said: list[Notification] = []
     context.notifier.notified.connect(said.append)
     graph = tmp_path / "graph" / "model.onnx"
@@ -53,3 +61,12 @@ def test_exports_are_listed_verified_and_brought_back(
     graph.write_bytes(graph.read_bytes() + b"x")
     page.exports.refresh()
     qtbot.waitUntil(lambda: page.exports.found[1].state == "changed", timeout=20_000)
+    page.detail.verify.click()
+    qtbot.waitUntil(lambda: "was changed or damaged since" in page.detail.result.text(), timeout=60_000)
+    assert page.detail.result.text().startswith("Not verified.")
+    shutil.rmtree(graph.parent)
+    page.exports.refresh()
+    qtbot.waitUntil(lambda: page.exports.found[1].state == "missing", timeout=20_000)
+    assert "(missing)" in page.detail.facts.text()
+    assert not page.detail.verify.isEnabled()
+    assert not page.detail.try_it.isEnabled()

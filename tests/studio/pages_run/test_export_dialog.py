@@ -66,7 +66,7 @@ def test_the_best_model_is_exported_and_the_proof_shown(
     qtbot.waitUntil(lambda: any(notice.tone == "success" for notice in heard))
     assert proposed == [folder.exports / "lab-step-40-safetensors"]
     assert heard[-1].text.startswith(f"Step 20: {tmp_path / 'lab-step-20-onnx'}")
-    assert "100 % of the answers alike" in heard[-1].text
+    assert "100% of the answers alike" in heard[-1].text
     assert not heard[-1].details  # the one file is named already
     assert [toast.title for toast in window.controller.toasts.toasts()] == ["Model exported"]  # "Exporting …" is past
     assert (tmp_path / "lab-step-20-onnx").exists()

@@ -60,9 +60,9 @@ def made(kind: str) -> Written:
     return {"kind": kind, "samples": 90}
 
 
-def table(folder: Path) -> Written:
-    """90 rows of three numbers, with labels and values that follow from them."""
-    numbers = np.random.default_rng(0).normal(size=(90, 3))
+def table(folder: Path, count: int = 90) -> Written:
+    """Rows of three numbers, with labels and values that follow from them."""
+    numbers = np.random.default_rng(0).normal(size=(count, 3))
     rows = ["one,two,three,big,bright,sum,product"]
     for one, two, three in numbers:
         labels = f"{int(one > 0.3)},{int(two + three > 0)}"
@@ -71,13 +71,13 @@ def table(folder: Path) -> Written:
     return {"kind": "table", "path": str(folder / "table.csv")}
 
 
-def masks(folder: Path) -> Written:
-    """20 images of 16 x 16 pixels whose bright half is a class of its own, with a border that is to be ignored."""
+def masks(folder: Path, count: int = 20) -> Written:
+    """Images of 16 x 16 pixels whose bright half is a class of its own, with a border that is to be ignored."""
     random = np.random.default_rng(0)
     for part in ("images", "masks"):
         (folder / part).mkdir(exist_ok=True)
     (folder / "classes.txt").write_text("dark\nbright\n", encoding="utf-8")
-    for number in range(20):
+    for number in range(count):
         mask = np.zeros((16, 16), np.uint8)
         mask[:, : int(random.integers(4, 12))] = 1
         image = (random.integers(0, 100, (16, 16, 3)) + 120 * mask[..., None]).astype(np.uint8)

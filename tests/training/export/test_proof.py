@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import shutil
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+import torch
 from PIL import Image
 
 from tests.training.catalog.task_samples import small
@@ -161,15 +163,15 @@ def change_kept(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "fault"),
+    ("change", "fault", "place"),
     [
-        (change_preprocess, "reads samples otherwise than training did"),
-        (change_names, "answers are others than the model's"),
-        (change_kept, "its scores differ by"),
+        (change_preprocess, "reads samples otherwise than training did", "in preprocess.py"),
+        (change_names, "answers are others than the model's", "behind the network"),
+        (change_kept, "its scores differ by", "in the network"),
     ],
 )
 def test_what_is_broken_on_purpose_fails_its_proof(
-    change: Callable[[Path], None], fault: str, exported: Path, tmp_path: Path
+    change: Callable[[Path], None], fault: str, place: str, exported: Path, tmp_path: Path, capsys: Captured
 ) -> None:
     broken = tmp_path / "broken"
     shutil.copytree(exported, broken)
@@ -181,23 +183,48 @@ def test_what_is_broken_on_purpose_fails_its_proof(
 
     proof["files"] = {name: digest(broken / name) for name in proof["files"]}
     (broken / "proof.json").write_text(json.dumps(proof))
+    capsys.readouterr()
     assert main(["verify", str(broken), "--trust"]) == 1
+    assert f"The first difference lies {place}" in capsys.readouterr().err
 
 
-def test_an_export_whose_normalization_is_wrong_is_never_there(
-    checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+class ShiftedWrongly(formats.Deployed):
+    """With another normalization in front of the network than in training."""
+
+    def __init__(self, bundle: Any) -> None:
+        super().__init__(bundle)
+        self.shift = -self.shift
+
+
+class WeighedWrongly(formats.Deployed):
+    """With other weights in its second convolution than the checkpoint."""
+
+    def __init__(self, bundle: Any) -> None:
+        super().__init__(bundle)
+        self.model = copy.deepcopy(bundle.model)
+        with torch.no_grad():
+            self.model.get_submodule("3").get_parameter("weight").add_(0.01)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [(ShiftedWrongly, "in the normalization in front of the network"), (WeighedWrongly, "in 3 (Conv2d)")],
+)
+def test_an_export_that_answers_otherwise_is_never_there_and_says_where_it_differs(
+    wrong: type[formats.Deployed],
+    place: str,
+    checkpoint: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: Captured,
 ) -> None:
-    class Broken(formats.Deployed):
-        def __init__(self, bundle: Any) -> None:
-            super().__init__(bundle)
-            self.shift = -self.shift
-
-    monkeypatch.setattr(formats, "Deployed", Broken)
+    monkeypatch.setattr(formats, "Deployed", wrong)
     noted = read_exports(RunFolder(checkpoint.parent.parent))
     out = tmp_path / "deep" / "out"
     assert main(["export", str(checkpoint), "--to", "onnx", "--out", str(out)]) == 1
     said = capsys.readouterr().err
     assert "its scores differ by" in said
+    assert f"The first difference lies {place}, whose output differs by" in said
     assert "Nothing was exported" in said
     assert not out.parent.exists()
     assert read_exports(RunFolder(checkpoint.parent.parent)) == noted
@@ -268,7 +295,7 @@ def test_int8_is_smaller_and_answers_as_the_model(checkpoint: Path, exported: Pa
     assert main(words) == 0
     proof = json.loads((tmp_path / "int8" / "proof.json").read_text())
     assert proof["dtype"] == "int8"
-    assert proof["agreement"] >= 0.95
+    assert proof["agreement"] >= 0.95  # below 0.995 with a warning: test_int8_verdict
     (note, *_) = read_exports(RunFolder(checkpoint.parent.parent))
     assert note.quantized == "int8"
     import onnx

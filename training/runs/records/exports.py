@@ -23,13 +23,15 @@ class _Record(BaseModel):
 
 class ProofSummary(_Record):
     """What the proof of an export found (``proof.json`` beside it says more): on how many samples of which part ("": made up), the
-    largest difference of a score, the share of the answers that are the model's, None of those that are numbers, and the first metric
-    before and after with the interval of its difference. ``latency_ms`` is for a sample alone."""
+    largest difference of a score, the share of the ``answers`` that are the model's, None of those that are numbers, how many are
+    ``differing``, and the first metric before and after with the interval of its difference. ``latency_ms`` is for a sample alone."""
 
     samples: int
     part: str
     max_difference: float
     agreement: float | None = None
+    answers: int = 0
+    differing: int = 0
     metric: str = ""
     before: float | None = None
     after: float | None = None
@@ -48,6 +50,8 @@ class ProofSummary(_Record):
             part=proof["part"],
             max_difference=proof["difference"]["largest"],
             agreement=proof.get("agreement"),
+            answers=proof.get("answers", 0),
+            differing=proof.get("differing", 0),
             metric=name,
             latency_ms=proof["latency_ms"]["alone"],
             **{key: metric.get(key) for key in _MEASURED},
@@ -62,7 +66,7 @@ class ProofSummary(_Record):
             "difference": {"largest": self.max_difference},
         }
         if self.agreement is not None:
-            told["agreement"] = self.agreement
+            told |= {"agreement": self.agreement, "answers": self.answers, "differing": self.differing}
         measured = {key: getattr(self, key) for key in _MEASURED}
         if None not in measured.values():
             told["metrics"] = {self.metric: measured}
