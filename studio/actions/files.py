@@ -1,4 +1,4 @@
-"""Show a file or folder where the desktop shows files."""
+"""Show a file or folder where the desktop shows files, or open it."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ def reveal(path: Path) -> None:
     except OSError as error:
         logger.info("The file manager did not open: %s", error)
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+
+
+def open_file(path: Path) -> None:
+    """Open it with the program that the system has for such files; where it has none, show where it lies."""
+    if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
+        reveal(path)
 
 
 def copy_text(text: str) -> None:

@@ -10,14 +10,14 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.actions.exports import CARD, delete_export, unlist_export
-from studio.actions.files import copy_text, reveal
+from studio.actions.files import copy_text, open_file, reveal
 from studio.actions.question import Answer, ask
 from studio.engine.side_command import Answer as CommandAnswer
 from studio.engine.side_command import SideCommand
 from studio.pages.models.table import MEASURED, NONE, STATE_WORDS
 from studio.state.context import AppContext
 from studio.state.exports import Exported
-from studio.theme import SPACING
+from studio.theme import SPACING, set_role
 from studio.widgets import STRETCH, Card, button, empty, hbox, label
 from training.verify.check import describe
 from training.verify.kept import PREPROCESS
@@ -25,10 +25,12 @@ from training.verify.runtimes import GRAPHS, MODEL
 
 
 class Verified(NamedTuple):
-    """What a verification found; ``unread``: the file that reads samples was not run, for want of consent."""
+    """What a verification found; ``unread``: the file that reads samples was not run, for want of consent; ``failed``: it is not
+    the model's any more, or could not be asked."""
 
     text: str = ""
     unread: bool = False
+    failed: bool = False
 
 
 class ExportDetail(Card):
@@ -57,7 +59,7 @@ class ExportDetail(Card):
         )
         self.copy = button("Copy path", "copy", "ghost", clicked=lambda: self._each(lambda it: copy_text(it.note.path)))
         self.card = button(
-            "Model card", "file", "ghost", clicked=lambda: self._each(lambda it: reveal(it.path.parent / CARD))
+            "Model card", "file", "ghost", clicked=lambda: self._each(lambda it: open_file(it.path.parent / CARD))
         )
         self.remove = button(
             "Remove from list",
@@ -76,10 +78,9 @@ class ExportDetail(Card):
         self._grid.setHorizontalSpacing(SPACING.l)
         self.add(self.facts)
         self.add(self._variants)
-        self.add(hbox(self.verify, self.try_it, self.run, STRETCH))
+        self.add(hbox(self.verify, self.trust, self.try_it, self.run, STRETCH))
         self.add(hbox(self.reveal, self.copy, self.card, self.remove, self.delete, STRETCH))
         self.add(self.result)
-        self.add(hbox(self.trust, STRETCH))
 
     def show_export(self, each: Exported, variants: Sequence[Exported]) -> None:
         """Tell of it, beside the others of the same checkpoint."""
@@ -145,7 +146,7 @@ class ExportDetail(Card):
 
     def _tell(self, each: Exported, answer: CommandAnswer) -> None:
         if answer.code != 0:
-            self._say(each, Verified(f"Not verified. {answer.error or answer.out}"))
+            self._say(each, Verified(f"Not verified. {answer.error or answer.out}", failed=True))
             return
         told = json.loads(answer.out)
         words, unread = f"Verified now. {describe(told)}", told.get("preprocess", {}) is None
@@ -158,6 +159,7 @@ class ExportDetail(Card):
             self._show_result(verified)
 
     def _show_result(self, verified: Verified) -> None:
+        set_role(self.result, "problem" if verified.failed else "help")
         self.result.setText(verified.text)
         self.result.setVisible(bool(verified.text))
         self.trust.setVisible(verified.unread)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHeaderView, QLineEdit, QStackedLayout, QTableView, QWidget
 
 from studio.pages.models.detail import ExportDetail
-from studio.pages.models.table import COLUMNS, EXPORT_ROLE, ExportTable
+from studio.pages.models.table import EXPORT_ROLE, EXPORTED, ExportTable
 from studio.state.context import AppContext
 from studio.state.exports import Exported, Exports
 from studio.theme import SPACING
@@ -44,7 +44,7 @@ class ModelsPage(QWidget):
         self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.table.setHorizontalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
         self.table.setSortingEnabled(True)
-        self.table.sortByColumn(len(COLUMNS) - 1, Qt.SortOrder.DescendingOrder)
+        self.table.sortByColumn(EXPORTED, Qt.SortOrder.DescendingOrder)
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.table.horizontalHeader().setStretchLastSection(True)
         self.detail = ExportDetail(context)
@@ -120,3 +120,8 @@ class ModelsPage(QWidget):
                 if (it.folder, it.note.checkpoint) == (each.folder, each.note.checkpoint)
             ]
             self.detail.show_export(each, same)
+            QTimer.singleShot(0, self, self._show_chosen)  # once the table has the room that the detail leaves
+
+    @Slot()
+    def _show_chosen(self) -> None:
+        self.table.scrollTo(self.table.currentIndex())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QSortFilterProxyModel, Qt
 
 from studio.state.exports import Exported
+from studio.state.formats import format_ago
 from studio.state.search import holds, split_query
 from studio.widgets.tables import ALIGN_LEFT, ALIGN_RIGHT, NO_PARENT, AnyIndex
 from training.errors import format_bytes
@@ -55,23 +56,21 @@ def _number(each: Exported, name: str) -> float:
 
 
 MEASURED = (
+    _Column("Metric before → after", _show_metric, lambda each: _number(each, "after"), "Of the model, and of the file", False),
+    _Column("Agreement", _show_agreement, lambda each: _number(each, "agreement"), "Answers that are the model's"),
     _Column("Size", lambda each: format_bytes(each.note.bytes), lambda each: each.note.bytes, "With its weights"),
     _Column("Latency", _show_latency, lambda each: _number(each, "latency_ms"), "Of a sample alone, when it was proven"),
-    _Column("Agreement", _show_agreement, lambda each: _number(each, "agreement"), "Answers that are the model's"),
-    _Column("Metric before → after", _show_metric, lambda each: _number(each, "after"), "Of the model, and of the file", False),
 )  # fmt: skip
 """What variants of a model differ in."""
 COLUMNS = (
     _Column("Run", lambda each: each.run, lambda each: each.run.lower(), "The run it is of", False),
     _Column("Step", lambda each: f"{each.note.step:,}", lambda each: each.note.step, "The step of its checkpoint"),
     _Column("Format", lambda each: each.format, lambda each: each.format, "Format, and int8 where it is quantized", False),
-    *MEASURED,
     _Column("File", lambda each: STATE_WORDS[each.state], lambda each: each.state, "By its digest", False),
-    _Column(
-        "Exported", lambda each: datetime.fromtimestamp(each.note.time).strftime("%Y-%m-%d %H:%M"),
-        lambda each: each.note.time, "When", False,
-    ),
+    _Column("Exported", lambda each: format_ago(each.note.time, time.time()), lambda each: each.note.time, "When", False),
+    *MEASURED,
 )  # fmt: skip
+EXPORTED = next(at for at, column in enumerate(COLUMNS) if column.title == "Exported")
 
 
 class _Rows(QAbstractTableModel):

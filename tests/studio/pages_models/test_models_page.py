@@ -22,7 +22,8 @@ def test_exports_are_listed_verified_and_brought_back(
     qtbot: QtBot, context: AppContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    record = start_run(small("regression", tmp_path / "table"), context.workspace)  # of a table, whose rows preprocess.py reads
+    config = small("regression", tmp_path / "table")  # whose rows preprocess.py reads
+    record = start_run(config, context.workspace)
     last = Path(str(record.last_checkpoint))
     for name, to in (("graph", "onnx"), ("weights", "safetensors")):
         export_checkpoint(last, to, tmp_path / name)
