@@ -1,17 +1,21 @@
-"""A newcomer's way over the workbench, every press of the mouse counted: three runs, tagged, filtered, compared with a pinned baseline, and
-the model of the best exported with its proof."""
+"""A newcomer's way over the workbench, every press of the mouse counted: three runs, tagged, filtered, compared with a pinned baseline, the
+model of the best exported, its proof repeated, its card read and its report saved."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QInputDialog
+from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog
 from pytestqt.qtbot import QtBot
 
 from studio.actions.export_dialog import FORMATS, ExportDialog
 from studio.engine.state import RunState
+from studio.pages.models.page import ModelsPage
+from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from tests.end_to_end.mouse import PATIENCE, Mouse
 from tests.end_to_end.steps import ended
@@ -24,15 +28,17 @@ from training.runs.records.exports import read_exports
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-def test_from_three_runs_to_the_best_of_them_exported_with_its_proof(
+def test_from_three_runs_to_the_best_of_them_exported_and_reported(
     qtbot: QtBot,
     make_context: Callable[..., AppContext],
     tiny: Callable[..., RunConfig],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     record_property: Callable[[str, object], None],
 ) -> None:
     """For each run: Setup and Start training (the first begins on Setup). Then Runs; Tag …; its answer; Metrics; the baseline (opened
-    and chosen); a run; Open; Checkpoints; Export; the format (opened and chosen); its answer."""
+    and chosen); a run; Open; Checkpoints; Export; the format (opened and chosen); its answer. Then Models; Verify again; Model card; the menu,
+    Save report as … and its answer."""
     context, mouse = make_context(), Mouse(qtbot)
     window = open_window(qtbot, context, "setup")
     context.draft.set_config(tiny())
@@ -78,13 +84,40 @@ def test_from_three_runs_to_the_best_of_them_exported_with_its_proof(
     mouse.press(checkpoints, "Export")
     qtbot.waitUntil(lambda: bool(read_exports(folders[1])), timeout=5 * PATIENCE)
 
-    record_property("clicks", mouse.clicks)  # a figure of the report
-    assert mouse.clicks == 18
     (note,) = read_exports(folders[1])
     assert note.exists
     assert note.proof is not None
     assert note.proof.samples > 0
     assert note.proof.agreement == 1.0
+
+    mouse.visit(window, "models")
+    models = window.page("models")
+    assert isinstance(models, ModelsPage)
+    qtbot.waitUntil(lambda: [each.state for each in models.exports.found] == ["present"], timeout=PATIENCE)
+    mouse.press(models.detail, "Verify again")
+    qtbot.waitUntil(lambda: models.detail.result.text().startswith("Verified now."), timeout=5 * PATIENCE)
+    opened: list[Path] = []
+
+    def open_url(url: QUrl) -> bool:
+        opened.append(Path(url.toLocalFile()))
+        return True
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
+    mouse.press(models.detail, "Model card")
+    card = opened[0].read_text(encoding="utf-8")
+    page_file = tmp_path / "report.html"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(page_file), ""))
+    said: list[Notification] = []
+    context.notifier.notified.connect(said.append)
+    window.controller.actions.actions["save_report"].trigger()
+    mouse.clicks += 3  # the menu, its line, the answer
+    qtbot.waitUntil(lambda: any(each.text == f"Saved as {page_file}." for each in said), timeout=5 * PATIENCE)
+    for text in (card, page_file.read_text(encoding="utf-8")):
+        assert "100% of the answers alike" in text
+        assert note.sha256 in text
+
+    record_property("clicks", mouse.clicks)  # a figure of the report
+    assert mouse.clicks == 24
 
 
 def _choose_format(mouse: Mouse, key: str) -> None:

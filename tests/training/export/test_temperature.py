@@ -8,6 +8,7 @@ from pathlib import Path
 from runpy import run_path
 
 import numpy as np
+import onnxruntime
 import pytest
 import torch
 
@@ -69,6 +70,14 @@ def test_a_threshold_moves_along_and_the_fitted_temperature_is_the_validation_pa
         assert name == bundle.facts.names[is_yes]
         assert chance == pytest.approx(second if is_yes else 1 - second, rel=1e-4)
     assert np.log(output["threshold"] / (1 - output["threshold"])) == pytest.approx(np.log(0.3 / 0.7) / temperature)
+    chances = torch.sigmoid(logits).numpy()
+    dragged = float(np.sort(chances)[4:6].mean())  # between two samples: as the tab Evaluate gives it
+    export_checkpoint(checkpoint, "onnx", tmp_path / "graph", choices=Choices(threshold=lambda: (dragged,)))
+    session = onnxruntime.InferenceSession(str(tmp_path / "graph" / "model.onnx"))
+    names, index = session.run(["class", "index"], {"features": bundle.samples().numpy()})
+    assert index.tolist() == (chances >= dragged).astype(int).tolist()
+    assert index.sum() == len(chances) - 5
+    assert names.tolist() == [bundle.facts.names[each] for each in index]
 
 
 def test_what_has_no_probabilities_is_refused_by_name(spiral: Path, tmp_path: Path) -> None:
