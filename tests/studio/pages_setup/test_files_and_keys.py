@@ -360,7 +360,7 @@ def test_undo_shows_what_it_undid_wherever_it_stands(qtbot: QtBot, page: SetupPa
     chooser = page.panels[1].forms[0].chooser
     assert chooser is not None
     assert chooser.property("flash") is True
-    qtbot.waitUntil(lambda: chooser.property("flash") is False, timeout=4000)
+    qtbot.waitUntil(lambda: chooser.property("flash") is False)
     told = notices[-1]
     assert (told.title, told.text) == ("Undone", "Architecture: MLP → Small CNN")
     page.draft.redo()

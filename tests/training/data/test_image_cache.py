@@ -134,8 +134,8 @@ def test_what_was_written_after_now_is_known_by_content(
     for number in range(3):
         image(60 + number).save(folder / "apple" / f"{number}-new.png")
 
-    def list_and_set_back(root: Path, report_progress: Any) -> Any:
-        listing = list_folder(root, report_progress)
+    def list_and_set_back(*given: Any) -> Any:
+        listing = list_folder(*given)
         new = [path.endswith("-new.png") for path in listing.paths[:]]
         assert sum(new) == 3
         for row, is_new in enumerate(new):
