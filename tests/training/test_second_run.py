@@ -16,9 +16,11 @@ from tests.training.tiny import tiny, tiny_images, write_idx
 from training.cli import main
 from training.config import RunConfig
 from training.config.files import config_data, save_config
+from training.protocol.messages import Finished, Reply, RunRequest
 from training.runs.folder import RunFolder
 from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
+from training.serve import serve
 
 __all__ = ["child"]
 
@@ -90,13 +92,12 @@ def test_a_file_that_changed_between_two_runs_is_read_again(child: Any, tmp_path
     assert not same_results(second, third)
 
 
-def test_a_run_that_failed_leaves_no_engine_for_the_next(child: Any, tmp_path: Path) -> None:
-    assert read(child)["reply"] == "ready"
+def test_a_run_that_failed_leaves_no_engine_for_the_next(tmp_path: Path) -> None:
     wild = ("optimizer.kind=sgd", "optimizer.lr=100.0", "optimizer.weight_decay=10.0", "schedule.kind=constant")
     config = tiny(*wild, "loop.clip_norm=none", "loop.max_skipped_steps=3", "loop.epochs=8")
-    write(child, {"id": 1, "action": "run", "config": config_data(config), "workspace": str(tmp_path)})
-    assert read(child)["reply"] == "started"
-    finished = read(child)
-    if finished["reply"] != "finished" or finished["result"]["status"] != "failed":
-        pytest.fail(f"the run was to fail: {finished}")
-    assert not finished["reusable"]
+    replies: list[Reply] = []
+    serve([RunRequest(config=config_data(config), workspace=tmp_path)], replies.append)
+    finished = replies[-1]
+    assert isinstance(finished, Finished)
+    assert finished.result.status == "failed"
+    assert not finished.reusable
