@@ -89,6 +89,7 @@ def show_run(arguments: argparse.Namespace) -> int:
         shown["layers"] = _newest_layers(folder)
         shown["profile"] = profile.model_dump() if profile else None
         shown["gpu_memory_mb"] = _gpu_memory_record(looks)
+        shown["peak_memory_mb"] = float(looks["memory_mb"].max()) if len(looks) else None
         shown["clipped"] = _clipped_record(*clipped) if clipped else None
         shown["texts"] = [{"step": text.step, "epoch": text.epoch, "text": text.text} for text in history.texts]
         shown["set_aside"] = set_aside_records(folder)
@@ -99,6 +100,8 @@ def show_run(arguments: argparse.Namespace) -> int:
     lines = [format_run(record), f"folder     {folder.path}", *_format_origin(record)]
     lines += _format_attempt(events, environment)
     lines += _format_skips(history.skipped)
+    if len(looks):
+        lines.append(f"memory     {format_bytes(float(looks['memory_mb'].max()) * 2**20)} at the most")
     if len(looks) and (memory := describe_gpu_memory(looks[-1])):
         lines.append(f"GPU memory {memory}")
     if clipped is not None and clipped[1].made:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from training.engine.recovery.nonfinite import NonFiniteLog, Skip
 from training.engine.session import Session
+from training.engine.slow_counters import SlowCounters
 from training.engine.watches.column_log import ColumnLog
 from training.errors import TrainingError
 from training.runs.folder import RunFolder
@@ -63,6 +64,7 @@ class StepLogger:
             torch.cuda.reset_peak_memory_stats(session.device)  # else that of the run before, in the same process
         self._process = psutil.Process()
         self._process.cpu_percent()
+        self._counters = SlowCounters(session.device, self._process)
         self._pending: list[tuple[int, int, float, int, int, Tensor, Tensor]] = []
         self._trained_samples = 0
         self._trained_seconds = 0.0
@@ -195,7 +197,7 @@ class StepLogger:
         row["wait_share"] = min(self._row_waited / seconds, 1.0)
         row["memory_mb"] = self._process.memory_info().rss / 2**20
         row["cpu_share"] = self._process.cpu_percent() / 100.0 / (psutil.cpu_count() or 1)
-        row["gpu_share"] = np.nan
+        row["gpu_share"], row["written_mb"] = self._counters.read()
         if device.type == "cuda":
             row["gpu_memory_mb"] = torch.cuda.memory_reserved(device) / 2**20
             row["gpu_allocated_mb"] = torch.cuda.memory_allocated(device) / 2**20

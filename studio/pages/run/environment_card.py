@@ -98,6 +98,9 @@ class EnvironmentCard(Card):
         self._packages: tuple[PackageRow, ...] = ()
         self._problem = ""
         self.facts = KeyValueTable()
+        self.facts.setMinimumWidth(
+            1
+        )  # a digest is one long word, for which the whole page would have to be scrolled sideways
         self.words = label("", "help", wrap=True, selectable=True)
         self.filter = QLineEdit()
         self.filter.setAccessibleName("Filter packages")

@@ -1,4 +1,4 @@
-"""What the run is computed on and how busy that is: the newest figures, the profiler, and the environment."""
+"""What the run is computed on and how busy that is: the newest figures and their curves, the profiler, and the environment."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.engine.state import LIVE, RunState
 from studio.pages.run.environment_card import EnvironmentCard
+from studio.pages.run.load_charts import LoadCharts
 from studio.pages.run.machine_load import MachineLoad
 from studio.pages.run.profile_card import ProfileCard
 from studio.state.context import AppContext
@@ -25,7 +26,8 @@ class SystemTab(QWidget):
         self.profile = ProfileCard(context)
         self.environment = EnvironmentCard(context)
         self.machine = Card("Machine", "cpu")
-        self.machine.add(self.load)
+        self.charts = LoadCharts(context.shown)
+        self.machine.add(self.load, self.charts)
         cards = (self.machine, self.profile, self.environment)
         self.area = scroll_area(in_widget(vbox(*cards, STRETCH, spacing=SPACING.m, margins=SPACING.l)))
         vbox(self.area, parent=self)
@@ -44,7 +46,7 @@ class SystemTab(QWidget):
     @Slot(object)
     def _on_state_changed(self, state: RunState) -> None:
         self.profile.set_state(state)
-        self.machine.setVisible(state in LIVE)
+        self.load.setVisible(state in LIVE)
 
     @Slot(object)
     def _on_event(self, event: Event) -> None:

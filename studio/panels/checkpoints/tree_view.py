@@ -10,6 +10,7 @@ from studio.panels.delegates import paint_pill
 from studio.panels.run_words import status_words
 from studio.state.runs.checkpoint_list import epochs
 from studio.state.runs.checkpoint_tree import ROW_ROLE, WORTH_ROLE, Branch, CheckpointTree, Note
+from studio.state.runs.set_aside import Stretch
 from studio.theme import RADIUS, Tone, font, icon, set_property, theme
 from training.runs.records.manifest import CheckpointInfo
 
@@ -19,6 +20,7 @@ _MARGIN = 10
 _AIR = 7  # above and below the text of a row
 _ICON = 16
 _PILL_ROOM = 110
+_BUTTON = 16  # what a button has around its text
 
 
 class CheckpointTreeView(QTreeView):
@@ -86,7 +88,10 @@ class CheckpointDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         body, caption = _line("body"), _line("caption")
-        high = body + caption + 2 if isinstance(index.data(ROW_ROLE), CheckpointInfo) else body
+        row = index.data(ROW_ROLE)
+        high = body + caption + 2 if isinstance(row, CheckpointInfo) else body
+        if isinstance(row, Stretch):
+            high += _BUTTON
         return QSize(160, round(high + 2 * _AIR))
 
 

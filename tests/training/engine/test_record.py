@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import psutil
 import pytest
 import torch
 
@@ -17,11 +18,11 @@ from training.cli import main
 from training.console import Console
 from training.control import Command, send
 from training.data import Data, MicroBatches
-from training.engine import fit
+from training.engine import fit, slow_counters
 from training.engine import step_logger as record
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.run import start_run
-from training.errors import TrainingError
+from training.errors import TrainingError, format_bytes
 from training.events import Event
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
@@ -121,6 +122,12 @@ def test_gpu_memory_is_written_down_as_torch_tells_it(
         device=torch.device("cuda", 0), progress=SimpleNamespace(step=24), data=SimpleNamespace(waited=0.0), watches=()
     )
     folder.telemetry_file.unlink()
+    written = iter((2**20, 6 * 2**20))
+    monkeypatch.setattr(slow_counters, "find_spec", lambda name: name)
+    monkeypatch.setattr(torch.cuda, "utilization", lambda device: 75)
+    monkeypatch.setattr(
+        psutil.Process, "io_counters", lambda _: SimpleNamespace(write_bytes=next(written)), raising=False
+    )
     logger = record.StepLogger(cast(Any, session), folder, cast(Any, None))
     assert reset == [torch.device("cuda", 0)]
     logger._row_seconds = 1.0
@@ -128,10 +135,13 @@ def test_gpu_memory_is_written_down_as_torch_tells_it(
     logger.close()
     row = read_series(folder.telemetry_file, FLUSH_ROW)[-1]
     assert [row[name] for name in ("gpu_allocated_mb", "gpu_memory_mb", "gpu_peak_mb")] == [300, 512, 450]
+    assert (row["gpu_share"], row["written_mb"]) == (0.75, 5.0)
     told = "315 MB allocated, 537 MB reserved, 472 MB peak"
     assert describe_gpu_memory(row) == told
     assert main(["show", ended.run, "--workspace", str(tmp_path)]) == 0
-    assert f"GPU memory {told}\n" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f"GPU memory {told}\n" in out
+    assert f"memory     {format_bytes(float(row['memory_mb']) * 2**20)} at the most\n" in out
     assert main(["show", ended.run, "--workspace", str(tmp_path), "--json"]) == 0
     assert json_line(capsys)["gpu_memory_mb"] == {"allocated": 300.0, "reserved": 512.0, "peak": 450.0}
     console = Console()
