@@ -155,6 +155,7 @@ def _listen(server: Server, replies: Replies, requests: Requests) -> None:
         server.end()
     elif not detached and not keep_training:
         server.end(WINDOW_GONE)
+    server.end_answers()
     requests.put(None)  # a run that goes on alone is the last thing this process does
 
 

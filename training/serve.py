@@ -83,6 +83,7 @@ class Server:
         self.ended = False
         self._end_reason = ""
         self._interrupted: int | None = None  # the last request of which that was asked
+        self._is_heard = True
 
     def end(self, reason: str = "") -> None:
         """Stop and keep the run under way, and begin none any more; from any thread, or a signal handler."""
@@ -95,6 +96,10 @@ class Server:
     def interrupt(self, number: int) -> None:
         """End the evaluation that request ``number`` asked for where it is, if it is under way; from any thread."""
         self._interrupted = number
+
+    def end_answers(self) -> None:
+        """Nobody hears the answers any more: an evaluation ends where it is, for who asks again; a run goes on. From any thread."""
+        self._is_heard = False
 
     def warm_up(self) -> None:
         """Load torch and the engine, so that Start begins at once; then say "ready"."""
@@ -264,7 +269,7 @@ class Server:
         """What tells the window how far ``request`` is, and raises ``stopped`` where it is not to go on."""
 
         def report(text: str, fraction: float | None) -> None:
-            if self.ended or self._interrupted == request.id:
+            if self.ended or not self._is_heard or self._interrupted == request.id:
                 raise stopped
             self._reply(Progress(id=request.id, text=text, fraction=fraction))
 

@@ -143,6 +143,10 @@ def test_it_answers_while_a_run_trains_and_asks_before_it_loads_a_program(
         qtbot.waitUntil(lambda: evaluate.selection.evaluation is not None, timeout=PATIENCE)
     else:
         assert evaluate.state.empty.accessibleName().startswith("The evaluation was not made")
+    newest = evaluate.choice.steps[0]
+    qtbot.waitUntil(
+        lambda: evaluate.choice.steps[0] > newest, timeout=PATIENCE
+    )  # which the page lists as they are saved
     assert context.live.state is RunState.TRAINING
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: not context.live.live, timeout=PATIENCE)

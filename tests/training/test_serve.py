@@ -23,7 +23,7 @@ from training.protocol.messages import Done, EvaluateRequest, Refusal, Reply, Re
 from training.runs.folder import RunFolder, owner_of
 from training.runs.records.series import read_series
 from training.runs.workspace import run_folders
-from training.serve import serve
+from training.serve import Server, serve
 from training.system import process
 
 LONG = 200.0  # seconds: a busy machine may need as long to load torch
@@ -98,6 +98,12 @@ def test_resume_branch_and_export_work_on_what_a_run_left(tmp_path: Path) -> Non
     (stopped,) = [reply for reply in said if isinstance(reply, Refusal)]
     assert stopped.message == "The evaluation was stopped."
     assert isinstance(said[-1], Done)
+    # So does each where the window is gone, though a run would go on.
+    server = Server(said.append)
+    server.end_answers()
+    server.answer(EvaluateRequest(id=7, checkpoint=Path(best), on="train", again=True))
+    assert isinstance(said[-1], Refusal)
+    assert said[-1].message == "The evaluation was stopped."
 
 
 def test_a_relative_path_is_kept_whole_in_the_runs_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
