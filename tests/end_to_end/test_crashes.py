@@ -49,6 +49,7 @@ def test_errors_of_slots_and_threads_are_shown_now_and_offered_later_to_who_did_
     assert list(isolated_home.rglob("native-*.txt")) == [], "an orderly end leaves no watch behind"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_a_native_crash_is_offered_with_its_stack_at_the_next_start(isolated_home: Path) -> None:
     assert start("segfault").returncode == -signal.SIGSEGV

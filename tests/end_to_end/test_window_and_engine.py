@@ -32,6 +32,7 @@ MakeConfig = Callable[..., RunConfig]
 MakeContext = Callable[..., AppContext]
 
 
+@pytest.mark.slow
 def test_start_pause_stop_resume_and_export(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_dataset_that_is_missing_is_refused_before_anything_is_written(
     assert not list(workspace.glob("runs/*"))
 
 
+@pytest.mark.slow
 def test_an_engine_killed_while_training_is_resumed_to_one_curve(
     qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig
 ) -> None:

@@ -54,6 +54,7 @@ def snapshot(step: int, value: float) -> Snapshot:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere two folders cannot change places at once")
 def test_a_step_saved_again_with_another_result_is_never_missing_or_mixed(tmp_path: Path) -> None:
     """Its only checkpoint is replaced over and over."""
@@ -72,6 +73,7 @@ def test_a_step_saved_again_with_another_result_is_never_missing_or_mixed(tmp_pa
     assert [path.name for path in folder.checkpoints.iterdir()] == ["step-00000001"]
 
 
+@pytest.mark.slow
 def test_new_and_deleted_checkpoints_are_whole_or_gone(tmp_path: Path) -> None:
     folder = create_run(tmp_path, RunConfig())
     manager = CheckpointManager(folder, 2, lambda saved: None)

@@ -71,6 +71,7 @@ def test_it_says_ready_then_answers_in_order(tmp_path: Path) -> None:
     assert finished["result"]["folder"] == started["folder"]
 
 
+@pytest.mark.slow
 def test_resume_branch_and_export_work_on_what_a_run_left(tmp_path: Path) -> None:
     config = config_data(tiny())
     *_, finished = ask({"action": "run", "config": config, "workspace": str(tmp_path)})
@@ -205,6 +206,7 @@ def test_when_the_window_dies_the_run_goes_on_if_that_was_wished(
     assert folder.status().reason is None
 
 
+@pytest.mark.slow
 def test_a_window_that_says_goodbye_stops_the_run_whatever_was_wished_for_its_death(
     child: subprocess.Popen[bytes], tmp_path: Path
 ) -> None:

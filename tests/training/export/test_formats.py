@@ -267,6 +267,7 @@ def test_an_installation_without_onnx_is_told_in_words_for_terminal_and_window(
     assert f"{refusal.message}\n" == said
 
 
+@pytest.mark.slow
 def test_onnx_is_installed_with_the_program_and_loaded_by_nobody_else() -> None:
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = {re.split(r"[>=<;]", wanted)[0].strip() for wanted in project["dependencies"]}

@@ -69,6 +69,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     )
 
 
+@pytest.mark.slow
 def test_checkpoint_teaches_images_that_are_varied_and_mixed(train: Train, idx_folder: Path, tmp_path: Path) -> None:
     short = ("schedule.warmup=0", "loop.epochs=1")
     teacher = train(tiny_images(idx_folder, CPU, *short, "dataset.validation_fraction=0.4"))

@@ -26,6 +26,7 @@ TINY = (
 )
 
 
+@pytest.mark.slow
 def test_ten_runs_in_two_ways_are_trained_once_and_told_of(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
