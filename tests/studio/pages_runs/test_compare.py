@@ -127,6 +127,12 @@ def test_two_runs_side_by_side(qtbot: QtBot, panel: ComparePanel, make_run: Make
     qtbot.mouseClick(rows.viewport(), LEFT, pos=rows.visualRect(rows.model().index(1, 0)).center())
     qtbot.waitUntil(lambda: "B is better by 3.0 points (1.0 to 5.0)" in panel.metrics.paired.text())
     assert panel.metrics.paired.text().startswith("A is first, B the chosen run.")
+    panel.choice._buttons["curves"].setChecked(True)
+    panel.curves.choose_charts(["lr"])
+    panel.curves.choose_charts(["lr", "train/loss", "val/loss", "grad_norm"])
+    panel.show_runs([second])  # while charts are being made
+    wait(qtbot, panel)
+    assert [plot.curves() for plot in panel.curves.plots.values()] == 4 * [{second.id}]
 
 
 def test_a_mean_is_of_all_its_runs_whichever_are_hidden(qtbot: QtBot, panel: ComparePanel, make_run: MakeRun) -> None:

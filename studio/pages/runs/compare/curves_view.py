@@ -176,7 +176,10 @@ class CurvesView(QWidget):
 
     def _fill_chart(self, name: str, look: Look) -> None:
         plot = self.plots[name]
+        there = {folder.id for folder in self._comparison.folders} | self._entry_groups()
         for key, (_, color, is_member) in self._entries.items():
+            if key not in there:  # other runs were chosen since; all is rebuilt soon
+                continue
             if key not in plot.curves():
                 plot.add_curve(key, "", color, is_noisy=is_noisy(name), is_faded=is_member)
                 plot.hide_curve(key, key in self._hidden)
