@@ -1,6 +1,6 @@
 """The rail at the left of the window: one item per area, exactly one of them current."""
 
-from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
@@ -12,7 +12,6 @@ from studio.widgets.layouts import STRETCH, fill, hbox, vbox
 _BY_KEYBOARD = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 _STEPS = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 _WIDTH = 196
-_PAGE_FOOT = 110  # pixels: the bar with the Start button, and the status strip
 _FOLDED_WIDTH = 61  # an icon with as much room on both sides as it has above and below
 
 
@@ -105,6 +104,7 @@ class NavigationRail(QFrame):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._items: dict[str, RailItem] = {}
         self._folded = False
+        self._foot: QWidget | None = None
         self._fold = icon_button("sidebar", "", clicked=self.fold_asked)
         self._fold.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Tab comes to the areas; folding has a shortcut
         self._name = label("")
@@ -177,12 +177,25 @@ class NavigationRail(QFrame):
         self._items[key].dot = tone
         self._describe(key)
 
+    def set_foot(self, foot: QWidget) -> None:
+        """Where notices lie while this is folded: below the page, as high as they are."""
+        self._foot = foot
+        foot.setFixedHeight(0)
+
+    def make_room_for_notices(self, height: int) -> None:
+        """Let the page give way to notices of this height, where there is no room for them here."""
+        if self._foot is not None:
+            self._foot.setFixedHeight(height + 2 * SPACING.s if self._folded and height else 0)
+
     def find_room_for_notices(self) -> QRect:
-        """What lies between the upper group and the lower one, where they cover nothing; folded, the room over the page at the
-        rail's side, above what stands at the foot of a page. In the parent's pixels."""
+        """What lies between the upper group and the lower one, where they cover nothing; folded, the foot of the page, which
+        gives way. In the parent's pixels."""
         edge = SPACING.s
-        if self._folded:
-            return QRect(self.width() + edge, edge, self._full_width(), max(self.height() - edge - _PAGE_FOOT, 0))
+        if self._folded and self._foot is not None:
+            host = self.parentWidget() or self
+            end = self._foot.mapTo(host, QPoint(0, self._foot.height()))
+            high = end.y() // 2  # at the most: the page is to be seen
+            return QRect(end.x() + edge, end.y() - edge - high, self._foot.width() - 2 * edge, high)
         upper, lower = self._top.geometry().bottom() + SPACING.m, self._bottom.geometry().top() - edge
         return QRect(self.x() + edge, self.y() + upper, self.width() - 2 * edge, max(lower - upper, 0))
 

@@ -100,10 +100,10 @@ class ToastArea(QWidget):
 
     details_wanted = Signal(object, str)
 
-    def __init__(self, host: QWidget, room: Callable[[], QRect]) -> None:
-        """``room`` says which part of ``host`` is free."""
+    def __init__(self, host: QWidget, room: Callable[[], QRect], reserve: Callable[[int], object]) -> None:
+        """``room`` says which part of ``host`` is free, or becomes so when ``reserve`` is told how high they are."""
         super().__init__(host)
-        self._room = room
+        self._room, self._reserve = room, reserve
         self._toasts: dict[object, Toast] = {}  # oldest first
         self._more = label("", "caption")
         self._column = vbox(self._more, parent=self)
@@ -169,6 +169,7 @@ class ToastArea(QWidget):
         self.setGeometry(room.left(), room.bottom() + 1 - height, room.width(), height)
         self.setVisible(bool(shown))
         self.raise_()
+        self._reserve(height if shown else 0)
 
 
 def _height(toast: Toast, width: int) -> int:

@@ -91,7 +91,7 @@ class MainController(QObject):
         )
         center = window.centralWidget()
         assert center is not None
-        self.toasts = ToastArea(center, rail.find_room_for_notices)
+        self.toasts = ToastArea(center, rail.find_room_for_notices, rail.make_room_for_notices)
         self.toasts.details_wanted.connect(self._show_details)
         context.notifier.notified.connect(self._on_notified)
         context.notifier.withdrawn.connect(self.toasts.dismiss)

@@ -88,7 +88,9 @@ class MainWindow(QMainWindow):
         self._outline = PageOutline()
         self.stack.addWidget(self._outline)
         right = QWidget()
-        self._column = vbox((self.stack, 1), separator(), self.status, parent=right, spacing=0)
+        foot = QWidget()
+        self.rail.set_foot(foot)
+        self._column = vbox((self.stack, 1), foot, separator(), self.status, parent=right, spacing=0)
         center = in_widget(hbox(self.rail, (right, 1), spacing=0))
         self.setCentralWidget(center)
 

@@ -134,7 +134,7 @@ def area(qtbot: QtBot) -> ToastArea:
     qtbot.addWidget(host)
     host.resize(196, 600)
     host.show()
-    return ToastArea(host, lambda: host.rect().adjusted(8, 200, -8, -50))
+    return ToastArea(host, lambda: host.rect().adjusted(8, 200, -8, -50), lambda _: None)
 
 
 def test_toasts_go_away_by_themselves_and_stay_in_their_room(qtbot: QtBot, area: ToastArea) -> None:
