@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLayout, QVBoxLayout, QWidget
 
 from studio.theme import SPACING
+from studio.widgets.flow import FlowLayout
 
 
 class Stretch(NamedTuple):
@@ -35,6 +36,14 @@ def hbox(*parts: Part, parent: QWidget | None = None, spacing: int = SPACING.s, 
 def vbox(*parts: Part, parent: QWidget | None = None, spacing: int = SPACING.s, margins: Margins = 0) -> QVBoxLayout:
     """``parts`` from top to bottom, as the layout of ``parent`` where one is given."""
     return _dress(QVBoxLayout(parent) if parent else QVBoxLayout(), parts, spacing, margins)
+
+
+def flow_box(*widgets: QWidget, parent: QWidget | None = None, spacing: int = SPACING.s) -> FlowLayout:
+    """``widgets`` beside each other, in as many lines as the width asks for."""
+    row = FlowLayout(parent, spacing=spacing)
+    for widget in widgets:
+        row.addWidget(widget)
+    return row
 
 
 def _dress(layout: BoxT, parts: tuple[Part, ...], spacing: int, margins: Margins) -> BoxT:

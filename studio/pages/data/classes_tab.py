@@ -18,8 +18,8 @@ from studio.widgets import (
     BarList,
     Card,
     ComboBox,
-    FlowLayout,
     button,
+    flow_box,
     hbox,
     in_widget,
     label,
@@ -64,12 +64,10 @@ class ClassesTab(QWidget):
         self._bars_card.add(self.bars)
         self._balance = Card("Balance", "gauge")
         self.balance = label("", wrap=True)
-        links = FlowLayout()
         self.links = {path: button(title, "link", "ghost") for path, title in _SETTINGS}
         for path, link in self.links.items():
             link.clicked.connect(lambda _checked=False, path=path: self._go_to(path))
-            links.addWidget(link)
-        self._balance.add(self.balance, in_widget(links))
+        self._balance.add(self.balance, in_widget(flow_box(*self.links.values())))
         self._choice = Card("Trained on", "check", subtitle="Samples of other classes are left out of all parts.")
         self.list = ClassList(most_rows=_MOST_ROWS)
         self.list.describe("Classes to train on", "Samples of classes without a check are left out of all parts")

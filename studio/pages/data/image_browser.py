@@ -17,10 +17,10 @@ from studio.services.settings import SettingsStore
 from studio.theme import SPACING
 from studio.widgets import (
     ComboBox,
-    FlowLayout,
     Segmented,
     Slider,
     Thumbnail,
+    flow_box,
     hbox,
     in_widget,
     label,
@@ -84,13 +84,9 @@ class ImageBrowser(QWidget):
         self._update()
 
     def _lay_out(self) -> None:
-        choices = FlowLayout()
-        for widget in (self.part, self.of_class, self.name, self.variation):
-            choices.addWidget(widget)
         size = in_widget(hbox(label("Size", "caption"), self.scale))
-        choices.addWidget(size)
         vbox(
-            in_widget(choices),
+            in_widget(flow_box(self.part, self.of_class, self.name, self.variation, size)),
             self.bar,
             self.problem,
             (self.grid, 1),

@@ -11,7 +11,7 @@ from studio.panels.data.engine_query import EngineQuery
 from studio.panels.data.part_words import PARTS
 from studio.panels.data.sample_pages import SamplePages
 from studio.theme import SPACING
-from studio.widgets import ComboBox, FlowLayout, in_widget, label, vbox
+from studio.widgets import ComboBox, flow_box, in_widget, label, vbox
 from training.errors import pluralize
 from training.protocol.answers import DatasetReport, TablePreview
 
@@ -48,10 +48,7 @@ class RowsBrowser(QWidget):
         self.bar = ExcludeBar("row", self.table.list_selected)
         self.bar.listen_to(self.table.view)
         self.table.selection_changed.connect(self._tell)
-        choices = FlowLayout()
-        for widget in (self.part, label("Where", "caption"), self.column, self.value):
-            choices.addWidget(widget)
-        self._choices = in_widget(choices)
+        self._choices = in_widget(flow_box(self.part, label("Where", "caption"), self.column, self.value))
         vbox(
             self._choices,
             self.bar,

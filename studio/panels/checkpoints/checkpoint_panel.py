@@ -22,7 +22,7 @@ from studio.state.runs.checkpoint_tree import KEY_ROLE, ROW_ROLE, RUN_ROLE, Bran
 from studio.state.runs.set_aside import Stretch
 from studio.state.runs.way_on import START_OVER, way_on
 from studio.theme import icon
-from studio.widgets import Card, FlowLayout, button, dress_button, label
+from studio.widgets import Card, button, dress_button, flow_box, label
 from training.runs.folder import AT_WORK, RunFolder
 from training.runs.records.manifest import BEST, LAST, CheckpointInfo
 
@@ -63,10 +63,7 @@ class CheckpointPanel(Card):
         self.try_it = button("Try it", "eye", tooltip="Ask the selected checkpoint about new samples")
         self.delete = button("Delete", "trash", tooltip=_DELETE)
         self._buttons = (self.branch, self.evaluate, self.try_it, self.export, self._reveal, self.delete)
-        buttons = FlowLayout()
-        for made in self._buttons:
-            buttons.addWidget(made)
-        self.add((self._list, 1), buttons)
+        self.add((self._list, 1), flow_box(*self._buttons))
         self.set_aside = SetAsideRows(context, self.model, self.view)
         self.view.selectionModel().selectionChanged.connect(self._on_selected)
         self.view.menu_asked.connect(self.open_menu)

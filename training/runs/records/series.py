@@ -34,10 +34,7 @@ FLUSH_ROW: Final = np.dtype(
         ("gpu_share", "<f4"),  # NaN where it cannot be measured
         ("gpu_allocated_mb", "<f4"),  # of the reserved, what tensors hold; NaN: an earlier version did not tell
         ("gpu_peak_mb", "<f4"),  # the most that tensors have held since the attempt began; NaN likewise
-        (
-            "written_mb",
-            "<f4",
-        ),  # what the engine's process has written to the disk since the attempt began; NaN where unknown
+        ("written_mb", "<f4"),  # that the engine has written to the disk since the attempt began; NaN where unknown
     ]
 )
 """One look at the engine, about ten a second."""

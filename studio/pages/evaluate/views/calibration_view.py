@@ -14,7 +14,7 @@ from studio.state.evaluations.confidence import describe_confidence, find_betwee
 from studio.state.evaluations.per_class import Figure, describe_figure
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import format_metric
-from studio.widgets import ComboBox, FlowLayout, KeyValueTable, Segmented, in_widget, label
+from studio.widgets import ComboBox, KeyValueTable, Segmented, flow_box, in_widget, label
 from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.probabilities import find_temperature, has_probabilities
@@ -52,10 +52,8 @@ class CalibrationView(View):
         self.chart.chosen.connect(self._on_chosen)
         self.figures = KeyValueTable()
         self.words = label("", "help", wrap=True)
-        choices = FlowLayout()
-        for each in (self.state, self.form, self.names):
-            choices.addWidget(each)
-        self.add(in_widget(choices), self.chart, self.figures, self.words)
+        choices = in_widget(flow_box(self.state, self.form, self.names))
+        self.add(choices, self.chart, self.figures, self.words)
         self.set_subtitle(
             "Bars on the line are calibrated. Lines: 95% intervals. Below: samples in each bin. Click a bin to see them."
         )

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.actions.question import Answer, ask
 from studio.state.context import AppContext
-from studio.widgets import FlowLayout, ProgressLine, button, in_widget, label, vbox
+from studio.widgets import ProgressLine, button, flow_box, in_widget, label, vbox
 from training.errors import InputError, pluralize
 from training.labels.progress import USUAL, expect_time, read_progress
 from training.predictions.suspicious import SuspiciousLabels, read_found
@@ -29,7 +29,7 @@ class FoldRuns(QWidget):
         self.look = button("Look at them", "eye", clicked=self._look)
         self.examine = button("Examine the training part …", clicked=self.ask_to_examine)
         self.stop = button("Stop", "stop", clicked=context.labels.stop)
-        buttons = in_widget(flow(self.look, self.examine, self.stop))
+        buttons = in_widget(flow_box(self.look, self.examine, self.stop))
         vbox(self.progress, self.words, buttons, parent=self)
         context.labels.changed.connect(self.follow)
         context.labels.finished.connect(self._read_found)
@@ -118,11 +118,3 @@ class FoldRuns(QWidget):
     def _look(self) -> None:
         if self._run is not None:
             self._context.evaluation.want(self._run, self._step, "train")
-
-
-def flow(*widgets: QWidget) -> FlowLayout:
-    """``widgets`` in a line that breaks where there is no more room."""
-    row = FlowLayout()
-    for widget in widgets:
-        row.addWidget(widget)
-    return row

@@ -12,13 +12,13 @@ from shiboken6 import isValid
 
 from studio.actions.excluding import branch_without, exclude_rows, start_over_without
 from studio.pages.evaluate.view import View
-from studio.pages.evaluate.views.fold_runs import FoldRuns, flow
+from studio.pages.evaluate.views.fold_runs import FoldRuns
 from studio.pages.evaluate.views.suspicious_table import SuspiciousTable
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.context import AppContext
 from studio.state.evaluations.excluding import find_list
 from studio.state.evaluations.selection import Selection
-from studio.widgets import button, in_widget, label, vbox
+from studio.widgets import button, flow_box, in_widget, label, vbox
 from training.errors import pluralize
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.suspicious import (
@@ -63,10 +63,10 @@ class SuspiciousView(View):
         self.show_all = button("Select them", tooltip="Look at the suspicious samples only", clicked=self.choose_all)
         self.tick_all = button("Tick all", "", "ghost", clicked=self._tick_all)
         self.exclude = button("Put on exclude list …", clicked=self.exclude_ticked)
-        self._buttons = in_widget(flow(self.show_all, self.tick_all, self.exclude))
+        self._buttons = in_widget(flow_box(self.show_all, self.tick_all, self.exclude))
         self.start_over = button("Start over without them", "play", "primary", clicked=self._start_over)
         self.branch = button("Branch without them", "branch", clicked=lambda: branch_without(context))
-        self._ways = in_widget(vbox(in_widget(flow(self.start_over, self.branch)), label(_WAYS, "help", wrap=True)))
+        self._ways = in_widget(vbox(in_widget(flow_box(self.start_over, self.branch)), label(_WAYS, "help", wrap=True)))
         self.folds = FoldRuns(context)
         self.add(self.words, (self.table, 1), self._buttons, self._ways, self.folds)
         self.offer(None, self._tabulate)

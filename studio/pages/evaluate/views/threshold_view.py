@@ -21,7 +21,7 @@ from studio.state.evaluations.one_class import (
 )
 from studio.state.evaluations.per_class import Figure, describe_figure
 from studio.state.evaluations.selection import Selection
-from studio.widgets import STRETCH, ComboBox, FlowLayout, KeyValueTable, Slider, button, hbox, in_widget, label
+from studio.widgets import STRETCH, ComboBox, KeyValueTable, Slider, button, flow_box, hbox, in_widget, label
 from training.metric_names import metric
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.probabilities import THRESHOLDS, has_probabilities, has_threshold
@@ -63,18 +63,16 @@ class ThresholdView(View):
         self.figures = KeyValueTable()
         self.areas = label("", "caption")
         self.buttons: dict[str, QPushButton] = {}
-        row = FlowLayout()
         for outcome in OUTCOMES:
             made = self.buttons[outcome] = button("", clicked=partial(self.choose_outcome, outcome))
             made.setCheckable(True)
-            row.addWidget(made)
         self.use = button("Use this threshold", clicked=self._open_menu)
         self._rest = label("", "help", wrap=True)
         self._settled = QTimer(self, singleShot=True, interval=_SETTLED)
         self._settled.timeout.connect(self._choose_again)
         self.add(hbox(self.names, STRETCH, self.areas), self.curves)
         self.add(hbox(label("Threshold", "field"), (self.slider, 1), self.figure), self.figures)
-        self.add(in_widget(row), hbox(self.use, STRETCH), self._rest)
+        self.add(in_widget(flow_box(*self.buttons.values())), hbox(self.use, STRETCH), self._rest)
         self.offer(self.curves, self.tabulate)
 
     @classmethod

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.charts.plots.shared_x import SharedX
 from studio.charts.redraw_clock import RedrawClock
+from studio.charts.time_axis import label_time
 from studio.panels.charts.chart_menu import ChartMenu
 from studio.state.context import AppContext
 from studio.state.formats import metric_title
@@ -80,14 +81,12 @@ class ChartGrid(QWidget):
         if axis != self._axis:
             self._axis = axis
             self.shared_x.fit()
-        reach = self.shared_x.reach()
-        unit, size = next((unit for unit in (("h", 3600), ("min", 60)) if reach >= 3 * unit[1]), ("s", 1))
         for plot in self.plots.values():
             if axis == "time":
-                plot.set_x_label(f"Training time ({unit})", 1 / size)
+                label_time(plot, "Training time", self.shared_x.reach())
             else:
                 plot.set_x_label(_AXIS_TITLES[axis], 1.0)
-            plot.set_whole_x(axis in ("step", "samples"))
+                plot.set_whole_x(axis in ("step", "samples"))
 
     def set_log(self, on: bool) -> None:
         """Draw losses and norms on a logarithmic axis."""

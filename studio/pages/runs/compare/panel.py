@@ -15,7 +15,7 @@ from studio.pages.runs.compare.shares_view import SharesView
 from studio.state.context import AppContext
 from studio.state.runs.comparison import MOST_DRAWN, Comparison
 from studio.theme import SPACING
-from studio.widgets import EmptyState, FlowLayout, Segmented, in_widget, label, vbox
+from studio.widgets import EmptyState, Segmented, flow_box, in_widget, label, vbox
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints
 
@@ -66,9 +66,7 @@ class ComparePanel(QWidget):
     def _make_head(self) -> QWidget:
         """Which view, and how curves are drawn, in as few lines as the width allows."""
         head = QWidget()
-        flow = FlowLayout(head, spacing=SPACING.m)
-        for part in (self.choice, self._note, *self.curves.bar.parts):
-            flow.addWidget(part)
+        flow_box(self.choice, self._note, *self.curves.bar.parts, parent=head, spacing=SPACING.m)
         return head
 
     def show_runs(self, folders: Sequence[RunFolder]) -> None:
