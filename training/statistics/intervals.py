@@ -45,13 +45,15 @@ class Metric:
     ``gather`` makes sums (b, k) of weights (b, samples), and ``score`` one number (b,) or several (b, m) of such sums, NaN
     where there is none. ``limit``, where given, makes (low, high) of the sums (k,) of the samples, those (b, k) of all
     resamples and the level: for a number whose bias BCa cannot mend. ``terms`` (samples, k), where given, are what ``gather`` adds
-    up, and all that ``score`` follows from."""
+    up, and all that ``score`` follows from. The number lies within ``bounds``, which those of resamples may pass where they are
+    approximations."""
 
     samples: int
     gather: Callable[[Weights], Floats]
     score: Callable[[Floats], Floats]
     limit: Callable[[Floats, Floats, float], tuple[float, float]] | None = None
     terms: NDArray[Any] | None = None
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def sums(self) -> Floats:
         """(1, k) of the samples as they are."""
@@ -166,7 +168,9 @@ def limit(metric: Metric, draws: Floats, without: Floats, level: float) -> list[
     if metric.limit is not None:
         return [Interval(float(values[0]), *metric.limit(metric.sums()[0], draws, level))]
     columns = zip(values, *(as_columns(metric.score(sums)).T for sums in (draws, without)), strict=True)
-    return [Interval(float(value), *adjust(float(value), drawn, left, level)) for value, drawn, left in columns]
+    limits = ((float(value), *adjust(float(value), drawn, left, level)) for value, drawn, left in columns)
+    least, most = metric.bounds
+    return [Interval(value, max(low, least), min(high, most)) for value, low, high in limits]
 
 
 def adjust(value: float, draws: Floats, without: Floats, level: float) -> tuple[float, float]:

@@ -154,7 +154,7 @@ def auroc(scores: NDArray[np.floating], positive: NDArray[np.bool_], macro: bool
         values = areas + divide(upper, positives) + divide(everyone - upper, totals - positives)
         return mean_known(values) if macro else values
 
-    return Metric(len(scores), gather, score)
+    return Metric(len(scores), gather, score, bounds=(0.0, 1.0))
 
 
 def gather_true(placements: Floats, positive: NDArray[np.bool_]) -> Callable[[Weights], Floats]:
@@ -178,7 +178,7 @@ def average_precision(scores: NDArray[np.floating], positive: NDArray[np.bool_],
     """The mean of the precisions, by how much recall each adds, of scores and truth as in ``auroc``. Exact as it stands; resamples
     move it by what each sample adds to it in first order (its influence)."""
     pairs = zip(as_matrix(scores).T, as_matrix(positive).T, strict=True)
-    return of_influences([weigh_precisions(*column) for column in pairs], macro)
+    return of_influences([weigh_precisions(*column) for column in pairs], macro, (0.0, 1.0))
 
 
 # ---------------------------------------------------------------------------------------------------------- values
@@ -230,7 +230,7 @@ def spearman(predictions: NDArray[np.floating], targets: NDArray[np.floating], m
     """Pearson's correlation of the ranks, of (n,) or (n, values): the mean over values. Exact as it stands; resamples move it
     by what each sample adds to it in first order (its influence)."""
     pairs = zip(as_matrix(predictions).T, as_matrix(targets).T, strict=True)
-    return of_influences([correlate_ranks(*column) for column in pairs], macro)
+    return of_influences([correlate_ranks(*column) for column in pairs], macro, (-1.0, 1.0))
 
 
 # ----------------------------------------------------------------------------------------------------- calibration
@@ -301,7 +301,13 @@ def limit_gaps(sums: Floats, draws: Floats, level: float) -> tuple[float, float]
 def average(metric: Metric) -> Metric:
     """The mean of several numbers, those of each class or column, NaN ones left out: what ``macro`` makes, without gathering the
     sums again where both are asked for."""
-    return Metric(metric.samples, metric.gather, lambda sums: mean_known(metric.score(sums)), terms=metric.terms)
+    return Metric(
+        metric.samples,
+        metric.gather,
+        lambda sums: mean_known(metric.score(sums)),
+        terms=metric.terms,
+        bounds=metric.bounds,
+    )
 
 
 def rescore(metric: Metric, score: Callable[[Floats, Floats, Floats], Floats], classes: int) -> Metric:
@@ -314,15 +320,15 @@ def of_sums(terms: NDArray[np.floating | np.integer], score: Score) -> Metric:
     return Metric(len(terms), gather_sums(terms), score, terms=terms)
 
 
-def of_influences(found: Sequence[tuple[float, Floats]], macro: bool) -> Metric:
-    """Numbers that each sample moves by its influence, the derivative (n,) by its weight, where it counts once more."""
+def of_influences(found: Sequence[tuple[float, Floats]], macro: bool, bounds: tuple[float, float]) -> Metric:
+    """Numbers within ``bounds`` that each sample moves by its influence, the derivative (n,) by its weight, where it counts once more."""
     values, influences = np.array([value for value, _ in found]), np.stack([each for _, each in found], axis=1)
 
     def score(sums: Floats) -> Floats:
         moved = values + sums
         return mean_known(moved) if macro else moved
 
-    return Metric(len(influences), gather_sums(influences - influences.mean(0)), score)
+    return Metric(len(influences), gather_sums(influences - influences.mean(0)), score, bounds=bounds)
 
 
 def gather_sums(terms: NDArray[np.floating | np.integer | np.bool_]) -> Callable[[Weights], Floats]:

@@ -158,6 +158,15 @@ def test_limits_depend_on_the_seed_alone_and_groups_are_drawn_whole(monkeypatch:
     assert bootstrap(metrics.mean(values), seed=1).low != alone.low
 
 
+def test_areas_that_are_almost_whole_have_limits_that_are_areas() -> None:
+    truth = np.arange(180) % 3 == 0
+    scores = truth + RANDOM.normal(size=180) * 0.25
+    for metric in (metrics.auroc, metrics.average_precision):
+        for each in (metric(scores, truth), metrics.average(metric(scores[:, None], truth[:, None], macro=False))):
+            found = bootstrap(each)
+            assert 0.9 < found.low < found.value < found.high <= 1.0
+
+
 def test_wilson_is_the_interval_of_the_textbook() -> None:
     assert wilson(15, 50) == pytest.approx((0.3, 0.1910, 0.4375), abs=1e-4)  # Agresti and Coull 1998's formula by hand
     assert wilson(0, 10).low == 0.0
