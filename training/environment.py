@@ -15,7 +15,7 @@ from pydantic import (
     field_validator,
 )
 
-from training.errors import format_bytes
+from training.errors import format_bytes, pluralize
 from training.system.untrusted import escape_unprintable
 
 _MOST_LETTERS: Final = 300
@@ -111,11 +111,11 @@ class Environment(_Facts):
 def list_facts(environment: Environment) -> Iterator[tuple[str, str]]:
     """What it was computed on and with, without the names of machines and people."""
     hardware = (environment.processor, environment.instructions)
-    threads = f"{environment.threads} threads" if environment.threads else ""
+    threads = pluralize(environment.threads, "thread") if environment.threads else ""
     memory = format_bytes(environment.memory_mb * 2**20) if environment.memory_mb else ""
     rows = (
         ("Device", (environment.device, environment.device_name, *environment.device_names)),
-        ("CPU", (*hardware, f"{environment.cores} cores" if environment.cores else "", threads)),
+        ("CPU", (*hardware, pluralize(environment.cores, "core") if environment.cores else "", threads)),
         ("Memory", (memory,)),
         ("System", (environment.platform,)),
         ("Trainwright", (environment.trainwright,)),
