@@ -27,6 +27,8 @@ from training.verify.answers import Answering, Task
 from training.verify.kept import INPUTS, LENGTHS, Kept
 
 DRAWN, WORST = 256, 16
+_SEARCHED = 1024
+"""Samples among which the worst are looked for where the checkpoint was not evaluated."""
 CALIBRATED = 128
 """Training samples by which int8 finds the ranges of what is computed."""
 _TOGETHER = 64
@@ -109,7 +111,7 @@ def gather_kept(bundle: ExportBundle, answering: Answering, data: RealData | str
     """The samples and the checkpoint's answers to them; made-up samples where there are no real ones. Raises TrainingError for a model
     that does not answer with finite numbers."""
     part = "" if isinstance(data, str) else "validation" if len(data.splits.get("validation", ())) else "train"
-    drawn, batches = _draw(bundle, data, part)
+    drawn, batches = _draw(bundle, answering, data, part)
     columns: dict[str, list[NDArray[Any]]] = {}
     inputs: dict[str, list[NDArray[Any]]] = {}
     for samples, targets in batches:
@@ -165,7 +167,7 @@ def _pick_numbers(data: RealData | str, part: str, count: int = DRAWN) -> Tensor
 
 
 def _draw(
-    bundle: ExportBundle, data: RealData | str, part: str
+    bundle: ExportBundle, answering: Answering, data: RealData | str, part: str
 ) -> tuple[int, Iterator[tuple[NDArray[Any], NDArray[Any] | None]]]:
     """How many are drawn, and all in batches, with their targets."""
     if isinstance(data, str):
@@ -176,13 +178,16 @@ def _draw(
     size = max(1, math.prod(bundle.facts.shape) * (1 if bundle.facts.layout == "image" else 4))
     drawn = _pick_numbers(data, part, min(DRAWN, max(_LEAST, _MOST_BYTES // size)))
     known = set(drawn.tolist())
-    worst = [number for number in find_worst(bundle, part) if number not in known and number < len(data.source.targets)]
+    found = find_worst(bundle, part)
+    if found is None:
+        found = _search_worst(bundle, answering, data, _pick_numbers(data, part, _SEARCHED)[: _MOST_BYTES // size])
+    worst = [number for number in found if number not in known and number < len(data.source.targets)]
     numbers = torch.cat([drawn, torch.tensor(worst, dtype=torch.int64)])
     return len(drawn), map(data.read, numbers.split(_TOGETHER))
 
 
-def find_worst(bundle: ExportBundle, part: str) -> list[int]:
-    """The numbers of the samples with the largest losses in an evaluation of the checkpoint on the part; none without one."""
+def find_worst(bundle: ExportBundle, part: str) -> list[int] | None:
+    """The numbers of the samples with the largest losses in an evaluation of the checkpoint on the part; None without one."""
     for evaluation in list_evaluations(bundle.run):
         record = evaluation.record
         if record.step == bundle.manifest.step and record.on == part:
@@ -190,7 +195,20 @@ def find_worst(bundle: ExportBundle, part: str) -> list[int]:
                 losses = np.asarray(evaluation.column("loss"), np.float64)
                 order = np.argsort(np.where(np.isnan(losses), -np.inf, losses))[::-1]
                 return [int(each) for each in evaluation.column("index")[order[:WORST]]]
-    return []
+    return None
+
+
+def _search_worst(bundle: ExportBundle, answering: Answering, data: RealData, numbers: Tensor) -> list[int]:
+    """Of the samples of these numbers those with the largest losses; none of answers that have no loss of their own."""
+    losses: list[NDArray[Any]] = []
+    for some in numbers.split(_TOGETHER):
+        samples, targets = data.read(some)
+        found = answering.find_losses(bundle.logits(as_network_takes(bundle, samples)).numpy(), targets)
+        if found is None:
+            return []
+        losses.append(found)
+    order = np.argsort(-np.nan_to_num(np.concatenate(losses), nan=-np.inf), kind="stable")
+    return [int(numbers[place]) for place in order[:WORST]]
 
 
 def as_network_takes(bundle: ExportBundle, samples: NDArray[Any]) -> Tensor:

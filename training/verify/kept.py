@@ -42,7 +42,7 @@ class Raw:
 class Kept:
     """n samples. ``inputs`` are what the exported file takes, by name, (n, ...); ``scores``, ``decisions`` and ``terms`` what
     ``Answering`` makes of the checkpoint's answers to them, ``margins`` of each decision. The first ``drawn`` samples were drawn from
-    ``part``, and metrics are theirs; those behind are the worst of an evaluation. ``part`` is "" for made-up samples, which have no
+    ``part``, and metrics are theirs; those behind are the worst that are known. ``part`` is "" for made-up samples, which have no
     targets and no metric. The file computes in ``dtype``, "float32" or "int8"; in the former scores may be off by ``relative``, a part of
     the largest one."""
 

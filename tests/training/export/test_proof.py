@@ -30,7 +30,8 @@ from training.evaluation import evaluate_checkpoint
 from training.export import formats
 from training.runs.folder import RunFolder
 from training.runs.records.exports import read_exports
-from training.verify.check import check
+from training.verify.check import check, describe
+from training.verify.kept import read_kept
 
 WITHOUT = (
     *("torch", "torchvision", "safetensors", "polars", "pydantic", "psutil", "tomlkit", "rich", "sqlalchemy"),
@@ -271,6 +272,23 @@ def test_files_that_are_none_of_ours_are_told(exported: Path, tmp_path: Path, ca
         (folder / name).write_bytes(before)
     assert main(["verify", str(tmp_path / "nothing.onnx")]) == 2
     assert "there is no such file" in capsys.readouterr().err
+
+
+def test_a_proof_has_the_worst_samples_of_a_checkpoint_that_nobody_evaluated(tmp_path: Path) -> None:
+    made = ("dataset.kind=moons", "dataset.samples=800", "dataset.validation_fraction=0.5")
+    config = small("classification", tmp_path, *made, "model.kind=mlp", "loop.max_steps=1", "schedule.kind=constant")
+    checkpoint = Path(str(start_run(config, tmp_path).last_checkpoint))
+    assert main(["export", str(checkpoint), "--to", "safetensors", "--out", str(tmp_path / "out")]) == 0
+    kept = read_kept(tmp_path / "out" / "proof.npz")
+    evaluation = evaluate_checkpoint(checkpoint)
+    worst = np.sort(np.asarray(evaluation.column("loss")))[::-1][:16]
+    assert kept.chances is not None
+    assert kept.targets is not None
+    losses = -np.log(kept.chances[np.arange(len(kept)), kept.targets])
+    np.testing.assert_allclose(np.sort(losses)[::-1][:16], worst, rtol=1e-4)
+    (note,) = read_exports(RunFolder(checkpoint.parent.parent))
+    assert note.proof is not None
+    assert f"On 256 samples of the validation part and the {len(kept) - 256} worst" in describe(note.proof.proof())
 
 
 def test_a_model_without_its_data_says_that_it_was_proven_on_made_up_samples(tmp_path: Path, capsys: Captured) -> None:

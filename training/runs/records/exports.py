@@ -22,11 +22,12 @@ class _Record(BaseModel):
 
 
 class ProofSummary(_Record):
-    """What the proof of an export found (``proof.json`` beside it says more): on how many samples of which part ("": made up), the
-    largest difference of a score, the share of the ``answers`` that are the model's, None of those that are numbers, how many are
+    """What the proof of an export found (``proof.json`` beside it says more): on how many samples, the ``worst`` among them, of which part
+    ("": made up), the largest difference of a score, the share of the ``answers`` that are the model's, None of those that are numbers, how many are
     ``differing``, and the first metric before and after with the interval of its difference. ``latency_ms`` is for a sample alone."""
 
     samples: int
+    worst: int = 0
     part: str
     max_difference: float
     agreement: float | None = None
@@ -47,6 +48,7 @@ class ProofSummary(_Record):
         metric = metrics.get(name, {})
         return cls(
             samples=proof["samples"],
+            worst=proof["worst"],
             part=proof["part"],
             max_difference=proof["difference"]["largest"],
             agreement=proof.get("agreement"),
@@ -60,8 +62,8 @@ class ProofSummary(_Record):
     def proof(self) -> dict[str, Any]:
         """As ``proof.json`` says it, for ``training.verify.check.describe``."""
         told: dict[str, Any] = {
-            "drawn": self.samples,
-            "worst": 0,
+            "drawn": self.samples - self.worst,
+            "worst": self.worst,
             "part": self.part,
             "difference": {"largest": self.max_difference},
         }
