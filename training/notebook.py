@@ -180,7 +180,8 @@ def predict(
     from training.answering.answers import answer_samples
 
     opened = load_model(model, workspace=workspace) if isinstance(model, str | PathLike) else model
-    many = [samples] if isinstance(samples, str | PathLike | Mapping) or hasattr(samples, "__array__") else samples
+    is_one = isinstance(samples, str | PathLike | Mapping) or hasattr(samples, "__array__")
+    many = [samples] if is_one or not isinstance(samples, Iterable) else samples
     answers = []
     for answer in answer_samples(opened, _read(opened, many)):  # type: ignore[arg-type]
         if strict and answer.refused:
@@ -259,6 +260,11 @@ def _read(model: UsableModel, given: Iterable[Given]) -> Iterator[Sample]:
         if isinstance(each, str | PathLike):
             yield from read_samples(model, [fspath(each)])
         elif isinstance(each, Mapping):
+            takes = model.record.input
+            if takes.layout != "vector":
+                raise InputError(
+                    f"row {number + 1}: the model takes no single rows; give a file, or an array of the shape {takes.shape}."
+                )
             yield read_row(model, each, f"row {number + 1}")
         else:
             yield from _read_array(model, np.asarray(each), number)

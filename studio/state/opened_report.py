@@ -59,8 +59,9 @@ class OpenedReport(QObject):
         if origin is None:
             return
         folder = RunFolder(origin.parent.parent)
+        manifest = read_manifest(origin)  # or the list would not have it
         info = next(each for each in list_checkpoints(folder) if each.path.name == origin.name)
-        self._context.prepare_branch(BranchSource(folder, info, folder.config(), read_manifest(origin)))
+        self._context.prepare_branch(BranchSource(folder, info, folder.config(), manifest))
 
     def _forget(self) -> None:
         self._timer.stop()

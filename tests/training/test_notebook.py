@@ -100,6 +100,8 @@ def test_an_interrupt_keeps_the_run_and_resume_goes_on(tmp_path: Path, monkeypat
         predict(model, np.zeros((2, 3), np.float32))
     with pytest.raises(InputError, match="an array of complex128 was given, and the model takes float32"):
         predict(model, np.zeros(2, complex))
+    with pytest.raises(InputError, match=r"an array of the shape \(\) was given"):
+        predict(model, 5)  # type: ignore[arg-type]
 
 
 def test_what_is_wrong_is_raised_with_the_sentence_of_the_command_line(tmp_path: Path, capsys: Captured) -> None:

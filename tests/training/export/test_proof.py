@@ -21,11 +21,13 @@ from PIL import Image
 
 from tests.training.catalog.task_samples import small
 from tests.training.commands import Captured, json_line
+from training import predict
 from training.answering.answers import answer_samples
 from training.answering.model import open_model
 from training.answering.samples import read_samples
 from training.cli import main
 from training.engine.runs.run import start_run
+from training.errors import InputError
 from training.evaluation import evaluate_checkpoint
 from training.export import formats
 from training.runs.folder import RunFolder
@@ -117,6 +119,8 @@ def test_the_graph_takes_an_image_and_answers_with_names(exported: Path, checkpo
     model = open_model(checkpoint)
     expected = list(answer_samples(model, read_samples(model, map(str, images))))
     assert names.tolist() == [answer.prediction[0] for answer in expected]
+    with pytest.raises(InputError, match="row 1: the model takes no single rows; give a file"):
+        predict(model, {"width": 20})
     assert [facts["classes"][each] for each in index] == names.tolist()
     cooled = np.exp(logits / TEMPERATURE)
     np.testing.assert_allclose(chances, cooled / cooled.sum(1, keepdims=True), atol=1e-6)
