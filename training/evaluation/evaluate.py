@@ -26,11 +26,11 @@ from training.evaluation.opening import (
     open_session,
     verify_checkpoint,
 )
-from training.evaluation.rows import write_rows
+from training.evaluation.rows import read_rows
 from training.evaluation.summary import summarize
 from training.predictions import Evaluation, read
 from training.predictions.reading import find_damage
-from training.predictions.record import EvaluationRecord, evaluation_folder
+from training.predictions.record import ROWS, EvaluationRecord, evaluation_folder
 from training.predictions.writing import EvaluationWriter, claim, drop, find_unfinished
 
 
@@ -106,12 +106,12 @@ class _Task:
 
     def _compute(self, session: Session, report_progress: ReportProgress) -> Evaluation:
         announced = self._announce(session)
-        size = format_bytes(announced.bytes)
-        report_progress(f"evaluating {pluralize(announced.samples, 'sample')}, {size} of files", 0.0)
+        of_all = f"{pluralize(announced.samples, 'sample')}, {format_bytes(announced.bytes)} of files"
+        report_progress(f"evaluating {of_all}", 0.0)
         tell = throttle(report_progress)
 
         def count(done: int) -> None:
-            tell(f"evaluating, {done:,} of {announced.samples:,} samples", done / announced.samples)
+            tell(f"evaluating {done:,} of {of_all}", done / announced.samples)
 
         file_sizes = measure_files(session, self.part)
 
@@ -152,4 +152,6 @@ class _Task:
         if own_part and digests is not None:
             writer.write_digests(digests)
         source, order = session.data.source, session.data.evaluation_order(self.part)
-        write_rows(writer, source, session.config.dataset, order, None if own_part else Path(self.on))
+        rows = read_rows(source, session.config.dataset, order, None if own_part else Path(self.on))
+        if rows is not None:
+            writer.write_file(ROWS, rows)

@@ -1,9 +1,9 @@
-"""Intervals and baselines of what a run kept of its own validations, from the columns alone: no network answers once more."""
+"""Intervals, baselines and a table's rows for what a run kept of its own validations: no network answers once more."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -12,21 +12,24 @@ import torch
 
 from training.config import RunConfig
 from training.config.sections.data.own_data import OwnDataSection
+from training.config.sections.data.tables import TableDataset
 from training.data.prepare import prepare
 from training.data.prepared import Preparing
 from training.data.source import silent
 from training.errors import CheckpointError, InputError, TrainingError
 from training.evaluation.baselines import answer_trivially
 from training.evaluation.linear import suits_regression
+from training.evaluation.rows import read_rows
 from training.evaluation.scores import Columns
 from training.evaluation.summary import Answered, MappedColumns, answer_simply, measure_intervals
 from training.facts import DataFacts
 from training.predictions import Evaluation, list_evaluations, read
-from training.predictions.record import EvaluationRecord, Measured
+from training.predictions.record import ROWS, EvaluationRecord, Measured
 from training.predictions.writing import claim, replace_metrics
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints, read_manifest
 from training.runs.relocation import config_here
+from training.system.atomic import write_bytes
 
 
 def add_intervals(folder: Path, kept: Preparing | None = None) -> Evaluation:
@@ -49,13 +52,14 @@ def _add(evaluation: Evaluation, kept: Preparing | None) -> Evaluation:
     config, facts = config_here(run), _find_facts(run)
     columns = MappedColumns(evaluation)
     found = {name: math.nan if each.value is None else each.value for name, each in record.metrics.items()}
-    known: Mapping[str, Measured] = {}
+    others = _list_others(run, record)
     trivial: Answered = answer_trivially(record, facts, columns) if facts is not None else None
     simple: Answered = None
-    if facts is not None and (facts.layout == "tokens" or suits_regression(facts)):
-        known = _find_known(run, record)
-        if not known:
-            trivial, simple = _ask_data(run, config, record, columns, kept)
+    asks = facts is not None and (facts.layout == "tokens" or suits_regression(facts))
+    known: Mapping[str, Measured] = _find_known(others, record) if asks else {}
+    lacks_rows = isinstance(config.dataset, TableDataset) and not _take_rows(evaluation, others)
+    if lacks_rows or (asks and not known):
+        trivial, simple = _ask_data(run, config, evaluation, columns, kept) or (trivial, simple)
     summary = measure_intervals(record, columns, config.objective, found, trivial, simple)
     metrics = dict(summary.metrics)
     for name in known.keys() & metrics.keys():
@@ -72,26 +76,49 @@ def _find_facts(run: RunFolder) -> DataFacts | None:
     return None
 
 
-def _find_known(run: RunFolder, record: EvaluationRecord) -> Mapping[str, Measured]:
-    """The metrics of another step on the same samples, for which simple predictors were asked: they answer the same at every step."""
-    for other in (found.record for found in list_evaluations(run)):
-        same = (other.on, other.fingerprint, other.samples) == (record.on, record.fingerprint, record.samples)
-        asked = any(each.linear if record.layout == "vector" else each.baseline for each in other.metrics.values())
-        if same and asked:
+def _list_others(run: RunFolder, record: EvaluationRecord) -> list[Evaluation]:
+    """What other steps answered to the same samples."""
+    same = record.on, record.fingerprint, record.samples
+    found = [(each, each.record) for each in list_evaluations(run)]
+    return [each for each, other in found if (other.on, other.fingerprint, other.samples) == same]
+
+
+def _find_known(others: Sequence[Evaluation], record: EvaluationRecord) -> Mapping[str, Measured]:
+    """The metrics of a step for which simple predictors were asked: they answer the same at every step."""
+    for other in (each.record for each in others):
+        if any(each.linear if record.layout == "vector" else each.baseline for each in other.metrics.values()):
             return other.metrics
     return {}
 
 
+def _take_rows(evaluation: Evaluation, others: Sequence[Evaluation]) -> bool:
+    """Whether the rows of the table lie beside the columns, taken from another step where they were not."""
+    place = evaluation.folder / ROWS
+    for other in [] if place.is_file() else others:
+        with suppress(InputError, OSError):
+            if np.array_equal(other.column("index"), evaluation.column("index")):
+                write_bytes(place, (other.folder / ROWS).read_bytes(), durable=False)
+                break
+    return place.is_file()
+
+
 def _ask_data(
-    run: RunFolder, config: RunConfig, record: EvaluationRecord, columns: Columns, kept: Preparing | None
-) -> tuple[Answered, Answered]:
-    """What predictors answer that are fitted to the training part; none where the data is not what the run saw any more."""
+    run: RunFolder, config: RunConfig, evaluation: Evaluation, columns: Columns, kept: Preparing | None
+) -> tuple[Answered, Answered] | None:
+    """What predictors answer that are fitted to the training part, and the rows of a table laid beside the columns; None where the data
+    is not what the run saw any more."""
     if isinstance(config.dataset, OwnDataSection):
-        return None, None  # a person's code does not run because somebody looks at a chart
+        return None  # a person's code does not run because somebody looks at a chart
+    record = evaluation.record
     with suppress(TrainingError, OSError), ExitStack() as opened:
         made = (kept.prepare if kept else prepare)(config, torch.device("cpu"), silent, None, run.exclude_file)
         opened.callback(made.close)
-        same = made.source.fingerprint == record.fingerprint and record.on in made.splits
-        if same and np.array_equal(made.evaluation_order(record.on).numpy(), columns["index"]):
+        if made.source.fingerprint != record.fingerprint or record.on not in made.splits:
+            return None
+        order = made.evaluation_order(record.on)
+        if np.array_equal(order.numpy(), columns["index"]):
+            rows = read_rows(made.source, config.dataset, order)
+            if rows is not None:
+                write_bytes(evaluation.folder / ROWS, rows, durable=False)
             return answer_simply(record, made, record.on, columns)
-    return None, None
+    return None

@@ -97,8 +97,13 @@ def test_simple_predictors_stand_beside_what_was_kept_at_every_step(task: str, s
     config = make_config(task, write_data(tmp_path / "data"), loop={"keep_predictions": True})
     folder = RunFolder(Path(start_run(config, tmp_path).folder))
     steps = sorted(found.record.step for found in list_evaluations(folder))
-    kept = [add_intervals(evaluation_folder(folder, step, "validation")).record.metrics for step in steps]
-    evaluated = evaluate_checkpoint(folder.checkpoints / f"step-{steps[-1]:08d}").record.metrics
+    found = [add_intervals(evaluation_folder(folder, step, "validation")) for step in steps]
+    kept = [each.record.metrics for each in found]
+    last = evaluate_checkpoint(folder.checkpoints / f"step-{steps[-1]:08d}")
+    rows = [None if each.rows is None else each.rows.to_dicts() for each in (*found, last)]
+    assert all(each == rows[-1] for each in rows)
+    assert (rows[-1] is not None) == (task == "table class")
+    evaluated = last.record.metrics
     assert kept[-1] == {name: evaluated[name] for name in kept[-1]}
     told = [{name: (each.baseline, each.linear) for name, each in metrics.items()} for metrics in kept]
     assert told[0] == told[-1]
