@@ -81,4 +81,3 @@ def _describe(found: SuspiciousLabels) -> Iterator[str]:
         yield f"  and {len(found.found) - _SHOWN:,} more"
     if found.found:
         yield "Look at them; those that are wrong go on an exclude list: python -m training exclude RUN NUMBER... --list FILE"
-    yield from found.notes

@@ -96,8 +96,9 @@ def note_weakness(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
     """That most of what is found is probably right, where the labels of many samples are not what the model answers."""
     if evaluations[0].record.target != "class":
         return ()
-    agreed = [each.column("prediction") == each.column("target") for each in evaluations]
-    share = float(np.concatenate(agreed).mean())
+    labels, answers = (np.concatenate([each.column(name) for each in evaluations]) for name in ("target", "prediction"))
+    known = labels >= 0
+    share = float((answers[known] == labels[known]).mean()) if known.any() else 1.0
     if share >= _STRONG:
         return ()
     return (
