@@ -130,6 +130,18 @@ def test_other_rows_and_columns_do_not_matter(tmp_path: Path) -> None:
         assert data.source.excluded == (201,)
 
 
+def test_a_query_is_known_by_its_own_rows(tmp_path: Path) -> None:
+    """Those before it that have no grade are not counted with those that are ranked."""
+    rows = [f"{n // 3},{n}.5,{n % 3}" for n in range(60)]
+    dataset = {"kind": "ranking", "path": str(tmp_path / "data.csv"), "query_column": "query", "targets": ["grade"]}
+
+    def tell(lines: list[str]) -> list[str]:
+        (tmp_path / "data.csv").write_text("\n".join(["query,x,grade", *lines]) + "\n")
+        return digests_of(parse_config({"dataset": dataset, "model": {"kind": "mlp"}}), [0, 19])
+
+    assert tell(["0,7.5,", *rows]) == tell(rows)
+
+
 def test_entries_come_and_go_and_the_rest_stays(tmp_path: Path) -> None:
     file = tmp_path / "exclude.txt"
     file.write_bytes(b"# mine\r\n" + b"AB" * 16 + b"  # one\r\n\r\n")

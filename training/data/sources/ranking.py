@@ -49,6 +49,10 @@ class Queries(Table):
         items = self.features.in_file(rows.flatten()).view(*rows.shape, -1)
         return torch.where((rows == NO_ROW).unsqueeze(2), float("nan"), items)
 
+    def find_rows(self, indices: Tensor) -> Tensor:
+        rows = self.rows[indices]  # of those that have a rank
+        return torch.where(rows == NO_ROW, NO_ROW, self.features.rows[rows])
+
     def name(self, index: int) -> str:
         return f"query {self.queries[index]}"
 

@@ -82,8 +82,12 @@ class Table(Source):
         numbers = (cs.numeric() | cs.boolean()).cast(pl.Float64)  # 3 is 3.0 where a column gets other cells
         cells = frame.with_columns(numbers, (~(cs.numeric() | cs.boolean() | cs.nested())).cast(pl.String))
         told = cells.select(pl.struct(pl.all()).struct.json_encode()).to_series()
-        rows = self.rows[indices] if self.rows.ndim > 1 else self.rows[indices][:, None]
+        rows = self.find_rows(indices)
         return ["".join(told[row] for row in each if row >= 0).encode() for each in rows.tolist()]
+
+    def find_rows(self, indices: Tensor) -> Tensor:
+        """Numbers of the rows in the file, int64 (n, rows of a sample), negative where there is none."""
+        return self.rows[indices][:, None]
 
     def name(self, index: int) -> str:
         return f"row {int(self.rows[index]) + 1:,}"
