@@ -8,6 +8,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from training.data.batching.batches import Data
 from training.data.prepared import Preparing
 from training.data.source import throttle
 from training.engine.kept_predictions import announce_evaluation, name_samples
@@ -16,6 +17,7 @@ from training.engine.recovery.memory import OutOfMemory
 from training.engine.session import Session
 from training.errors import InputError, format_bytes, pluralize
 from training.evaluation.given import open_given
+from training.evaluation.linear import suits_regression
 from training.evaluation.opening import (
     GIVEN,
     Measurable,
@@ -24,6 +26,7 @@ from training.evaluation.opening import (
     make_columns,
     make_metrics,
     open_session,
+    reopen_data,
     verify_checkpoint,
 )
 from training.evaluation.rows import read_rows
@@ -135,8 +138,19 @@ class _Task:
         with explain_full_disk(self.folder):
             self._describe_samples(writer, session)
             report_progress("computing intervals", None)
-            summary = summarize(writer.record, self.folder, session, self.part, found, self.notes)
+            with ExitStack() as opened:
+                trained = self._open_trained(session)
+                if trained is not None:
+                    opened.callback(trained.close)
+                summary = summarize(writer.record, self.folder, session, self.part, found, self.notes, trained)
             return writer.finish(summary.metrics, summary.per_class, summary.notes)
+
+    def _open_trained(self, session: Session) -> Data | None:
+        """The run's own data beside a table given as a path, which tells nothing of what a regression learns from."""
+        known = self.measurable
+        if self.part != GIVEN or not suits_regression(session.data.facts):
+            return None
+        return reopen_data(known.run, known.config, known.manifest.data.fingerprint)
 
     def _announce(self, session: Session) -> EvaluationRecord:
         known, columns = self.measurable, make_columns(session)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from training.config import RunConfig
-from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.data.tables import TableDataset
-from training.data.prepare import prepare
 from training.data.prepared import Preparing
-from training.data.source import silent
 from training.errors import CheckpointError, InputError, TrainingError
 from training.evaluation.baselines import answer_trivially
 from training.evaluation.linear import suits_regression
+from training.evaluation.opening import reopen_data
 from training.evaluation.rows import read_rows
 from training.evaluation.scores import Columns
 from training.evaluation.summary import Answered, MappedColumns, answer_simply, measure_intervals
@@ -107,13 +104,12 @@ def _ask_data(
 ) -> tuple[Answered, Answered] | None:
     """What predictors answer that are fitted to the training part, and the rows of a table laid beside the columns; None where the data
     is not what the run saw any more."""
-    if isinstance(config.dataset, OwnDataSection):
-        return None  # a person's code does not run because somebody looks at a chart
     record = evaluation.record
-    with suppress(TrainingError, OSError), ExitStack() as opened:
-        made = (kept.prepare if kept else prepare)(config, torch.device("cpu"), silent, None, run.exclude_file)
-        opened.callback(made.close)
-        if made.source.fingerprint != record.fingerprint or record.on not in made.splits:
+    made = reopen_data(run, config, record.fingerprint, kept)
+    if made is None:
+        return None
+    with suppress(TrainingError, OSError), closing(made):
+        if record.on not in made.splits:
             return None
         order = made.evaluation_order(record.on)
         if np.array_equal(order.numpy(), columns["index"]):

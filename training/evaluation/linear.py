@@ -25,19 +25,15 @@ def suits_regression(facts: DataFacts) -> bool:
     return facts.layout == "vector" and bool(facts.columns) and facts.target in ("class", "values") and few
 
 
-def answer_linearly(data: Data, part: str, columns: Columns) -> tuple[str, Arrays] | None:
-    """The name of the regression, fitted to the training part, and what it answers to ``part``. None for data that is no table, of
-    tasks that no single regression is for, and of too many columns."""
+def answer_linearly(trained: Data, data: Data, part: str, columns: Columns) -> tuple[str, Arrays] | None:
+    """The name of the regression, fitted to the training part of ``trained``, and what it answers to ``part`` of ``data``. None for data
+    that is no table, of tasks that no single regression is for, and of too many columns."""
     facts = data.facts
     width = sum(facts.categories) + len(facts.columns)
-    if not suits_regression(facts) or width * len(data.splits["train"]) > _MOST_NUMBERS or "embedding" in columns:
-        return None
-    if part != "train" and data.splits["train"].equal(
-        data.splits[part]
-    ):  # data given as a path has none of its own to fit
+    if not suits_regression(facts) or width * len(trained.splits["train"]) > _MOST_NUMBERS or "embedding" in columns:
         return None
     with torch.inference_mode(False), torch.no_grad():
-        inputs, targets = _read(data, "train")
+        inputs, targets = _read(trained, "train")
         asked, _ = _read(data, part)
         if facts.target == "values":
             fitted = torch.linalg.lstsq(inputs, targets.double(), driver="gelsd").solution

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +13,11 @@ from safetensors.torch import load_file
 
 from training.checkpoints.load import load_weights
 from training.config import RunConfig
+from training.config.sections.data.own_data import OwnDataSection
+from training.data.batching.batches import Data
+from training.data.prepare import prepare
 from training.data.prepared import Preparing
+from training.data.source import silent
 from training.engine.assemble import assemble
 from training.engine.device import choose_device, replace_missing_device
 from training.engine.runs.environment import read_auto_settings
@@ -88,6 +93,19 @@ def open_session(
         session.data.close()
         raise
     return session
+
+
+def reopen_data(run: RunFolder, config: RunConfig, fingerprint: str, kept: Preparing | None = None) -> Data | None:
+    """What the run was trained on, on the CPU, to be closed; None where it cannot be read or has another ``fingerprint`` now, and of a
+    person's code, which does not run because somebody looks at a chart."""
+    if isinstance(config.dataset, OwnDataSection):
+        return None
+    with suppress(TrainingError, OSError):
+        made = (kept.prepare if kept else prepare)(config, torch.device("cpu"), silent, None, run.exclude_file)
+        if made.source.fingerprint == fingerprint:
+            return made
+        made.close()
+    return None
 
 
 def make_columns(session: Session) -> Columns:

@@ -16,6 +16,7 @@ from training.engine.session import Session
 from training.errors import pluralize
 from training.evaluation.baselines import answer_by_bigrams, answer_trivially
 from training.evaluation.linear import answer_linearly
+from training.evaluation.opening import GIVEN
 from training.evaluation.scores import Columns, Rate, Rates, Scores, measure_columns
 from training.metric_names import is_known, metric, title_of
 from training.predictions.reading import Evaluation
@@ -63,10 +64,11 @@ def summarize(
     part: str,
     found: Mapping[str, float],
     pieces: Sequence[str] = (),
+    trained: Data | None = None,
 ) -> Summary:
-    """``found`` are the run's own metrics of the pass; its columns lie in ``folder``."""
+    """``found`` are the run's own metrics of the pass; its columns lie in ``folder``. ``trained`` as ``answer_simply``."""
     columns: Columns = MappedColumns(Evaluation(folder, record))
-    answered = answer_simply(record, session.data, part, columns)
+    answered = answer_simply(record, session.data, part, columns, trained)
     summary = measure_intervals(record, columns, session.config.objective, found, *answered)
     usual = _find_usual(tuple(session.objective.metrics))
     notes = [*pieces, *(note for name in usual for note in _compare(name, summary.metrics, record.samples))]
@@ -75,10 +77,15 @@ def summarize(
     return summary._replace(notes=tuple(notes))
 
 
-def answer_simply(record: EvaluationRecord, data: Data, part: str, columns: Columns) -> tuple[Answered, Answered]:
-    """What a predictor that looks at no input, or at the token before alone, answers to a part of the data, and what a regression does."""
+def answer_simply(
+    record: EvaluationRecord, data: Data, part: str, columns: Columns, trained: Data | None = None
+) -> tuple[Answered, Answered]:
+    """What a predictor that looks at no input, or at the token before alone, answers to a part of the data, and what a regression does.
+    ``trained``: what the network was trained on, where that is other data than ``data``."""
     trivial = answer_trivially(record, data.facts, columns) or answer_by_bigrams(data, part, columns)
-    return trivial, answer_linearly(data, part, columns)
+    if part != GIVEN:
+        trained = data
+    return trivial, answer_linearly(trained, data, part, columns) if trained is not None else None
 
 
 def measure_intervals(

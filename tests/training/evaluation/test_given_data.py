@@ -21,9 +21,11 @@ from tests.training.evaluation.tasks import (
 from training.cli import main
 from training.data.browse import Browser
 from training.engine.runs.run import start_run
+from training.evaluation import evaluate_checkpoint
 from training.predictions import read
 from training.protocol.messages import ReadSamples
 from training.runs.folder import RunFolder
+from training.runs.records.manifest import list_checkpoints
 
 Captured = pytest.CaptureFixture[str]
 
@@ -75,6 +77,19 @@ def test_the_run_s_own_files_give_the_same_answers(
     made = (found.folder / "evaluation.json").stat().st_mtime_ns
     assert main(["evaluate", str(run.path), "--on", str(data / place)]) == 0
     assert (found.folder / "evaluation.json").stat().st_mtime_ns == made
+
+
+def test_a_given_table_is_compared_with_the_regression_of_the_training_part(
+    runs: dict[str, RunFolder], tmp_path: Path
+) -> None:
+    run = runs["table class"]
+    checkpoint = list_checkpoints(run)[0].path
+    own = evaluate_checkpoint(checkpoint)
+    assert own.rows is not None
+    own.rows.write_csv(tmp_path / "validation.csv")
+    given = evaluate_checkpoint(checkpoint, str(tmp_path / "validation.csv"))
+    linear = [each.record.metrics["accuracy"].linear for each in (own, given)]
+    assert linear[0] == linear[1] is not None
 
 
 def test_the_window_is_shown_the_images_of_given_data(runs: dict[str, RunFolder], tmp_path: Path) -> None:
