@@ -312,12 +312,16 @@ def test_a_model_without_its_data_says_that_it_was_proven_on_made_up_samples(tmp
 
 
 @pytest.mark.slow
-def test_int8_is_smaller_and_answers_as_the_model(checkpoint: Path, exported: Path, tmp_path: Path) -> None:
+def test_int8_is_smaller_and_answers_as_the_model(
+    checkpoint: Path, exported: Path, tmp_path: Path, capsys: Captured
+) -> None:
     words = ["export", str(checkpoint), "--to", "onnx", "--out", str(tmp_path / "int8"), "--quantize", "int8"]
     assert main(words) == 0
     proof = json.loads((tmp_path / "int8" / "proof.json").read_text())
     assert proof["dtype"] == "int8"
     assert proof["agreement"] >= 0.95  # below 0.995 with a warning: test_int8_verdict
+    assert main(["verify", str(tmp_path / "int8")]) == 0
+    assert "It passes its proof: in int8 answers may differ by this much." in capsys.readouterr().err
     (note, *_) = read_exports(RunFolder(checkpoint.parent.parent))
     assert note.quantized == "int8"
     import onnx
