@@ -41,7 +41,7 @@ def exclude_rows(context: AppContext, parent: QWidget, evaluation: Evaluation, r
         context.notifier.notify(words, "info", subject=SUBJECT)
         return True
     context.notifier.notify(
-        f"{pluralize(len(new), 'sample')} excluded, by {path}. Files are not touched; a run that names this list leaves them out.",
+        f"{pluralize(len(new), 'sample')} put on the exclude list {path.name}. No file of the data was touched; runs that use this list leave them out.",
         "success",
         subject=SUBJECT,
         action_text="Undo",
@@ -101,7 +101,7 @@ def _require_list(context: AppContext, run: RunFolder) -> Path | None:
 def _ask_for_list(context: AppContext, parent: QWidget, run: RunFolder) -> Path | None:
     """None where the person turned away."""
     proposed = propose_list(run, context.workspace)
-    path = ask_where(parent, proposed, "this run's branches can", "This is asked once for each run.")
+    path = ask_where(parent, proposed, "new runs from this one can", "This is asked once for each run.")
     if path is not None:
         choose_list(run, path)
     return path
@@ -111,7 +111,7 @@ def ask_where(parent: QWidget, proposed: Path, who: str, then: str) -> Path | No
     """Let the person say where the list is to lie: ``who`` ("runs", with the verb) leaves out what it names, and ``then`` tells what
     the answer means later. None where the person turned away."""
     here = "Add to that list" if proposed.is_file() else "Put it there"
-    text = f"It is a text file, a line for each sample, that {who} leave out. Proposed: {proposed}\n\n{then}"
+    text = f"A text file with one line for each sample that {who} leave out. Proposed: {proposed}\n\n{then}"
     answers = [Answer("here", here, "primary"), Answer("other", "Choose another place …")]
     answer = ask(parent.window(), "Where should the exclude list be?", text, answers)
     if answer == "other":

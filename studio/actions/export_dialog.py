@@ -39,7 +39,7 @@ FORMATS = (
         "onnx",
         "ONNX",
         ".onnx",
-        "For other programs and languages, used as it is: an image of 8 bits or a row's numbers in, names and probabilities out. "
+        "For other programs and languages, used as it is: an 8-bit image or a row's numbers in, names and probabilities out. "
         "preprocess.py beside it reads files.",
     ),
     ExportFormat(

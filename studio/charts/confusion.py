@@ -158,7 +158,7 @@ class ConfusionMatrix(CellTips):
         share, count = float(self._shares[row, column]), float(self._counts[row, column])
         if self._figures == "counts":
             return f"{count:.0f}" if count < 10_000 else f"{count / 1000:.0f}k"
-        return f"{share * 100:.0f}" if share > 0.005 else "<1"
+        return f"{math.floor(share * 100 + 0.5)}" if share >= 0.005 else "<1"
 
     def _paint_names(self, painter: QPainter, square: QRectF) -> None:
         if self._cell() < _NAMED_CELL:

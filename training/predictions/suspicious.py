@@ -102,8 +102,8 @@ def note_weakness(evaluations: Sequence[Evaluation]) -> tuple[str, ...]:
     if share >= _STRONG:
         return ()
     return (
-        f"Its answer is the given label for {share:.0%} of the samples: of a model that has learned so little most labels of this list are "
-        "right. The first rows are the likeliest to be wrong.",
+        f"The model agrees with only {share:.0%} of all labels, so most labels in this list are right. The first rows are the likeliest to "
+        "be wrong.",
     )
 
 

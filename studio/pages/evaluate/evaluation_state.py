@@ -87,7 +87,7 @@ class EvaluationState(QWidget):
             return _ICON, "Not evaluated", f"The checkpoint of step {choice.step:,} is not there any more."
         if job.problem and (job.checkpoint, job.on) == (checkpoint.path, choice.on):
             return "warning", "The evaluation was not made", job.problem, "Try again", "evaluate"
-        sentence = f"The checkpoint of step {choice.step:,} was not measured on the {data} yet. The run stays as it is."
+        sentence = f"The checkpoint of step {choice.step:,} has not been evaluated on the {data} yet. Evaluating does not change the run."
         if job.is_busy:
             sentence += " Another evaluation is being made; this one can be made after it."
         return _ICON, "Not evaluated yet", sentence, "Evaluate", "evaluate"

@@ -38,12 +38,8 @@ _FILTERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("Interrupted", frozenset({"interrupted"})),
 )
 _READING = ("Reading the runs …", "Every run of this workspace, with its curve and its best result.")
-_NOTHING = (
-    "No runs yet",
-    "Every run you train is kept here with its curves, settings and checkpoints.",
-    "Start the built-in sample",
-    "play",
-)
+_NOTHING = "Every run you train is kept here with its curves, settings and checkpoints."
+_ALL_DELETED = "Runs that you deleted are in the trash; restore them with File, Trash …"
 _NO_MATCH = ("No run matches", "Search for other words, or choose another status.", "Show all runs")
 _UNREADABLE = ("The filter cannot be read yet", "What is missing or wrong is said below the field.", "Show all runs")
 _ONLY_ARCHIVED = ("Archived runs only", "What matches is archived, and hidden here.", "Show archived runs")
@@ -136,7 +132,8 @@ class RunsPage(QWidget):
     def _on_refreshed(self) -> None:
         library = self._context.library
         if library.loaded:
-            self.empty.set_content("runs", *_NOTHING)
+            title, words = ("No runs", _ALL_DELETED) if library.trash else ("No runs yet", _NOTHING)
+            self.empty.set_content("runs", title, words, "Start the built-in sample", "play")
         elif library.problem:
             self.empty.set_content("warning", UNLISTED, library.problem)
         self._stack.setCurrentWidget(self._content if library.runs else self.empty)

@@ -12,6 +12,7 @@ from PySide6.QtCore import QObject, Signal
 
 from studio.engine.client import Ticket
 from studio.engine.host import EngineHost
+from studio.state.formats import metric_title
 from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord, read
 from training.predictions.pairing import find_keys, pairs_by_content
@@ -91,6 +92,11 @@ class Compared(NamedTuple):
 
     sentences: dict[str, str]
     notes: tuple[str, ...]
+
+    def list_lines(self) -> list[str]:
+        """Each sentence after the name of its metric."""
+        titles = {name: metric_title(name) for name in self.sentences}
+        return [f"{titles[name][:1].upper()}{titles[name][1:]}: {words}" for name, words in self.sentences.items()]
 
 
 class ComparisonQuestion(QObject):

@@ -51,7 +51,7 @@ def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
     qtbot.waitUntil(lambda: "has the class 'emu'" in page.state.empty.accessibleName())
     # What takes too long is canceled, and another one is made.
     page.choice.choose_data("train")
-    assert f"step {chosen.step:,} was not measured on the training part" in page.state.empty.accessibleName()
+    assert f"step {chosen.step:,} has not been evaluated on the training part" in page.state.empty.accessibleName()
     qtbot.mouseClick(page.state.empty.button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: "30 of 60" in page.state.progress.accessibleName())
     qtbot.mouseClick(page.state.cancel, Qt.MouseButton.LeftButton)

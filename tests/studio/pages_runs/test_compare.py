@@ -126,7 +126,11 @@ def test_two_runs_side_by_side(qtbot: QtBot, panel: ComparePanel, make_run: Make
     rows = panel.metrics.table
     qtbot.mouseClick(rows.viewport(), LEFT, pos=rows.visualRect(rows.model().index(1, 0)).center())
     qtbot.waitUntil(lambda: "B is better by 3.0 points (1.0 to 5.0)" in panel.metrics.paired.text())
-    assert panel.metrics.paired.text().startswith("A is first, B the chosen run.")
+    assert panel.metrics.paired.text().startswith("A is first, B the selected run.\nAccuracy: ")
+    other = make_run("other", dataset={"kind": "moons"}, model={"kind": "mlp"})
+    show(qtbot, panel, [first, second, other])
+    panel.metrics.pin(first.id)
+    assert "explain a difference: other (dataset.kind" in panel.metrics.paired.text()
     panel.choice._buttons["curves"].setChecked(True)
     panel.curves.choose_charts(["lr"])
     panel.curves.choose_charts(["lr", "train/loss", "val/loss", "grad_norm"])

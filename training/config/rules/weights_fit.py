@@ -58,6 +58,11 @@ def redividing(changes: Sequence[Change]) -> list[str]:
     return [path for path in paths if path in _DIVIDING or path in _GROUPING]
 
 
+def holds_out_others(path: str) -> bool:
+    """Whether runs that differ in this setting may have been validated on different samples."""
+    return path in ("dataset.kind", "dataset.path", "dataset.exclude", "dataset.classes") or path in _DIVIDING | _GROUPING
+
+
 def other_outputs(before: RunConfig, after: RunConfig) -> str:
     """Why the last layer does not fit the task: two classes are answered by two numbers, or by a single one; "" elsewhere."""
     old, new = before.objective, after.objective

@@ -148,7 +148,7 @@ class CompareView(View):
     def _on_answered(self, found: Compared) -> None:
         shown = self._evaluation
         step = f"A: step {shown.record.step:,}" if shown is not None else ""
-        lines = [f"{_begin(metric_title(name))}: {sentence}" for name, sentence in found.sentences.items()]
+        lines = found.list_lines()
         if lines and self.other is not None:
             lines.insert(0, f"{step}, B: {self._name(self.other)}")
         self._say("\n".join([*lines, *found.notes]))
@@ -156,7 +156,3 @@ class CompareView(View):
     def _say(self, words: str) -> None:
         self.sentences.setText(words)
         self.sentences.setVisible(bool(words))
-
-
-def _begin(words: str) -> str:
-    return words[:1].upper() + words[1:]

@@ -73,7 +73,7 @@ class ConfusionView(View):
         self.frequent.row_chosen.connect(self._choose_mistake)
         self.add_action(self.figures, self.smaller, self.larger)
         self.set_subtitle(
-            "Rows: true class. Columns: predicted class. Color: share of the row. Click or drag to select."
+            "Rows: true class. Columns: predicted class. Color and rates: percent of the row. Click or drag to select."
         )
         whole = in_widget(vbox(self.area, self.pointed, STRETCH))
         mistakes = in_widget(vbox(label("Most frequent mistakes", "caption"), (self.frequent, 1)))

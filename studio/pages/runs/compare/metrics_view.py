@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QWidget
@@ -15,6 +15,7 @@ from studio.state.evaluations.comparison import Compared, ComparisonQuestion, fi
 from studio.state.formats import format_metric, format_number, metric_title
 from studio.state.runs.comparison import REPEATS, Comparison
 from studio.widgets import STRETCH, ComboBox, hbox, icon_button, label, vbox
+from training.config.rules.weights_fit import holds_out_others
 from training.metric_names import is_share
 from training.predictions import Evaluation
 from training.predictions.reading import list_evaluations
@@ -22,7 +23,7 @@ from training.runs.comparison.compared_run import ComparedRun
 from training.runs.folder import RunFolder
 from training.runs.groups import spread
 
-_NOTHING = "Choose a run in the table to have its answers compared with the baseline's, sample by sample."
+_NOTHING = "Select a run in the table to compare its answers with the baseline's, sample by sample."
 
 
 def results_of(run: ComparedRun) -> dict[str, float]:
@@ -95,7 +96,20 @@ class MetricsView(QWidget):
                 self._rows.append(None)
         self.table.show_rows(["Run", *(_title(name) for name in names)], rows)
         self._question.drop()
-        self.paired.setText(_NOTHING if base is not None and len(runs) > 1 else "")
+        words = [_NOTHING, self._warn(base, runs)] if base is not None and len(runs) > 1 else []
+        self.paired.setText("\n".join(each for each in words if each))
+
+    def _warn(self, base: ComparedRun, runs: Sequence[ComparedRun]) -> str:
+        """Which of ``runs`` may not have been validated on the samples of ``base``, and by which settings; "" where all were."""
+        found = []
+        for run in runs:
+            paths = sorted(base.settings.keys() | run.settings.keys()) if base.settings and run.settings else []
+            differing = [each for each in paths if base.settings.get(each) != run.settings.get(each)]
+            if others := [each for each in differing if holds_out_others(each)]:
+                found.append(f"{self._comparison.title(run.folder)} ({', '.join(others)})")
+        if not found:
+            return ""
+        return f"Validated on other samples than the baseline, which alone may explain a difference: {'; '.join(found)}."
 
     def _on_row_chosen(self, row: int) -> None:
         base, folder = self._base(), self._rows[row]
@@ -107,7 +121,7 @@ class MetricsView(QWidget):
         def handle_result(pair: tuple[Evaluation, Evaluation] | None) -> None:
             if pair is None:
                 self.paired.setText(
-                    "These two runs have no evaluations on the same data; evaluate both on it, on the page Evaluate."
+                    "These two runs have no evaluations on the same data: open each run and evaluate it in its Evaluate tab."
                 )
             else:
                 self.paired.setText("Comparing …")
@@ -120,9 +134,9 @@ class MetricsView(QWidget):
 
     def _on_answered(self, compared: Compared) -> None:
         base = self._base()
-        words = [*compared.sentences.values(), *compared.notes]
         title = self._comparison.title(base.folder) if base else "the baseline"
-        self.paired.setText(f"A is {title}, B the chosen run. " + " ".join(words))
+        lines = [f"A is {title}, B the selected run.", *compared.list_lines(), " ".join(compared.notes)]
+        self.paired.setText("\n".join(line for line in lines if line))
 
 
 def find_pair(first: RunFolder, second: RunFolder) -> tuple[Evaluation, Evaluation] | None:
