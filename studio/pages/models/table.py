@@ -101,6 +101,8 @@ class _Rows(QAbstractTableModel):
             return COLUMNS[section].title
         if way == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.ToolTipRole:
             return COLUMNS[section].tip
+        if way == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
+            return ALIGN_RIGHT if COLUMNS[section].number else ALIGN_LEFT
         return None
 
 

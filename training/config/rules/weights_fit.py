@@ -60,7 +60,9 @@ def redividing(changes: Sequence[Change]) -> list[str]:
 
 def holds_out_others(path: str) -> bool:
     """Whether runs that differ in this setting may have been validated on different samples."""
-    return path in ("dataset.kind", "dataset.path", "dataset.exclude", "dataset.classes") or path in _DIVIDING | _GROUPING
+    return (
+        path in ("dataset.kind", "dataset.path", "dataset.exclude", "dataset.classes") or path in _DIVIDING | _GROUPING
+    )
 
 
 def other_outputs(before: RunConfig, after: RunConfig) -> str:

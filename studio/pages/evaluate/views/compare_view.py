@@ -19,7 +19,6 @@ from studio.state.evaluations.comparison import (
     read_answers,
 )
 from studio.state.evaluations.selection import Mask, Selection
-from studio.state.formats import metric_title
 from studio.widgets import STRETCH, ComboBox, button, hbox, in_widget, label
 from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord

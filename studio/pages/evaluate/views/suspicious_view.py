@@ -162,7 +162,9 @@ class SuspiciousView(View):
             by = f" to {found.folds} runs that did not train on them" if found.folds else ""
             count = pluralize(len(found.found), "label")
             few = "is" if len(found.found) == 1 else "are"
-            words = f"{count} of {found.samples:,} {few} suspicious{by}. Look at each, and tick those for the exclude list."
+            words = (
+                f"{count} of {found.samples:,} {few} suspicious{by}. Look at each, and tick those for the exclude list."
+            )
             self.words.setText(" ".join([words if found.found else f"No label is suspicious{by}.", *found.notes]))
         elif self._is_own_part:
             self.words.setText(_ON_TRAIN)

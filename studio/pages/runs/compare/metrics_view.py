@@ -109,7 +109,9 @@ class MetricsView(QWidget):
                 found.append(f"{self._comparison.title(run.folder)} ({', '.join(others)})")
         if not found:
             return ""
-        return f"Validated on other samples than the baseline, which alone may explain a difference: {'; '.join(found)}."
+        return (
+            f"Validated on other samples than the baseline, which alone may explain a difference: {'; '.join(found)}."
+        )
 
     def _on_row_chosen(self, row: int) -> None:
         base, folder = self._base(), self._rows[row]
