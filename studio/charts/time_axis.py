@@ -8,8 +8,10 @@ _UNITS = (("h", 3600), ("min", 60))
 _LEAST = 3  # of a unit, before numbers are in it
 
 
-def label_time(plot: Plot, title: str, reach: float) -> None:
-    """Positions are seconds, up to ``reach``; the axis counts them in the unit that suits."""
+def label_time(plot: Plot, title: str, reach: float) -> str:
+    """Positions are seconds, up to ``reach``; the axis counts them in the unit that suits. Returns what it is called."""
     unit, size = next(((unit, size) for unit, size in _UNITS if reach >= _LEAST * size), ("s", 1))
-    plot.set_x_label(f"{title} ({unit})", 1 / size)
+    called = f"{title} ({unit})"
+    plot.set_x_label(called, 1 / size)
     plot.set_whole_x(False)
+    return called

@@ -83,6 +83,7 @@ class LoadCharts(QWidget):
         super().__init__()
         self._clock = WorkClock()
         self._state = RunState.IDLE
+        self._x_title = ""
         clock, shared_x = RedrawClock(self), SharedX(self)
         self.plots: dict[str, CurvePlot] = {}
         row = FlowLayout(spacing=SPACING.m, cell=_CELL)
@@ -144,11 +145,11 @@ class LoadCharts(QWidget):
                 if np.isfinite(values).any() and (values[np.isfinite(values)] > 0).any():
                     plot.show()
                 plot.append(column, seconds, values)
-            label_time(plot, _TIME, float(seconds[-1]))
+            self._x_title = label_time(plot, _TIME, float(seconds[-1]))
         self._say()
 
     def _say(self) -> None:
         is_empty = all(plot.isHidden() for plot in self.plots.values())
-        self.words.setText(_NONE_YET if self._state in LIVE else _NONE)
-        self.words.setVisible(is_empty)
+        nothing = _NONE_YET if self._state in LIVE else _NONE
+        self.words.setText(nothing if is_empty else f"x axis: {self._x_title[0].lower()}{self._x_title[1:]}.")
         self._charts.setVisible(not is_empty)
