@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.statistics.influences import find_levels
-from training.statistics.intervals import Floats, Interval, f1_of, wilson
+from training.statistics.intervals import LEVEL, NORMAL, Floats, Interval, f1_of, wilson
 
 POINTS = 1000
 """Of a curve on the screen: no point is farther from its drawing than two thousandths of the chart."""
@@ -93,12 +93,25 @@ def thin(curve: Curve, points: int) -> Curve:
     return Curve(*(each[chosen] for each in curve))
 
 
-def area(ranking: Ranking) -> float:
-    """Under the ROC curve, by the trapezoidal rule; NaN where one side is empty."""
-    if not ranking.positives or not ranking.negatives:
-        return math.nan
-    steps, heights = np.diff(ranking.alarms, prepend=0), ranking.hits + np.append(0, ranking.hits[:-1])
-    return float((steps * heights).sum() / 2.0 / ranking.positives / ranking.negatives)
+def area(ranking: Ranking) -> Interval:
+    """Under the ROC curve, by the trapezoidal rule, with the interval of DeLong, DeLong and Clarke-Pearson (Biometrics 1988), on the logit,
+    which keeps within 0 and 1. All NaN where one side is empty; limits are NaN of 0, of 1, and of a side of one sample."""
+    positives, negatives = ranking.positives, ranking.negatives
+    if not positives or not negatives:
+        return Interval(math.nan, math.nan, math.nan)
+    hits, alarms = (np.diff(each, prepend=0) for each in (ranking.hits, ranking.alarms))
+    beaten = 1.0 - (ranking.alarms - alarms / 2.0) / negatives  # by the positives of each score, of the negatives
+    missed = (ranking.hits - hits / 2.0) / positives  # above the negatives of each score, of the positives
+    value = float(alarms @ missed) / negatives
+    if positives == 1 or negatives == 1 or not 0.0 < value < 1.0:
+        return Interval(value, math.nan, math.nan)
+    spread = [
+        float(counts @ np.square(placed - value)) / (counts.sum() - 1) / counts.sum()
+        for counts, placed in ((hits, beaten), (alarms, missed))
+    ]
+    logit = math.log(value / (1.0 - value))
+    half = NORMAL.inv_cdf(0.5 + LEVEL / 2.0) * math.sqrt(sum(spread)) / (value * (1.0 - value))
+    return Interval(value, *(1.0 / (1.0 + math.exp(-(logit + side * half))) for side in (-1.0, 1.0)))
 
 
 def stand_at(ranking: Ranking, threshold: float) -> Point:

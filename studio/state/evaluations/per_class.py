@@ -108,8 +108,8 @@ def _measure_masks(evaluation: Evaluation, mask: Mask | None) -> PerClass:
     support, predicted, correct = (evaluation.column(name)[mask] for name in ("support", "predicted", "correct"))
     ious = ratio_intervals(correct, support + predicted - correct)
     figures = {
-        "iou": [_figure(each) for each in ious],
-        "dice": [_figure(Interval(*map(turn_into_f1, each))) for each in ious],
+        "iou": [make_figure(each) for each in ious],
+        "dice": [make_figure(Interval(*map(turn_into_f1, each))) for each in ious],
     }
     return PerClass(record.names, support.sum(0, dtype=np.int64).tolist(), figures)
 
@@ -125,7 +125,9 @@ def _measure_values(evaluation: Evaluation, mask: Mask) -> dict[str, list[Figure
     }
     roots = [Interval(*(math.sqrt(max(each, 0.0)) for each in one)) for one in means["rmse"]]
     figures = {"rmse": roots, "mae": means["mae"]}
-    return {name: [_figure(each) for each in figures[name]] for name in evaluation.record.per_class if name in figures}
+    return {
+        name: [make_figure(each) for each in figures[name]] for name in evaluation.record.per_class if name in figures
+    }
 
 
 def _of_all(record: EvaluationRecord) -> dict[str, list[Figure]]:
@@ -174,5 +176,6 @@ def _f1(whole: int, answered: int, right: int) -> Figure:
     return Figure(*f1_of(right, whole, answered)) if whole + answered else Figure(None)
 
 
-def _figure(interval: Interval) -> Figure:
+def make_figure(interval: Interval) -> Figure:
+    """Without what is no number."""
     return Figure(*(None if math.isnan(each) else each for each in interval))

@@ -19,6 +19,20 @@ TRUTH = RANDOM.random(5000) < 0.3
 SCORES = (1.0 / (1.0 + np.exp(-RANDOM.normal(size=5000) - TRUTH))).round(3)
 
 
+def test_the_interval_of_the_area_holds_the_truth() -> None:
+    random = np.random.default_rng(1)
+    truth, positive = 0.5 * math.erfc(-0.5), np.arange(300) < 60  # of normal scores, one apart
+
+    def hold() -> bool:
+        _, low, high = area(rank_scores(random.normal(size=300) + positive, positive))
+        return low <= truth <= high
+
+    assert 0.92 <= np.mean([hold() for _ in range(400)]) <= 0.98
+    told_apart = area(rank_scores(np.arange(300.0), np.arange(300) > 200))
+    assert told_apart.value == 1.0
+    assert math.isnan(told_apart.low)
+
+
 def test_curves_are_those_of_torchmetrics() -> None:
     ranking = rank_scores(SCORES, TRUTH)
     scores, truth = torch.tensor(SCORES), torch.tensor(TRUTH).long()
@@ -27,7 +41,7 @@ def test_curves_are_those_of_torchmetrics() -> None:
     x, y, _ = reference.binary_roc(scores, truth)
     np.testing.assert_allclose(whole.x, x.numpy(), atol=1e-6)
     np.testing.assert_allclose(whole.y, y.numpy(), atol=1e-6)
-    assert area(ranking) == pytest.approx(reference.binary_auroc(scores, truth).item(), abs=1e-6)
+    assert area(ranking).value == pytest.approx(reference.binary_auroc(scores, truth).item(), abs=1e-6)
     precisions, recalls, _ = reference.binary_precision_recall_curve(scores, truth)
     whole = precision_recall(ranking, points=10**6)
     np.testing.assert_allclose(whole.x[1:], recalls.numpy()[-2::-1], atol=1e-6)

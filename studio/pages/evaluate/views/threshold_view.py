@@ -19,7 +19,7 @@ from studio.state.evaluations.one_class import (
     oppose,
     round_threshold,
 )
-from studio.state.evaluations.per_class import Figure, describe_figure
+from studio.state.evaluations.per_class import Figure, describe_figure, make_figure
 from studio.state.evaluations.selection import Selection
 from studio.widgets import STRETCH, ComboBox, KeyValueTable, Slider, button, flow_box, hbox, in_widget, label
 from training.metric_names import metric
@@ -104,8 +104,7 @@ class ThresholdView(View):
         ranking = self._ranking = rank_scores(probability[rows], positive[rows])
         total = max(ranking.positives + ranking.negatives, 1)
         self.curves.show_curves(precision_recall(ranking), roc(ranking), ranking.positives / total)
-        found = area(ranking)
-        self.areas.setText("" if np.isnan(found) else f"AUROC {found:.4f}")
+        self.areas.setText(self._describe_area(mask is None))
         self._show_point()
 
     def set_threshold(self, threshold: float) -> None:
@@ -173,6 +172,14 @@ class ThresholdView(View):
     def _number(self) -> int:
         return max(self.names.currentIndex(), 0)
 
+    def _describe_area(self, of_all: bool) -> str:
+        """AUROC, of all samples with the interval that the evaluation measured."""
+        assert self._evaluation is not None
+        assert self._ranking is not None
+        found = find_area(self._evaluation.record, self._number) if of_all else None
+        figure = found or make_figure(area(self._ranking))
+        return "" if figure.value is None else f"AUROC {describe_figure('auroc', figure)}"
+
     def _on_name(self) -> None:
         if self._evaluation is None:
             return
@@ -235,6 +242,15 @@ class ThresholdView(View):
         self.context.notifier.notify(
             f"Decision threshold {self.threshold:.4g}: from this probability on the answer is yes.", "success"
         )
+
+
+def find_area(record: EvaluationRecord, number: int) -> Figure | None:
+    """What the evaluation measured of a class or a label; None where it did not, or without an interval."""
+    measured = record.metrics.get("auroc") if record.task == "binary" else None
+    found = Figure(measured.value, measured.low, measured.high) if measured is not None else None
+    if "auroc" in record.per_class:
+        found = Figure(*record.per_class["auroc"][number])
+    return found if found is not None and found.low is not None else None
 
 
 def _describe_point(point: Point) -> list[tuple[str, str]]:
