@@ -75,7 +75,7 @@ class RunCurves(QWidget):
     def set_growing(self, on: bool) -> None:
         """All there is was read; ``on``: more is to come."""
         self.board.set_growing(on)
-        self.board.set_empty_text("Appears with the first steps." if on else "This run has not made a step.")
+        self.board.set_empty_text("Appears with the first steps." if on else "No step of this run is on record.")
         metric = "Appears with the first validation." if on else "Nothing was validated."
         self.board.plot("metric").set_empty_text(metric)
 

@@ -9,6 +9,7 @@ from studio.pages.evaluate.header import describe_data
 from studio.state.context import AppContext
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
 from studio.state.evaluations.evaluation_job import EvaluationJob
+from studio.state.runs.way_on import describe_lack
 from studio.widgets import STRETCH, EmptyState, ProgressLine, button, hbox, in_widget, vbox
 
 _ICON = "evaluate"
@@ -20,6 +21,7 @@ _NO_RUN_SHOWN = (
 )
 _READING = ("Reading the run …", "Its checkpoints and its evaluations are being listed.")
 _NO_CHECKPOINT = ("Nothing to evaluate yet", "This run has no checkpoint. One is saved at its first validation.")
+_NONE_LEFT = "Nothing to evaluate"
 
 
 class EvaluationState(QWidget):
@@ -78,7 +80,9 @@ class EvaluationState(QWidget):
         if not choice.loaded:
             return (_ICON, *_READING)
         if choice.step is None:
-            return (_ICON, *_NO_CHECKPOINT)
+            if self._context.shown.is_at_work(choice.folder):
+                return (_ICON, *_NO_CHECKPOINT)
+            return _ICON, _NONE_LEFT, describe_lack(choice.folder)
         data = describe_data(choice.on)
         if self._is_computing:
             return _ICON, "Evaluating …", f"Step {choice.step:,} on the {data}."

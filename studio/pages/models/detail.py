@@ -147,6 +147,7 @@ class ExportDetail(Card):
     def _tell(self, each: Exported, answer: CommandAnswer) -> None:
         if answer.code != 0:
             self._say(each, Verified(f"Not verified. {answer.error or answer.out}", failed=True))
+            self.changed.emit()  # the file may be gone
             return
         told = json.loads(answer.out)
         words, unread = f"Verified now. {describe(told)}", told.get("preprocess", {}) is None

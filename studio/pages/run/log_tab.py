@@ -70,7 +70,8 @@ class LogTab(QWidget):
         found, bar = self.lines(), self.text.verticalScrollBar()
         follows, before = bar.value() == bar.maximum(), bar.value()
         self.text.setPlainText("\n".join(found[-_MOST:]))
-        self.text.setPlaceholderText("No line fits the filter." if self._lines else "The run has told nothing yet.")
+        yet = " yet" if self._context.shown.run.live else ""
+        self.text.setPlaceholderText("No line fits the filter." if self._lines else f"The run has told nothing{yet}.")
         bar.setValue(bar.maximum() if follows else before)
         total = len(self._lines)
         self.count.setText(f"{total:,} lines" if len(found) == total else f"{len(found):,} of {total:,} lines")

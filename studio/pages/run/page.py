@@ -30,6 +30,7 @@ from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.run_words import UNLISTED
 from studio.state.context import AppContext
 from studio.state.runs.live_run import LiveRun
+from studio.state.runs.run_library import RunLibrary
 from studio.state.runs.way_on import way_on
 from studio.theme import SPACING
 from studio.widgets import EmptyState, in_widget, vbox
@@ -43,6 +44,7 @@ from training.events import (
     Found,
     PhaseChanged,
 )
+from training.runs.folder import RunFolder
 from training.runs.records.progress import Progress
 
 _LOOK_AGAIN = 5000  # milliseconds between two looks for runs that others train, while there is nothing to watch
@@ -51,6 +53,7 @@ _NOTHING = (
     "Nothing is being trained",
     "Set up a run of your own, or start the built-in sample: drawn shapes and a small network, done in under a minute.",
 )
+_GONE = "This run is not there any more"
 _SAMPLE = ("Start the built-in sample", "play")
 
 
@@ -73,7 +76,7 @@ class RunPage(QWidget):
         self.log = LogTab(context)
         self.empty = EmptyState("train", *_LOOKING)
         self.empty.setAccessibleDescription("Start page of training")
-        self._was_live = False
+        self._was_live = self._is_gone = False
         self._found: Path | None = None  # the run that is shown because there was nothing else to show
         self._look_again = QTimer(self, interval=_LOOK_AGAIN)
         self._lay_out()
@@ -160,6 +163,15 @@ class RunPage(QWidget):
     def _look_for_runs(self) -> None:
         if not self._run.live:
             self._context.library.refresh()
+            if self._is_gone != self._run.is_gone():
+                self._bring_forward(is_there=self._run.folder is not None)
+
+    def _bring_forward(self, *, is_there: bool) -> None:
+        """The run, or what is said in its place."""
+        self._is_gone = self._run.is_gone()
+        if self._is_gone:
+            self._describe_emptiness()
+        self._stack.setCurrentWidget(self._content if is_there and not self._is_gone else self.empty)
 
     @Slot()
     def _show_what_there_is(self) -> None:
@@ -177,13 +189,8 @@ class RunPage(QWidget):
 
     @Slot()
     def _describe_emptiness(self) -> None:
-        library = self._context.library
-        if library.loaded:
-            self.empty.set_content("train", *_NOTHING, *_SAMPLE)
-        elif library.problem:
-            self.empty.set_content("warning", UNLISTED, library.problem, *_SAMPLE)
-        else:
-            self.empty.set_content("train", *_LOOKING)
+        gone = self._run.folder if self._is_gone else None
+        self.empty.set_content(*(_describe_gone(gone) if gone else _describe_nothing(self._context.library)))
 
     @Slot()
     def _show_run(self) -> None:
@@ -192,7 +199,7 @@ class RunPage(QWidget):
         self.findings.clear()
         self.empty.button.setEnabled(not self._context.start_problem())
         is_there = run.folder is not None or run.state is RunState.STARTING
-        self._stack.setCurrentWidget(self._content if is_there else self.empty)
+        self._bring_forward(is_there=is_there)
         self._show_name()
         self.deliveries.set_run(run.folder)
         self._show_owner()
@@ -204,7 +211,7 @@ class RunPage(QWidget):
 
     @Slot(object)
     def _on_state_changed(self, state: RunState) -> None:
-        self._stack.setCurrentWidget(self.empty if state is RunState.IDLE else self._content)
+        self._bring_forward(is_there=state is not RunState.IDLE)
         self._show_name()
         self._show_owner()
         self.checkpoints.set_state(state, self._run.done_at)
@@ -294,3 +301,17 @@ class RunPage(QWidget):
         super().hideEvent(event)
         self._context.shown.set_page_shown(False)
         self._look_again.stop()
+
+
+def _describe_gone(folder: RunFolder) -> tuple[str, ...]:
+    words = f"{folder.path} was moved, renamed or deleted. Put it back, or choose another run on the Runs page."
+    return "warning", _GONE, words
+
+
+def _describe_nothing(library: RunLibrary) -> tuple[str, ...]:
+    """What the list of runs says where there is none to show."""
+    if library.loaded:
+        return "train", *_NOTHING, *_SAMPLE
+    if library.problem:
+        return "warning", UNLISTED, library.problem, *_SAMPLE
+    return "train", *_LOOKING

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, Slot
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.state.context import AppContext
 from studio.state.runs.checkpoint_list import CheckpointList, epochs
+from studio.state.runs.way_on import describe_lack
 from studio.theme import SPACING
 from studio.widgets import STRETCH, ComboBox, button, hbox
 from training.runs.folder import RunFolder
@@ -16,7 +17,12 @@ from training.runs.records.manifest import BEST, CheckpointInfo
 
 
 class ModelChooser(QWidget):
-    """Follows ``context.model_to_try``, which the choices change, and the run that is shown."""
+    """Follows ``context.model_to_try``, which the choices change, and the run that is shown.
+
+    Signals: `listed()`: ``lack`` is as new as the run's folder.
+    """
+
+    listed = Signal()
 
     def __init__(self, context: AppContext) -> None:
         super().__init__()
@@ -54,6 +60,14 @@ class ModelChooser(QWidget):
         self._look_again()
         self._checkpoints.refresh()
 
+    @property
+    def lack(self) -> str:
+        """Why the run that ended has no checkpoint to ask; "" while it may have one."""
+        read = self._checkpoints
+        if read.folder is None or not read.loaded or read.checkpoints or self._context.shown.is_at_work(read.folder):
+            return ""
+        return read.problem or describe_lack(read.folder)
+
     def _run_of(self, path: Path | None) -> RunFolder | None:
         """The run whose checkpoint is chosen; None of an export."""
         return RunFolder(path.parent.parent) if path is not None and path.parent.name == "checkpoints" else None
@@ -90,6 +104,7 @@ class ModelChooser(QWidget):
         chosen = self._run_of(path)
         if known and folder is not None and chosen != folder and (path is None or chosen is not None):
             self._context.model_to_try.choose(self._find_best(known).path)
+        self.listed.emit()
 
     @staticmethod
     def _find_best(known: tuple[CheckpointInfo, ...]) -> CheckpointInfo:

@@ -25,6 +25,8 @@ from training.protocol.model_questions import AskRow, PickRow
 
 _SIDE_BY_SIDE = 960  # pixels, for text of the designed size
 _NO_RUN = ("No model yet", "Train a run until it has saved a checkpoint, or open the folder of an export.")
+_NO_MODEL = "No model to ask"
+_OTHERWISE = "Choose another run on the Runs page, or open the folder of an export."
 _LOADING = ("Loading the model …", "The engine reads the checkpoint.")
 _GIVES = {
     "image": "Drop images or a folder anywhere on this page.",
@@ -57,6 +59,7 @@ class TryItPage(QWidget):
         self._waiting: tuple[Path, ...] = ()  # let go over the page before there was a model
         self._lay_out()
         self.model.changed.connect(self._follow)
+        self.chooser.listed.connect(self._on_listed)
         self.empty.action_triggered.connect(self._on_try_again)
         self.form.changed.connect(self._ask_row)
         self.form.example_wanted.connect(self._pick_row)
@@ -180,8 +183,15 @@ class TryItPage(QWidget):
             self.empty.set_content("warning", "This model cannot be asked", refusal, look)
             return
         title, text = _NO_RUN if self._context.model_to_try.path is None else _LOADING
+        if title == _NO_RUN[0] and self.chooser.lack:
+            title, text = _NO_MODEL, f"{self.chooser.lack} {_OTHERWISE}"
         then = f" Then it is asked about {_name_files(self._waiting)}." if self._waiting else ""
         self.empty.set_content("eye", title, text + then)
+
+    @Slot()
+    def _on_listed(self) -> None:
+        if self.model.description is None:
+            self._show_nothing(self.model.refusal)
 
     @Slot()
     def _on_try_again(self) -> None:

@@ -20,7 +20,7 @@ from studio.state.context import AppContext
 from studio.state.runs.checkpoint_list import READING, CheckpointList
 from studio.state.runs.checkpoint_tree import KEY_ROLE, ROW_ROLE, RUN_ROLE, Branch, CheckpointTree, Row, key_of
 from studio.state.runs.set_aside import Stretch
-from studio.state.runs.way_on import START_OVER, way_on
+from studio.state.runs.way_on import describe_lack
 from studio.theme import icon
 from studio.widgets import Card, button, dress_button, flow_box, label
 from training.runs.folder import AT_WORK, RunFolder
@@ -205,8 +205,7 @@ class CheckpointPanel(Card):
         if self.list.problem:
             return self.list.problem
         if self._run_state not in LIVE:
-            way = way_on(folder)
-            return way.kept if way is START_OVER else "None of its checkpoints can be read."
+            return describe_lack(folder)
         when = self.list.when_saved()
         return f"None yet. {when}, or when you press Save now." if when else "None yet. Press Save now to have one."
 

@@ -90,6 +90,10 @@ class LiveRun(RunSignals):
         """Whether work is going on, or about to."""
         return self.state in LIVE
 
+    def is_gone(self) -> bool:
+        """Whether nobody works on it, and its folder is away."""
+        return self.folder is not None and not self.live and not self.folder.path.is_dir()
+
     @property
     def done_at(self) -> int | None:
         """The step at which the run completed; None for one that did not."""

@@ -25,6 +25,13 @@ class WayOn:
 RESUME = WayOn("Resume", "Go on from the last checkpoint", "Everything up to the last checkpoint is kept.")
 START_OVER = WayOn("Start over", "Train this run again from its beginning", "No checkpoint was saved.")
 
+UNREADABLE = "None of its checkpoints can be read: they are damaged, or a newer version of Trainwright wrote them."
+
+
+def describe_lack(folder: RunFolder) -> str:
+    """Why there is no checkpoint to choose from, of a run that is not at work."""
+    return START_OVER.kept if way_on(folder) is START_OVER else UNREADABLE
+
 
 def way_on(folder: RunFolder | None) -> WayOn:
     """The way on for the run in ``folder``. One whose checkpoints are damaged has none but RESUME: the engine refuses to

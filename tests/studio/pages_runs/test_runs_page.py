@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from studio.pages.runs.page import RunsPage
 from studio.state.context import AppContext
 from studio.state.runs.run_table import BEST, DURATION, NAME, STARTED, STEP
 from studio.theme import apply
-from studio.widgets import SteadyLabel
+from studio.widgets import EmptyState, SteadyLabel
 from tests.studio.window_driver import answer_next_question, open_by_enter, open_window, press, run_page, runs_page
 from training.config import RunConfig
 from training.runs.folder import create_run
@@ -153,6 +154,12 @@ def words_in_plots(page: RunPage) -> set[str]:
     return {area.words.text() for area in page.charts.curves.findChildren(PlotArea) if area.words.isVisible()}
 
 
+def says_that_none_was_saved(page: RunPage) -> bool:
+    empty = page.front().findChild(EmptyState)
+    assert empty is not None
+    return "No checkpoint was saved." in empty.accessibleName()
+
+
 def test_a_run_without_a_step_says_so_after_one_with_curves(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:
@@ -177,8 +184,21 @@ def test_a_run_without_a_step_says_so_after_one_with_curves(
         for entry in board.findChildren(LegendEntry):
             assert entry._value.geometry().right() <= entry.width()  # no half word
     open_by_enter(qtbot, window, page.model.runs_shown()[0].id)
-    qtbot.waitUntil(lambda: words_in_plots(run) == {"This run has not made a step.", "Nothing was validated."})
+    qtbot.waitUntil(lambda: words_in_plots(run) == {"No step of this run is on record.", "Nothing was validated."})
     assert not any(value.text() for value in board.findChildren(SteadyLabel))
+    for tab in ("evaluate", "tryit"):
+        run.show_tab(tab)
+        qtbot.waitUntil(partial(says_that_none_was_saved, run))
+
+    away = folder.path.rename(folder.path.with_name("away"))  # under the window's feet
+    window.show_page("runs")
+    window.show_page("run")
+    qtbot.waitUntil(run.empty.isVisible)
+    assert str(folder.path) in run.empty.accessibleName()
+    away.rename(folder.path)
+    window.show_page("runs")
+    window.show_page("run")
+    qtbot.waitUntil(run.header.isVisible)
 
 
 def test_a_run_shows_its_evaluation_class_by_class(qtbot: QtBot, context: AppContext, config: MakeConfig) -> None:

@@ -1,7 +1,9 @@
 """Every click that takes something away can be taken back: the acts in one list, each done and undone in a real window.
 
-What lies elsewhere: steps cleared away (``pages_run/test_rewind.py``), runs deleted, renamed, archived, tagged (``pages_runs``), samples
-excluded (``pages_evaluate``), single settings (``state/test_draft.py``). Final, and asked about: emptying the trash, removing a key.
+What lies elsewhere: steps cleared away (``pages_run/test_rewind.py``), checkpoints deleted (``pages_run/test_checkpoint_tree.py``), runs
+deleted, renamed, archived, tagged (``pages_runs``), samples excluded (``pages_evaluate``), images, rows and classes excluded and duplicates
+removed (``pages_data``), exports deleted or taken from the list (``pages_models``), single settings (``state/test_draft.py``). Final, and
+asked about: emptying the trash, removing a key.
 """
 
 from __future__ import annotations
