@@ -89,13 +89,19 @@ def show_metric(name: str, value: float | None) -> str:
     return metric(name).show(value) if is_known(name) else f"{value:.4g}"
 
 
+_ROUNDING = 1e-6
+"""Part of a metric that sums in another order change in it."""
+
+
 def show_change(name: str, before: float, after: float, low: float = math.nan, high: float = math.nan) -> str:
     """ "Accuracy 85.16% → 84.77% (difference -1.17 to +0.39 points)": ``low`` and ``high`` are the limits of the difference, told in points
-    of a hundred where the metric is a share. They are left out where they are no numbers."""
+    of a hundred where the metric is a share. They are left out where they are no numbers, and where they are within what rounding does."""
     values = f"{title_of(name)} {show_metric(name, before)} → {show_metric(name, after)}"
     if low == high == 0.0:
         return f"{values} (no difference)"
     if not math.isfinite(low) or not math.isfinite(high):
         return values
+    if max(abs(low), abs(high)) <= _ROUNDING * abs(before):
+        return f"{values} (difference below {_ROUNDING:.4%})"
     factor, unit = (100.0, " points") if is_share(name) else (1.0, "")
     return f"{values} (difference {factor * low:+.3g} to {factor * high:+.3g}{unit})"

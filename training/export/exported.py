@@ -106,6 +106,8 @@ def _write_card(bundle: ExportBundle, file: Path, form: str, told: dict[str, Any
         bundle.facts.layout,
         bundle.facts.target,
         sum(parameter.numel() for parameter in bundle.model.parameters()),
+        bundle.manifest.metrics,
+        bundle.manifest.metrics_step or bundle.manifest.step,
     )
     (file.parent / CARD).write_text(render_card(read_facts(bundle.run), card), encoding="utf-8")
 

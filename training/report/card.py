@@ -9,6 +9,7 @@ from typing import Final
 
 from training.environment import list_facts
 from training.errors import format_bytes, list_first
+from training.metric_names import show_metric
 from training.report.facts import RunFacts, find_changed_settings
 from training.report.measured import describe_metrics, shorten, title_metric
 from training.report.pages import render
@@ -24,11 +25,14 @@ _TASKS: Final = {
     ("tokens", "tokens"): "text-generation",
 }
 """What Hugging Face calls a task, by what goes in and what is learned."""
+_READING: Final = {"image": "decodes and resizes images", "tokens": "encodes text"}
+"""What the file beside a graph does, by the layout; of all others it reads rows."""
 
 
 @dataclass(frozen=True)
 class CardFile:
-    """The file that is described: its format, size, digest, the sentences of its proof, and of which step it is."""
+    """The file that is described: its format, size, digest, the sentences of its proof, of which step it is, and the ``metrics`` that
+    the run measured last up to that step, at ``measured``."""
 
     name: str
     format: str
@@ -39,6 +43,8 @@ class CardFile:
     layout: str
     target: str
     parameters: int
+    metrics: Mapping[str, float]
+    measured: int
 
 
 def render_card(run: RunFacts, file: CardFile) -> str:
@@ -55,6 +61,8 @@ def render_card(run: RunFacts, file: CardFile) -> str:
         summary=_escape(run.summary),
         file=file,
         size=format_bytes(file.bytes),
+        is_graph=file.name.endswith((".onnx", ".xml")),
+        reading=_READING.get(file.layout, "reads rows"),
         front=_front_matter(run, task, chief.on if chief else "", numbers),
         data=[(title, _escape(value)) for title, value in _describe_data(run)],
         notes=[_escape(note) for note in (run.data.notes if run.data else ())],
@@ -62,7 +70,7 @@ def render_card(run: RunFacts, file: CardFile) -> str:
             [_escape(cell) for cell in each] for each in (find_changed_settings(run.config) if run.config else ())
         ],
         metrics=[[_escape(cell) for cell in row] for row in describe_metrics(kept)],
-        plain=[(_escape(title_metric(name)), f"{value:.4g}") for name, value in run.record.metrics.items()],
+        plain=[(_escape(title_metric(name)), show_metric(name, value)) for name, value in file.metrics.items()],
         on=_escape(chief.on) if chief else "",
         samples=chief.samples if chief else 0,
         environment=[(title, _escape(value)) for title, value in list_facts(run.environment)],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from training.metric_names import show_change
 from training.verify.answers import Answering
 from training.verify.check import describe
 from training.verify.kept import Kept
@@ -61,3 +62,8 @@ def test_int8_is_judged_by_its_answers_and_its_metric(lost: int, won: int, said:
     assert said in describe(found.told)
     assert ("Warning" in describe(found.told)) == (lost + won > 2)
     assert [each[: len(fault)] for each in found.faults] == ([fault] if fault else [])
+
+
+def test_what_rounding_does_is_told_without_digits() -> None:
+    assert show_change("perplexity", 23.062, 23.062, 2.4e-8, 2.5e-8).endswith("23.062 (difference below 0.0001%)")
+    assert show_change("rmse", 22.5, 22.6, -0.01, 0.12).endswith("22.6 (difference -0.01 to +0.12)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,13 @@ def test_nothing_that_others_wrote_becomes_markup(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)" in page
     tags = {tag.lower() for tag in re.findall(r"<\s*([a-zA-Z]+)", page)}
     assert not tags & {"script", "img", "i"}
-    file = CardFile("model.onnx", "onnx", 10, "0" * 64, "Proven.", 100, "vector", "class", 7)
+    file = CardFile("model.onnx", "onnx", 10, "0" * 64, "Proven.", 100, "vector", "class", 7, {"val/accuracy": 0.5}, 90)
     card = render_card(read_facts(folder), file)
+    assert "; `preprocess.py` reads rows. " in card
+    other = render_card(read_facts(folder), replace(file, name="model.safetensors", step=1))
+    assert "; `model.py` loads it. " in other
+    assert "As the run measured them at step 90, without intervals." in other
+    assert "| Validation: Accuracy | 50.00% |" in other
     assert "pipeline_tag: tabular-classification" in card
     assert "\nlicense: unknown  # to be filled in by the author" in card
     assert (
