@@ -260,6 +260,7 @@ def test_two_evaluations_are_compared_and_who_is_right_where_is_chosen(
     view.picker.setCurrentIndex(1)
     view.picker.activated.emit(1)
     qtbot.waitUntil(lambda: "Accuracy: B is better by 3.0 points (1.0 to 5.0)" in view.sentences.text())
+    assert view.tabulate()["comparison"] == ["B is better by 3.0 points (1.0 to 5.0)"]
     right = [each.column("prediction") == each.column("target") for each in (shown, better)]
     only_second = np.flatnonzero(~right[0] & right[1][::-1])
     assert view.only[False].text() == f"B right, A wrong: {len(only_second)}"

@@ -23,6 +23,7 @@ from studio.widgets import STRETCH, ComboBox, button, hbox, in_widget, label
 from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord
 from training.runs.folder import RunFolder
+from training.system.plain_table import Table
 
 _NOTHING = "Choose an evaluation"
 _ALONE = "No other checkpoint or run was evaluated on this data yet."
@@ -43,6 +44,7 @@ class CompareView(View):
         self._others: Sequence[Evaluation] = ()
         self._answers: Answers | None = None  # of B
         self._masks: dict[bool, Mask] = {}
+        self._found: dict[str, str] = {}  # the sentence of each metric
         self._question = ComparisonQuestion(context.engine, self)
         self._question.answered.connect(self._on_answered)
         self.picker = ComboBox()
@@ -52,6 +54,7 @@ class CompareView(View):
         self.only = {first: button(words, clicked=partial(self._choose, first)) for first, words in _WORDS.items()}
         self._buttons = in_widget(hbox(*self.only.values(), STRETCH))
         self.add(self.picker, self.sentences, self._buttons)
+        self.offer(None, self.tabulate)
         context.library.refreshed.connect(self._look_for_others)
         self._show_pair()
 
@@ -77,6 +80,15 @@ class CompareView(View):
     def let_go(self) -> None:
         self._evaluation = None
         self._question.drop()
+
+    def tabulate(self) -> Table:
+        """The sentence of each metric; A is what the page shows."""
+        other = self._name(self.other) if self.other is not None else ""
+        return {
+            "metric": list(self._found),
+            "B": [other] * len(self._found),
+            "comparison": list(self._found.values()),
+        }
 
     # ------------------------------------------------------------------------------------------- inside
 
@@ -122,7 +134,7 @@ class CompareView(View):
 
     def _show_pair(self) -> None:
         """Ask about A and B, and find where only one of them is right."""
-        self._masks, shown, other = {}, self._evaluation, self.other
+        self._masks, self._found, shown, other = {}, {}, self._evaluation, self.other
         self._question.drop()
         if shown is None or other is None or shown.folder == other.folder:
             self._say("" if other is None else "This is the same evaluation.")
@@ -147,6 +159,7 @@ class CompareView(View):
     def _on_answered(self, found: Compared) -> None:
         shown = self._evaluation
         step = f"A: step {shown.record.step:,}" if shown is not None else ""
+        self._found = found.sentences
         lines = found.list_lines()
         if lines and self.other is not None:
             lines.insert(0, f"{step}, B: {self._name(self.other)}")
