@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from studio.actions.question import Answer, ask
 from studio.state.context import AppContext
+from studio.state.drafts.recipes import CLEANED
 from studio.state.evaluations.excluding import choose_list, describe_rows, find_list, propose_list, put_on_list
 from training.config.run import LONGEST_NAME
 from training.errors import TrainingError, pluralize
@@ -20,7 +21,6 @@ from training.runs.relocation import config_here
 
 SUBJECT = "exclude list"
 _Result = TypeVar("_Result")
-_CLEANED = " cleaned"  # at the end of a run's name
 
 
 def exclude_rows(context: AppContext, parent: QWidget, evaluation: Evaluation, rows: list[int]) -> bool:
@@ -63,9 +63,9 @@ def start_over_without(context: AppContext, run: RunFolder) -> None:
     except TrainingError as error:
         context.notifier.notify(str(error), "danger", subject=SUBJECT)
         return
-    stem = config.name.removesuffix(_CLEANED)
+    stem = config.name.removesuffix(CLEANED)
     context.cancel_branch()
-    context.draft.set_config(config.model_copy(update={"name": stem[: LONGEST_NAME - len(_CLEANED)] + _CLEANED}))
+    context.draft.set_config(config.model_copy(update={"name": stem[: LONGEST_NAME - len(CLEANED)] + CLEANED}))
     context.draft.set("dataset.exclude", str(path))
     context.draft.finish_edit()
     context.start_draft()

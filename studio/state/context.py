@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from studio.services.background import Background
 from studio.services.notifier import Notifier
 from studio.services.settings import SettingsStore
 from studio.state.drafts.draft import Draft
+from studio.state.drafts.recipes import FROM_STEP
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
 from studio.state.evaluations.labels_job import LabelsJob
 from studio.state.model_to_try import ModelToTry
@@ -316,7 +316,7 @@ class AppContext(QObject):
 
 def _name_branch(config: RunConfig, checkpoint: CheckpointInfo) -> RunConfig:
     """A name by which the branch is told from the run that it leaves."""
-    stem = re.sub(r" from step [\d,]+$", "", config.name)
+    stem = FROM_STEP.sub("", config.name)
     suffix = f" from step {checkpoint.step}"
     return config.model_copy(update={"name": stem[: LONGEST_NAME - len(suffix)] + suffix})
 

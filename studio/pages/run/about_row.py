@@ -8,6 +8,8 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QMenu, QPlainTextEdit, QToolBu
 
 from studio.actions.files import reveal
 from studio.actions.organize import rename_run, set_tags, star_runs, write_notes
+from studio.actions.report import TITLE as REPORT_TITLE
+from studio.actions.report import ask_and_save_report
 from studio.actions.runs import delete_run
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
@@ -101,6 +103,7 @@ class AboutRun(QWidget):
         menu = QMenu(self.more)
         self.rename = menu.addAction("Rename", self.name.begin)
         menu.addAction(icon("tag"), "Tags and notes …", self._edit)
+        menu.addAction(icon("file"), REPORT_TITLE, self._save_report)
         menu.addAction(icon("folder"), "Open folder", self._open)
         menu.addSeparator()
         self.delete = menu.addAction(icon("trash"), "Move to the trash", self._delete)
@@ -143,6 +146,11 @@ class AboutRun(QWidget):
     def _star(self) -> None:
         if run := self.find_run():
             star_runs(self._context, [run])
+
+    @Slot()
+    def _save_report(self) -> None:
+        if run := self.find_run():
+            ask_and_save_report(self._context, self.window(), run.folder)
 
     @Slot()
     def _open(self) -> None:

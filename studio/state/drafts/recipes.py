@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -208,12 +209,20 @@ def _dataset(before: Section, present: Section, usual: Section, made: Section, a
     return made
 
 
+CLEANED = " cleaned"
+"""At the end of the name of a run that starts over without excluded samples."""
+FROM_STEP = re.compile(r" from step [\d,]+$")
+"""At the end of a branch's name."""
+_ADDED = re.compile(rf"(?:{CLEANED}|{FROM_STEP.pattern.removesuffix('$')})+$")
+
+
 def name_after_change(data: Settings, place_before: str = "", otherwise: str = "") -> str:
     """The name for the settings ``data`` once their data, network or task is another one: a preset's ("table classes") or that of
     the data before may say what the run no longer does, so its data names it, and where that has no place it is
     ``otherwise``; one that was typed stays."""
     name, place = str(data[RUN]["name"]), data["dataset"].get("path")
-    if name not in _names_of_presets() and name != _name_place(place_before):
+    stem = _ADDED.sub("", name)
+    if stem not in _names_of_presets() and stem != _name_place(place_before):
         return name
     return _name_place(place) or otherwise or name
 

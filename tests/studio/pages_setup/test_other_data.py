@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
-from studio.state.drafts.recipes import preset_data, recipe
+from studio.state.drafts.recipes import name_after_change, preset_data, recipe
 from studio.state.drafts.setting_specs import RUN, Settings, join_sections
 from tests.reports import inspect
 from tests.studio.pages_setup.fakes import Asked, FakeContext, branch_from_draft, words
@@ -84,6 +84,15 @@ def expected(name: str, file: Path) -> Settings:
 def press_keep(page: SetupPage) -> None:
     (button,) = [each for each in page.other_data.banner.findChildren(QPushButton) if each.text() == "Keep my settings"]
     button.click()
+
+
+@pytest.mark.parametrize(
+    ("name", "then"),
+    [("photos cleaned", "iris"), ("photos cleaned from step 1,200", "iris"), ("mine cleaned", "mine cleaned")],
+)
+def test_a_name_made_of_the_data_before_does_not_outlive_it(name: str, then: str) -> None:
+    settings: Settings = {RUN: {"name": name}, "dataset": {"path": "/data/iris.csv"}}
+    assert name_after_change(settings, "/data/photos") == then
 
 
 def test_there_is_a_recipe_for_all_data_and_it_fits() -> None:
