@@ -176,11 +176,12 @@ def _draw(
             samples = samples.permute(0, 2, 3, 1)
         return len(samples), iter([(np.ascontiguousarray(samples.numpy()), None)])
     size = max(1, math.prod(bundle.facts.shape) * (1 if bundle.facts.layout == "image" else 4))
-    drawn = _pick_numbers(data, part, min(DRAWN, max(_LEAST, _MOST_BYTES // size)))
+    most = max(_LEAST, _MOST_BYTES // size)
+    drawn = _pick_numbers(data, part, min(DRAWN, most))
     known = set(drawn.tolist())
     found = find_worst(bundle, part)
     if found is None:
-        found = _search_worst(bundle, answering, data, _pick_numbers(data, part, _SEARCHED)[: _MOST_BYTES // size])
+        found = _search_worst(bundle, answering, data, _pick_numbers(data, part, min(_SEARCHED, most)))
     worst = [number for number in found if number not in known and number < len(data.source.targets)]
     numbers = torch.cat([drawn, torch.tensor(worst, dtype=torch.int64)])
     return len(drawn), map(data.read, numbers.split(_TOGETHER))
