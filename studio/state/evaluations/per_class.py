@@ -37,6 +37,13 @@ def describe_figure(name: str, figure: Figure, *, in_lines: bool = False) -> str
     return f"{words}\n{limits}" if in_lines else f"{words} ({limits})"
 
 
+def warn_of_groups(record: EvaluationRecord) -> str:
+    """What has to be known of intervals that are counted at once, of data with groups; "" of other data."""
+    if "group" not in record.columns:
+        return ""
+    return "These intervals take the samples of a group for independent ones, and are narrower than they should be."
+
+
 class PerClass(NamedTuple):
     """``support`` counts samples (pixels, of masks) of each name, () where they have no classes; ``figures`` has one for each name by
     the metric's name."""

@@ -41,7 +41,7 @@ def test_the_slice_that_costs_most_is_first_and_shows_its_samples(
     brightness = rng.random((count, 1)).astype(np.float32)
     write_evaluation(
         create_run(workspace, config()).path,
-        columns | {"properties": brightness},
+        columns | {"properties": brightness, "group": np.arange(count) // 2},
         NAMES,
         rows=rows,
         properties=("brightness",),
@@ -49,6 +49,7 @@ def test_the_slice_that_costs_most_is_first_and_shows_its_samples(
     page = open_page(qtbot, context)
     view = page.views["slices"]
     assert isinstance(view, SlicesView)
+    assert "take the samples of a group for independent ones" in view.words.text()
     first, *others = view.model.slices
     right, inside = columns["prediction"] == columns["target"], port == "Queenstown"
     assert first.words == "port: Queenstown"

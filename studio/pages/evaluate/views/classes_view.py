@@ -11,7 +11,14 @@ from PySide6.QtGui import QKeyEvent
 from studio.pages.evaluate.view import View
 from studio.pages.evaluate.views.figure_rows import FigureRows
 from studio.state.context import AppContext
-from studio.state.evaluations.per_class import PerClass, describe_figure, find_class, list_left_out, measure_classes
+from studio.state.evaluations.per_class import (
+    PerClass,
+    describe_figure,
+    find_class,
+    list_left_out,
+    measure_classes,
+    warn_of_groups,
+)
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import metric_title
 from studio.widgets import SortedTable, label
@@ -122,11 +129,14 @@ class ClassesView(View):
         if self._evaluation is None:
             return
         record = self._evaluation.record
-        measured = measure_classes(self._evaluation, self.selection.mask_of_others(self.key))
+        mask = self.selection.mask_of_others(self.key)
+        measured = measure_classes(self._evaluation, mask)
         self.model.replace(measured)
         left_out = [metric_title(name) for name in list_left_out(record, measured)]
-        self.words.setText(_WHOLE.format(" and ".join(left_out)) if left_out else "")
-        self.words.setVisible(bool(left_out))
+        whole = _WHOLE.format(" and ".join(left_out)) if left_out else ""
+        words = " ".join(filter(None, [whole, warn_of_groups(record) if mask is not None else ""]))
+        self.words.setText(words)
+        self.words.setVisible(bool(words))
         self.fit_height()
         number = self.find_chosen()
         self.table.mark(next((row for row, each in enumerate(self.model.rows) if each == number), None))

@@ -19,7 +19,7 @@ from studio.state.evaluations.one_class import (
     oppose,
     round_threshold,
 )
-from studio.state.evaluations.per_class import Figure, describe_figure, make_figure
+from studio.state.evaluations.per_class import Figure, describe_figure, make_figure, warn_of_groups
 from studio.state.evaluations.selection import Selection
 from studio.widgets import STRETCH, ComboBox, KeyValueTable, Slider, button, flow_box, hbox, in_widget, label
 from training.metric_names import metric
@@ -90,7 +90,7 @@ class ThresholdView(View):
         self.names.setVisible(record.task != "binary")
         self.use.setVisible(has_threshold(record.task))
         self.set_subtitle("Drag on a curve, or the slider. 95% intervals.")
-        self._rest.setText(_describe_rest(record, len(self._names)))
+        self._rest.setText(" ".join(filter(None, [_describe_rest(record, len(self._names)), warn_of_groups(record)])))
         self._rest.setVisible(bool(self._rest.text()))
         self._evaluation = evaluation
         self._one = oppose(evaluation, self._number)
