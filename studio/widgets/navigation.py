@@ -194,7 +194,7 @@ class NavigationRail(QFrame):
         if self._folded and self._foot is not None:
             host = self.parentWidget() or self
             end = self._foot.mapTo(host, QPoint(0, self._foot.height()))
-            high = end.y() // 2  # at the most: the page is to be seen
+            high = end.y() // 4  # at the most, or the newest notice: nothing of the page is to be cut
             return QRect(end.x() + edge, end.y() - edge - high, self._foot.width() - 2 * edge, high)
         upper, lower = self._top.geometry().bottom() + SPACING.m, self._bottom.geometry().top() - edge
         return QRect(self.x() + edge, self.y() + upper, self.width() - 2 * edge, max(lower - upper, 0))
