@@ -89,6 +89,7 @@ class SetAsideRows(QObject):
                 row.restore.clicked.connect(self._with(stretch, self._restore))
                 row.clear.clicked.connect(self._with(stretch, self._clear))
                 self._view.setIndexWidget(index, row)
+                self._view.scheduleDelayedItemsLayout()  # as high as its buttons
         self._update_buttons()
 
     def _with(self, stretch: Stretch, act: Callable[[RunFolder, Stretch], None]) -> Callable[[], None]:

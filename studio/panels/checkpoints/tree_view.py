@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QContextMenuEvent, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView
+from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView, QWidget
 
 from studio.panels.delegates import paint_pill
 from studio.panels.run_words import status_words
 from studio.state.runs.checkpoint_list import epochs
 from studio.state.runs.checkpoint_tree import ROW_ROLE, WORTH_ROLE, Branch, CheckpointTree, Note
-from studio.state.runs.set_aside import Stretch
 from studio.theme import RADIUS, Tone, font, icon, set_property, theme
 from training.runs.records.manifest import CheckpointInfo
 
@@ -20,7 +19,6 @@ _MARGIN = 10
 _AIR = 7  # above and below the text of a row
 _ICON = 16
 _PILL_ROOM = 110
-_BUTTON = 16  # what a button has around its text
 
 
 class CheckpointTreeView(QTreeView):
@@ -58,7 +56,11 @@ class CheckpointTreeView(QTreeView):
 
 
 class CheckpointDelegate(QStyledItemDelegate):
-    """Paints a CheckpointInfo in two lines, a Branch or a Note in one; a Stretch is a widget."""
+    """Paints a CheckpointInfo in two lines, a Branch or a Note in one; a Stretch is a widget of ``view``."""
+
+    def __init__(self, view: QTreeView) -> None:
+        super().__init__(view)
+        self._view = view
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -89,10 +91,14 @@ class CheckpointDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         body, caption = _line("body"), _line("caption")
         row = index.data(ROW_ROLE)
-        high = body + caption + 2 if isinstance(row, CheckpointInfo) else body
-        if isinstance(row, Stretch):
-            high += _BUTTON
-        return QSize(160, round(high + 2 * _AIR))
+        high = round((body + caption + 2 if isinstance(row, CheckpointInfo) else body) + 2 * _AIR)
+        made = self._view.indexWidget(index)  # of a Stretch
+        return QSize(160, max(high, made.sizeHint().height() if made is not None else 0))
+
+    def updateEditorGeometry(
+        self, editor: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        editor.setGeometry(option.rect)  # not in the room of a text, which the style sheet makes lower than the row
 
 
 def _line(role: str) -> float:

@@ -110,6 +110,8 @@ def test_what_lies_beyond_is_set_aside_brought_back_and_cleared_away(
     ]
     assert faded_steps(board, "loss")[1] == validated
     (row,) = lines.rows()
+    page.show_tab("checkpoints")
+    qtbot.waitUntil(lambda: row.height() >= row.sizeHint().height())  # its buttons are seen whole
     for made, name in ((row.restore, f"Restore steps 21 to {first}"), (row.clear, f"Clear away steps 21 to {first}")):
         assert made.accessibleName() == name
         assert not made.isEnabled()
