@@ -10,6 +10,7 @@ from typing import Protocol
 import psutil
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 INTERVAL_MS = 200
 _SLOWEST_MS = 1000
@@ -95,7 +96,8 @@ class RedrawClock(QObject):
             self._cost += (0.7 if last < self._cost else 0.3) * (last - self._cost)
 
     def _find_seen(self) -> list[Redrawn]:
-        return [plot for plot in self._waiting if plot.is_seen()]
+        """Of those that wait; one may have been deleted since it asked."""
+        return [plot for plot in self._waiting if isValid(plot) and plot.is_seen()]
 
 
 def is_on_screen(window: QWidget) -> bool:
