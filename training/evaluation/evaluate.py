@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torch import Tensor
@@ -34,7 +34,7 @@ from training.evaluation.summary import summarize
 from training.predictions import Evaluation, read
 from training.predictions.reading import find_damage
 from training.predictions.record import ROWS, EvaluationRecord, evaluation_folder
-from training.predictions.writing import EvaluationWriter, claim, drop, find_unfinished
+from training.predictions.writing import EvaluationWriter, claim, drop, find_beside, find_unfinished, replace_evaluation
 
 
 def evaluate_checkpoint(
@@ -84,18 +84,27 @@ class _Task:
         with ExitStack() as claimed:
             with explain_full_disk(self.folder):
                 claimed.enter_context(claim(self.folder))
-            if again:
-                drop(self.folder)
-            elif (known := self._find_known(report_progress)) is not None:
+            known = self._find_known(report_progress)
+            if known is not None and not again:
                 return known
-            opened = self.part if self.numbers is None else "train"
-            session = open_session(self.measurable, opened, report_progress, kept)
-            if self.numbers is not None:
-                session.data.splits[self.part] = self.numbers
-            try:
-                return self._compute(session, report_progress)
-            finally:
-                session.data.close()
+            if known is None:
+                if again:
+                    drop(self.folder)
+                return self._open(report_progress, kept)
+            # One that is whole stays until the next one is.
+            made = replace(self, folder=find_beside(self.folder))._open(report_progress, kept)
+            with explain_full_disk(self.folder):
+                return replace_evaluation(self.folder, made)
+
+    def _open(self, report_progress: ReportProgress, kept: Preparing | None) -> Evaluation:
+        opened = self.part if self.numbers is None else "train"
+        session = open_session(self.measurable, opened, report_progress, kept)
+        if self.numbers is not None:
+            session.data.splits[self.part] = self.numbers
+        try:
+            return self._compute(session, report_progress)
+        finally:
+            session.data.close()
 
     def _find_known(self, report_progress: ReportProgress) -> Evaluation | None:
         """The evaluation as it was computed before, whole and of this very checkpoint."""

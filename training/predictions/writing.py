@@ -182,6 +182,22 @@ def drop(folder: Path) -> None:
         return
     (folder / RECORD).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(find_beside(folder), ignore_errors=True)
+
+
+def find_beside(folder: Path) -> Path:
+    """Where the evaluation in ``folder`` is computed once more, unseen by readers."""
+    return folder.with_name(f".{folder.name}.again")
+
+
+def replace_evaluation(folder: Path, newer: Evaluation) -> Evaluation:
+    """``newer``, moved into the place of the evaluation in ``folder``. Raises OSError."""
+    old = folder.with_name(f".{folder.name}.old")
+    drop(old)
+    folder.rename(old)
+    newer.folder.rename(folder)
+    drop(old)
+    return Evaluation(folder, newer.record)
 
 
 def _has_room(folder: Path, record: EvaluationRecord, name: str) -> bool:

@@ -145,11 +145,13 @@ def test_a_killed_evaluation_goes_on_to_the_same_numbers(
 ) -> None:
 
     checkpoint = next(iter(sorted(spiral.checkpoints.iterdir())))
-    whole = ["evaluate", str(checkpoint), "--on", "train", "--json"]
-    assert main(whole) == 0
+    once = ["evaluate", str(checkpoint), "--on", "train", "--json"]
+    assert main(once) == 0
+    whole = [*once, "--again"]
     expected = json.loads(capsys.readouterr().out)
     folder = Path(expected["folder"])
     columns = {path.name: path.read_bytes() for path in folder.glob("*.npy")}
+    unfinished = folder.with_name(f".{folder.name}.again")
 
     class Killed(BaseException):
         pass
@@ -157,8 +159,8 @@ def test_a_killed_evaluation_goes_on_to_the_same_numbers(
     def die(*_arguments: object) -> None:
         raise Killed
 
-    def kill_after(batches: int, *more: str) -> int:
-        """How many samples are safe then."""
+    def kill_after(batches: int) -> int:
+        """How many samples are safe then, beside the evaluation that was there."""
         real = prediction_log.PredictionLog.take
         taken: list[object] = []
 
@@ -172,14 +174,16 @@ def test_a_killed_evaluation_goes_on_to_the_same_numbers(
             dying.setattr(prediction_log.PredictionLog, "take", take)
             dying.setattr(evaluate, "summarize", die)
             with pytest.raises(Killed):
-                main([*whole, *more])
-        return int(json.loads((folder / "evaluation.json").read_text())["done"])
+                main(whole)
+        assert main(once) == 0
+        assert json.loads(capsys.readouterr().out) == expected
+        return int(json.loads((unfinished / "evaluation.json").read_text())["done"])
 
     monkeypatch.setattr(prediction_log, "BLOCK_BYTES", 1)
     monkeypatch.setattr(prediction_log, "SAVE_SECONDS", 0.0)
-    first = kill_after(1, "--again")
+    first = kill_after(1)
     assert 0 < first < expected["samples"]
-    known = folder / f".measured-{first:012d}.pt"
+    known = unfinished / f".measured-{first:012d}.pt"
     known.with_name(f".measured-{first + 1:012d}.pt").write_bytes(known.read_bytes())  # of samples that were not safe
     assert first < kill_after(2) < expected["samples"]
     assert kill_after(1000) == expected["samples"]
@@ -189,6 +193,7 @@ def test_a_killed_evaluation_goes_on_to_the_same_numbers(
     assert json.loads(capsys.readouterr().out) == expected
     assert {path.name: path.read_bytes() for path in folder.glob("*.npy")} == columns
     assert not list(folder.glob(".measured*"))
+    assert not unfinished.exists()
 
 
 def test_a_loss_of_one_s_own_is_the_same_beside_kept_predictions(tmp_path: Path) -> None:
