@@ -25,6 +25,18 @@ def find_list(run: RunFolder) -> Path | None:
     return named if named is not None and named.is_file() else None
 
 
+def would_leave_out_more(run: RunFolder) -> bool:
+    """Whether the run's list names samples that the run itself was trained with, as far as can be read."""
+    path = find_list(run)
+    if path is None:
+        return False
+    try:
+        left_out = read_exclude_list(run.exclude_file) if run.exclude_file.is_file() else {}
+        return not read_exclude_list(path).keys() <= left_out.keys()
+    except InputError:
+        return True  # trying to use it says what is wrong with it
+
+
 def propose_list(run: RunFolder, workspace: Path) -> Path:
     """Where a list is put that nobody chose a place for: in the workspace, called as the run."""
     config = run.readable_config()

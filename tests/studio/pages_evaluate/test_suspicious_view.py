@@ -16,12 +16,13 @@ from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.evaluate.views.suspicious_view import SuspiciousView
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
+from studio.state.evaluations.excluding import would_leave_out_more
 from tests.evaluations import make_classes, write_evaluation
 from tests.studio.pages_evaluate.page_driver import NAMES, open_page
 from tests.studio.window_driver import answer_next_question
 from tests.training.tiny import write_idx
 from training.config import RunConfig
-from training.exclude_list import read_exclude_list
+from training.exclude_list import keep_exclude_list, read_exclude_list
 from training.predictions.suspicious import SuspiciousLabel, SuspiciousLabels, write_found
 from training.runs.folder import create_run
 
@@ -83,13 +84,13 @@ def test_ticked_labels_go_on_a_list_that_a_branch_leaves_out(
     assert asked == ["Where should the exclude list be?"]
     path = workspace / "first-exclude.txt"
     assert set(read_exclude_list(path)) == {DIGESTS[number] for number in shown[:2]}
-    assert said[-1].text.startswith("2 samples excluded")
+    assert said[-1].text.startswith("2 samples put on the exclude list")
     assert not view.table.labels.ticks
     # The selected samples, too; it is not asked again, and there is a way back.
     view.choose_all()
     page.samples.list_actions.exclude()
     assert len(read_exclude_list(path)) == len(shown)
-    assert said[-1].text.startswith(f"{len(shown) - 2} samples excluded")
+    assert said[-1].text.startswith(f"{len(shown) - 2} samples put on the exclude list")
     assert said[-1].action is not None
     said[-1].action()
     assert set(read_exclude_list(path)) == {DIGESTS[number] for number in shown[:2]}
@@ -105,6 +106,9 @@ def test_ticked_labels_go_on_a_list_that_a_branch_leaves_out(
     assert started is not None
     assert (started.config().name, started.status().parent) == ("first cleaned", None)
     assert getattr(started.config().dataset, "exclude", None) == str(path)
+    assert would_leave_out_more(started)
+    keep_exclude_list(str(path), started.exclude_file)  # as the engine does
+    assert not would_leave_out_more(started)  # so that neither way is offered there
     context.open_run(first.path, "evaluate")
     qtbot.waitUntil(lambda: page.selection.evaluation is not None and suspicious(page).found is not None)
     qtbot.mouseClick(suspicious(page).branch, Qt.MouseButton.LeftButton)

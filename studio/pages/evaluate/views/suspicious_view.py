@@ -16,7 +16,7 @@ from studio.pages.evaluate.views.fold_runs import FoldRuns
 from studio.pages.evaluate.views.suspicious_table import SuspiciousTable
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.context import AppContext
-from studio.state.evaluations.excluding import find_list
+from studio.state.evaluations.excluding import would_leave_out_more
 from studio.state.evaluations.selection import Selection
 from studio.widgets import button, flow_box, in_widget, label, vbox
 from training.errors import pluralize
@@ -183,7 +183,7 @@ class SuspiciousView(View):
         self.exclude.setText(f"Put {ticks:,} on exclude list …" if ticks else "Put on exclude list …")
         self.exclude.setEnabled(bool(ticks))
         run = self._find_run()
-        self._ways.setVisible(run is not None and find_list(run) is not None)
+        self._ways.setVisible(run is not None and would_leave_out_more(run))
 
     def _start_over(self) -> None:
         if (run := self._find_run()) is not None:
