@@ -55,6 +55,9 @@ def evaluate_given(
     console = Console()
 
     def report(text: str, fraction: float | None) -> None:
+        if fraction == 0:  # what will be written, in a line that stays
+            console.clear()
+            say(text)
         console.event(PhaseChanged(phase=text, fraction=fraction))
 
     try:

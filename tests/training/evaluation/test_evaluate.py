@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from pathlib import Path
 
@@ -119,6 +120,8 @@ def test_it_is_computed_once_and_again_when_asked_or_damaged(
     spiral: RunFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["evaluate", str(spiral.path)]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"evaluating \d+ samples, [\d.]+ kB of files", said[0])
     folder = next(spiral.evaluations.glob("step-*-validation"))
     made = (folder / "evaluation.json").stat().st_mtime_ns
     assert main(["evaluate", str(spiral.path)]) == 0
