@@ -46,7 +46,7 @@ class SuspiciousLabels(RecordForm):
     """All that were found in ``on`` among ``samples``, the most suspicious first. ``folds`` runs judged the training part; 0: it is
     another part, and the run itself did. ``fingerprint`` is that of the run's data."""
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2  # 1 had another score
     on: str
     fingerprint: str
     samples: Count
