@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,6 +47,17 @@ def test_a_model_that_is_too_sure_is_mended_and_a_bin_shows_its_samples(
         assert len(table.rows) == bins["samples"][number]
         assert bins["accuracy"][number] == columns["target"][wanted].mean()
         assert view.chart._marked == number
+
+    # Each error has its interval.
+    def read_limits() -> list[float]:
+        return [float(each) for each in re.findall(r"[\d.]+", view.figures._values["ECE, equal mass"].text())]
+
+    qtbot.waitUntil(
+        lambda: "with temperature" in view.figures._values["ECE, equal mass"].text() and len(read_limits()) == 6
+    )
+    value, low, high, *after_it = read_limits()
+    assert low <= value <= high
+    assert after_it[0] < low  # mended
     before, after = (
         float(part.split("%")[0]) for part in view.figures._values["ECE, equal mass"].text().split("temperature ")
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 
 import numpy as np
@@ -13,17 +14,23 @@ from studio.state.context import AppContext
 from studio.state.evaluations.confidence import describe_confidence, find_between, find_confidences
 from studio.state.evaluations.per_class import Figure, describe_figure
 from studio.state.evaluations.selection import Selection
-from studio.state.formats import format_metric
 from studio.widgets import ComboBox, KeyValueTable, Segmented, flow_box, in_widget, label
 from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.probabilities import find_temperature, has_probabilities
 from training.statistics.calibration import Reliability, reliability
+from training.statistics.intervals import Interval, bootstrap_together
+from training.statistics.metrics import Metric, calibration_error
 from training.system.plain_table import Table
+
+logger = logging.getLogger(__name__)
 
 _FORMS = ("width", "mass")
 _FITTED_ON = "validation"
-_MEASURED = "calibration_error"
+_ERROR = "calibration_error"
+
+_Way = tuple[float, str]
+"""A temperature and the form of bins."""
 
 
 class CalibrationView(View):
@@ -36,7 +43,11 @@ class CalibrationView(View):
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(context, selection)
         self._evaluation: Evaluation | None = None
-        self._binned: dict[tuple[float, str], Reliability] = {}  # by temperature and form, as the selection is now
+        self._binned: dict[_Way, Reliability] = {}  # as the selection is now
+        self._rows = np.zeros(0, bool)
+        self._metrics: dict[_Way, Metric] = {}
+        self._intervals: dict[_Way, Interval] = {}  # come a moment later
+        self._resampling = context.background.make_other()
         self._shown: Reliability | None = None
         self.temperature: float | None = None
         self.names = ComboBox()
@@ -81,10 +92,11 @@ class CalibrationView(View):
         self.state.setEnabled(after)
         if not after:
             self.state.set_current("before")
-        self._binned = {}
+        self._binned, self._metrics, self._intervals = {}, {}, {}
         for temperature in {1.0, self.temperature or 1.0}:
             self._bin(temperature)
         self._show_bins()
+        self._find_intervals(evaluation)
 
     def _show_bins(self) -> None:
         evaluation = self._evaluation
@@ -93,7 +105,7 @@ class CalibrationView(View):
         self._shown = self._binned[self._temperature_in_sight, self.form.current()]
         confidence = describe_confidence(evaluation.record, self._number)
         self.chart.show_bins(confidence, self._shown.bins, self._find_bin())
-        self.figures.set_rows([(f"ECE, equal {form}", self._describe_error(form)) for form in _FORMS])
+        self._show_errors()
 
     def tabulate(self) -> Table:
         """The bins as they are shown."""
@@ -125,20 +137,45 @@ class CalibrationView(View):
         values, correct, counted = find_confidences(self._evaluation, self._number, temperature)
         mask = self.selection.mask_of_others(self.key)
         rows = counted if mask is None else counted & mask
-        some, true = values[rows], correct[rows]
-        self._binned |= {(temperature, form): reliability(some, true, equal_mass=form == "mass") for form in _FORMS}
+        self._rows, some, true = rows, values[rows], correct[rows]
+        for form in _FORMS:
+            by_mass = form == "mass"
+            self._binned[temperature, form] = reliability(some, true, equal_mass=by_mass)
+            if rows.any():
+                self._metrics[temperature, form] = calibration_error(some, true, equal_mass=by_mass)
+
+    def _find_intervals(self, evaluation: Evaluation) -> None:
+        """Of whole groups, where there are any, in the background."""
+        wanted, rows = self._metrics, self._rows
+
+        def find() -> dict[_Way, Interval]:
+            if wanted is not self._metrics or not wanted:  # other samples were selected meanwhile
+                return {}
+            groups = evaluation.column("group")[rows] if evaluation.has("group") else None
+            found = bootstrap_together({f"{way}": metric for way, metric in wanted.items()}, groups)
+            return {way: found[f"{way}"][0] for way in wanted}
+
+        def take(found: dict[_Way, Interval]) -> None:
+            if self._shows(evaluation) and wanted is self._metrics:
+                self._intervals = found
+                self._show_errors()
+
+        self._resampling.submit(find, take, lambda error: logger.warning("ECE of %s: %s", evaluation.folder, error))
+
+    def _show_errors(self) -> None:
+        self.figures.set_rows([(f"ECE, equal {form}", self._describe_error(form)) for form in _FORMS])
 
     def _describe_error(self, form: str) -> str:
-        """Before, with the interval where the evaluation measured this very number, and after."""
-        assert self._evaluation is not None
-        record, before = self._evaluation.record, self._binned[1.0, form].error
-        measured = record.metrics.get(_MEASURED)
-        is_measured = form == "width" and self.selection.mask_of_others(self.key) is None and record.target == "class"
-        limits = (measured.low, measured.high) if measured is not None and is_measured else ()
-        words = describe_figure(_MEASURED, Figure(before, *limits))
-        if self.temperature is not None and not np.isnan(before):
-            words += f", with temperature {format_metric(_MEASURED, self._binned[self.temperature, form].error)}"
+        """As trained, and with the temperature."""
+        words = self._describe_way(1.0, form)
+        if self.temperature is not None and not np.isnan(self._binned[1.0, form].error):
+            words += f", with temperature {self._describe_way(self.temperature, form)}"
         return words
+
+    def _describe_way(self, temperature: float, form: str) -> str:
+        limits = self._intervals.get((temperature, form))
+        between = (limits.low, limits.high) if limits is not None else ()
+        return describe_figure(_ERROR, Figure(self._binned[temperature, form].error, *between))
 
     def _find_temperature(self, evaluation: Evaluation) -> None:
         validation = self._find_validation(evaluation)
