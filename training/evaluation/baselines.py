@@ -24,7 +24,7 @@ def answer_trivially(record: EvaluationRecord, facts: DataFacts, columns: Column
     """The name of what looks at no input, and its columns; ``facts`` are of the samples that the model was trained on. None where there
     is no such predictor, or it is not known what was trained on."""
     if "embedding" in columns:
-        return None
+        return _embed_anywhere(columns)
     answer: Mapping[str, Callable[[DataFacts, Columns], tuple[str, Arrays] | None]] = {
         "class": _answer_majority,
         "labels": _answer_shares,
@@ -105,6 +105,13 @@ def _answer_majority_pixel(facts: DataFacts, columns: Columns) -> tuple[str, Arr
 def _answer_any_order(facts: DataFacts, columns: Columns) -> tuple[str, Arrays] | None:
     """Items that all score alike share their places: what a random order gives on average."""
     return "any order", {"target": columns["target"], "scores": np.zeros_like(columns["target"])}
+
+
+def _embed_anywhere(columns: Columns) -> tuple[str, Arrays]:
+    """Every direction is as likely as another, the same ones each time."""
+    vectors = np.random.default_rng(0).standard_normal(columns["embedding"].shape, np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return "random embedding", {"target": columns["target"], "embedding": vectors}
 
 
 def answer_by_bigrams(data: Data, part: str, columns: Columns) -> tuple[str, Arrays] | None:

@@ -86,6 +86,12 @@ def test_an_evaluation_has_the_run_s_own_numbers_with_intervals(
         accuracy = found.record.metrics["accuracy"].baseline
         assert accuracy is not None
         assert accuracy.value > 1.0 / len(found.record.names)
+    if task == "embedding":
+        measured = found.record.metrics["recall_at_1"]
+        assert measured.baseline is not None
+        assert measured.value is not None
+        assert measured.baseline.name == "random embedding"
+        assert measured.baseline.value < measured.value
     if task == "tasks":  # each target is compared with its own simple predictors
         for target in ("kind", "height", "a"):
             name = next(each for each in found.record.metrics if each.startswith(f"{target}/"))
