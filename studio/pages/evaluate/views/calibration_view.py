@@ -19,8 +19,8 @@ from training.errors import InputError
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.probabilities import find_temperature, has_probabilities
 from training.statistics.calibration import Reliability, reliability
-from training.statistics.intervals import Interval, bootstrap_together
-from training.statistics.metrics import Metric, calibration_error
+from training.statistics.intervals import Interval, Metric, bootstrap_together
+from training.statistics.metrics import calibration_error
 from training.system.plain_table import Table
 
 logger = logging.getLogger(__name__)
