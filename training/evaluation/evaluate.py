@@ -84,14 +84,11 @@ class _Task:
         with ExitStack() as claimed:
             with explain_full_disk(self.folder):
                 claimed.enter_context(claim(self.folder))
-            known = self._find_known(report_progress)
-            if known is not None and not again:
+            if not again and (known := self._find_known(report_progress)) is not None:
                 return known
-            if known is None:
-                if again:
-                    drop(self.folder)
+            if not (again and self.folder.is_dir()):
                 return self._open(report_progress, kept)
-            # One that is whole stays until the next one is.
+            # What is there stays until the next one is whole.
             made = replace(self, folder=find_beside(self.folder))._open(report_progress, kept)
             with explain_full_disk(self.folder):
                 return replace_evaluation(self.folder, made)

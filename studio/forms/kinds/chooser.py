@@ -109,7 +109,7 @@ class CardChooser(KindChooser):
         self.card = KindCard("Change…")
         super().__init__(section, label_width, self.card)
         self.panel: KindPanel | None = None
-        self.count_classes: Callable[[], int | None] = lambda: None  # that the data has, for whoever knows the data
+        self.count_classes: Callable[[], int | None] = lambda: None  # of the data, where they are known
         self._find_groups = find_groups
         self._kind = ""
         self._grid.addLayout(vbox(SPACING.s - 1, self._dot, STRETCH), 0, 0)
