@@ -16,15 +16,13 @@ from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.images import ImageTableDataset
 from training.config.sections.data.tables import TableSection
 from training.data.class_choice import ClassesRefused, list_choices
-from training.data.exclude import leave_out
+from training.data.fitted import open_fitted
 from training.data.images.cache_room import cache_wish
 from training.data.placement import refuse_too_much_made
 from training.data.prepare import sample_bytes, summarize
 from training.data.sample_page import OpenedData, open_data, read_page
 from training.data.source import ClassCounts, Opening, ReportProgress, Source, silent
-from training.data.sources import open_source
 from training.data.sources.text import Text
-from training.data.splits import split_source
 from training.data.tables.targets import source_facts, target_facts
 from training.data.texts.vocabulary import vocabulary_of
 from training.errors import InputError
@@ -99,9 +97,8 @@ def mark_kept(dataset: DatasetSection, choices: ClassCounts) -> tuple[ClassChoic
 def input_facts(config: RunConfig) -> DataFacts:
     """What a model is built for, without the statistics that only reading tells. Raises InputError as ``prepare`` does."""
     refuse_too_much_made(config)
-    source = open_source(config.dataset, Opening(check=False))
-    train = leave_out(source, split_source(source, config.dataset), config.dataset)["train"]
-    return target_facts(source.fit(train), train, None)
+    source, splits = open_fitted(config.dataset, Opening(check=False))
+    return target_facts(source, splits["train"], None)
 
 
 def digest_data(config: RunConfig, report_progress: ReportProgress = silent) -> DataDigest:
@@ -113,9 +110,7 @@ def digest_data(config: RunConfig, report_progress: ReportProgress = silent) -> 
         cache=cache_wish(config.loader),
         report_progress=report_progress,
     )
-    source = open_source(config.dataset, opening)
-    train = leave_out(source, split_source(source, config.dataset), config.dataset)["train"]
-    return DataDigest(fingerprint=source.fit(train).fingerprint)
+    return DataDigest(fingerprint=open_fitted(config.dataset, opening)[0].fingerprint)
 
 
 def _points(source: Source, train: Tensor) -> Points:

@@ -14,14 +14,12 @@ from torch import Tensor
 from training.config import RunConfig
 from training.core import counter_rng
 from training.data.augment import Augmenter
-from training.data.exclude import leave_out
+from training.data.fitted import open_fitted
 from training.data.images.cache_room import cache_wish
 from training.data.images.images import Images
 from training.data.placement import refuse_too_much_made
 from training.data.source import Opening, Source
-from training.data.sources import open_source
 from training.data.sources.text import Text
-from training.data.splits import split_source
 from training.data.tables.targets import source_facts
 from training.data.texts.vocabulary import vocabulary_of
 from training.data_report import Skipped
@@ -78,9 +76,8 @@ class OpenedData:
 def open_data(config: RunConfig) -> OpenedData:
     """Raises InputError as ``prepare`` does."""
     refuse_too_much_made(config)
-    source = open_source(config.dataset, Opening(check=False, seed=config.seed, cache=cache_wish(config.loader)))
-    splits = leave_out(source, split_source(source, config.dataset), config.dataset)
-    return OpenedData(config, source.fit(splits["train"]), splits)
+    opening = Opening(check=False, seed=config.seed, cache=cache_wish(config.loader))
+    return OpenedData(config, *open_fitted(config.dataset, opening))
 
 
 def read_page(

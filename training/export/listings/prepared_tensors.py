@@ -22,14 +22,12 @@ from training.config import RunConfig
 from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.data.torchvision_sets import KnownSetSection
 from training.data.duplicates import without_duplicates
-from training.data.exclude import leave_out
+from training.data.fitted import open_fitted
 from training.data.images.cache_room import cache_wish
 from training.data.placement import measure_room
 from training.data.prepare import sample_bytes
 from training.data.source import Opening, ReportProgress, Source, silent
-from training.data.sources import open_source
 from training.data.sources.own import OwnSource
-from training.data.splits import split_source
 from training.errors import InputError, format_bytes
 from training.runs.folder import RunFolder, read_json
 from training.system.untrusted import open_file
@@ -131,9 +129,7 @@ def read_parts(config: RunConfig, opening: Opening, excluded: Path) -> tuple[Sou
     dataset = config.dataset
     if isinstance(dataset, KnownSetSection):
         dataset = dataset.model_copy(update={"download": False})
-    source = open_source(dataset, opening)
-    splits = leave_out(source, split_source(source, dataset), dataset, excluded)
-    source = source.fit(splits["train"])
+    source, splits = open_fitted(dataset, opening, excluded)
     if getattr(dataset, "duplicates", "keep") != "keep":
         splits, _ = without_duplicates(source, splits, source.read)
     return source, splits
