@@ -8,12 +8,22 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QWidget
 
+from studio.panels.data.part_words import PARTS
 from studio.theme import SPACING
-from studio.widgets import Stretch, button, hbox, label
+from studio.widgets import ComboBox, Stretch, button, hbox, label
+from training.protocol.answers import DatasetReport
 
 EXCLUDED = "excluded"
 """The part that an exclude list leaves out."""
 _FULL = 1000  # against 1: a sentence has all the room
+
+
+def add_parts(box: ComboBox, report: DatasetReport) -> None:
+    """Offer the parts of the data with their numbers of samples, behind what is in ``box``, and what is on the exclude list."""
+    for part, count in report.samples.items():
+        box.addItem(f"{PARTS.get(part, part).capitalize()} ({count:,})", part)
+    if report.excluded:
+        box.addItem(f"Excluded ({len(report.excluded):,})", EXCLUDED)
 
 
 class ExcludeBar(QWidget):

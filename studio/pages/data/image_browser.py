@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from studio.pages.data.enlarged import EnlargedData
-from studio.pages.data.exclude_bar import EXCLUDED, ExcludeBar
+from studio.pages.data.exclude_bar import ExcludeBar, add_parts
 from studio.panels.data.data_images import DataImages, no_image
 from studio.panels.data.part_words import PARTS
 from studio.panels.samples.image_table import ImageTable
@@ -137,10 +137,7 @@ class ImageBrowser(QWidget):
     def _offer(self, report: DatasetReport) -> None:
         with QSignalBlocker(self.part), QSignalBlocker(self.of_class):
             self.part.clear()
-            for part, count in report.samples.items():
-                self.part.addItem(f"{PARTS.get(part, part).capitalize()} ({count:,})", part)
-            if report.excluded:
-                self.part.addItem(f"Excluded ({len(report.excluded):,})", EXCLUDED)
+            add_parts(self.part, report)
             self.of_class.clear()
             known = report.target in ("class", "labels")
             self.of_class.addItem("All classes" if report.target == "class" else "All labels", "")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker, QTimer, Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from studio.pages.data.exclude_bar import EXCLUDED, ExcludeBar
+from studio.pages.data.exclude_bar import ExcludeBar, add_parts
 from studio.pages.data.rows_table import RowsTable
 from studio.panels.data.engine_query import EngineQuery
-from studio.panels.data.part_words import PARTS
 from studio.panels.data.sample_pages import SamplePages
 from studio.theme import SPACING
 from studio.widgets import ComboBox, flow_box, in_widget, label, vbox
@@ -101,8 +100,5 @@ class RowsBrowser(QWidget):
         with QSignalBlocker(self.part):
             self.part.clear()
             self.part.addItem("All rows", "")
-            for part, count in report.samples.items():
-                self.part.addItem(f"{PARTS.get(part, part).capitalize()} ({count:,})", part)
-            if report.excluded:
-                self.part.addItem(f"Excluded ({len(report.excluded):,})", EXCLUDED)
+            add_parts(self.part, report)
             self.part.setCurrentIndex(max(self.part.findData(self._pages.wanted.rows_of), 0))
