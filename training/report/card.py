@@ -13,6 +13,7 @@ from training.metric_names import show_metric
 from training.report.facts import RunFacts, find_changed_settings
 from training.report.measured import describe_metrics, shorten, title_metric
 from training.report.pages import render
+from training.verify.runtimes import GRAPHS
 
 CARD: Final = "README.md"
 _TASKS: Final = {
@@ -61,7 +62,7 @@ def render_card(run: RunFacts, file: CardFile) -> str:
         summary=_escape(run.summary),
         file=file,
         size=format_bytes(file.bytes),
-        is_graph=file.name.endswith((".onnx", ".xml")),
+        is_graph=file.name.endswith(GRAPHS),
         reading=_READING.get(file.layout, "reads rows"),
         front=_front_matter(run, task, chief.on if chief else "", numbers),
         data=[(title, _escape(value)) for title, value in _describe_data(run)],
