@@ -24,7 +24,7 @@ from training.events import (
     DataPrepared,
     EpochEnded,
     Event,
-    Found,
+    Finding,
     PhaseChanged,
     Profiled,
     RateDropped,
@@ -105,7 +105,7 @@ class Console:
             self._see_drop(event)
         elif isinstance(event, EpochEnded):
             self._print_epoch(event)
-        elif isinstance(event, Found):
+        elif isinstance(event, Finding):
             self._line(f"{event.level}: {event.title} {event.advice}".rstrip())
         elif isinstance(event, Profiled):
             self.profiled = True
@@ -361,7 +361,7 @@ def format_profile(profile: Profile, config: RunConfig | None) -> list[str]:
     return lines + [f"  {format_finding(item)}" for item in advise(profile, config)]
 
 
-def format_finding(found: Found) -> str:
+def format_finding(found: Finding) -> str:
     """What was found, what to do, and the settings that do it."""
     tried = f"Try {' '.join(f'--set {text}' for text in overrides_of(found.fix))}." if found.fix else ""
     return " ".join(filter(None, (found.title, found.advice, tried)))

@@ -177,26 +177,44 @@ class Profiled(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found(Event):
-    """A finding: something the person should know, with evidence and advice."""
+class Finding(Event):
+    """Something the person should know: what was found (``title``), on what ``evidence``, and what to do.
+
+    ``code`` is that of a rule in ``training.findings``, "" where none judged; ``place`` is what of the data, the network or the
+    settings it is said of, so that two findings are the same where ``key`` is.
+    """
 
     kind: ClassVar[str] = "found"
     level: FindingLevel
     title: str
     advice: str = ""
+    code: str = ""
+    place: str = ""
+    evidence: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Numbers, steps, samples, the module: by their names."""
     step: int = 0
+    since: int | None = None
+    """The step at which it began, where that is another than the one at which it was found."""
+    cleared_at: int | None = None
+    """The step from which it holds no more."""
     fix: Mapping[str, JsonValue] = field(default_factory=dict)
+    """Dotted settings and the values that mend it."""
     set_aside: bool = False  # it tells what was set aside: a window shows that itself, as it is by then
 
+    @property
+    def key(self) -> str:
+        """``code`` or ``code:place``, by which it is muted."""
+        return f"{self.code}:{self.place}" if self.place else self.code
 
-def inform(title: str, advice: str = "", *, step: int = 0, fix: Mapping[str, JsonValue] | None = None) -> Found:
+
+def inform(title: str, advice: str = "", *, step: int = 0, fix: Mapping[str, JsonValue] | None = None) -> Finding:
     """What is good to know; ``fix`` are settings that go with ``advice``."""
-    return Found(level="info", title=title, advice=advice, step=step, fix=fix or {})
+    return Finding(level="info", title=title, advice=advice, step=step, fix=fix or {})
 
 
-def warn(title: str, advice: str = "", *, step: int = 0, fix: Mapping[str, JsonValue] | None = None) -> Found:
+def warn(title: str, advice: str = "", *, step: int = 0, fix: Mapping[str, JsonValue] | None = None) -> Finding:
     """What is doubtful or went wrong; ``fix`` are settings that mend it."""
-    return Found(level="warning", title=title, advice=advice, step=step, fix=fix or {})
+    return Finding(level="warning", title=title, advice=advice, step=step, fix=fix or {})
 
 
 STOPPED_EARLY, REACHED = "early stopping", "reached"

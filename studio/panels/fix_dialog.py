@@ -19,7 +19,7 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.config.diff import diff
 from training.config.files import config_data, overrides_of
 from training.errors import TrainingError
-from training.events import FindingLevel, Found
+from training.events import Finding, FindingLevel
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints, read_manifest
 from training.runs.resume_plan import ResumePlan, make_plan
@@ -97,7 +97,11 @@ def apply_fix(
 
 
 def make_banner(
-    found: Found, config: RunConfig | None, apply: Callable[[Mapping[str, JsonValue]], object], *, closable: bool = True
+    found: Finding,
+    config: RunConfig | None,
+    apply: Callable[[Mapping[str, JsonValue]], object],
+    *,
+    closable: bool = True,
 ) -> Banner:
     """What was found in a run of ``config``, with a button for what it proposes."""
     named = re.search(rf"\bstep {found.step}\b", found.title)  # where a branch begins, for example

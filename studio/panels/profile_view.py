@@ -9,7 +9,7 @@ from studio.panels.fix_dialog import describe_proposal, make_banner
 from studio.theme import SPACING, IconRole
 from studio.widgets import IconLabel, Share, ShareBar, empty, hbox, in_widget, label, vbox
 from training.config import RunConfig
-from training.events import FindingLevel, Found
+from training.events import Finding, FindingLevel
 from training.runs.step_profile import (
     PART_TITLES,
     Profile,
@@ -56,7 +56,7 @@ class ProfileView(QWidget):
         for found in advise(profile, config):
             self._words.addWidget(self._sentence(found, config))
 
-    def _sentence(self, found: Found, config: RunConfig | None) -> QWidget:
+    def _sentence(self, found: Finding, config: RunConfig | None) -> QWidget:
         if found.level in ("ok", "info") and not describe_proposal(config, found.fix):
             return _plain(found)
         return make_banner(found, config, self.apply_asked.emit, closable=False)
@@ -67,7 +67,7 @@ def _share(profile: Profile, part: StepPart) -> Share:
     return Share(PART_TITLES[part], share, f"{mean} · {format_percent(share)}", _COLORS[part])
 
 
-def _plain(found: Found) -> QWidget:
+def _plain(found: Finding) -> QWidget:
     return in_widget(
         hbox(
             IconLabel(_ICONS[found.level][0], 16, _ICONS[found.level][1]),

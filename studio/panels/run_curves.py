@@ -21,7 +21,7 @@ from training.events import (
     Completed,
     Event,
     Failed,
-    Found,
+    Finding,
     RateDropped,
     Rewound,
     Stopped,
@@ -139,7 +139,7 @@ class RunCurves(QWidget):
         elif isinstance(event, RateDropped):
             metric = replace(event, metric=metric_title(event.metric))
             self.board.add_marker("drop", event.step, f"Step {event.step:,}: {metric.words}", ("drop", event.step))
-        elif isinstance(event, Found) and event.level in ("warning", "error"):
+        elif isinstance(event, Finding) and event.level in ("warning", "error"):
             self._findings += 1
             self.board.add_marker("event", event.step, event.title, ("finding", self._findings))
         elif isinstance(event, Failed):

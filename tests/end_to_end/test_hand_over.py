@@ -18,7 +18,7 @@ from tests.end_to_end.steps import LONG, at_work, ended
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, run_page
 from training.config import RunConfig
 from training.control import Command
-from training.events import Found
+from training.events import Finding
 from training.runs.folder import owner_of
 from training.runs.records.history import read_history
 from training.runs.records.manifest import list_checkpoints, read_manifest
@@ -95,7 +95,7 @@ def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     first = at_work(qtbot, context, step=20)
     qtbot.waitUntil(lambda: bool(list_checkpoints(first)), timeout=LONG)  # it is written beside the steps
     fix = {"loop.batch_size": 8, "loop.accumulation": 2}
-    page.findings.add(Found(level="warning", title="Memory is short.", step=20, fix=fix), context.live.config())
+    page.findings.add(Finding(level="warning", title="Memory is short.", step=20, fix=fix), context.live.config())
     assert (
         "Batch size: 16 → 8; Gradient accumulation steps: 1 → 2"
         in page.findings.findChildren(Banner)[0].accessibleName()

@@ -15,7 +15,7 @@ import pytest
 from tests.training.tiny import tiny
 from training.config import RunConfig, save_config
 from training.engine.runs.run import start_run
-from training.events import Found
+from training.events import Finding
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.manifest import read_manifest
@@ -93,7 +93,7 @@ def test_refused_by_the_system_a_run_goes_on_in_smaller_batches(tmp_path: Path) 
     fixes = [item.fix for item in read_history(folder.events_file).findings if "Memory ran out" in item.title]
     assert fixes
     assert all(
-        isinstance(item, Found) and item.level == "warning" for item in read_history(folder.events_file).findings
+        isinstance(item, Finding) and item.level == "warning" for item in read_history(folder.events_file).findings
     )
     small = start_run(wide(*(f"{name}={value}" for name, value in fixes[-1].items())), tmp_path / "small")
     assert weights(record["last_checkpoint"]) == weights(small.last_checkpoint)

@@ -24,7 +24,7 @@ from training.data.batching import workers as data_workers
 from training.data.batching.streamed import Streamed
 from training.engine.runs.run import Hooks, start_run
 from training.errors import TrainingError
-from training.events import EpochEnded, Event, Found, Validated
+from training.events import EpochEnded, Event, Finding, Validated
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints, read_manifest
 from training.runs.records.series import read_series
@@ -76,11 +76,11 @@ def run(config: RunConfig, workspace: Path, watch: Callable[[Event], None] = lam
 def test_killed_workers_are_replaced_and_no_number_differs(tmp_path: Path) -> None:
     """In the middle of an epoch one of two workers dies, between two epochs all, and then the fork server."""
     undisturbed = outcome(run(shapes("loader.mode=resident", "loop.validate_every_steps=10"), tmp_path / "whole"))
-    found: list[Found] = []
+    found: list[Finding] = []
     deaths: list[str] = []
 
     def watch(event: Event) -> None:
-        if isinstance(event, Found):
+        if isinstance(event, Finding):
             found.append(event)
         elif isinstance(event, Validated) and event.step == 10:
             kill(workers()[:1])

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from training.cli.options import load_given, workspace_of
 from training.console import Console, format_finding, pick
 from training.errors import InputError
-from training.events import Found, PhaseChanged
+from training.events import Finding, PhaseChanged
 from training.streams import print_json, say
 
 _MARKS = {"ok": "ok     ", "info": "note   ", "warning": "warning", "error": "ERROR  "}
@@ -41,7 +41,7 @@ def _check_machine(arguments: argparse.Namespace) -> int:
         from training.doctor.machine import look_at_machine
     except (ImportError, OSError) as error:
         title = f"PyTorch cannot be loaded by {sys.executable}: {error}"
-        findings = [Found(level="error", title=title, advice="Install it for this Python, or choose another engine.")]
+        findings = [Finding(level="error", title=title, advice="Install it for this Python, or choose another engine.")]
         machine = {}
     else:
         environment, findings = look_at_machine()
@@ -52,12 +52,12 @@ def _check_machine(arguments: argparse.Namespace) -> int:
     return 0 if healthy else 1
 
 
-def _tell(findings: Sequence[Found]) -> bool:
+def _tell(findings: Sequence[Finding]) -> bool:
     """Whether no error is among them."""
     for finding in findings:
         say(f"{_MARKS[finding.level]}  {format_finding(finding)}")
     return all(finding.level != "error" for finding in findings)
 
 
-def _records(findings: Sequence[Found]) -> list[dict[str, object]]:
+def _records(findings: Sequence[Finding]) -> list[dict[str, object]]:
     return [{**pick(item, "level", "title", "advice", "fix")} for item in findings]

@@ -29,7 +29,7 @@ from training.events import (
     DataPrepared,
     EpochEnded,
     Event,
-    Found,
+    Finding,
     PhaseChanged,
     StepSkipped,
     Validated,
@@ -205,7 +205,7 @@ def _format_attempt(events: Sequence[Event], environment: Environment) -> list[s
             lines.append(f"attempt    {event.attempt}, {format_moment(event.time)}, from step {event.step:,}{changes}")
             lines += _format_environment(environment)
     for event in events:
-        if isinstance(event, Found):
+        if isinstance(event, Finding):
             lines.append(f"{event.level:<10} {event.title} {event.advice}".rstrip())
         elif isinstance(event, FINAL_EVENTS):
             why = " ".join(text for name in ("reason", "advice") if (text := str(getattr(event, name, "") or "")))
@@ -247,7 +247,7 @@ def _last_attempt(events: Sequence[Event]) -> list[Event]:
     if not starts:
         return list(events)
     first = starts[-1]
-    while first and isinstance(events[first - 1], Found | PhaseChanged | DataPrepared):
+    while first and isinstance(events[first - 1], Finding | PhaseChanged | DataPrepared):
         first -= 1
     return list(events[first:])
 
@@ -256,7 +256,7 @@ def _history_record(
     history: History, checkpoints: Sequence[CheckpointInfo], events: Sequence[Event]
 ) -> dict[str, JsonValue]:
     """What happened in a run, as JSON can hold it; ``events`` are its last attempt's."""
-    found = [item for item in events if isinstance(item, Found)]
+    found = [item for item in events if isinstance(item, Finding)]
     return {
         "checkpoints": [pick(info, "path", "step", "epoch", "labels", "metrics") for info in checkpoints],
         "validations": [pick(item, "step", "epoch") | dict(item.metrics) for item in history.validations],

@@ -9,14 +9,14 @@ from training.data.batching.batches import Data
 from training.data.duplicates import find_duplicates
 from training.data.source import ReportProgress
 from training.errors import pluralize
-from training.events import Found, warn
+from training.events import Finding, warn
 
 _SHOWN = 3
 _MANY = 0.01
 """Share of images with a likeness from which on it is worth a warning: thin digits look alike by chance."""
 
 
-def duplicate_findings(data: Data, config: object, report_progress: ReportProgress) -> list[Found]:
+def duplicate_findings(data: Data, config: object, report_progress: ReportProgress) -> list[Finding]:
     """A warning for the same samples, another for images that look alike; nothing when there are none."""
     source, facts = data.source, data.facts
     if facts.layout == "tokens":
@@ -43,7 +43,7 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
         )
     if found.near:
         result.append(
-            Found(
+            Finding(
                 level="warning" if len(found.near) >= _MANY * found.held else "info",
                 title=f"{len(found.near):,}{looked} look almost like one that is trained on: {_examples(data, found.near)}.",
                 advice=f"Copies in another size or format, or neighboring frames? Then {_advise_apart(config)}, or remove them.",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from training.events import Found
+from training.events import Finding
 
 
-def ok(title: str, advice: str = "") -> Found:
+def ok(title: str, advice: str = "") -> Finding:
     """All is well."""
-    return Found(level="ok", title=title, advice=advice)
+    return Finding(level="ok", title=title, advice=advice)

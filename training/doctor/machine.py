@@ -14,13 +14,13 @@ from training.engine.runs.environment import describe_machine
 from training.engine.runs.outcome import describe_error
 from training.environment import Environment
 from training.errors import format_bytes, pluralize
-from training.events import Found, inform, warn
+from training.events import Finding, inform, warn
 
 _SIZE = 64  # of the square matrices that are multiplied
 _TOLERANCE = 1e-3  # of float32 sums over 64 products, in another order or in TensorFloat-32
 
 
-def look_at_machine() -> tuple[Environment, list[Found]]:
+def look_at_machine() -> tuple[Environment, list[Finding]]:
     """What runs are computed on here, and what there is to say of it. An "error" means that they cannot work."""
     machine = describe_machine()
     found = [_torch(machine), *_devices(machine), *_driver(machine)]
@@ -32,21 +32,23 @@ def look_at_machine() -> tuple[Environment, list[Found]]:
     return machine, found
 
 
-def _torch(machine: Environment) -> Found:
+def _torch(machine: Environment) -> Finding:
     build = gpu_build() or "for the CPU alone"
     processor = f"{machine.processor} ({pluralize(machine.cores or 1, 'core')}, {machine.instructions})"
     memory = format_bytes((machine.memory_mb or 0) * 2**20)
     return ok(f"PyTorch {machine.torch} ({build}) on Python {machine.python}, {processor}, {memory} of memory.")
 
 
-def _devices(machine: Environment) -> Iterator[Found]:
+def _devices(machine: Environment) -> Iterator[Finding]:
     kind = "cuda" if torch.cuda.is_available() else "mps"
     for index, name in enumerate(machine.device_names):
         device = torch.device(kind, index)
         fault = _try_product(device)
         if fault:
             title = f"{name} ({device}) cannot be computed on: {fault}"
-            yield Found(level="error", title=title, advice="Use another device, or a torch that is built for this one.")
+            yield Finding(
+                level="error", title=title, advice="Use another device, or a torch that is built for this one."
+            )
         else:
             yield ok(f"{name} ({device}) computes what the CPU does.")
     if len(machine.device_names) > 1:
@@ -58,7 +60,7 @@ def _devices(machine: Environment) -> Iterator[Found]:
         yield _explain_none()
 
 
-def _explain_none() -> Found:
+def _explain_none() -> Finding:
     """Runs compute on the CPU: as meant, or for want of a GPU."""
     traces = look_for_nvidia()
     obstacle = find_obstacle(traces)
@@ -75,7 +77,7 @@ def _explain_none() -> Found:
     return ok(f"Runs compute on the CPU{f': {absence}' if absence else ''}.")
 
 
-def _driver(machine: Environment) -> list[Found]:
+def _driver(machine: Environment) -> list[Finding]:
     return [ok(f"The NVIDIA driver is {machine.driver}.")] if machine.driver else []
 
 

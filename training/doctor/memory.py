@@ -19,7 +19,7 @@ from training.engine.recovery.memory import (
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import format_bytes
-from training.events import Found, warn
+from training.events import Finding, warn
 from training.system.host_memory import forget_peak, host_memory, peak_resident
 
 TIGHT_SHARE = 0.9  # of a GPU; what the driver and other programs need on top is not ours to know
@@ -51,7 +51,7 @@ def try_step(session: Session) -> Trial:
     )
 
 
-def memory_findings(session: Session, trial: Trial) -> list[Found]:
+def memory_findings(session: Session, trial: Trial) -> list[Finding]:
     """Whether there is room for what is still to come, when data, model and optimizer are in memory already."""
     found = [_host(session, trial)]
     if session.device.type == "cuda":
@@ -59,7 +59,7 @@ def memory_findings(session: Session, trial: Trial) -> list[Found]:
     return found
 
 
-def _host(session: Session, trial: Trial) -> Found:
+def _host(session: Session, trial: Trial) -> Finding:
     host, saved = host_memory(), count_saved_bytes(session)
     ahead = session.data.bytes_ahead(session.config.loader.prefetch_factor)
     grown, held = trial.peak - trial.before, psutil.Process().memory_info().rss
@@ -86,7 +86,7 @@ def _host(session: Session, trial: Trial) -> Found:
     )
 
 
-def _gpu(session: Session, trial: Trial) -> Found:
+def _gpu(session: Session, trial: Trial) -> Finding:
     free, total = torch.cuda.mem_get_info(session.device)
     others = max(total - free - torch.cuda.memory_reserved(session.device), 0)
     name = describe_device(session.device)

@@ -10,7 +10,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from training.config.describe import describe
 from training.config.sections.user_file import UserFile
 from training.engine.session import Session
-from training.events import Found, warn
+from training.events import Finding, warn
 from training.models import make_model
 from training.system.untrusted import escape_unprintable
 
@@ -18,7 +18,7 @@ FEW = 8
 """Samples in a batch below which its mean and std say little of all samples'."""
 
 
-def norm_findings(session: Session) -> list[Found]:
+def norm_findings(session: Session) -> list[Finding]:
     """A warning where batch norm works on parts of a step's batch, or on very few samples."""
     loop = session.config.loop
     if not _has_batch_norm(session.model):
@@ -57,7 +57,7 @@ def _other_norm(session: Session) -> dict[str, str]:
     return {"model.norm": "group"} if "group" in offered and getattr(model, "norm", "") == "batch" else {}
 
 
-def own_network_findings(session: Session) -> list[Found]:
+def own_network_findings(session: Session) -> list[Finding]:
     """A second build shall give the same initial weights: one that seeds generators from the clock cannot be repeated."""
     config = session.config
     if not isinstance(config.model, UserFile) or session.beginning:

@@ -30,7 +30,7 @@ from training.engine.runs.outcome import describe_error, explain
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import ConfigError, TrainingError, format_bytes, pluralize
-from training.events import Found, warn
+from training.events import Finding, warn
 from training.facts import DataFacts
 from training.protocol.answers import RunTime
 from training.system.untrusted import escape_unprintable
@@ -57,7 +57,7 @@ def preflight(
     report: Report = lambda text, fraction: None,
     kept: PreparedData | None = None,
     tell_time: Callable[[RunTime], object] = lambda run_time: None,
-) -> list[Found]:
+) -> list[Finding]:
     """Findings in the order they matter; an "error" among them means that the run could not start or would be useless.
 
     What ``kept`` holds is not opened again, and what is opened stays there for the run. ``tell_time`` hears how long a run
@@ -70,7 +70,7 @@ def preflight(
         phase = text
         report(text, fraction)
 
-    found: list[Found] = []
+    found: list[Finding] = []
     try:
         session = assemble(config, note, kept=kept)
         try:
@@ -83,7 +83,7 @@ def preflight(
         finally:
             session.data.close()
     except ConfigError as error:
-        found += [Found(level="error", title=str(problem)) for problem in error.problems]
+        found += [Finding(level="error", title=str(problem)) for problem in error.problems]
     except Exception as error:
         logger.info("The check found a fault", exc_info=True)
         unforeseen = f"An unexpected fault would end the run: {escape_unprintable(describe_error(error), 300)}"
@@ -91,11 +91,11 @@ def preflight(
     return found
 
 
-def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[Found]]:
+def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[Finding]]:
     """What there is to say, one look after the other."""
     yield _data(session)
     idle = list_inactive_on_purpose(session.config, session.data.source.parts)  # what was set and does nothing
-    yield [Found(level="info", title=f"{clause}.") for clause in idle]
+    yield [Finding(level="info", title=f"{clause}.") for clause in idle]
     yield duplicate_findings(session.data, session.config.dataset, report)
     yield _weights(session)
     yield own_network_findings(session)
@@ -106,11 +106,11 @@ def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[F
     yield [_disk(session, workspace)]
 
 
-def _data(session: Session) -> list[Found]:
+def _data(session: Session) -> list[Finding]:
     report, facts = session.data.report, session.data.facts
     parts = ", ".join(f"{count:,} {name}" for name, count in report.samples.items())
     found = [ok(f"The data opens: {parts}, {_count_names(facts)}; {report.batches.reason}.")]
-    found += [Found(level="info", title=f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in report.notes]
+    found += [Finding(level="info", title=f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in report.notes]
     found += _few_steps(session)
     if report.skipped_total:
         first = report.skipped[0]
@@ -127,7 +127,7 @@ def _data(session: Session) -> list[Found]:
     return [*found, *unmeasurable(facts, session.data.source.targets[session.data.splits["validation"]])]
 
 
-def _few_steps(session: Session) -> list[Found]:
+def _few_steps(session: Session) -> list[Finding]:
     """A batch that holds more than all there is."""
     asked, samples = session.config.loop.batch_size, session.data.report.samples["train"]
     if asked <= samples:
@@ -138,7 +138,7 @@ def _few_steps(session: Session) -> list[Found]:
     return [warn(title, advice=advice, fix={"loop.batch_size": smaller})]
 
 
-def _absent_in_masks(facts: DataFacts) -> list[Found]:
+def _absent_in_masks(facts: DataFacts) -> list[Finding]:
     """Classes without a pixel to learn from: a class list may name them, and masks that were held out by chance."""
     absent = [name for name, count in zip(facts.names, facts.counts, strict=False) if not count]
     if not absent:
@@ -147,7 +147,7 @@ def _absent_in_masks(facts: DataFacts) -> list[Found]:
     return [warn(title, advice="Add masks that show them, or take them out of the class list.")]
 
 
-def _nameless(session: Session) -> list[Found]:
+def _nameless(session: Session) -> list[Finding]:
     """A class that stands for pixels nobody named, as lists of CamVid and Cityscapes have one: whether it is to be learned is for
     the person to say."""
     dataset, names = session.config.dataset, session.data.facts.names
@@ -159,7 +159,7 @@ def _nameless(session: Session) -> list[Found]:
     return [warn(title, advice=advice, fix={"dataset.ignore_index": place})]
 
 
-def _few_pairs(session: Session) -> list[Found]:
+def _few_pairs(session: Session) -> list[Finding]:
     """Batches that are compared within themselves, but mostly hold one sample of a class."""
     counts, size = session.data.report.counts["train"], session.config.loop.batch_size
     if not session.objective.compares_samples or session.objective.views > 1 or not sum(counts):
@@ -188,7 +188,7 @@ def _count_names(facts: DataFacts) -> str:
     return f"{count:,} {words[facts.target]}"
 
 
-def _classes(session: Session) -> list[Found]:
+def _classes(session: Session) -> list[Finding]:
     """What is uneven or absent among the classes or labels."""
     report, names = session.data.report, session.data.facts.names
     found = []
@@ -212,7 +212,7 @@ def _classes(session: Session) -> list[Found]:
     return found
 
 
-def _uneven(title: str, config: RunConfig) -> Found:
+def _uneven(title: str, config: RunConfig) -> Finding:
     """What makes up for it, or could."""
     objective = config.objective
     if config.loader.sampling == "balanced":
@@ -227,7 +227,7 @@ def _uneven(title: str, config: RunConfig) -> Found:
     return warn(f"{title}.", advice=advice, fix={"objective.balanced": True})
 
 
-def _weights(session: Session) -> list[Found]:
+def _weights(session: Session) -> list[Finding]:
     """What was taken of known weights, and what makes no sense without."""
     beginning = session.beginning
     if beginning:
@@ -242,7 +242,7 @@ def _weights(session: Session) -> list[Found]:
     ]
 
 
-def _device(session: Session) -> Found:
+def _device(session: Session) -> Finding:
     threads = f", {pluralize(torch.get_num_threads(), 'thread')}" if session.device.type == "cpu" else ""
     name, compute = describe_device(session.device), session.config.precision.compute
     if session.device.type == "cpu" and compute in ("fp16", "bf16"):
@@ -253,7 +253,7 @@ def _device(session: Session) -> Found:
     return ok(f"The run works on the {name}{threads} in {compute.upper()}.")
 
 
-def _missed_gpu(session: Session) -> list[Found]:
+def _missed_gpu(session: Session) -> list[Finding]:
     """A GPU that is there but cannot be used, where the device was left to the program."""
     if session.config.precision.device != "auto" or session.device.type != "cpu":
         return []
@@ -261,12 +261,12 @@ def _missed_gpu(session: Session) -> list[Found]:
     return [reason] if reason is not None else []
 
 
-def _shared_memory(session: Session) -> list[Found]:
+def _shared_memory(session: Session) -> list[Finding]:
     small = explain_shared_memory(session.data, session.config.loader.prefetch_factor)
     return [small] if small is not None else []
 
 
-def _compiling(session: Session, report: Report) -> list[Found]:
+def _compiling(session: Session, report: Report) -> list[Finding]:
     """Where the step is to be compiled: whether that works here. What is compiled is kept for the run."""
     wanted = session.config.precision.compile
     try:
@@ -276,7 +276,7 @@ def _compiling(session: Session, report: Report) -> list[Found]:
     return [] if wanted == "off" else [ok(f"The {wanted} can be compiled here.")]
 
 
-def _step(session: Session) -> list[Found]:
+def _step(session: Session) -> list[Finding]:
     """One real step: its loss against that of guessing, its time, the memory it needs."""
     try:
         trial = try_step(session)
@@ -289,10 +289,10 @@ def _step(session: Session) -> list[Found]:
     return [_make_error(make_shortage(message, session, find_fitting_batches(session, train_step)))]
 
 
-def _loss(session: Session, trial: Trial) -> Found:
+def _loss(session: Session, trial: Trial) -> Finding:
     guessing = session.objective.initial_loss
     if not math.isfinite(trial.loss):
-        return Found(
+        return Finding(
             level="error",
             title=f"The loss of the first batch is {trial.loss}.",
             advice="Look for broken samples, or use fp32 instead of fp16.",
@@ -308,11 +308,11 @@ def _loss(session: Session, trial: Trial) -> Found:
     return ok(f"{title}.")
 
 
-def _make_error(shortage: TrainingError) -> Found:
-    return Found(level="error", title=shortage.message, advice=shortage.advice, fix=shortage.fix)
+def _make_error(shortage: TrainingError) -> Finding:
+    return Finding(level="error", title=shortage.message, advice=shortage.advice, fix=shortage.fix)
 
 
-def _disk(session: Session, workspace: Path) -> Found:
+def _disk(session: Session, workspace: Path) -> Finding:
     """Whether the checkpoints that will lie on disk at once have room."""
     size = count_saved_bytes(session)
     count = session.config.checkpoints.keep_last + 2  # the best, and the one being written
@@ -322,7 +322,7 @@ def _disk(session: Session, workspace: Path) -> Found:
         f"{count} checkpoints of {format_bytes(size)} need {format_bytes(count * size)}; {format_bytes(free)} are free"
     )
     if free < count * size * 1.2:
-        return Found(
+        return Finding(
             level="error", title=f"{text}.", advice="Free some space, keep fewer, or choose another workspace."
         )
     return ok(f"{text} in {existing}.")

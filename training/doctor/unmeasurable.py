@@ -6,12 +6,12 @@ import math
 
 from torch import Tensor
 
-from training.events import Found, warn
+from training.events import Finding, warn
 from training.facts import DataFacts
 from training.system.untrusted import escape_unprintable
 
 
-def unmeasurable(facts: DataFacts, targets: Tensor) -> list[Found]:
+def unmeasurable(facts: DataFacts, targets: Tensor) -> list[Finding]:
     """What there is to say of ``targets``, those of the validation samples."""
     if facts.target == "ranks":
         return _of_ranks(targets)
@@ -30,7 +30,7 @@ def unmeasurable(facts: DataFacts, targets: Tensor) -> list[Found]:
     return [warn(title, advice="Hold out more samples, or others.")]
 
 
-def _of_ranks(targets: Tensor) -> list[Found]:
+def _of_ranks(targets: Tensor) -> list[Finding]:
     highest = targets.nan_to_num(nan=-math.inf).amax(1)
     lowest = targets.nan_to_num(nan=math.inf).amin(1)
     if not bool((highest > lowest).any()):

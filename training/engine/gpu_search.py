@@ -10,7 +10,7 @@ from pathlib import Path
 
 import torch
 
-from training.events import Found, warn
+from training.events import Finding, warn
 
 _NVIDIA = "0x10de"  # the vendor's number on the PCI bus
 _DISPLAY = "0x03"  # what graphics cards and accelerators begin their class with there
@@ -75,7 +75,7 @@ def find_obstacle(traces: NvidiaTraces) -> Obstacle | None:
     )
 
 
-def explain_cpu(traces: NvidiaTraces) -> Found | None:
+def explain_cpu(traces: NvidiaTraces) -> Finding | None:
     """A warning for a run that computes on the CPU of a machine with an NVIDIA device; None where there is none."""
     obstacle = find_obstacle(traces)
     if obstacle is None:

@@ -13,7 +13,7 @@ import torch
 from training.data.batching.batches import Data
 from training.engine.gpu_search import look_for_nvidia
 from training.errors import format_bytes
-from training.events import Found, warn
+from training.events import Finding, warn
 
 SHM = Path("/dev/shm")
 _SMALL = 256 << 20
@@ -65,7 +65,7 @@ def shared_memory() -> int | None:
         return None
 
 
-def find_small_shared_memory() -> Found | None:
+def find_small_shared_memory() -> Finding | None:
     """A warning where /dev/shm is so small that worker processes may fail for want of it."""
     size = shared_memory()
     if size is None or size >= _SMALL:
@@ -76,7 +76,7 @@ def find_small_shared_memory() -> Found | None:
     return warn(title, f"{_MORE} Or use loader.workers = 0.")
 
 
-def explain_shared_memory(data: Data, prefetch_factor: int) -> Found | None:
+def explain_shared_memory(data: Data, prefetch_factor: int) -> Finding | None:
     """A warning where the batches that workers read before their use take more than half of /dev/shm."""
     size, ahead = shared_memory(), data.bytes_ahead(prefetch_factor)
     if not data.report.batches.workers or size is None or 2 * ahead <= size:

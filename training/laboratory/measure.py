@@ -18,7 +18,7 @@ from training.events import (
     CheckpointSaved,
     EpochEnded,
     Event,
-    Found,
+    Finding,
     PhaseChanged,
 )
 from training.runs.folder import RunFolder
@@ -192,6 +192,6 @@ def _seconds(events: list[Event], killed_at: float | None) -> float:
             if began is not None:
                 total += max(killed_at or last, last) - began
             began = event.time
-        if not isinstance(event, PhaseChanged | Found) or event.kind == "attempt_started":
+        if not isinstance(event, PhaseChanged | Finding) or event.kind == "attempt_started":
             last = event.time
     return total + last - began if began is not None else math.nan

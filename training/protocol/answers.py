@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
 from training.data_report import Skipped
 from training.errors import Problem, format_duration
-from training.events import Found
+from training.events import Finding
 from training.facts import Target
 
 
@@ -274,7 +274,7 @@ class MaybeRunTime(Answer):
 class Findings(MaybeRunTime):
     """What ``training.doctor`` has to say."""
 
-    findings: tuple[Found, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
 
 class ExportResult(Answer):

@@ -13,7 +13,7 @@ from training.config.diff import flatten
 from training.config.files import overrides_of
 from training.environment import list_facts
 from training.errors import InputError, format_bytes, format_duration, format_moment, format_number
-from training.events import Found
+from training.events import Finding
 from training.metric_names import show_metric, title_of
 from training.report.curves import draw_curves
 from training.report.facts import RunFacts, choose_common, find_changed_settings
@@ -182,7 +182,7 @@ def _findings(history: History) -> Iterator[FindingRow]:
     yield from [*known.values()][:_MOST_FINDINGS]
 
 
-def _describe_done(found: Found, history: History) -> str:
+def _describe_done(found: Finding, history: History) -> str:
     if not found.fix:
         return ""
     proposed = ", ".join(overrides_of(found.fix))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from training.events import Found
+from training.events import Finding
 from training.runs.folder import RunFolder
 from training.runs.records.columns import read_columns_header
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, SeriesWriter, count_rows, is_series
 
 
-def repair_records(folder: RunFolder, step: int, steps_per_epoch: int) -> list[Found]:
+def repair_records(folder: RunFolder, step: int, steps_per_epoch: int) -> list[Finding]:
     """Make series, telemetry and columns fit to go on from ``step``; a finding for whatever was lost. To be called before any
     is opened for writing."""
     found = []
@@ -21,17 +21,19 @@ def repair_records(folder: RunFolder, step: int, steps_per_epoch: int) -> list[F
         _fill(folder, rows, step, steps_per_epoch)
         title = f"series.bin was damaged: the numbers of steps {rows + 1:,} to {step:,} are lost."
         advice = "The weights are exact; only the curves of that stretch are not. To get them again, resume from an earlier checkpoint."
-        found.append(Found(level="warning", title=title, advice=advice, step=step))
+        found.append(Finding(level="warning", title=title, advice=advice, step=step))
     if folder.telemetry_file.exists() and not is_series(folder.telemetry_file, FLUSH_ROW):
         folder.telemetry_file.unlink()
         title = "telemetry.bin was damaged and is begun again."
-        found.append(Found(level="info", title=title, advice="Only the speed before now is lost.", step=step))
+        found.append(Finding(level="info", title=title, advice="Only the speed before now is lost.", step=step))
     for path in folder.column_files:
         if path.exists() and read_columns_header(path) is None:
             path.unlink()
             title = f"{path.name} was damaged and is begun again."
             found.append(
-                Found(level="info", title=title, advice="Only what it held of the steps before now is lost.", step=step)
+                Finding(
+                    level="info", title=title, advice="Only what it held of the steps before now is lost.", step=step
+                )
             )
     return found
 

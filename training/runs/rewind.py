@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from training.errors import InputError, format_bytes
-from training.events import Found, Rewound
+from training.events import Finding, Rewound
 from training.runs.boundary.frames import copy_boundary
 from training.runs.folder import RunFolder, claim, read_json, release
 from training.runs.links import refuse_links
@@ -197,10 +197,10 @@ def _copy_first(source: Path, target: Path, size: int) -> None:
             size -= len(chunk)
 
 
-def tell_rewind(aside: SetAside) -> Found:
+def tell_rewind(aside: SetAside) -> Finding:
     """What the run's history says of it."""
     run = shlex.quote(aside.path.parent.parent.name)
-    return Found(
+    return Finding(
         level="info",
         title=f"Rewound from step {aside.reached:,} to step {aside.step:,}; {_steps(aside.step, aside.reached)} set aside.",
         advice=f"They take {format_bytes(aside.size)}. Restore in the window, or python -m training restore {run} in a terminal, brings them "

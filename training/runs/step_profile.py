@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 
 from training.config import RunConfig
 from training.errors import pluralize
-from training.events import Found
+from training.events import Finding
 from training.runs.folder import RunFolder
 from training.system.atomic import write_text
 from training.system.untrusted import MEGABYTE, read_bytes
@@ -113,7 +113,7 @@ def summarize(profile: Profile) -> str:
     )
 
 
-def advise(profile: Profile, config: RunConfig | None) -> list[Found]:
+def advise(profile: Profile, config: RunConfig | None) -> list[Finding]:
     """What follows from ``profile``, the worst first, with ``fix`` where settings of ``config`` help; then what the
     arithmetic and the rest take."""
     advice = (_speed_up_data, _speed_up_launches, _save_less_often)
@@ -125,14 +125,14 @@ def advise(profile: Profile, config: RunConfig | None) -> list[Found]:
     )
     for share, much, where, why in remarks:
         if share >= much:
-            found.append(Found(level="info", title=f"{format_percent(share)} {where}", advice=why))
+            found.append(Finding(level="info", title=f"{format_percent(share)} {where}", advice=why))
     between = (f"{title} {format_percent(profile.outside_share(part))}" for part, title in OUTSIDE_TITLES.items())
     title = f"Forward, backward and update take {format_percent(profile.share(*COMPUTING))} of each step."
     rest = f"Of the whole time {' and '.join(between)}."
-    return [*found, Found(level="info" if found else "ok", title=title, advice=rest)]
+    return [*found, Finding(level="info" if found else "ok", title=title, advice=rest)]
 
 
-def _speed_up_data(profile: Profile, config: RunConfig | None) -> Found | None:
+def _speed_up_data(profile: Profile, config: RunConfig | None) -> Finding | None:
     share = profile.share("wait")
     if share < MUCH_WAITING:
         return None
@@ -147,7 +147,7 @@ def _speed_up_data(profile: Profile, config: RunConfig | None) -> Found | None:
     else:
         how = "there are no more cores: keep the samples in memory where they fit, or make images smaller"
         fix = {"loader.mode": "resident"}
-    return Found(
+    return Finding(
         level="warning",
         title=f"{format_percent(share)} of each step waits for data.",
         advice=f"{who} cannot read and decode as fast as the model trains; {how}.",
@@ -155,19 +155,19 @@ def _speed_up_data(profile: Profile, config: RunConfig | None) -> Found | None:
     )
 
 
-def _speed_up_launches(profile: Profile, config: RunConfig | None) -> Found | None:
+def _speed_up_launches(profile: Profile, config: RunConfig | None) -> Finding | None:
     """Steps that are shorter than what it takes to start them."""
     if profile.busy is not None and profile.busy < SMALL_USE:
         title = f"The GPU waits for the CPU in {format_percent(1.0 - profile.busy)} of the time of forward, backward and update."
         why = "Handing the step over takes longer than computing it"
         if config is None or config.precision.cuda_graphs != "off" or config.precision.compile == "model":
-            return Found(level="warning", title=title, advice=f"{why}: larger batches keep the GPU busy.")
+            return Finding(level="warning", title=title, advice=f"{why}: larger batches keep the GPU busy.")
         advice = f"{why}: record it once as a CUDA graph, or use larger batches."
-        return Found(level="warning", title=title, advice=advice, fix={"precision.cuda_graphs": "on"})
+        return Finding(level="warning", title=title, advice=advice, fix={"precision.cuda_graphs": "on"})
     eager = config is not None and config.precision.compile == "off"
     if profile.busy is not None or not eager or profile.step_seconds >= SHORT_STEP:
         return None
-    return Found(
+    return Finding(
         level="info",
         title=f"Steps of {format_milliseconds(profile.step_seconds)} are more Python than arithmetic.",
         advice="Compiled as one piece such steps take half the time or less; this needs a C++ compiler.",
@@ -175,7 +175,7 @@ def _speed_up_launches(profile: Profile, config: RunConfig | None) -> Found | No
     )
 
 
-def _save_less_often(profile: Profile, config: RunConfig | None) -> Found | None:
+def _save_less_often(profile: Profile, config: RunConfig | None) -> Finding | None:
     share = profile.outside_share("saving")
     if share < MUCH_SAVING:
         return None
@@ -183,7 +183,7 @@ def _save_less_often(profile: Profile, config: RunConfig | None) -> Found | None
     every = config.checkpoints.every_steps if config is not None else None
     if every is None:
         how = "The disk is slow, or an epoch is short: put runs on a faster disk."
-        return Found(level="warning", title=title, advice=how)
+        return Finding(level="warning", title=title, advice=how)
     # As often as keeps saving to half of what counts as much.
     rarer = round(every * max(2.0, share / (1.0 - share) / (MUCH_SAVING / 2)))
-    return Found(level="warning", title=title, advice="Save less often.", fix={"checkpoints.every_steps": rarer})
+    return Finding(level="warning", title=title, advice="Save less often.", fix={"checkpoints.every_steps": rarer})

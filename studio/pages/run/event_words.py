@@ -12,7 +12,7 @@ from training.events import (
     DataPrepared,
     Event,
     Failed,
-    Found,
+    Finding,
     PhaseChanged,
     Profiled,
     RateDropped,
@@ -33,7 +33,7 @@ def group_of(event: Event) -> str:
     """One of GROUPS, or ""."""
     if isinstance(event, AttemptStarted | Rewound | Completed | Stopped | Failed):
         return "Attempts"
-    if isinstance(event, Found | StepSkipped | RateDropped):
+    if isinstance(event, Finding | StepSkipped | RateDropped):
         return "Findings"
     if isinstance(event, Validated):
         return "Validations"
@@ -51,7 +51,7 @@ def _words(event: Event) -> str:
     if isinstance(event, AttemptStarted):
         began = f"Attempt {event.attempt} began at step {event.step:,} of {event.total_steps:,} on {event.device}"
         return f"{began}, changed: {', '.join(event.changes)}" if event.changes else began
-    if isinstance(event, Found):
+    if isinstance(event, Finding):
         place = f"step {event.step:,}: " if event.step else ""
         return f"{event.level.capitalize()}, {place}{event.title} {event.advice}".strip()
     if isinstance(event, Validated):

@@ -9,7 +9,7 @@ from studio.panels.fix_dialog import make_banner
 from studio.theme import Tone
 from studio.widgets import Banner, vbox
 from training.config import RunConfig
-from training.events import Found
+from training.events import Finding
 
 _SHOWN = 3  # the newest of them: older ones are in the log
 
@@ -47,7 +47,7 @@ class FindingList(QWidget):
         for title in list(self._banners):
             self._remove(title)
 
-    def add(self, finding: Found, config: RunConfig | None) -> None:
+    def add(self, finding: Finding, config: RunConfig | None) -> None:
         """Show one finding about a run of ``config``."""
         if finding.level == "ok":
             return

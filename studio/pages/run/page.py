@@ -41,7 +41,7 @@ from training.events import (
     CheckpointSaved,
     DataPrepared,
     Event,
-    Found,
+    Finding,
     PhaseChanged,
 )
 from training.runs.folder import RunFolder
@@ -230,7 +230,7 @@ class RunPage(QWidget):
             self.header.show_what(self._run)
         if isinstance(event, PhaseChanged) and event.phase == "preparing data" and event.fraction is None:
             self.findings.clear()  # an attempt begins; what it finds in its data comes before it is announced
-        elif isinstance(event, Found) and not event.set_aside:
+        elif isinstance(event, Finding) and not event.set_aside:
             self.findings.add(event, self._run.config())
         if isinstance(event, (AttemptStarted, *FINAL_EVENTS)):
             self.checkpoints.set_state(self._run.state, self._run.done_at)  # also for a late page

@@ -30,7 +30,7 @@ from studio.widgets import (
     scroll_area,
     vbox,
 )
-from training.events import FindingLevel, Found
+from training.events import Finding, FindingLevel
 from training.protocol.answers import Findings, RunTime
 from training.protocol.messages import CheckRequest, Refusal
 
@@ -127,9 +127,9 @@ class FindingsPanel(Card):
             self._withdraw()
             self.fields_blamed.emit()
         else:
-            self._show([Found(level="error", title=refusal.message, advice=refusal.advice)])
+            self._show([Finding(level="error", title=refusal.message, advice=refusal.advice)])
 
-    def _show(self, findings: Sequence[Found], run_time: RunTime | None = None) -> None:
+    def _show(self, findings: Sequence[Finding], run_time: RunTime | None = None) -> None:
         """One row for each finding; the pill says the worst."""
         self.timed.emit(run_time)
         levels = {finding.level for finding in findings}
@@ -143,7 +143,7 @@ class FindingsPanel(Card):
         self.show()
         self._fit_height()
 
-    def _make_row(self, finding: Found) -> QWidget:
+    def _make_row(self, finding: Finding) -> QWidget:
         """With settings called as the forms beside call them."""
         title, advice = (with_titles(words, self._context.draft.kind) for words in (finding.title, finding.advice))
         words = vbox(label(title, wrap=True, selectable=True), spacing=1)

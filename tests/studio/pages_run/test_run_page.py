@@ -26,7 +26,7 @@ from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import answer_next_dialog, answer_next_question, open_window, press, run_page
 from training.config import RunConfig
 from training.control import Command
-from training.events import AttemptStarted, Completed, Failed, Found, PhaseChanged, Stopped, Validated
+from training.events import AttemptStarted, Completed, Failed, Finding, PhaseChanged, Stopped, Validated
 from training.runs.folder import claim, create_run, release
 from training.runs.records.forms import Parent
 from training.runs.records.history import EventLog
@@ -227,11 +227,11 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
     log = EventLog(folder.events_file)
     attempt = AttemptStarted(attempt=1, step=0, total_steps=9, steps_per_epoch=3, epochs=3, device="cpu")
     for event in (
-        PhaseChanged(phase="preparing data"), Found(level="warning", title="Of an attempt that is over."), attempt,
+        PhaseChanged(phase="preparing data"), Finding(level="warning", title="Of an attempt that is over."), attempt,
         Stopped(step=0),
-        PhaseChanged(phase="preparing data"), Found(level="warning", title="Left out: 3 files."), attempt,
-        Found(level="warning", title="The loader is slow.", step=4, fix={"loader.workers": 2}),
-        Found(level="info", title="Branched from step 1225 of lab. Restored: the weights.", step=1225),
+        PhaseChanged(phase="preparing data"), Finding(level="warning", title="Left out: 3 files."), attempt,
+        Finding(level="warning", title="The loader is slow.", step=4, fix={"loader.workers": 2}),
+        Finding(level="info", title="Branched from step 1225 of lab. Restored: the weights.", step=1225),
     ):  # fmt: skip
         log.emit(event)
     log.close()

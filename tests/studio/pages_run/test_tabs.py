@@ -18,7 +18,7 @@ from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import open_window, run_page
 from training.config import RunConfig
 from training.control import Command
-from training.events import Found
+from training.events import Finding
 from training.runs.records.about import About, read_about
 
 MakeConfig = Callable[..., RunConfig]
@@ -138,7 +138,7 @@ def test_findings_are_told_beside_the_tabs_and_move_nothing(
     assert strip.text() == ""
     assert not strip.details.isVisible()
     for number in range(2):
-        found = Found(level="warning", title=f"Loss jumps {number}.", step=20, advice="Lower the learning rate.")
+        found = Finding(level="warning", title=f"Loss jumps {number}.", step=20, advice="Lower the learning rate.")
         page.findings.add(found, context.live.config())
     assert strip.text().startswith("Loss jumps 1 (step 20). Lower the learning rate.")
     assert strip.details.text() == "All 2"

@@ -16,7 +16,7 @@ from training.config import RunConfig, parse_config
 from training.data import prepare
 from training.doctor.preflight import preflight
 from training.errors import InputError
-from training.events import Found
+from training.events import Finding
 
 
 def detailed(seed: int) -> Image.Image:
@@ -58,7 +58,7 @@ def config_of(folder: Path, **settings: Any) -> RunConfig:
     return made(dataset=dataset, model={"kind": "mlp", "hidden": [4]}, loop={"batch_size": 4, "epochs": 1})
 
 
-def warnings(config: RunConfig, workspace: Path) -> list[Found]:
+def warnings(config: RunConfig, workspace: Path) -> list[Finding]:
     found = preflight(config, workspace)
     return [each for each in found if "trained on" in each.title and each.level != "info"]
 

@@ -17,7 +17,7 @@ from training.engine import machine
 from training.engine.gpu_search import NvidiaTraces
 from training.engine.runs.run import start_run
 from training.environment import Environment
-from training.events import Found
+from training.events import Finding
 from training.runs.folder import RunFolder
 from training.runs.records.environment import read_environment
 from training.runs.records.history import read_history
@@ -25,7 +25,7 @@ from training.runs.records.history import read_history
 DOCKERS = 64 << 20
 
 
-def warnings_of(found: list[Found]) -> list[str]:
+def warnings_of(found: list[Finding]) -> list[str]:
     return [f"{item.title} {item.advice}" for item in found if item.level == "warning"]
 
 

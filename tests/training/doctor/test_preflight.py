@@ -16,7 +16,7 @@ from training.config import apply_overrides, parse_config
 from training.doctor import preflight
 from training.engine.runs.run import Hooks, start_run
 from training.errors import TrainingError
-from training.events import Event, Found, Validated
+from training.events import Event, Finding, Validated
 from training.protocol.answers import RunTime
 
 NO_MEMORY = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 1099511627776 bytes."
@@ -122,7 +122,7 @@ def test_another_fault_is_not_taken_for_memory(tmp_path: Path, monkeypatch: pyte
     )
 
 
-def uneven(tmp_path: Path, *overrides: str) -> list[Found]:
+def uneven(tmp_path: Path, *overrides: str) -> list[Finding]:
     rows = [f"{number}.5,{number % 7},{'rare' if number % 25 == 0 else 'common'}" for number in range(200)]
     (tmp_path / "t.csv").write_text("a,b,kind\n" + "\n".join(rows))
     table = ("dataset.kind=table", f"dataset.path={tmp_path / 't.csv'}", "dataset.targets=kind", "model.kind=mlp")
@@ -146,13 +146,13 @@ def test_the_column_that_nobody_chose_is_told(tmp_path: Path) -> None:
         "a,b,kind\n" + "\n".join(f"{number},{number % 7}.5,{number % 2}" for number in range(60))
     )
     table = ("dataset.kind=table", f"dataset.path={tmp_path / 't.csv'}", "model.kind=mlp")
-    told = Found(level="info", title="Predicts the last column, 'kind'; dataset.targets chooses another.")
+    told = Finding(level="info", title="Predicts the last column, 'kind'; dataset.targets chooses another.")
     assert [replace(item, time=told.time) for item in preflight(tiny(*table), tmp_path)].count(told) == 1
     chosen = preflight(tiny(*table, "dataset.targets=kind"), tmp_path)
     assert not [item for item in chosen if "last column" in item.title]
 
 
-def masked(tmp_path: Path, *overrides: str) -> list[Found]:
+def masked(tmp_path: Path, *overrides: str) -> list[Finding]:
     settings = ("dataset.kind=segmentation", f"dataset.path={tmp_path / 'pairs'}", "objective.kind=segmentation")
     data: dict[str, Any] = {"model": {"kind": "unet", "depth": 1, "width": 4}, "loop": {"epochs": 1, "batch_size": 4}}
     apply_overrides(data, [*settings, *overrides])

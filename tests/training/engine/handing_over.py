@@ -12,7 +12,7 @@ import torch
 
 from training.checkpoints import load_state
 from training.engine.runs.run import Hooks
-from training.events import Event, Found
+from training.events import Event, Finding
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
 from training.runs.records.manifest import MANIFEST, STATE, WEIGHTS, digest, read_manifest, seal
@@ -38,8 +38,8 @@ def listening(said: list[Event]) -> Hooks:
     return Hooks(watch=said.append)
 
 
-def findings(said: list[Event]) -> list[Found]:
-    return [event for event in said if isinstance(event, Found)]
+def findings(said: list[Event]) -> list[Finding]:
+    return [event for event in said if isinstance(event, Finding)]
 
 
 def weights(record: StatusRecord) -> str:

@@ -18,7 +18,7 @@ from training.engine.recovery.restore import Branch
 from training.engine.runs.run import Hooks, branch_run, resume_run, start_run
 from training.engine.session import Session
 from training.errors import CheckpointError, InputError
-from training.events import Event, Found, PhaseChanged
+from training.events import Event, Finding, PhaseChanged
 from training.runs.folder import RunFolder, create_run
 from training.runs.records.forms import StatusRecord
 from training.runs.records.history import read_history
@@ -41,7 +41,7 @@ def test_optimizer_state_that_does_not_fit_is_left_out_and_said(
     record = branch_run(parent.checkpoints / "step-00000016", tiny(override), tmp_path, Hooks(watch=said.append))
     assert record.status == "completed"
     assert record.step == 24
-    [finding] = [event for event in said if isinstance(event, Found)]
+    [finding] = [event for event in said if isinstance(event, Finding)]
     assert "moments" not in finding.title
     assert "Not restored: AdamW's moments and step counts, because optimizer." in finding.advice
 
@@ -50,7 +50,7 @@ def test_metrics_on_samples_that_were_trained_on_are_warned_of(parent: RunFolder
     said: list[Event] = []
     other = tiny("dataset.split_seed=5")
     branch_run(parent.checkpoints / "step-00000024", other, tmp_path, Hooks(watch=said.append))
-    [warning] = [event for event in said if isinstance(event, Found) and event.level == "warning"]
+    [warning] = [event for event in said if isinstance(event, Finding) and event.level == "warning"]
     assert warning.title.startswith(
         "The weights were trained on samples that are held out now, because of dataset.split_seed"
     )
@@ -221,7 +221,7 @@ def test_data_that_turns_out_to_differ_takes_the_place_away_and_says_so(tmp_path
     changed = config.model_copy(update={"dataset": config.dataset.model_copy(update={"path": str(other)})})
     said: list[Event] = []
     record = branch_run(checkpoint, changed, tmp_path, Hooks(watch=said.append))
-    told, warned = [event for event in said if isinstance(event, Found)]
+    told, warned = [event for event in said if isinstance(event, Finding)]
     assert "the content of the data differs" in told.advice
     assert warned.level == "warning"
     assert "begins at step 0" in warned.title

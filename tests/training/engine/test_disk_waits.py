@@ -21,20 +21,20 @@ from training.engine.recovery import disk_waits
 from training.engine.recovery.disk_waits import DiskWaits
 from training.engine.runs.run import Hooks, start_run
 from training.errors import TrainingError
-from training.events import CheckpointSaved, Event, Found, PhaseChanged, Validated
+from training.events import CheckpointSaved, Event, Finding, PhaseChanged, Validated
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import list_checkpoints
 
 KEPT = "checkpoints.keep_last=1000"
 
 
-def run(config: RunConfig, place: Path) -> tuple[RunFolder, list[int], list[Found]]:
+def run(config: RunConfig, place: Path) -> tuple[RunFolder, list[int], list[Finding]]:
     """Train; the run's folder, the steps of its checkpoints in the order in which they were told, and its findings."""
     said: list[Event] = []
     record = start_run(config, place, Hooks(watch=said.append))
     assert record.status == "completed"
     saved = [event.step for event in said if isinstance(event, CheckpointSaved)]
-    return RunFolder(Path(record.folder)), saved, [event for event in said if isinstance(event, Found)]
+    return RunFolder(Path(record.folder)), saved, [event for event in said if isinstance(event, Finding)]
 
 
 def snapshots() -> list[Snapshot]:

@@ -24,7 +24,7 @@ from training.engine.recovery.replay import explain
 from training.engine.runs.run import start_run
 from training.engine.session import Session, rng_state
 from training.engine.step_logger import StepLogger
-from training.events import Found
+from training.events import Finding
 from training.runs.folder import RunFolder, create_run
 from training.runs.records.history import History, read_history
 from training.runs.records.series import read_series
@@ -184,7 +184,9 @@ def test_looking_for_the_cause_changes_no_bit(
 ) -> None:
     settings = (f"loader.mode={mode}", "loader.workers=0", "loop.ema_decay=0.9")
     looked, _ = run(tmp_path, *settings)
-    monkeypatch.setattr(skips, "explain", lambda session, step, *_: Found(level="info", title="not looked", step=step))
+    monkeypatch.setattr(
+        skips, "explain", lambda session, step, *_: Finding(level="info", title="not looked", step=step)
+    )
     blind, history = run(tmp_path, *settings)
     assert any(item.title == "not looked" for item in history.findings)
     left, right = saved_tensors(looked), saved_tensors(blind)

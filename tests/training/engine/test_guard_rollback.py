@@ -27,7 +27,7 @@ from training.engine.runs.run import resume_run, start_run
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.engine.step_logger import StepLogger
-from training.events import AttemptStarted, Completed, Event, Failed, Found
+from training.events import AttemptStarted, Completed, Event, Failed, Finding
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.manifest import list_checkpoints
@@ -226,7 +226,7 @@ def kill_at(event: Event, place: str) -> bool:
     if place == "announced":
         return isinstance(event, AttemptStarted) and bool(event.changes)
     if place == "told":
-        return isinstance(event, Found) and "Went back" in event.title
+        return isinstance(event, Finding) and "Went back" in event.title
     return event.kind == "checkpoint_saved" and getattr(event, "step", 0) == 16 and place == "saved"
 
 

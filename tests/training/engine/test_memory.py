@@ -17,7 +17,7 @@ from training.console import Console
 from training.core.batch_plan import BatchPlan
 from training.engine.device import ran_out_of_memory
 from training.engine.runs.run import Hooks, resume_run, start_run
-from training.events import Event, Found
+from training.events import Event, Finding
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
 from training.runs.records.history import read_history
@@ -66,7 +66,7 @@ def series(record: StatusRecord) -> bytes:
     return read_series(RunFolder(Path(record.folder)).series_file).tobytes()
 
 
-def findings(record: StatusRecord) -> list[Found]:
+def findings(record: StatusRecord) -> list[Finding]:
     return read_history(RunFolder(Path(record.folder)).events_file).findings
 
 
@@ -169,7 +169,7 @@ def test_a_run_that_does_not_fit_ends_with_settings_that_do(
     assert done.run != failed.run
     assert done.parent is not None
     assert done.parent.run == failed.run
-    [finding] = [event for event in said if isinstance(event, Found)]
+    [finding] = [event for event in said if isinstance(event, Finding)]
     assert "new run from the beginning" in finding.title
     assert "loop.batch_size: 32 → 16" in finding.advice
 

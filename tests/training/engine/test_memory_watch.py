@@ -18,7 +18,7 @@ from tests.training.tiny import tiny
 from training.config import parse_config
 from training.doctor import preflight
 from training.engine.runs.run import Hooks, resume_run, start_run
-from training.events import Event, Found
+from training.events import Event, Finding
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
 from training.runs.records.series import FLUSH_ROW, SeriesWriter, read_series
@@ -40,11 +40,11 @@ def having(total: int, available: int) -> HostMemory:
     return HostMemory(total, available, "that this computer has")
 
 
-def warnings(tmp_path: Path, *overrides: str) -> list[Found]:
+def warnings(tmp_path: Path, *overrides: str) -> list[Finding]:
     said: list[Event] = []
     record = start_run(tiny("checkpoints.every_steps=2", *overrides), tmp_path, Hooks(watch=said.append))
     assert record.status == "completed"
-    return [event for event in said if isinstance(event, Found)]
+    return [event for event in said if isinstance(event, Finding)]
 
 
 def test_plenty_of_memory_is_not_mentioned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_a_checkpoint_that_will_not_fit_is_told_before_it_is_written(
     pretend(monkeypatch, lambda: having(16000 * MB, 1000), often=False)
     said: list[Event] = []
     start_run(tiny("checkpoints.every_steps=2", "loop.ema_decay=0.9"), tmp_path, Hooks(watch=said.append))
-    [found] = [event for event in said if isinstance(event, Found)]
+    [found] = [event for event in said if isinstance(event, Finding)]
     assert "Saving will need" in found.title
     weights = 2 * 16 + 16 + 16 * 16 + 16 + 16 * 3 + 3
     size = 4 * (4 * weights + 6)  # weights, their average, two moments; a count of steps for each of six tensors
@@ -128,7 +128,7 @@ def test_a_run_that_vanished_with_memory_nearly_full_is_told_so(
     folder = vanish(start_run(tiny(), tmp_path), int(share * psutil.virtual_memory().total))
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
-    found = [event for event in said if isinstance(event, Found) and "exited unexpectedly" in event.title]
+    found = [event for event in said if isinstance(event, Finding) and "exited unexpectedly" in event.title]
     assert bool(found) == told
     if told:
         started = next(index for index, event in enumerate(said) if event.kind == "attempt_started")
@@ -137,7 +137,7 @@ def test_a_run_that_vanished_with_memory_nearly_full_is_told_so(
         assert "memory was nearly full" in found[0].title
     again: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=again.append))
-    assert not [event for event in again if isinstance(event, Found) and "exited unexpectedly" in event.title]
+    assert not [event for event in again if isinstance(event, Finding) and "exited unexpectedly" in event.title]
 
 
 def test_a_vanished_run_that_read_its_cache_may_have_lost_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_a_vanished_run_that_read_its_cache_may_have_lost_it(tmp_path: Path, mon
     folder = vanish(start_run(config, tmp_path), 1)
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
-    [found] = [event for event in said if isinstance(event, Found) and "exited unexpectedly" in event.title]
+    [found] = [event for event in said if isinstance(event, Finding) and "exited unexpectedly" in event.title]
     assert (found.level, found.fix) == ("info", {"loader.cache": "off"})
     assert found.advice.startswith("Where the system spoke of a bus error, it was probably a file of the cache")
 
@@ -163,6 +163,6 @@ def test_a_vanished_run_repeats_the_advice_of_its_last_warning(tmp_path: Path, m
     folder = vanish(record, 1)
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
-    [found] = [event for event in said if isinstance(event, Found) and "exited unexpectedly" in event.title]
+    [found] = [event for event in said if isinstance(event, Finding) and "exited unexpectedly" in event.title]
     assert found.fix == {"loop.batch_size": 16, "loop.accumulation": 2}
     assert replace(found, title="").advice.startswith("The system ends programs when memory runs out.")

@@ -20,7 +20,7 @@ from training.config import RunConfig, save_config
 from training.control import Command, send
 from training.engine import profiler
 from training.engine.runs.run import Hooks, start_run
-from training.events import AttemptStarted, Event, Found, Profiled
+from training.events import AttemptStarted, Event, Finding, Profiled
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
 from training.runs.records.history import History
@@ -195,5 +195,5 @@ def test_a_profile_that_cannot_be_written_ends_no_run(tmp_path: Path) -> None:
     hooks.started = lambda folder: (folder.path / "profile.json" / "in the way").mkdir(parents=True)
     record = start_run(tiny(), tmp_path, hooks)
     assert record.status == "completed"
-    titles = [event.title for event in heard if isinstance(event, Found)]
+    titles = [event.title for event in heard if isinstance(event, Finding)]
     assert any(title.startswith("The profile could not be written: ") for title in titles)

@@ -11,7 +11,7 @@ from tests.training.tiny import tiny
 from training.engine.runs import attempt
 from training.engine.runs.run import Hooks, resume_run, start_run
 from training.errors import CheckpointError, InputError, TrainingError
-from training.events import Completed, Event, Found
+from training.events import Completed, Event, Finding
 from training.runs.folder import RunFolder, owner_of
 from training.runs.records.history import read_history
 from training.runs.records.manifest import BEST, LAST, read_labels, read_manifest, write_labels
@@ -56,7 +56,7 @@ def test_a_checkpoint_without_readable_manifest_is_passed_over_with_a_word(tmp_p
     (folder.checkpoints / "step-00000024" / "manifest.json").write_text("{")
     said: list[Event] = []
     assert resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append)).step == 24
-    [finding] = [event for event in said if isinstance(event, Found)]
+    [finding] = [event for event in said if isinstance(event, Finding)]
     assert "step-00000024" in finding.advice
     assert finding.step == 20
 
@@ -78,7 +78,7 @@ def test_a_lost_series_is_said_and_trained_on_from_the_newest_checkpoint(tmp_pat
     said: list[Event] = []
     record = resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
     assert record.step == 24
-    assert any("series.bin was damaged" in event.title for event in said if isinstance(event, Found))
+    assert any("series.bin was damaged" in event.title for event in said if isinstance(event, Finding))
 
 
 def _edit(old: str, new: str) -> Callable[[RunFolder], None]:

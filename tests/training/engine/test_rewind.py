@@ -15,7 +15,7 @@ from tests.training.tiny import tiny
 from training.cli import main
 from training.engine.runs.run import Hooks, resume_run, start_run
 from training.errors import InputError
-from training.events import Event, Found
+from training.events import Event, Finding
 from training.runs import set_aside
 from training.runs.folder import RunFolder, claim, release
 from training.runs.records.evaluation import read_evaluation
@@ -136,7 +136,7 @@ def test_a_damaged_newer_checkpoint_is_passed_over_as_ever(tmp_path: Path, folde
     (folder.checkpoints / "step-00000024" / "state.pt").write_bytes(b"")
     said: list[Event] = []
     resume_run(str(folder.path), tmp_path, hooks=Hooks(watch=said.append))
-    titles = [event.title for event in said if isinstance(event, Found)]
+    titles = [event.title for event in said if isinstance(event, Finding)]
     assert titles == ["A newer checkpoint is damaged, so the run goes on from step 20."]
     assert list_set_aside(folder) == []
 

@@ -14,7 +14,7 @@ from tests.training.tiny import tiny
 from training.control import Command, send
 from training.engine.runs.run import Hooks, resume_run, start_run
 from training.errors import InputError
-from training.events import Completed, Event, Found, Validated
+from training.events import Completed, Event, Finding, Validated
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.manifest import CheckpointInfo, list_checkpoints
@@ -212,7 +212,7 @@ def test_files_that_are_left_out_are_named_by_the_run(tmp_path: Path) -> None:
     )
     record = start_run(config, tmp_path, Hooks(watch=said.append))
     assert record.status == "completed"
-    [finding] = [event for event in said if isinstance(event, Found)]
+    [finding] = [event for event in said if isinstance(event, Finding)]
     assert finding.title.startswith("Left out: 1 file ")
     assert "cat/broken.jpg" in finding.advice
 

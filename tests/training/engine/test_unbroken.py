@@ -11,7 +11,7 @@ from tests.training.engine.stopping import stopping_after
 from tests.training.tiny import tiny, tiny_images, write_idx
 from training.engine.runs.run import Hooks, branch_run, resume_run, start_run
 from training.errors import CheckpointError, InputError
-from training.events import Event, Found, Stopped
+from training.events import Event, Finding, Stopped
 from training.runs.folder import RunFolder
 from training.runs.records.forms import StatusRecord
 from training.runs.records.history import read_history
@@ -124,7 +124,7 @@ def test_a_damaged_newest_checkpoint_falls_back_and_says_so(tmp_path: Path) -> N
     said: list[Event] = []
     resumed = resume_run(stopped.folder, tmp_path, hooks=Hooks(watch=said.append))
     assert weights(resumed) == weights(whole)
-    warnings = [event for event in said if isinstance(event, Found) and event.level == "warning"]
+    warnings = [event for event in said if isinstance(event, Finding) and event.level == "warning"]
     assert newest.name in warnings[0].advice
 
 
@@ -184,7 +184,7 @@ def test_a_branch_goes_on_with_changed_settings_as_a_new_run(tmp_path: Path) -> 
     assert branch.step == 40
     assert series[:16].tobytes() == before[:16].tobytes()
     assert series["step"].tolist() == list(range(1, 41))
-    found = [event for event in said if isinstance(event, Found)]
+    found = [event for event in said if isinstance(event, Finding)]
     assert "optimizer.lr" in found[0].advice
     assert "weights" in found[0].title
 

@@ -19,7 +19,7 @@ from training.config.sections.user_file import UserFile
 from training.doctor import preflight
 from training.engine.runs.run import start_run
 from training.errors import InputError
-from training.events import Found
+from training.events import Finding
 from training.models import make_model
 from training.models.networks.norms import make_norm
 
@@ -68,7 +68,7 @@ def test_in_networks(config: SmallCnn | Mlp, kind: Norm) -> None:
     assert alone.shape == together.shape == (1, 5)
 
 
-def warnings(*overrides: str, workspace: Path) -> list[Found]:
+def warnings(*overrides: str, workspace: Path) -> list[Finding]:
     return [item for item in preflight(tiny(*overrides), workspace) if "Batch norm" in item.title]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.training.small_files import files_no_larger_than
-from training.events import Found, PhaseChanged
+from training.events import Finding, PhaseChanged
 from training.runs.records.history import EventLog, read_history
 from training.runs.records.series import STEP_ROW, SeriesWriter, read_series
 
@@ -32,8 +32,8 @@ def test_an_event_that_does_not_fit_leaves_no_part(tmp_path: Path) -> None:
     log.emit(PhaseChanged(phase="training"))
     before = path.read_bytes()
     with files_no_larger_than(len(before) + 50), pytest.raises(OSError, match="too large"):
-        log.emit(Found(level="info", title="long" * 100))
+        log.emit(Finding(level="info", title="long" * 100))
     assert path.read_bytes() == before
-    log.emit(Found(level="info", title="short"))
+    log.emit(Finding(level="info", title="short"))
     log.close()
     assert [item.title for item in read_history(path).findings] == ["short"]

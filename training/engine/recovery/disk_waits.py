@@ -7,7 +7,7 @@ import time
 
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
-from training.events import Found, warn
+from training.events import Finding, warn
 from training.runs.step_profile import format_milliseconds, format_percent
 
 WORTH_TELLING = 1.0  # seconds of waiting in an attempt
@@ -32,7 +32,7 @@ class DiskWaits:
         """Leave out the time up to the next save."""
         self._saved_at = None
 
-    def after_save(self, step: int, manager: CheckpointManager) -> Found | None:
+    def after_save(self, step: int, manager: CheckpointManager) -> Finding | None:
         """Add up what the save at ``step`` took; returns the finding, the first time that waiting is worth telling."""
         now, before = time.perf_counter(), self._saved_at
         self._saved_at = step, now
@@ -48,7 +48,7 @@ class DiskWaits:
         self._told = True
         return self._describe(step)
 
-    def _describe(self, step: int) -> Found:
+    def _describe(self, step: int) -> Finding:
         write, work = self._writing / self._saves, max(self._seconds - self._waited, _SHORTEST_WORK)
         share = format_percent(self._waited / self._seconds)
         title = (

@@ -15,7 +15,7 @@ import psutil
 from training.engine.recovery.memory import count_saved_bytes, format_settings, keep_steps, propose_smaller_batches
 from training.engine.session import Session
 from training.errors import LOST_PICTURES, format_bytes
-from training.events import Found, inform, warn
+from training.events import Finding, inform, warn
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.series import FLUSH_ROW, read_series
@@ -52,7 +52,7 @@ class MemoryWatch:
         self._told: set[str] = set()
         forget_peak()  # that of the preparations
 
-    def look(self) -> list[Found]:
+    def look(self) -> list[Finding]:
         """What to warn of now, one thing at a time. To be called often: it looks every few seconds and costs 0.2 ms then."""
         now = time.monotonic()
         if now < self._due:
@@ -68,7 +68,7 @@ class MemoryWatch:
                 return [found]
         return []
 
-    def _saving(self, host: HostMemory) -> Found | None:
+    def _saving(self, host: HostMemory) -> Finding | None:
         """The first checkpoint is a copy, made while the steps go on and need what they needed so far."""
         self._told.add("saving")  # the first look comes after the first steps, when all that is saved exists
         copies = count_saved_bytes(self._session)  # one at a time: the next takes the place of this one
@@ -81,7 +81,7 @@ class MemoryWatch:
             "are free. The system may kill the run without a message."
         )
 
-    def _low(self, host: HostMemory) -> Found | None:
+    def _low(self, host: HostMemory) -> Finding | None:
         if host.available >= min(LOW_SHARE * host.total, LOW_BYTES):
             return None
         return self._warning(
@@ -89,7 +89,7 @@ class MemoryWatch:
             f"this run holds {format_bytes(self._looks[-1].held)}. The system may kill it without a message."
         )
 
-    def _shrinking(self, host: HostMemory) -> Found | None:
+    def _shrinking(self, host: HostMemory) -> Finding | None:
         first, last = self._looks[0], self._looks[-1]
         lost, seconds = first.free - last.free, last.time - first.time
         if len(self._looks) < TREND_LOOKS or lost <= 0 or host.available > TREND_SHARE * host.total:
@@ -104,7 +104,7 @@ class MemoryWatch:
             f"{format_bytes(last.free)} that are left will be gone in about {left:.0f} seconds."
         )
 
-    def _warning(self, title: str) -> Found:
+    def _warning(self, title: str) -> Finding:
         fix = self._fix()
         settings = f" with {format_settings(fix)}" if fix else ""
         return warn(
@@ -128,7 +128,7 @@ class MemoryWatch:
         return keep_steps(propose_smaller_batches(session), session)
 
 
-def explain_vanished(folder: RunFolder, history: History, session: Session) -> Found | None:
+def explain_vanished(folder: RunFolder, history: History, session: Session) -> Finding | None:
     """What to tell of the attempt before ``session``'s, when it ended without a final event, and held nearly all memory at
     its last look or read its images from a file mapped into memory; None for one that ended in order, or of which nothing
     is known.

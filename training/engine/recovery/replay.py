@@ -16,7 +16,7 @@ from training.checkpoints.snapshot import tensors_in
 from training.config import RunConfig
 from training.engine.session import Session
 from training.errors import list_first, pluralize
-from training.events import Found, warn
+from training.events import Finding, warn
 from training.optim.fast_clip import gradient_norm
 from training.own_code.user_rng import preserve_rng
 
@@ -42,7 +42,7 @@ class Cause:
     samples: tuple[int, ...] = ()
 
 
-def explain(session: Session, step: int, epoch: int, window: int) -> Found:
+def explain(session: Session, step: int, epoch: int, window: int) -> Finding:
     """Compute the window of the skipped ``step`` again, with the weights as they are now, and tell what it shows.
 
     Weights, buffers, gradients, the optimizer and the random generators are afterwards what they were, so a run that
@@ -215,7 +215,7 @@ def _bad_rows(tensor: Tensor, count: int) -> Tensor:
 # --------------------------------------------------------------------------------------------------- what is told of it
 
 
-def _describe(session: Session, step: int, cause: Cause) -> Found:
+def _describe(session: Session, step: int, cause: Cause) -> Finding:
     reason, fix = cause.text, Fix()
     if cause.kind:
         remedy, fix = _remedy(session, cause)

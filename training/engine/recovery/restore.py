@@ -23,7 +23,7 @@ from training.engine.runs.environment import earlier_environment
 from training.engine.session import Session
 from training.environment import Environment
 from training.errors import CheckpointError, InputError, TrainingError
-from training.events import EpochEnded, Event, Found, RateDropped, Validated, inform, warn
+from training.events import EpochEnded, Event, Finding, RateDropped, Validated, inform, warn
 from training.optim.optimizers import load_optimizer
 from training.runs.boundary.frames import copy_boundary
 from training.runs.folder import RunFolder
@@ -52,7 +52,7 @@ class Resume:
     checkpoint: Path
     manifest: Manifest
     refused: list[str]  # newer checkpoints that are damaged
-    findings: list[Found] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     places: Mapping[str, JsonValue] = field(default_factory=dict)
     """Said about this machine, kept once it has proved right."""
     beyond: Beyond | None = None  # to be set aside once nothing stands in the way any more
@@ -88,7 +88,7 @@ class Branch:
     checkpoint: Path
     manifest: Manifest
     parent: RunFolder
-    findings: list[Found] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     places: Mapping[str, JsonValue] = field(default_factory=dict)
     sheet: ResumePlan | None = None  # as carried out, known after ``apply``
 
@@ -209,7 +209,7 @@ class Branch:
 class FromStart:
     """A run that was cut off or ended before its first checkpoint begins again, as itself or as a new run with other settings."""
 
-    findings: list[Found]
+    findings: list[Finding]
     places: Mapping[str, JsonValue] = field(default_factory=dict)
     ended: RunFolder | None = None  # the run that a new one takes the place of
     checkpoint: None = None

@@ -26,7 +26,7 @@ from training.engine.device import AutoSettings, describe_device
 from training.engine.machine import find_driver, name_devices, read_output, shared_memory
 from training.engine.session import Session
 from training.environment import Environment, SourceState
-from training.events import Found, inform, warn
+from training.events import Finding, inform, warn
 from training.optim.optimizers import implementation
 from training.runs.folder import RunFolder
 from training.runs.records.environment import read_environment
@@ -242,7 +242,7 @@ def read_normalization(config: RunConfig, manifest: Manifest) -> tuple[tuple[flo
     return tuple(manifest.data.mean), tuple(manifest.data.std)
 
 
-def compare(before: Environment, now: Environment, step: int) -> list[Found]:
+def compare(before: Environment, now: Environment, step: int) -> list[Finding]:
     """What a person should know who resumes at ``step`` where ``now`` holds a run whose steps were done in ``before``."""
     values = {key: (getattr(before, key), getattr(now, key)) for key in (*BREAKING, *TELLING)}
     changes = {

@@ -18,7 +18,7 @@ from training.engine.recovery.restore import Branch, FromStart, Resume, refuse_b
 from training.engine.runs.attempt import run_attempt
 from training.engine.runs.hooks import Hooks
 from training.errors import CheckpointError, ConfigError, InputError
-from training.events import Found, inform, warn
+from training.events import Finding, inform, warn
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.records.forms import Manifest, Parent, StatusRecord
 from training.runs.records.manifest import read_sealed, verify
@@ -194,7 +194,7 @@ def _find_origin(folder: RunFolder) -> Path | None:
     return found
 
 
-def _on_this_machine(config: RunConfig) -> tuple[RunConfig, list[Found]]:
+def _on_this_machine(config: RunConfig) -> tuple[RunConfig, list[Finding]]:
     """``config`` on a device that is here; a machine that lacks the one asked for is no reason not to go on."""
     name, sentence = replace_missing_device(config.precision.device)
     if not sentence:

@@ -14,7 +14,7 @@ from training.events import (
     DataPrepared,
     EpochEnded,
     Event,
-    Found,
+    Finding,
     PhaseChanged,
     RateDropped,
     Rewound,
@@ -94,7 +94,7 @@ class History:
         self.attempts: list[AttemptStarted] = []
         self.validations: list[Validated] = []
         self.epochs: list[EpochEnded] = []
-        self.findings: list[Found] = []
+        self.findings: list[Finding] = []
         self.skipped: list[StepSkipped] = []
         self.drops: list[RateDropped] = []
         self.texts: list[TextSampled] = []
@@ -143,7 +143,7 @@ class History:
             self.drops.append(event)
         elif isinstance(event, TextSampled):
             self.texts.append(event)
-        elif isinstance(event, Found):
+        elif isinstance(event, Finding):
             self.findings.append(event)
         elif isinstance(event, DataPrepared):
             self.data = event
