@@ -89,9 +89,15 @@ class ExportBundle(Trained):
         return samples
 
     @torch.inference_mode()
-    def logits(self, samples: Tensor) -> Tensor:
-        """What the checkpoint's own model answers to ``samples``, values in their own units: float32."""
+    def outputs(self, samples: Tensor) -> Tensor:
+        """What the checkpoint's own model answers to ``samples``, as its loss takes it."""
         outputs: Tensor = self.model(self.normalization.apply(samples))
+        return outputs
+
+    @torch.inference_mode()
+    def logits(self, samples: Tensor) -> Tensor:
+        """The same as whoever uses the model wants it, values in their own units: float32."""
+        outputs = self.outputs(samples)
         if self.objective.unit_length:
             return torch.nn.functional.normalize(outputs, dim=1)
         spread = self.objective.spread

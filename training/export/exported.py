@@ -20,7 +20,8 @@ from training.export.facts import write_facts
 from training.export.formats import FORMATS, Format, Plan
 from training.export.loader import write_loader, write_preprocess
 from training.export.place import TOKENIZER, target_of, write_beside
-from training.export.proof_samples import describe_answers, gather_kept, open_data
+from training.export.proof.data import open_data
+from training.export.proof.samples import describe_answers, gather_kept
 from training.protocol.answers import ExportResult
 from training.report.card import CARD, CardFile, render_card
 from training.report.facts import read_facts
@@ -130,7 +131,7 @@ def _refuse(bundle: ExportBundle, file: Path, kept: Kept, found: Findings) -> Tr
     """Why it is not exported, and where it first differs."""
     difference, told = found.told.get("difference", {}), found.told
     if file.suffix == ".onnx" and not difference.get("largest", 0.0) <= difference.get("allowed", math.inf):
-        from training.export.first_difference import find_first_difference
+        from training.export.proof.first_difference import find_first_difference
 
         told = told | {"place": find_first_difference(bundle, file, kept) or told.get("place")}
     return TrainingError(

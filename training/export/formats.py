@@ -22,7 +22,8 @@ from training.export.bundle import ExportBundle
 from training.export.choices import Settled
 from training.export.model_json import GraphFacts
 from training.export.openvino import convert_to_openvino
-from training.export.proof_samples import RealData, calibration_batches
+from training.export.proof.data import RealData
+from training.export.proof.samples import calibration_batches
 from training.export.usage import program, weights
 from training.system.untrusted import escape_unprintable
 from training.verify.answers import Answering

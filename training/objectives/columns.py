@@ -47,9 +47,9 @@ class Columns:
         """All but "index" for a batch; to be called in inference mode."""
         answers = outputs[: len(targets)]  # behind them the samples' other views
         found = self._take(answers.to(torch.promote_types(answers.dtype, torch.float32)), targets)
-        return {"loss": self._find_losses(answers, targets, found), **found}
+        return {"loss": self.find_losses(answers, targets), **found}
 
-    def _find_losses(self, outputs: Tensor, targets: Tensor, found: Mapping[str, Tensor]) -> Tensor:
+    def find_losses(self, outputs: Tensor, targets: Tensor) -> Tensor:
         """(n,): the objective's loss of each sample alone; of pixels and tokens their mean. NaN for one that does not count, and
         where samples are compared with each other: none has a loss of its own."""
         if self._alone and not self._own:

@@ -113,25 +113,6 @@ class Answering:
         yes = squash(scores)
         return (yes if self.kind == "labels" else np.concatenate([1.0 - yes, yes], 1)).astype(np.float32)
 
-    def find_losses(self, scores: Array, targets: Array) -> Array | None:
-        """float64 (n,): the cross-entropy of classes, labels and, summed, of tokens, or the squared error of values by their variance; None
-        of other answers."""
-        if self.kind == "tokens":
-            return _sum_nats(scores, targets)[:, 0]
-        if self.kind == "values":
-            apart = (scores.astype(np.float64) - targets.reshape(scores.shape)) / (
-                np.asarray(self.std) if self.std else 1.0
-            )
-            return np.square(apart).sum(1)
-        chances = self.find_chances(scores)
-        if chances is None:
-            return None
-        chances = np.maximum(chances.astype(np.float64), 1e-30)
-        if self.kind == "labels":
-            return -np.log(np.where(targets > 0.5, chances, np.maximum(1.0 - chances, 1e-30))).sum(1)
-        own = np.take_along_axis(chances, np.maximum(targets, 0).astype(np.int64)[:, None], 1)[:, 0]
-        return np.where(targets < 0, np.nan, -np.log(own))
-
     def take_terms(self, scores: Array, targets: Array) -> Array:
         """(n, ...): what the metrics of ``measure`` are made of, for each sample."""
         told = self.decide(scores)

@@ -16,7 +16,7 @@ from training.errors import InputError
 from training.metric_names import show_change
 from training.system.untrusted import MEGABYTE, UnfitFile, escape_unprintable, open_file, parse_json, read_bytes
 from training.verify.kept import LENGTHS, NAME, PREPROCESS, PROOF, read_kept
-from training.verify.prove import ALIKE, Findings, compare_reading, compare_variant, prove
+from training.verify.prove import ALIKE, Findings, compare_reading, compare_variant, prove, show_level
 from training.verify.runtimes import GRAPHS, MODEL, Inputs, open_runtime
 
 FORMAT = "trainwright-proof"
@@ -59,7 +59,7 @@ def check(file: Path, trust: bool) -> Findings:
     if kept.raw is not None and code.is_file():
         if trust:
             if (read := _open_reader(code, next(iter(kept.inputs)))) is not None:
-                compare_reading(kept, read, found)
+                compare_reading(kept, read, found, code.name)
         else:
             found.told["preprocess"] = None
     if found.faults and file.suffix in GRAPHS and kept.dtype == "float32":
@@ -130,19 +130,31 @@ def digest(file: Path) -> str:
 
 
 def describe(record: Mapping[str, Any]) -> str:
-    """A proof, or the ``told`` of ``Findings``, in a sentence."""
+    """A proof, or the ``told`` of ``Findings``, in sentences: the only place where it is."""
     drawn, worst = int(record["drawn"]), int(record["worst"])
     if record["part"]:
-        what = f"{drawn:,} samples of the {record['part']} part" + (f" and the {worst} worst" if worst else "")
+        chosen = f" and the {worst} worst {record.get('chosen', '')}".rstrip() if worst else ""
+        what = f"{drawn:,} samples of the {record['part']} part{chosen}"
     else:
         what = f"{drawn:,} made-up samples"
-    words = [f"largest difference of a score {record['difference']['largest']:.3g}"]
+    difference = record["difference"]
+    p99 = f" (99th percentile {difference['p99']:.3g})" if difference.get("p99") is not None else ""
+    words = [f"largest difference of a score {difference['largest']:.3g}{p99}"]
     if "agreement" in record:
         differing = f" ({record['differing']:,} of {record['answers']:,} differ)" if record.get("differing") else ""
         words.append(f"{show_agreement(record['agreement'])} of the answers alike{differing}")
     for name, each in record.get("metrics", {}).items():
         words.append(show_change(name, *(each[key] for key in ("before", "after", "low", "high"))))
-    return f"On {what}: {', '.join(words)}.{warn(record)}"
+    return f"On {what}: {', '.join(words)}.{_describe_reading(record.get('preprocess'))}{warn(record)}"
+
+
+def _describe_reading(told: Mapping[str, Any] | None) -> str:
+    """What ``preprocess.py`` read, as a sentence with a space before it; "" where it was not run."""
+    if not told:
+        return ""
+    what, largest = told.get("what") or "raw samples", told["largest"]
+    how = f"within {show_level(largest, what)} of what training read" if largest else "exactly as training did"
+    return f" {told.get('file') or PREPROCESS} read {told['samples']:,} {what} {how}."
 
 
 def warn(record: Mapping[str, Any]) -> str:

@@ -42,8 +42,8 @@ class Raw:
 class Kept:
     """n samples. ``inputs`` are what the exported file takes, by name, (n, ...); ``scores``, ``decisions`` and ``terms`` what
     ``Answering`` makes of the checkpoint's answers to them, ``margins`` of each decision. The first ``drawn`` samples were drawn from
-    ``part``, and metrics are theirs; those behind are the worst that are known. ``part`` is "" for made-up samples, which have no
-    targets and no metric. The file computes in ``dtype``, "float32" or "int8"; in the former scores may be off by ``relative``, a part of
+    ``part``, and metrics are theirs; behind are those of the ``worst`` samples that were not drawn, ``chosen`` as its clause says ("of
+    1,024, by loss"). ``part`` is "" for made-up samples, which have no targets and no metric. The file computes in ``dtype``, "float32" or "int8"; in the former scores may be off by ``relative``, a part of
     the largest one."""
 
     answering: Answering
@@ -59,6 +59,8 @@ class Kept:
     dtype: str
     relative: float
     raw: Raw | None = None
+    worst: int = 0
+    chosen: str = ""
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -74,7 +76,8 @@ class Kept:
             name: None if (each := getattr(self, name)) is None else each[:count] for name in ("scores", *_OPTIONAL)
         }
         inputs = {name: each[:count] for name, each in self.inputs.items()}
-        return replace(self, inputs=inputs, drawn=min(self.drawn, count), **cut)
+        worst = self.worst if count >= len(self) else 0
+        return replace(self, inputs=inputs, drawn=min(self.drawn, count), worst=worst, **cut)
 
 
 _OPTIONAL = ("decisions", "margins", "chances", "targets", "terms")
@@ -94,6 +97,8 @@ def write_kept(kept: Kept, path: Path) -> None:
         "part": kept.part,
         "dtype": kept.dtype,
         "relative": kept.relative,
+        "worst": kept.worst,
+        "chosen": kept.chosen,
     }
     arrays = _arrays(kept)
     if kept.raw is not None:
@@ -127,6 +132,8 @@ def read_kept(path: Path) -> Kept:
             dtype=str(meta["dtype"]),
             relative=float(meta["relative"]),
             raw=_read_raw(arrays),
+            worst=int(meta.get("worst", len(arrays["scores"]) - meta["drawn"])),
+            chosen=escape_unprintable(str(meta.get("chosen", "")), 200),
         )
     except FileNotFoundError as error:
         raise InputError(

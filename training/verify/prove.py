@@ -32,6 +32,9 @@ lies beyond."""
 _LEVELS, _MEAN_LEVEL = 8.0, 0.5
 """How far an image's pixels may be off that another version of Pillow decoded: the largest of 255 levels, and the mean."""
 _SECONDS, _MOST_CALLS = 0.3, 50
+IMAGE_FILES = "image files"
+_RAW = {"images": IMAGE_FILES, "features": "rows", "tokens": "texts"}
+"""Raw samples, by the input that is made of them."""
 
 
 @dataclass
@@ -57,7 +60,8 @@ def prove(kept: Kept, runtime: Runtime) -> Findings:
             "dtype": kept.dtype,
             "samples": len(kept),
             "drawn": kept.drawn,
-            "worst": len(kept) - kept.drawn,
+            "worst": kept.worst,
+            "chosen": kept.chosen,
             "part": kept.part,
         }
     )
@@ -87,8 +91,8 @@ def compare_variant(
         found.faults.append(f"the scores of {name} differ by {difference:.3g}")
 
 
-def compare_reading(kept: Kept, read: Callable[[bytes], Inputs], found: Findings) -> None:
-    """That ``read`` makes of each raw sample what the engine makes of it."""
+def compare_reading(kept: Kept, read: Callable[[bytes], Inputs], found: Findings, file: str) -> None:
+    """That ``read``, of the Python ``file``, makes of each raw sample what the engine makes of it."""
     assert kept.raw is not None
     largest, mean = 0.0, 0.0
     for number, content in enumerate(kept.raw.content):
@@ -103,11 +107,17 @@ def compare_reading(kept: Kept, read: Callable[[bytes], Inputs], found: Findings
             apart = np.abs(made.astype(np.float64) - expected.astype(np.float64))
             apart = np.where(np.isnan(made) & np.isnan(expected), 0.0, apart) if made.dtype.kind == "f" else apart
             largest, mean = max(largest, _largest(apart)), max(mean, float(apart.mean()) if apart.size else 0.0)
-    found.told["preprocess"] = {"samples": len(kept.raw.content), "largest": largest}
-    image = next(iter(kept.inputs.values())).dtype == np.uint8
-    if not (largest <= _LEVELS and mean <= _MEAN_LEVEL if image else largest <= 1e-6):
-        what = f"{largest:g} of 255 levels" if image else f"{largest:g}"
-        found.faults.append(f"the preprocessing beside it reads samples otherwise than training did, by {what}")
+    what = _RAW[next(iter(kept.inputs))]
+    found.told["preprocess"] = {"file": file, "samples": len(kept.raw.content), "what": what, "largest": largest}
+    if not (largest <= _LEVELS and mean <= _MEAN_LEVEL if what == IMAGE_FILES else largest <= 1e-6):
+        found.faults.append(
+            f"the preprocessing beside it reads samples otherwise than training did, by {show_level(largest, what)}"
+        )
+
+
+def show_level(largest: float, what: str) -> str:
+    """A difference of what was read of ``what``, in its unit."""
+    return f"{largest:.3g} of 255 levels" if what == IMAGE_FILES else f"{largest:.3g}"
 
 
 # --------------------------------------------------------------------------------------------------------- inside

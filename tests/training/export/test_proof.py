@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import io
 import json
+import math
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from runpy import run_path
 from typing import Any
@@ -30,6 +32,9 @@ from training.engine.runs.run import start_run
 from training.errors import InputError
 from training.evaluation import evaluate_checkpoint
 from training.export import formats
+from training.export.bundle import load_bundle
+from training.export.proof.data import RealData, open_data
+from training.export.proof.worst import find_worst
 from training.runs.folder import RunFolder
 from training.runs.records.exports import read_exports
 from training.verify.check import check, describe
@@ -41,6 +46,7 @@ WITHOUT = (
 )
 """What is in no environment that has NumPy, ONNX Runtime and Pillow alone."""
 TEMPERATURE = 1.5
+ONE_STEP = ("loop.max_steps=1", "schedule.kind=constant")
 
 
 def train_on_files(folder: Path) -> Path:
@@ -140,6 +146,16 @@ def test_the_run_knows_where_it_was_exported_to(exported: Path, checkpoint: Path
     assert (note.format, note.quantized, note.step) == ("onnx", "", 12)
     assert note.proof is not None
     assert (note.proof.agreement, note.proof.metric) == (1.0, "accuracy")
+    told = describe(note.proof.proof())
+    assert told == describe(json.loads((exported / "proof.json").read_text()))
+    assert told.startswith(
+        f"On 12 samples of the validation part: largest difference of a score {note.proof.max_difference:.3g}"
+    )
+    assert f" (99th percentile {note.proof.p99:.3g}), 100% of the answers alike, Accuracy " in told
+    assert told.endswith("preprocess.py read 13 image files exactly as training did.")
+    assert told in (exported / "README.md").read_text()
+    assert main(["report", str(run.path), "--out", str(exported.parent / "report.html")]) == 0
+    assert told in unescape((exported.parent / "report.html").read_text())
     with (run.path / "exports.jsonl").open("ab") as stream:
         stream.write(b'{"path": 3}\n\xff\n{"path": "/torn')
     assert read_exports(run) == [note]
@@ -278,9 +294,49 @@ def test_files_that_are_none_of_ours_are_told(exported: Path, tmp_path: Path, ca
     assert "there is no such file" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "classification",
+        "multi_label",
+        "regression",
+        "multi_task",
+        "ranking",
+        "distillation",
+        "segmentation",
+        "embedding",
+    ],
+)
+def test_the_worst_samples_of_a_checkpoint_are_found_before_it_is_evaluated_as_well(kind: str, tmp_path: Path) -> None:
+    teacher = None
+    if kind == "distillation":
+        teacher = Path(str(start_run(small("classification", tmp_path / "t", *ONE_STEP), tmp_path).last_checkpoint))
+    config = small(kind, tmp_path / "data", *ONE_STEP, teacher=teacher)
+    checkpoint = Path(str(start_run(config, tmp_path).last_checkpoint))
+    bundle = load_bundle(checkpoint)
+    data = open_data(bundle, lambda text, fraction: None)
+    assert isinstance(data, RealData)
+    searched = find_worst(bundle, data, "validation", 3)
+    evaluation = evaluate_checkpoint(checkpoint)
+    known = find_worst(bundle, data, "validation", 3)
+    count = len(data.splits["validation"])
+    by = {"distillation": "cross-entropy", "embedding": "how much nearer another class is than their own"}.get(kind)
+    assert searched.chosen == f"of {count}, by {by or 'loss'}"
+    if kind == "embedding":  # which has no losses of its own
+        assert known == searched
+        return
+    assert known.chosen == f"of the {count} evaluated, by loss"
+    pairs = zip(evaluation.column("index").tolist(), evaluation.column("loss").tolist(), strict=True)
+    losses = {number: loss for number, loss in pairs if not math.isnan(loss)}
+    assert known.numbers == sorted(losses, key=losses.__getitem__, reverse=True)[:3]
+    assert len(set(searched.numbers)) == 3
+    if kind != "distillation":
+        assert known.numbers == searched.numbers
+
+
 def test_a_proof_has_the_worst_samples_of_a_checkpoint_that_nobody_evaluated(tmp_path: Path) -> None:
     made = ("dataset.kind=moons", "dataset.samples=800", "dataset.validation_fraction=0.5")
-    config = small("classification", tmp_path, *made, "model.kind=mlp", "loop.max_steps=1", "schedule.kind=constant")
+    config = small("classification", tmp_path, *made, "model.kind=mlp", *ONE_STEP)
     checkpoint = Path(str(start_run(config, tmp_path).last_checkpoint))
     assert main(["export", str(checkpoint), "--to", "safetensors", "--out", str(tmp_path / "out")]) == 0
     kept = read_kept(tmp_path / "out" / "proof.npz")
@@ -292,7 +348,11 @@ def test_a_proof_has_the_worst_samples_of_a_checkpoint_that_nobody_evaluated(tmp
     np.testing.assert_allclose(np.sort(losses)[::-1][:16], worst, rtol=1e-4)
     (note,) = read_exports(RunFolder(checkpoint.parent.parent))
     assert note.proof is not None
-    assert f"On 256 samples of the validation part and the {len(kept) - 256} worst" in describe(note.proof.proof())
+    told = describe(note.proof.proof())
+    assert told.startswith("On 256 samples of the validation part and the 16 worst of 400, by loss: largest difference")
+    earlier = note.proof.model_copy(update={"drawn": None, "chosen": "", "p99": None, "worst": 2})
+    words = f"On {len(kept) - 2} samples of the validation part and the 2 worst: largest difference of a score "
+    assert describe(earlier.proof()).startswith(f"{words}{note.proof.max_difference:.3g}, 100%")
 
 
 def test_a_model_without_its_data_says_that_it_was_proven_on_made_up_samples(tmp_path: Path, capsys: Captured) -> None:

@@ -21,15 +21,30 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", ser_json_inf_nan="constants")
 
 
+class ReadSummary(_Record):
+    """How many samples the Python ``file`` beside an export read (``what``: "image files", "rows", "texts"), and the largest difference from
+    what training read."""
+
+    file: str = ""
+    samples: int
+    what: str = ""
+    largest: float
+
+
 class ProofSummary(_Record):
-    """What the proof of an export found (``proof.json`` beside it says more): on how many samples, the ``worst`` among them, of which part
-    ("": made up), the largest difference of a score, the share of the ``answers`` that are the model's, None of those that are numbers, how many are
-    ``differing``, and the first metric before and after with the interval of its difference. ``latency_ms`` is for a sample alone."""
+    """What the proof of an export found (``proof.json`` beside it says more): on how many samples, of which part ("": made up), how many were
+    ``drawn`` of it (None in older notes: all but the worst), the ``worst`` and how they were ``chosen``, the largest difference of a score and
+    the 99th percentile, the share of the ``answers`` that are the model's, None of those that are numbers, how many are ``differing``, the
+    first metric before and after with the interval of its difference, and what ``preprocess.py`` read. ``latency_ms`` is for a sample
+    alone."""
 
     samples: int
+    drawn: int | None = None
     worst: int = 0
+    chosen: str = ""
     part: str
     max_difference: float
+    p99: float | None = None
     agreement: float | None = None
     answers: int = 0
     differing: int = 0
@@ -39,6 +54,7 @@ class ProofSummary(_Record):
     low: float | None = None
     high: float | None = None
     latency_ms: float | None = None
+    preprocess: ReadSummary | None = None
 
     @classmethod
     def of(cls, proof: Mapping[str, Any]) -> Self:
@@ -48,9 +64,13 @@ class ProofSummary(_Record):
         metric = metrics.get(name, {})
         return cls(
             samples=proof["samples"],
+            drawn=proof["drawn"],
             worst=proof["worst"],
+            chosen=proof.get("chosen", ""),
             part=proof["part"],
             max_difference=proof["difference"]["largest"],
+            p99=proof["difference"]["p99"],
+            preprocess=proof.get("preprocess"),
             agreement=proof.get("agreement"),
             answers=proof.get("answers", 0),
             differing=proof.get("differing", 0),
@@ -62,10 +82,12 @@ class ProofSummary(_Record):
     def proof(self) -> dict[str, Any]:
         """As ``proof.json`` says it, for ``training.verify.check.describe``."""
         told: dict[str, Any] = {
-            "drawn": self.samples - self.worst,
+            "drawn": self.samples - self.worst if self.drawn is None else self.drawn,
             "worst": self.worst,
+            "chosen": self.chosen,
             "part": self.part,
-            "difference": {"largest": self.max_difference},
+            "difference": {"largest": self.max_difference, "p99": self.p99},
+            "preprocess": self.preprocess and self.preprocess.model_dump(),
         }
         if self.agreement is not None:
             told |= {"agreement": self.agreement, "answers": self.answers, "differing": self.differing}

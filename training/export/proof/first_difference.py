@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from training.export.bundle import ExportBundle
-from training.export.proof_samples import as_network_takes
+from training.export.proof.data import as_network_takes
 from training.verify.kept import Kept
 
 _SAMPLES = 4

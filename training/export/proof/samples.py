@@ -3,80 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from training.data.source import Source
 from training.errors import InputError, TrainingError
 from training.export.bundle import ExportBundle
 from training.export.choices import Settled
-from training.export.listings.prepared_tensors import open_for, read_parts
-from training.export.proof_raw import gather_raw
+from training.export.proof.data import TOGETHER, RealData, as_network_takes, pick_numbers
+from training.export.proof.raw import gather_raw
+from training.export.proof.worst import NO_WORST, Worst, find_worst
 from training.facts import IGNORED_PIXEL, place_tasks
-from training.predictions import list_evaluations
-from training.runs.relocation import config_here
 from training.statistics.logits import find_cutoff
 from training.verify.answers import Answering, Task
 from training.verify.kept import INPUTS, LENGTHS, Kept
 
 DRAWN, WORST = 256, 16
-_SEARCHED = 1024
-"""Samples among which the worst are looked for where the checkpoint was not evaluated."""
 CALIBRATED = 128
 """Training samples by which int8 finds the ranges of what is computed."""
-_TOGETHER = 64
 _PIXELS, _TOKENS = 64, 8
 """Places of each sample whose scores are compared one by one."""
 _MOST_BYTES = 1 << 30
 """Of samples in a proof: of larger ones there are fewer."""
 _LEAST = 16
 Arrays = dict[str, NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class RealData:
-    """The run's samples as they are now, the same as then."""
-
-    source: Source
-    splits: dict[str, Tensor]
-
-    def read(self, numbers: Tensor) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Samples as an exported graph takes them (images with channels last), and their targets."""
-        source = self.source
-        found = source.batch_reader.read(source.at_epoch(numbers, None))
-        samples, targets = found if isinstance(found, tuple) else (found, None)
-        if source.target == "tokens":
-            return samples[:, :-1].long().numpy(), samples[:, 1:].int().numpy()
-        if source.target == "mask":
-            samples, targets = samples[..., :-1], samples[..., -1]
-        if targets is None:
-            targets = source.targets[numbers]
-        if source.layout == "image" and samples.dtype != torch.uint8:
-            samples = samples.round().clamp(0, 255).to(torch.uint8)
-        return np.ascontiguousarray(samples.numpy()), np.ascontiguousarray(targets.numpy())
-
-
-def open_data(bundle: ExportBundle, report_progress: Callable[[str, float | None], None]) -> RealData | str:
-    """The run's data; where it cannot be had, the reason as a clause."""
-    run = bundle.run
-    if not run.config_file.is_file():
-        return "the checkpoint lies outside its run"
-    try:
-        config = config_here(run)
-        opening = open_for(config, run, report_progress)
-        source, splits = read_parts(config, opening, run.exclude_file)
-    except (TrainingError, OSError) as error:
-        return str(getattr(error, "message", error)).rstrip(".")
-    if bundle.manifest.data.fingerprint != source.fingerprint:
-        return "the data became another than the run was trained on"
-    return RealData(source, splits)
 
 
 def describe_answers(bundle: ExportBundle, settled: Settled) -> Answering:
@@ -111,7 +64,7 @@ def gather_kept(bundle: ExportBundle, answering: Answering, data: RealData | str
     """The samples and the checkpoint's answers to them; made-up samples where there are no real ones. Raises TrainingError for a model
     that does not answer with finite numbers."""
     part = "" if isinstance(data, str) else "validation" if len(data.splits.get("validation", ())) else "train"
-    drawn, batches = _draw(bundle, answering, data, part)
+    drawn, worst, batches = _draw(bundle, data, part)
     columns: dict[str, list[NDArray[Any]]] = {}
     inputs: dict[str, list[NDArray[Any]]] = {}
     for samples, targets in batches:
@@ -147,7 +100,9 @@ def gather_kept(bundle: ExportBundle, answering: Answering, data: RealData | str
         part=part,
         dtype=dtype,
         relative=relative,
-        raw=gather_raw(bundle, None if isinstance(data, str) else data.source, whole, _pick_numbers(data, part)),
+        worst=len(worst.numbers),
+        chosen=worst.chosen,
+        raw=gather_raw(bundle, None if isinstance(data, str) else data.source, whole, pick_numbers(data, part, DRAWN)),
     )
 
 
@@ -158,64 +113,21 @@ def _sign(bundle: ExportBundle, targets: NDArray[Any]) -> NDArray[Any]:
     return np.where(targets == IGNORED_PIXEL, -1, targets.astype(np.int16)).astype(np.int16)
 
 
-def _pick_numbers(data: RealData | str, part: str, count: int = DRAWN) -> Tensor:
-    """The numbers of ``count`` samples of a part, seeded."""
-    if isinstance(data, str):
-        return torch.empty(0, dtype=torch.int64)
-    numbers = data.splits[part].cpu()
-    return numbers[torch.randperm(len(numbers), generator=torch.Generator().manual_seed(0))[:count]]
-
-
 def _draw(
-    bundle: ExportBundle, answering: Answering, data: RealData | str, part: str
-) -> tuple[int, Iterator[tuple[NDArray[Any], NDArray[Any] | None]]]:
-    """How many are drawn, and all in batches, with their targets."""
+    bundle: ExportBundle, data: RealData | str, part: str
+) -> tuple[int, Worst, Iterator[tuple[NDArray[Any], NDArray[Any] | None]]]:
+    """How many are drawn, which are the worst, and all in batches, with their targets."""
     if isinstance(data, str):
         samples = bundle.samples()
         if bundle.facts.layout == "image":
             samples = samples.permute(0, 2, 3, 1)
-        return len(samples), iter([(np.ascontiguousarray(samples.numpy()), None)])
+        return len(samples), NO_WORST, iter([(np.ascontiguousarray(samples.numpy()), None)])
     size = max(1, math.prod(bundle.facts.shape) * (1 if bundle.facts.layout == "image" else 4))
-    most = max(_LEAST, _MOST_BYTES // size)
-    drawn = _pick_numbers(data, part, min(DRAWN, most))
-    known = set(drawn.tolist())
-    found = find_worst(bundle, part)
-    if found is None:
-        found = _search_worst(bundle, answering, data, _pick_numbers(data, part, min(_SEARCHED, most)))
-    worst = [number for number in found if number not in known and number < len(data.source.targets)]
-    numbers = torch.cat([drawn, torch.tensor(worst, dtype=torch.int64)])
-    return len(drawn), map(data.read, numbers.split(_TOGETHER))
-
-
-def find_worst(bundle: ExportBundle, part: str) -> list[int] | None:
-    """The numbers of the samples with the largest losses in an evaluation of the checkpoint on the part; None without one."""
-    for evaluation in list_evaluations(bundle.run):
-        record = evaluation.record
-        if record.step == bundle.manifest.step and record.on == part:
-            with suppress(InputError):
-                losses = np.asarray(evaluation.column("loss"), np.float64)
-                order = np.argsort(np.where(np.isnan(losses), -np.inf, losses))[::-1]
-                return [int(each) for each in evaluation.column("index")[order[:WORST]]]
-    return None
-
-
-def _search_worst(bundle: ExportBundle, answering: Answering, data: RealData, numbers: Tensor) -> list[int]:
-    """Of the samples of these numbers those with the largest losses; none of answers that have no loss of their own."""
-    losses: list[NDArray[Any]] = []
-    for some in numbers.split(_TOGETHER):
-        samples, targets = data.read(some)
-        found = answering.find_losses(bundle.logits(as_network_takes(bundle, samples)).numpy(), targets)
-        if found is None:
-            return []
-        losses.append(found)
-    order = np.argsort(-np.nan_to_num(np.concatenate(losses), nan=-np.inf), kind="stable")
-    return [int(numbers[place]) for place in order[:WORST]]
-
-
-def as_network_takes(bundle: ExportBundle, samples: NDArray[Any]) -> Tensor:
-    """Samples with the channels of images first."""
-    found = torch.from_numpy(samples)
-    return found.permute(0, 3, 1, 2).contiguous() if bundle.facts.layout == "image" else found
+    drawn = pick_numbers(data, part, min(DRAWN, max(_LEAST, _MOST_BYTES // size)))
+    worst = find_worst(bundle, data, part, WORST) if len(drawn) < len(data.splits[part]) else NO_WORST
+    more = sorted(set(worst.numbers) - set(drawn.tolist()))
+    numbers = torch.cat([drawn, torch.tensor(more, dtype=torch.int64)])
+    return len(drawn), worst, map(data.read, numbers.split(TOGETHER))
 
 
 def name_inputs(bundle: ExportBundle, samples: NDArray[Any]) -> Arrays:
@@ -231,5 +143,5 @@ def calibration_batches(bundle: ExportBundle, data: RealData | str) -> Iterator[
     """Training samples as the plain network takes them, a few at a time, seeded."""
     if isinstance(data, str):
         raise InputError(f"--quantize int8: is calibrated on training samples, and there are none: {data}.")
-    for numbers in _pick_numbers(data, "train", CALIBRATED).split(_TOGETHER // 4):
+    for numbers in pick_numbers(data, "train", CALIBRATED).split(TOGETHER // 4):
         yield as_network_takes(bundle, data.read(numbers)[0]).numpy()
