@@ -91,6 +91,8 @@ class DataFacts:
     Empty where nobody looked."""
     target_classes: tuple[tuple[str, ...], ...] = ()
     """Of "tasks": the classes of each name, none of one that is a value."""
+    target_counts: tuple[tuple[int, ...], ...] = ()
+    """Of "tasks": training samples of each of those classes."""
     table: TableForm | None = None
     """What else reading a row takes; None where each feature is a column as it stands, and numbers are written as usual."""
 

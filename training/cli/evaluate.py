@@ -121,4 +121,4 @@ def _describe_metric(name: str, measured: Measured) -> str:
     for simple in (measured.baseline, measured.linear):
         if simple is not None:
             line += f"; {simple.name} {show_metric(name, simple.value)}"
-    return line
+    return "; ".join((line, *measured.lacks))

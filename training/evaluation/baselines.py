@@ -1,31 +1,46 @@
-"""What the simplest predictors answer to the same samples: columns as an evaluation has them."""
+"""What the simplest predictors answer to the same samples: columns as an evaluation has them, and their loss."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from training.data.batching.batches import Data
-from training.evaluation.opening import GIVEN
 from training.evaluation.scores import Columns
-from training.facts import DataFacts
+from training.facts import DataFacts, place_tasks
 from training.predictions.record import EvaluationRecord
 from training.statistics.bigram import bigram_loss, count_bigrams, likeliest_next
 
 Arrays = dict[str, NDArray[Any]]
 _MOST_TOKENS = 1 << 25
 _WINDOWS = 4096
+_UNKNOWN = "nobody knows any more how often each class was trained on"
+_UNREADABLE = "the text that was trained on is not there any more as it was"
+_LONG = "counting the pairs of so long a text takes longer than evaluating"
 
 
-def answer_trivially(record: EvaluationRecord, facts: DataFacts, columns: Columns) -> tuple[str, Arrays] | None:
-    """The name of what looks at no input, and its columns; ``facts`` are of the samples that the model was trained on. None where there
-    is no such predictor, or it is not known what was trained on."""
+class Predictor(NamedTuple):
+    """What answers to the samples without having learned much: its ``name``, the ``columns`` of its answers, and ``outputs``, what a
+    network would have to put out for them where the columns do not tell, float (1, outputs) for all samples, pixels and items alike.
+    ``loss`` is what the run's loss makes of that, where it can, called ``loss_name``; ``lossless`` says why it cannot, a clause."""
+
+    name: str
+    columns: Mapping[str, NDArray[Any]]
+    loss_name: str
+    outputs: NDArray[np.float64] | None = None
+    loss: float | None = None
+    lossless: str = ""
+
+
+def answer_trivially(record: EvaluationRecord, facts: DataFacts, columns: Columns) -> Predictor | str:
+    """What looks at no input; ``facts`` are of the samples that the model was trained on. Where there is no such predictor, or it is not
+    known what was trained on: why, a clause."""
     if "embedding" in columns:
         return _embed_anywhere(columns)
-    answer: Mapping[str, Callable[[DataFacts, Columns], tuple[str, Arrays] | None]] = {
+    answer: Mapping[str, Callable[[DataFacts, Columns], Predictor | str]] = {
         "class": _answer_majority,
         "labels": _answer_shares,
         "values": _answer_mean,
@@ -33,7 +48,7 @@ def answer_trivially(record: EvaluationRecord, facts: DataFacts, columns: Column
         "mask": _answer_majority_pixel,
         "ranks": _answer_any_order,
     }
-    return answer[record.target](facts, columns) if record.target in answer else None
+    return answer[record.target](facts, columns) if record.target in answer else _UNREADABLE
 
 
 def classes_as_columns(chances: NDArray[np.floating], columns: Columns) -> Arrays:
@@ -52,80 +67,105 @@ def classes_as_columns(chances: NDArray[np.floating], columns: Columns) -> Array
     }
 
 
-def _answer_majority(facts: DataFacts, columns: Columns) -> tuple[str, Arrays] | None:
+def _answer_majority(facts: DataFacts, columns: Columns) -> Predictor | str:
     counts = np.array(facts.counts, dtype=np.float64)
     if not counts.sum():
-        return None
+        return _UNKNOWN
     # Told apart where they are as frequent as each other, so that five of them are the five most frequent.
     places = np.argsort(np.argsort(-counts, kind="stable"))
-    shares = np.maximum(counts / counts.sum(), 1e-10) * (1.0 - 1e-9 * places)
-    return "majority class", classes_as_columns(shares[None], columns)
+    shares = _share(counts) * (1.0 - 1e-9 * places)
+    return Predictor("majority class", classes_as_columns(shares[None], columns), "class shares")
 
 
-def _answer_shares(facts: DataFacts, columns: Columns) -> tuple[str, Arrays] | None:
+def _answer_shares(facts: DataFacts, columns: Columns) -> Predictor | str:
     if not facts.counts or not facts.samples:
-        return None
+        return _UNKNOWN
     shares = np.clip(np.array(facts.counts) / facts.samples, 1e-6, 1.0 - 1e-6)
     odds = np.log(shares) - np.log1p(-shares)
-    return "label shares", {"target": columns["target"], "scores": np.broadcast_to(odds, columns["target"].shape)}
+    answers = {"target": columns["target"], "scores": np.broadcast_to(odds, columns["target"].shape)}
+    return Predictor("label shares", answers, "label shares")
 
 
-def _answer_mean(facts: DataFacts, columns: Columns) -> tuple[str, Arrays] | None:
+def _answer_mean(facts: DataFacts, columns: Columns) -> Predictor | str:
     if not facts.target_mean:
-        return None
-    return "mean", {
-        "target": columns["target"],
-        "prediction": np.broadcast_to(np.array(facts.target_mean), columns["target"].shape),
-    }
+        return "nobody knows any more what the mean of the training samples was"
+    means = np.broadcast_to(np.array(facts.target_mean), columns["target"].shape)
+    return Predictor("mean", {"target": columns["target"], "prediction": means}, "mean")
 
 
-def _answer_each_task(facts: DataFacts, columns: Columns) -> tuple[str, Arrays] | None:
-    """The means of values; which class is the usual one is not known of several targets, so their own samples tell."""
+def _answer_each_task(facts: DataFacts, columns: Columns) -> Predictor | str:
+    """The mean of each value, and the class that is the usual one of each other target."""
     target = columns["target"]
-    prediction = np.broadcast_to(np.array(facts.target_mean or np.zeros(target.shape[1])), target.shape).copy()
-    probability = np.full(target.shape, np.nan)
-    for number, classes in enumerate(facts.target_classes):
-        if classes:
-            counts = np.bincount(target[:, number].astype(np.int64), minlength=len(classes))
-            prediction[:, number] = counts.argmax()
-            probability[:, number] = counts.max() / counts.sum()
-    return "mean or majority class", {"target": target, "prediction": prediction, "probability": probability}
+    if not facts.target_mean or (any(facts.target_classes) and not facts.target_counts):
+        return _UNKNOWN
+    prediction = np.array(facts.target_mean, np.float64)
+    probability = np.full(len(prediction), np.nan)
+    outputs = []
+    for number, place in enumerate(place_tasks(facts)):
+        if not place.classes:
+            outputs.append(np.zeros(1))  # in standard deviations from the mean
+            continue
+        shares = _share(np.array(facts.target_counts[number], np.float64))
+        prediction[number], probability[number] = shares.argmax(), shares.max()
+        logs = np.log(shares)
+        outputs.append(logs if place.last - place.first > 1 else logs[1:] - logs[:1])
+    answers = {"prediction": prediction, "probability": probability}
+    return Predictor(
+        "mean or majority class",
+        {"target": target, **{name: np.broadcast_to(each, target.shape) for name, each in answers.items()}},
+        "means and class shares",
+        np.concatenate(outputs)[None],
+    )
 
 
-def _answer_majority_pixel(facts: DataFacts, columns: Columns) -> tuple[str, Arrays] | None:
-    if not sum(facts.counts):
-        return None
-    usual = int(np.argmax(facts.counts))
+def _answer_majority_pixel(facts: DataFacts, columns: Columns) -> Predictor | str:
+    counts = np.array(facts.counts, np.float64)
+    if not counts.sum():
+        return _UNKNOWN
+    usual = int(np.argmax(counts))
     support = np.asarray(columns["support"])
     predicted, correct = np.zeros_like(support), np.zeros_like(support)
     predicted[:, usual], correct[:, usual] = support.sum(1), support[:, usual]
-    return "majority class", {"support": support, "predicted": predicted, "correct": correct}
+    answers = {"support": support, "predicted": predicted, "correct": correct}
+    return Predictor("majority class", answers, "pixel shares", np.log(_share(counts))[None])
 
 
-def _answer_any_order(facts: DataFacts, columns: Columns) -> tuple[str, Arrays] | None:
+def _answer_any_order(facts: DataFacts, columns: Columns) -> Predictor | str:
     """Items that all score alike share their places: what a random order gives on average."""
-    return "any order", {"target": columns["target"], "scores": np.zeros_like(columns["target"])}
+    answers = {"target": columns["target"], "scores": np.zeros_like(columns["target"])}
+    return Predictor("any order", answers, "equal scores")
 
 
-def _embed_anywhere(columns: Columns) -> tuple[str, Arrays]:
+def _embed_anywhere(columns: Columns) -> Predictor:
     """Every direction is as likely as another, the same ones each time."""
     vectors = np.random.default_rng(0).standard_normal(columns["embedding"].shape, np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return "random embedding", {"target": columns["target"], "embedding": vectors}
+    return Predictor("random embedding", {"target": columns["target"], "embedding": vectors}, "")
 
 
-def answer_by_bigrams(data: Data, part: str, columns: Columns) -> tuple[str, Arrays] | None:
-    """What the token before alone tells, counted in the training part. None for data that is no text, whose training part is not known,
-    or where counting takes more than evaluating."""
-    if data.facts.layout != "tokens" or part not in data.splits or part == GIVEN:
-        return None
-    train = data.splits["train"]
-    if len(train) * data.facts.shape[0] > _MOST_TOKENS:
-        return None
-    windows = np.concatenate([data.raw(some).numpy() for some in train.split(_WINDOWS)])
+def _share(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of each class; one that never was is not held to be impossible."""
+    return np.maximum(counts / counts.sum(), 1e-10)
+
+
+def suits_bigrams(facts: DataFacts) -> bool:
+    """Whether what was trained on is a text in which counting pairs takes less than evaluating."""
+    return facts.layout == "tokens" and facts.samples * facts.shape[0] <= _MOST_TOKENS
+
+
+def answer_by_bigrams(trained: Data | None, data: Data, part: str, columns: Columns) -> Predictor | str:
+    """What the token before alone tells, counted in the training part of ``trained``, of the text in ``part`` of ``data``. Where that is not
+    there, or counting takes more than evaluating: why, a clause."""
+    if not suits_bigrams((trained or data).facts):
+        return _LONG
+    if trained is None:
+        return _UNREADABLE
+    train = trained.splits["train"]
+    windows = np.concatenate([trained.raw(some).numpy() for some in train.split(_WINDOWS)])
     counted = count_bigrams(windows[:, :-1], windows[:, 1:], len(data.facts.names))
     target = np.asarray(columns["target"])
     order = data.evaluation_order(part)
     before = np.concatenate([data.raw(some).long().numpy()[:, :-1] for some in order.split(_WINDOWS)])
     losses = np.nan_to_num(bigram_loss(counted, before, target))
-    return "bigram", {"target": target, "prediction": likeliest_next(counted)[before], "token_loss": losses}
+    answers = {"target": target, "prediction": likeliest_next(counted)[before], "token_loss": losses}
+    return Predictor("bigram", answers, "bigram")

@@ -16,6 +16,7 @@ from training.engine.prediction_log import PredictionLog, explain_full_disk, mea
 from training.engine.recovery.memory import OutOfMemory
 from training.engine.session import Session
 from training.errors import InputError, format_bytes, pluralize
+from training.evaluation.baselines import suits_bigrams
 from training.evaluation.given import open_given
 from training.evaluation.linear import suits_regression
 from training.evaluation.opening import (
@@ -152,9 +153,10 @@ class _Task:
             return writer.finish(summary.metrics, summary.per_class, summary.notes)
 
     def _open_trained(self, session: Session) -> Data | None:
-        """The run's own data beside a table given as a path, which tells nothing of what a regression learns from."""
-        known = self.measurable
-        if self.part != GIVEN or not suits_regression(session.data.facts):
+        """The run's own data beside a table or a text given as a path, which tells nothing of what a regression learns from, or which token
+        follows which."""
+        known, facts = self.measurable, session.data.facts
+        if self.part != GIVEN or not (suits_regression(facts) or suits_bigrams(facts)):
             return None
         return reopen_data(known.run, known.config, known.manifest.data.fingerprint)
 

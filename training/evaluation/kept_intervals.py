@@ -18,7 +18,7 @@ from training.evaluation.linear import suits_regression
 from training.evaluation.opening import reopen_data
 from training.evaluation.rows import read_rows
 from training.evaluation.scores import Columns
-from training.evaluation.summary import Answered, MappedColumns, answer_simply, measure_intervals
+from training.evaluation.summary import MappedColumns, Simple, answer_simply, measure_intervals, with_losses
 from training.facts import DataFacts
 from training.predictions import Evaluation, list_evaluations, read
 from training.predictions.record import ROWS, EvaluationRecord, Measured
@@ -50,17 +50,18 @@ def _add(evaluation: Evaluation, kept: Preparing | None) -> Evaluation:
     columns = MappedColumns(evaluation)
     found = {name: math.nan if each.value is None else each.value for name, each in record.metrics.items()}
     others = _list_others(run, record)
-    trivial: Answered = answer_trivially(record, facts, columns) if facts is not None else None
-    simple: Answered = None
+    simple = Simple(answer_trivially(record, facts, columns)) if facts is not None else None
     asks = facts is not None and (facts.layout == "tokens" or suits_regression(facts))
     known: Mapping[str, Measured] = _find_known(others, record) if asks else {}
     lacks_rows = isinstance(config.dataset, TableDataset) and not _take_rows(evaluation, others)
     if lacks_rows or (asks and not known):
-        trivial, simple = _ask_data(run, config, evaluation, columns, kept) or (trivial, simple)
-    summary = measure_intervals(record, columns, config.objective, found, trivial, simple)
+        simple = _ask_data(run, config, evaluation, columns, kept) or simple
+    if simple is not None and facts is not None:
+        simple = with_losses(simple, record, config.objective, facts, columns)
+    summary = measure_intervals(record, columns, config.objective, found, simple)
     metrics = dict(summary.metrics)
     for name in known.keys() & metrics.keys():
-        same = {"baseline": known[name].baseline, "linear": known[name].linear}
+        same = {"baseline": known[name].baseline, "linear": known[name].linear, "lacks": known[name].lacks}
         metrics[name] = metrics[name].model_copy(update=same)
     return replace_metrics(evaluation, metrics, summary.per_class)
 
@@ -101,7 +102,7 @@ def _take_rows(evaluation: Evaluation, others: Sequence[Evaluation]) -> bool:
 
 def _ask_data(
     run: RunFolder, config: RunConfig, evaluation: Evaluation, columns: Columns, kept: Preparing | None
-) -> tuple[Answered, Answered] | None:
+) -> Simple | None:
     """What predictors answer that are fitted to the training part, and the rows of a table laid beside the columns; None where the data
     is not what the run saw any more."""
     record = evaluation.record

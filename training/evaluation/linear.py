@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from training.data.batching.batches import Data
-from training.evaluation.baselines import Arrays, classes_as_columns
+from training.evaluation.baselines import Predictor, classes_as_columns
 from training.evaluation.scores import Columns
 from training.facts import DataFacts
 
@@ -25,8 +25,8 @@ def suits_regression(facts: DataFacts) -> bool:
     return facts.layout == "vector" and bool(facts.columns) and facts.target in ("class", "values") and few
 
 
-def answer_linearly(trained: Data, data: Data, part: str, columns: Columns) -> tuple[str, Arrays] | None:
-    """The name of the regression, fitted to the training part of ``trained``, and what it answers to ``part`` of ``data``. None for data
+def answer_linearly(trained: Data, data: Data, part: str, columns: Columns) -> Predictor | None:
+    """The regression, fitted to the training part of ``trained``, and what it answers to ``part`` of ``data``. None for data
     that is no table, of tasks that no single regression is for, and of too many columns."""
     facts = data.facts
     width = sum(facts.categories) + len(facts.columns)
@@ -37,9 +37,10 @@ def answer_linearly(trained: Data, data: Data, part: str, columns: Columns) -> t
         asked, _ = _read(data, part)
         if facts.target == "values":
             fitted = torch.linalg.lstsq(inputs, targets.double(), driver="gelsd").solution
-            return "linear regression", {"target": columns["target"], "prediction": (asked @ fitted).numpy()}
+            answers = {"target": columns["target"], "prediction": (asked @ fitted).numpy()}
+            return Predictor("linear regression", answers, "linear regression")
         chances = functional.softmax(asked @ _fit_logistic(inputs, targets.long(), len(facts.names)), dim=1)
-        return "logistic regression", classes_as_columns(chances.numpy(), columns)
+        return Predictor("logistic regression", classes_as_columns(chances.numpy(), columns), "logistic regression")
 
 
 def _read(data: Data, part: str) -> tuple[Tensor, Tensor]:

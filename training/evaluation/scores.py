@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from training.core.kept_scores import count_nearer
 from training.facts import IGNORED
 from training.predictions.probabilities import reach_threshold
-from training.predictions.record import EvaluationRecord
+from training.predictions.record import OF_ALL_SCORES, ONLY_LARGEST, EvaluationRecord
 from training.statistics import metrics as of
 from training.statistics import ranking
 from training.statistics.intervals import Interval, Metric, wilson
@@ -69,10 +69,11 @@ class Rates:
 @dataclass(frozen=True)
 class Scores:
     """``whole`` has a number for all samples by the metric's name, ``each`` one for each class, label or value: rates get Wilson's
-    interval, the others the bootstrap's."""
+    interval, the others the bootstrap's. ``lacking`` says of other metrics why the columns do not tell them, a clause."""
 
     whole: dict[str, Rate | Metric] = field(default_factory=dict)
     each: dict[str, Rates | Metric] = field(default_factory=dict)
+    lacking: dict[str, str] = field(default_factory=dict)
 
 
 def measure_columns(record: EvaluationRecord, columns: Columns, top: int) -> Scores:
@@ -129,7 +130,8 @@ def _measure_classes(record: EvaluationRecord, columns: Columns) -> Scores:
         columnwise = {name: metric(chances, truth, macro=False) for name, metric in curves.items()}
         each |= columnwise
         whole |= {name: of.average(metric) for name, metric in columnwise.items()}
-    return Scores(whole, each)
+        return Scores(whole, each)
+    return Scores(whole, each, dict.fromkeys(OF_ALL_SCORES, ONLY_LARGEST))
 
 
 def _measure_labels(columns: Columns, threshold: float) -> Scores:
@@ -232,7 +234,8 @@ def _measure_ranks(columns: Columns, top: int) -> Scores:
 
 def _measure_embeddings(columns: Columns, top: int) -> Scores:
     if len(columns["target"]) > _MOST_COMPARED:
-        return Scores()
+        why = f"comparing more than {_MOST_COMPARED:,} samples with each other takes long"
+        return Scores(lacking=dict.fromkeys(("recall_at_1", "recall_at_k"), why))
     (nearer,) = count_nearer(*(torch.from_numpy(np.array(columns[name])) for name in ("embedding", "target")))
     places_before, known = nearer.numpy(), nearer.numpy() >= 0
     whole: dict[str, Rate | Metric] = {

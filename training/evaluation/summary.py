@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from training.config.sections.objective import Objective as ObjectiveConfig
 from training.config.sections.objective_section import ObjectiveSection
 from training.data.batching.batches import Data
 from training.engine.session import Session
 from training.errors import pluralize
-from training.evaluation.baselines import answer_by_bigrams, answer_trivially
+from training.evaluation.baselines import Predictor, answer_by_bigrams, answer_trivially
 from training.evaluation.linear import answer_linearly
 from training.evaluation.opening import GIVEN
 from training.evaluation.scores import Columns, Rate, Rates, Scores, measure_columns
+from training.evaluation.simple_loss import with_loss
+from training.facts import DataFacts
 from training.metric_names import is_known, metric, title_of
+from training.objectives import Objective, make_objective
 from training.predictions.reading import Evaluation
 from training.predictions.record import Baseline, EvaluationRecord, Measured, keep_finite
 from training.statistics.intervals import Interval, Metric, bootstrap_together, wilson
@@ -30,8 +35,12 @@ weighted loss they do not tell all."""
 Each = tuple[tuple[float | None, float | None, float | None], ...]
 
 
-Answered = tuple[str, Mapping[str, NDArray[Any]]] | None
-"""A predictor's name and its columns; None where there is none."""
+class Simple(NamedTuple):
+    """What the simplest predictors answer. ``trivial``: what looks at no input, or at the token before alone; or why there is none, a
+    clause. ``linear``: a regression, None where it is for nothing."""
+
+    trivial: Predictor | str
+    linear: Predictor | None = None
 
 
 class Summary(NamedTuple):
@@ -68,8 +77,10 @@ def summarize(
 ) -> Summary:
     """``found`` are the run's own metrics of the pass; its columns lie in ``folder``. ``trained`` as ``answer_simply``."""
     columns: Columns = MappedColumns(Evaluation(folder, record))
-    answered = answer_simply(record, session.data, part, columns, trained)
-    summary = measure_intervals(record, columns, session.config.objective, found, *answered)
+    config = session.config.objective
+    simple = answer_simply(record, session.data, part, columns, trained)
+    simple = with_losses(simple, record, config, session.data.facts, columns)
+    summary = measure_intervals(record, columns, config, found, simple)
     usual = _find_usual(tuple(session.objective.metrics))
     notes = [*pieces, *(note for name in usual for note in _compare(name, summary.metrics, record.samples))]
     if session.objective.compares_samples:
@@ -79,13 +90,32 @@ def summarize(
 
 def answer_simply(
     record: EvaluationRecord, data: Data, part: str, columns: Columns, trained: Data | None = None
-) -> tuple[Answered, Answered]:
-    """What a predictor that looks at no input, or at the token before alone, answers to a part of the data, and what a regression does.
-    ``trained``: what the network was trained on, where that is other data than ``data``."""
-    trivial = answer_trivially(record, data.facts, columns) or answer_by_bigrams(data, part, columns)
+) -> Simple:
+    """For a part of the data. ``trained``: what the network was trained on, where that is other data than ``data``."""
     if part != GIVEN:
         trained = data
-    return trivial, answer_linearly(trained, data, part, columns) if trained is not None else None
+    if record.target == "tokens":
+        trivial = answer_by_bigrams(trained, data, part, columns)
+    else:
+        trivial = answer_trivially(record, data.facts, columns)
+    return Simple(trivial, answer_linearly(trained, data, part, columns) if trained is not None else None)
+
+
+def with_losses(
+    simple: Simple, record: EvaluationRecord, config: ObjectiveConfig, facts: DataFacts, columns: Columns
+) -> Simple:
+    """The predictors with what the loss of ``config`` makes of them."""
+
+    def measure(predictor: Predictor) -> Predictor:
+        return with_loss(predictor, record, config, make, columns)
+
+    def make() -> Objective:
+        return make_objective(config, facts, torch.device("cpu"))
+
+    trivial, linear = simple
+    return Simple(
+        trivial if isinstance(trivial, str) else measure(trivial), measure(linear) if linear is not None else None
+    )
 
 
 def measure_intervals(
@@ -93,16 +123,15 @@ def measure_intervals(
     columns: Columns,
     objective: ObjectiveSection,
     found: Mapping[str, float],
-    trivial: Answered = None,
-    simple: Answered = None,
+    simple: Simple | None = None,
 ) -> Summary:
-    """The metrics ``found``, each with its interval and with what ``trivial`` and ``simple`` predictors reach, and those of each class."""
+    """The metrics ``found``, each with its interval and with what ``simple`` predictors reach, and those of each class."""
     top = int(getattr(objective, "top", 1))
     scores = measure_columns(record, columns, top)
     intervals = _find_intervals(scores, columns, columns["group"] if "group" in record.columns else None, record)
     if (agreed := found.get(_AGREEMENT)) is not None and math.isfinite(agreed):  # what the teacher said is in no column
         intervals[_AGREEMENT] = [wilson(round(agreed * record.samples), record.samples)]
-    baseline, linear = (_measure_baseline(each, record, top) for each in (trivial, simple))
+    baseline, linear = (_measure_baseline(each, record, top) for each in simple or ("", None))
     whole = {name: _agree(value, intervals.get(name)) for name, value in found.items()}
     extra = {name: each[0] for name, each in intervals.items() if name == CALIBRATION}
     metrics = {
@@ -112,6 +141,7 @@ def measure_intervals(
             high=keep_finite(interval.high),
             baseline=None if name == CALIBRATION else baseline.get(name),
             linear=linear.get(name),
+            lacks=tuple(_list_lacking(name, interval, scores, baseline, simple)),
         )
         for name, interval in {**whole, **extra}.items()
     }
@@ -128,7 +158,7 @@ def measure_intervals(
 _AGREEMENT = "agreement"
 _EACH = "each "
 CALIBRATION = "calibration_error"
-"""Measured of classes beside the run's own metrics. What looks at no input is calibrated by itself."""
+"""Measured of classes beside the run's own metrics."""
 
 
 def _find_intervals(
@@ -181,12 +211,38 @@ def _agree(value: float, several: Sequence[Interval] | None) -> Interval:
     return Interval(value, min(interval.low, value), max(interval.high, value))
 
 
-def _measure_baseline(answered: Answered, record: EvaluationRecord, top: int) -> dict[str, Baseline]:
-    if answered is None:
+def _measure_baseline(answered: Predictor | str | None, record: EvaluationRecord, top: int) -> dict[str, Baseline]:
+    if answered is None or isinstance(answered, str):
         return {}
-    name, columns = answered
-    values = {metric: score.value for metric, score in measure_columns(record, columns, top).whole.items()}
-    return {metric: Baseline(name=name, value=value) for metric, value in values.items() if math.isfinite(value)}
+    values = {metric: score.value for metric, score in measure_columns(record, answered.columns, top).whole.items()}
+    found = {name: Baseline(name=answered.name, value=value) for name, value in values.items() if math.isfinite(value)}
+    if answered.loss is not None and math.isfinite(answered.loss):
+        found["loss"] = Baseline(name=answered.loss_name, value=answered.loss)
+    return found
+
+
+def _list_lacking(
+    name: str, interval: Interval, scores: Scores, baseline: Mapping[str, Baseline], simple: Simple | None
+) -> Iterable[str]:
+    """What is not told of a metric, and why."""
+    if math.isnan(interval.low) and name in scores.lacking:
+        yield f"no interval: {scores.lacking[name]}"
+    if simple is None or (name in baseline and name != CALIBRATION):
+        return
+    if why := _explain_none(name, scores, simple.trivial):
+        yield f"no baseline: {why}"
+
+
+def _explain_none(name: str, scores: Scores, trivial: Predictor | str) -> str:
+    if name == CALIBRATION:
+        return "what looks at no input is calibrated by itself"
+    if name == _AGREEMENT:
+        return "what the teacher answered is not kept"
+    if isinstance(trivial, str):
+        return trivial
+    if name == "loss" and trivial.lossless:
+        return trivial.lossless
+    return scores.lacking.get(name, f"it is not defined of the {trivial.name}")
 
 
 def _find_usual(names: Sequence[str]) -> list[str]:

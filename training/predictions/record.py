@@ -21,6 +21,11 @@ MEASURED: Final = ".measured"
 """What the names of files begin with that only an unfinished evaluation needs."""
 MOST_SCORES: Final = 20
 """Classes whose scores are kept for each sample: all where there are no more, else those of the largest scores."""
+OF_ALL_SCORES: Final = ("auroc", "average_precision")
+"""Metrics of a class that take its score of every sample."""
+ONLY_LARGEST: Final = (
+    f"of more than {MOST_SCORES} classes only the {MOST_SCORES} largest scores of each sample are kept"
+)
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 PARTS: Final = ("validation", "test", "train")
@@ -65,6 +70,8 @@ class Measured(RecordForm):
     """Of what looks at no input."""
     linear: Baseline | None = None
     """Of a logistic or linear regression on a table's columns."""
+    lacks: tuple[str, ...] = ()
+    """What of this is missing, each with the reason: "no baseline: it is calibrated by itself"."""
 
     @classmethod
     def of(cls, value: float) -> Self:

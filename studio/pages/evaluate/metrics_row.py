@@ -72,6 +72,7 @@ class MetricsRow(Card):
             "baseline": [each.baseline.value if each.baseline else None for each in metrics.values()],
             "baseline name": [each.baseline.name if each.baseline else None for each in metrics.values()],
             "linear": [each.linear.value if each.linear else None for each in metrics.values()],
+            "lacks": ["; ".join(each.lacks) or None for each in metrics.values()],
         }
 
     def _name_file(self) -> str:
@@ -93,6 +94,7 @@ class MetricsRow(Card):
                 tone = "warning" if tone == "neutral" else tone
                 words = f"these {pluralize(samples, 'sample')} do not show it to be better than {words}"
             lines.append(words)
+        lines += measured.lacks
         number.set_delta("\n".join(lines), tone)
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import warnings
 from pathlib import Path
 
 import numpy as np
+import polars
 import pytest
 from PIL import Image
+from safetensors.torch import load_file
 
 from tests.evaluations import make_record
 from tests.training.data.own_files import written
@@ -20,11 +23,13 @@ from training.engine import prediction_log
 from training.engine.runs.run import start_run
 from training.evaluation import evaluate
 from training.evaluation.summary import measure_intervals
+from training.facts import DataFacts
 from training.metric_names import title_of
-from training.predictions import list_evaluations, read
+from training.predictions import Evaluation, list_evaluations, read
 from training.predictions.reading import find_damage
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
+from training.runs.records.manifest import list_checkpoints, read_manifest
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +54,49 @@ def files_of(run: RunFolder) -> dict[str, bytes]:
     return {str(path.relative_to(run.path)): path.read_bytes() for path in paths}
 
 
+def find_trivial_loss(task: str, run: RunFolder, found: Evaluation, path: Path) -> float | None:
+    """What the loss of the training part's shares, or of its mean, is by the definition of each."""
+    if task == "embedding":
+        return None
+    if task == "ranks":
+        return 1.0  # the margin
+    if task == "tokens":
+        perplexity = found.record.metrics["perplexity"].baseline
+        return None if perplexity is None else math.log(perplexity.value)
+    facts, target = (
+        DataFacts.from_record(read_manifest(list_checkpoints(run)[0].path).data.dump()),
+        found.column("target"),
+    )
+    counts = np.array(facts.counts or [1.0])
+    shares, odds = counts / counts.sum(), counts / facts.samples
+    if task == "mask":
+        areas = found.column("support").astype(np.float64)
+        overlap = 1.0 - (2.0 * shares * areas + 1.0) / (shares * areas.sum(1, keepdims=True) + areas + 1.0)
+        entropy = -(areas.sum(0) * np.log(shares)).sum() / areas.sum()
+        return float(0.5 * entropy + 0.5 * np.nanmean(np.where(areas > 0, overlap, np.nan), axis=1).mean())
+    if task == "tasks":
+        train = load_file(run.splits_file)["train"].numpy()
+        table = polars.read_csv(path).select("kind", "height", "a")
+        own = [table[train.tolist(), at].value_counts().rows() for at in (0, 2)]
+        known = [{str(name): count / len(train) for name, count in each} for each in own]
+        names = found.record.target_classes
+        chances = [[known[0][names[0][int(row[0])]], known[1][names[2][int(row[2])]]] for row in target]
+        heights = table[train.tolist(), 1].to_numpy()
+        return float(np.mean(np.square((target[:, 1] - heights.mean()) / heights.std()) - np.log(chances).sum(1)))
+    if task == "values":
+        return float(np.mean(np.square((target - facts.target_mean) / facts.target_std)))
+    if task == "labels":
+        return float(-np.mean(np.where(target > 0, np.log(odds), np.log1p(-odds))))
+    smooth = 0.1 if task == "images" else 0.0
+    return float(-np.mean((1.0 - smooth) * np.log(shares[target]) + smooth * np.log(shares).mean()))
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_an_evaluation_has_the_run_s_own_numbers_with_intervals(
     task: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    record = start_run(make_config(task, data), tmp_path)
+    objective = {"loss": "dice_cross_entropy"} if task == "mask" else {}
+    record = start_run(make_config(task, data, objective=objective), tmp_path)
     run = RunFolder(Path(record.folder))
     before = files_of(run)
     assert main(["evaluate", str(record.last_checkpoint), "--json"]) == 0
@@ -78,6 +121,12 @@ def test_an_evaluation_has_the_run_s_own_numbers_with_intervals(
         assert found.column(name).shape == (found.record.samples, *form.shape)
     assert sorted(found.column("index").tolist()) == sorted(set(found.column("index").tolist()))
     assert len(found.names) == found.record.samples
+    for name, measured in found.record.metrics.items():  # each is compared with something, or says why it is not
+        assert (measured.baseline is None) == any(each.startswith("no baseline: ") for each in measured.lacks), name
+    of_loss, expected = found.record.metrics["loss"].baseline, find_trivial_loss(task, run, found, data / "table.csv")
+    assert (of_loss is None) == (expected is None)
+    if of_loss is not None:
+        assert of_loss.value == pytest.approx(expected, rel=1e-6)
     if task == "tokens":
         baseline = found.record.metrics["perplexity"].baseline
         assert baseline is not None

@@ -61,7 +61,12 @@ def target_facts(source: Source, train: Tensor, read: Callable[[Tensor], Tensor]
         classes = np.array([bool(each) for each in facts.target_classes] or [False] * len(facts.names))
         mean[classes], std[classes] = 0.0, 1.0
         std[std <= 1e-9 * np.maximum(1e-9, np.abs(mean))] = 1.0  # a value that never changes
-        return replace(facts, target_mean=tuple(mean.tolist()), target_std=tuple(std.tolist()))
+        counts = tuple(
+            tuple(np.bincount(column.astype(np.int64), minlength=len(own)).tolist()) if own else ()
+            for own, column in zip(facts.target_classes, values.T, strict=False)
+        )
+        known = replace(facts, target_mean=tuple(mean.tolist()), target_std=tuple(std.tolist()))
+        return replace(known, target_counts=counts)
     if facts.dense and read is not None:
         return replace(facts, counts=_count_places(facts, train, read))
     return facts
