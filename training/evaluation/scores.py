@@ -17,7 +17,8 @@ from training.predictions.probabilities import reach_threshold
 from training.predictions.record import OF_ALL_SCORES, ONLY_LARGEST, EvaluationRecord
 from training.statistics import metrics as of
 from training.statistics import ranking
-from training.statistics.intervals import Interval, Metric, wilson
+from training.statistics.grouped import Groups, Totals, count_cells, rate_intervals, sum_columns
+from training.statistics.intervals import Interval, Metric
 
 Columns = Mapping[str, NDArray[Any]]
 _MOST_COMPARED = 20_000
@@ -45,25 +46,28 @@ class Rate:
         """As a function of how often each sample counts."""
         return of.ratio(self.right, self.counted)
 
-    @property
-    def interval(self) -> Interval:
+    def limit(self, groups: Groups) -> list[Interval]:
         """Wilson's."""
-        return wilson(int(self.right.sum()), int(self.counted.sum()))
+        both = np.stack([self.right, self.counted], axis=1) & self.counted[:, None]
+        parts, wholes = np.split(sum_columns(both, groups), 2, axis=-1)
+        return rate_intervals(parts, wholes)
 
 
 @dataclass(frozen=True, eq=False)
 class Rates:
-    """A share for each class: ``successes`` of ``counts``, (classes,) both. ``make`` gives the same as a function of how often each
-    sample counts."""
+    """A share for each class: ``count`` gives the successes and how many they are of, (classes,) both, or (groups, classes)."""
 
-    successes: NDArray[np.integer]
-    counts: NDArray[np.integer]
+    count: Callable[[Groups], tuple[Totals, Totals]]
     make: Callable[[], Metric]
 
     @property
-    def intervals(self) -> list[Interval]:
+    def metric(self) -> Metric:
+        """As a function of how often each sample counts."""
+        return self.make()
+
+    def limit(self, groups: Groups) -> list[Interval]:
         """Wilson's."""
-        return [wilson(*both) for both in zip(self.successes.tolist(), self.counts.tolist(), strict=True)]
+        return rate_intervals(*self.count(groups))
 
 
 @dataclass(frozen=True)
@@ -98,13 +102,19 @@ def _measure_classes(record: EvaluationRecord, columns: Columns) -> Scores:
     target, prediction = columns["target"][counted], columns["prediction"][counted]
     classes, right = len(record.names), prediction == target
     every = np.ones(len(target), bool)
-    support, guesses, hits = (np.bincount(each, minlength=classes) for each in (target, prediction, target[right]))
+    hits = np.where(right, target, -1)
     whole: dict[str, Rate | Metric] = {"accuracy": Rate(right, every)}
     scores, log_sum = columns["scores"][counted], columns["log_sum"][counted]
     f1 = of.class_scores(target, prediction, classes, macro=False)
     each: dict[str, Rates | Metric] = {
-        "precision": Rates(hits, guesses, lambda: of.rescore(f1, of.precision, classes)),
-        "recall": Rates(hits, support, lambda: of.rescore(f1, of.recall, classes)),
+        "precision": Rates(
+            lambda groups: (count_cells(hits, classes, groups), count_cells(prediction, classes, groups)),
+            lambda: of.rescore(f1, of.precision, classes),
+        ),
+        "recall": Rates(
+            lambda groups: (count_cells(hits, classes, groups), count_cells(target, classes, groups)),
+            lambda: of.rescore(f1, of.recall, classes),
+        ),
         "f1": f1,
     }
     if record.task == "binary":
@@ -140,7 +150,6 @@ def _measure_labels(columns: Columns, threshold: float) -> Scores:
     told = reach_threshold(scores, threshold)
     whole, answered, right = (each.astype(np.int64) for each in (truth, told, truth & told))
     counts = whole, answered, right
-    support, guesses, hits = (each.sum(0) for each in counts)
     of_all, told_of_all, right_of_all = (each.sum(1, keepdims=True) for each in counts)
     f1 = of.count_scores(*counts, score=of.f1, macro=False)
     auroc, precision = (curve(scores, truth, macro=False) for curve in (of.auroc, of.average_precision))
@@ -153,8 +162,14 @@ def _measure_labels(columns: Columns, threshold: float) -> Scores:
             "mean_average_precision": of.average(precision),
         },
         {
-            "precision": Rates(hits, guesses, partial(of.count_scores, *counts, score=of.precision, macro=False)),
-            "recall": Rates(hits, support, partial(of.count_scores, *counts, score=of.recall, macro=False)),
+            "precision": Rates(
+                lambda groups: (sum_columns(right, groups), sum_columns(answered, groups)),
+                partial(of.count_scores, *counts, score=of.precision, macro=False),
+            ),
+            "recall": Rates(
+                lambda groups: (sum_columns(right, groups), sum_columns(whole, groups)),
+                partial(of.count_scores, *counts, score=of.recall, macro=False),
+            ),
             "f1": f1,
             "auroc": auroc,
             "average_precision": precision,

@@ -128,8 +128,10 @@ def measure_intervals(
     """The metrics ``found``, each with its interval and with what ``simple`` predictors reach, and those of each class."""
     top = int(getattr(objective, "top", 1))
     scores = measure_columns(record, columns, top)
-    intervals = _find_intervals(scores, columns, columns["group"] if "group" in record.columns else None, record)
-    if (agreed := found.get(_AGREEMENT)) is not None and math.isfinite(agreed):  # what the teacher said is in no column
+    groups = np.unique(columns["group"], return_inverse=True)[1] if "group" in record.columns else None
+    intervals = _find_intervals(scores, columns, groups, record)
+    agreed = found.get(_AGREEMENT, math.nan)
+    if groups is None and math.isfinite(agreed):  # what the teacher said is in no column
         intervals[_AGREEMENT] = [wilson(round(agreed * record.samples), record.samples)]
     baseline, linear = (_measure_baseline(each, record, top) for each in simple or ("", None))
     whole = {name: _agree(value, intervals.get(name)) for name, value in found.items()}
@@ -156,41 +158,41 @@ def measure_intervals(
 
 
 _AGREEMENT = "agreement"
+_UNKEPT = "what the teacher answered to each sample is not kept"
 _EACH = "each "
 CALIBRATION = "calibration_error"
 """Measured of classes beside the run's own metrics."""
 
 
 def _find_intervals(
-    scores: Scores, columns: Columns, groups: NDArray[np.int64] | None, record: EvaluationRecord
+    scores: Scores, columns: Columns, groups: NDArray[np.intp] | None, record: EvaluationRecord
 ) -> dict[str, list[Interval]]:
     """Of all samples by the metric's name, of each class behind ``_EACH``."""
     found: dict[str, list[Interval]] = {}
     drawn: dict[str, Metric] = {}
     rates: dict[str, list[Interval]] = {}
-    for name, score in scores.whole.items():
-        if isinstance(score, Rate):
-            rates[name] = [score.interval]
-            if groups is None:
-                continue
-            score = score.metric  # Wilson's takes the samples of a group for independent ones
-        drawn[name] = score
-    for name, several in scores.each.items():
-        if isinstance(several, Rates):
-            rates[_EACH + name] = several.intervals
-            if groups is None:
-                continue
-            several = several.make()
-        drawn[_EACH + name] = several
+
+    def choose(samples: int) -> NDArray[np.intp] | None:
+        """The groups of those that count: the others have no target."""
+        if groups is None or samples == len(groups):
+            return groups
+        return groups[np.asarray(columns["target"]) >= 0]
+
+    named = scores.whole | {_EACH + name: several for name, several in scores.each.items()}
+    for name, score in named.items():
+        if not isinstance(score, Rate | Rates):
+            drawn[name] = score
+        elif groups is None:
+            rates[name] = score.limit(None)
+        else:
+            drawn[name] = score.metric
+            rates[name] = score.limit(choose(drawn[name].samples))
     losses = np.asarray(columns["loss"])
     if np.isfinite(losses).any():
         drawn["loss"] = mean(losses)
     for samples in {each.samples for each in drawn.values()}:
         same = {name: each for name, each in drawn.items() if each.samples == samples}
-        counted = groups
-        if groups is not None and samples < len(groups):  # those without a target don't count
-            counted = groups[np.asarray(columns["target"]) >= 0]
-        found |= bootstrap_together(same, counted, record.seed)
+        found |= bootstrap_together(same, choose(samples), record.seed)
     return found | {name: [*map(_widen, each, found.get(name, each))] for name, each in rates.items()}
 
 
@@ -225,8 +227,8 @@ def _list_lacking(
     name: str, interval: Interval, scores: Scores, baseline: Mapping[str, Baseline], simple: Simple | None
 ) -> Iterable[str]:
     """What is not told of a metric, and why."""
-    if math.isnan(interval.low) and name in scores.lacking:
-        yield f"no interval: {scores.lacking[name]}"
+    if math.isnan(interval.low) and name in (*scores.lacking, _AGREEMENT):
+        yield f"no interval: {scores.lacking.get(name, _UNKEPT)}"
     if simple is None or (name in baseline and name != CALIBRATION):
         return
     if why := _explain_none(name, scores, simple.trivial):
@@ -237,7 +239,7 @@ def _explain_none(name: str, scores: Scores, trivial: Predictor | str) -> str:
     if name == CALIBRATION:
         return "what looks at no input is calibrated by itself"
     if name == _AGREEMENT:
-        return "what the teacher answered is not kept"
+        return _UNKEPT
     if isinstance(trivial, str):
         return trivial
     if name == "loss" and trivial.lossless:

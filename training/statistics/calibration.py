@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from training.statistics.intervals import Floats, Interval, wilson
+from training.statistics.grouped import Groups, count_cells, rate_intervals
+from training.statistics.intervals import Floats, Interval
 
 BINS = 15
 COLDEST, HOTTEST = 0.01, 100.0
@@ -53,14 +54,20 @@ def bin_by_mass(confidences: NDArray[np.floating], bins: int = BINS) -> NDArray[
 
 
 def reliability(
-    confidences: NDArray[np.floating], correct: NDArray[np.bool_], bins: int = BINS, equal_mass: bool = False
+    confidences: NDArray[np.floating],
+    correct: NDArray[np.bool_],
+    bins: int = BINS,
+    equal_mass: bool = False,
+    groups: Groups = None,
 ) -> Reliability:
-    """Bins of equal width, from 0 to 1, or of as many samples each, from the least confidence to the greatest."""
+    """Bins of equal width, from 0 to 1, or of as many samples each, from the least confidence to the greatest; their rates with limits by
+    ``groups`` (``training.statistics.grouped``)."""
     confidences, correct = np.asarray(confidences, np.float64), np.asarray(correct, bool)
     place = (bin_by_mass if equal_mass else bin_by_width)(confidences, bins)
     counts = np.bincount(place, minlength=bins)
     sums = np.bincount(place, confidences, minlength=bins)
     hits = np.bincount(place, correct, minlength=bins)
+    rates = rate_intervals(*(count_cells(place, bins, groups, each) for each in (correct, None)))
     edges = np.linspace(0.0, 1.0, bins + 1)
     ordered, ends = np.sort(confidences) if equal_mass else confidences, counts.cumsum()
     found = []
@@ -72,7 +79,7 @@ def reliability(
                 continue  # so many equal confidences that they fill the bins of others
             low, high = float(ordered[ends[number] - count]), float(ordered[ends[number] - 1])
         confidence = float(sums[number] / count) if count else float("nan")
-        found.append(Bin(low, high, count, confidence, wilson(int(hits[number]), count)))
+        found.append(Bin(low, high, count, confidence, rates[number]))
     error = float(np.abs(hits - sums).sum() / len(confidences)) if len(confidences) else float("nan")
     return Reliability(found, error)
 

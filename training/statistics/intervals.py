@@ -69,7 +69,7 @@ class Metric:
         return float(self.values()[0])
 
 
-def wilson(successes: int, count: int, level: float = LEVEL) -> Interval:
+def wilson(successes: float, count: float, level: float = LEVEL) -> Interval:
     """The rate of ``successes`` among ``count`` samples (E. B. Wilson, JASA 1927); NaN without samples."""
     if not count:
         return Interval(math.nan, math.nan, math.nan)
@@ -83,18 +83,22 @@ def wilson(successes: int, count: int, level: float = LEVEL) -> Interval:
 
 def mean_interval(count: int, total: float, squares: float, level: float = LEVEL) -> Interval:
     """The mean of ``count`` independent numbers with their sum and the sum of their squares: Student's interval; NaN limits of fewer than
-    two. The quantile by the expansion in 1 / (count - 1) (Abramowitz and Stegun, 26.7.5), which
-    is exact to three digits from ten numbers on."""
+    two."""
     if count < 2:
         return Interval(total / count if count else math.nan, math.nan, math.nan)
     mean, free = total / count, count - 1
+    half = student_quantile(free, level) * math.sqrt(max(squares - count * mean * mean, 0.0) / free / count)
+    return Interval(mean, mean - half, mean + half)
+
+
+def student_quantile(free: int, level: float = LEVEL) -> float:
+    """How many standard errors a limit is from a mean with ``free`` degrees of freedom: by the expansion in 1 / free (Abramowitz and
+    Stegun, 26.7.5), which is exact to three digits from nine on."""
     z = NORMAL.inv_cdf(0.5 + level / 2.0)
     first = (z**3 + z) / 4.0
     second = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
     third = (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0
-    quantile = z + first / free + second / free**2 + third / free**3
-    half = quantile * math.sqrt(max(squares - count * mean * mean, 0.0) / free / count)
-    return Interval(mean, mean - half, mean + half)
+    return z + first / free + second / free**2 + third / free**3
 
 
 def ratio_intervals(parts: NDArray[np.integer], wholes: NDArray[np.integer], level: float = LEVEL) -> list[Interval]:

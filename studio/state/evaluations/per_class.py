@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +12,20 @@ from numpy.typing import NDArray
 
 from studio.state.formats import format_metric
 from training.predictions import Evaluation, EvaluationRecord
-from training.predictions.confusions import Counts, count_confusions
 from training.predictions.probabilities import reach_threshold
-from training.statistics.intervals import Interval, f1_of, mean_interval, ratio_intervals, turn_into_f1, wilson
+from training.statistics.grouped import (
+    Groups,
+    Totals,
+    count_cells,
+    f1_intervals,
+    mean_intervals,
+    rate_intervals,
+    sum_columns,
+)
+from training.statistics.intervals import Interval, ratio_intervals, turn_into_f1
 
 Mask = NDArray[np.bool_]
+Numbers = NDArray[np.integer]
 
 
 class Figure(NamedTuple):
@@ -37,11 +47,18 @@ def describe_figure(name: str, figure: Figure, *, in_lines: bool = False) -> str
     return f"{words}\n{limits}" if in_lines else f"{words} ({limits})"
 
 
-def warn_of_groups(record: EvaluationRecord) -> str:
-    """What has to be known of intervals that are counted at once, of data with groups; "" of other data."""
-    if "group" not in record.columns:
-        return ""
-    return "These intervals take the samples of a group for independent ones, and are narrower than they should be."
+@lru_cache(2)
+def find_groups(evaluation: Evaluation) -> Groups:
+    """A whole number from 0 on for each sample, (n,), the same for those that belong together; None of data without groups."""
+    if not evaluation.has("group"):
+        return None
+    return np.asarray(np.unique(evaluation.column("group"), return_inverse=True)[1])
+
+
+def choose_groups(evaluation: Evaluation, rows: Mask | NDArray[np.intp] | slice) -> Groups:
+    """Those of some samples."""
+    groups = find_groups(evaluation)
+    return None if groups is None else groups[rows]
 
 
 class PerClass(NamedTuple):
@@ -62,7 +79,7 @@ def measure_classes(evaluation: Evaluation, mask: Mask | None) -> PerClass:
     if record.target == "tasks":
         return _measure_tasks(evaluation, mask)
     counts = _count(evaluation, mask)
-    support = () if counts is None else counts[0].tolist()
+    support = () if counts is None else _add_groups(counts[0])
     if mask is None:
         return PerClass(record.names, support, _of_all(record))
     if counts is None:
@@ -82,28 +99,31 @@ def _measure_tasks(evaluation: Evaluation, mask: Mask | None) -> PerClass:
     record = evaluation.record
     rows = slice(None) if mask is None else mask
     target, prediction = (evaluation.column(name)[rows].astype(np.int64) for name in ("target", "prediction"))
+    groups = choose_groups(evaluation, rows)
     found = [
-        count_confusions(target[:, task], prediction[:, task], len(classes))
+        _count_classes(target[:, task], prediction[:, task], len(classes), groups)
         for task, classes in enumerate(record.target_classes)
         if classes
     ]
-    whole, answered, right = (
-        np.concatenate([count(cells) for cells in found])
-        for count in (lambda cells: cells.sum(1), lambda cells: cells.sum(0), np.diagonal)
-    )
+    whole, answered, right = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
     names = [
         f"{record.names[task]}: {record.target_classes[task][number]}" for task, number in list_task_classes(record)
     ]
-    return PerClass(names, whole.tolist(), _find_rates(whole, answered, right))
+    return PerClass(names, _add_groups(whole), _find_rates(whole, answered, right))
 
 
-def _find_rates(whole: Counts, answered: Counts, right: Counts) -> dict[str, list[Figure]]:
-    counts = whole.tolist(), answered.tolist(), right.tolist()
-    return {
-        "recall": [_rate(hits, count) for count, _, hits in zip(*counts, strict=True)],
-        "precision": [_rate(hits, count) for _, count, hits in zip(*counts, strict=True)],
-        "f1": [_f1(*each) for each in zip(*counts, strict=True)],
+def _find_rates(whole: Totals, answered: Totals, right: Totals) -> dict[str, list[Figure]]:
+    found = {
+        "recall": rate_intervals(right, whole),
+        "precision": rate_intervals(right, answered),
+        "f1": f1_intervals(right, whole, answered),
     }
+    return {name: [make_figure(each) for each in intervals] for name, intervals in found.items()}
+
+
+def _add_groups(sums: Totals) -> list[int]:
+    """Over all samples."""
+    return [int(each) for each in (sums.sum(0) if sums.ndim > 1 else sums)]
 
 
 def _measure_masks(evaluation: Evaluation, mask: Mask | None) -> PerClass:
@@ -112,7 +132,10 @@ def _measure_masks(evaluation: Evaluation, mask: Mask | None) -> PerClass:
     if mask is None:
         support = evaluation.column("support").sum(0, dtype=np.int64).tolist()
         return PerClass(record.names, support, _of_all(record))
+    groups = choose_groups(evaluation, mask)
     support, predicted, correct = (evaluation.column(name)[mask] for name in ("support", "predicted", "correct"))
+    if groups is not None:
+        support, predicted, correct = (sum_columns(each, groups) for each in (support, predicted, correct))
     ious = ratio_intervals(correct, support + predicted - correct)
     figures = {
         "iou": [make_figure(each) for each in ious],
@@ -125,10 +148,11 @@ def _measure_values(evaluation: Evaluation, mask: Mask) -> dict[str, list[Figure
     if evaluation.record.target != "values" or not mask.any():
         return {}
     errors = evaluation.column("prediction")[mask].astype(np.float64) - evaluation.column("target")[mask]
-    squares, sizes = np.square(errors), np.abs(errors)
+    groups = choose_groups(evaluation, mask)
+    counts = sum_columns(np.ones(errors.shape), groups)
     means = {
-        name: [mean_interval(len(errors), float(each.sum()), float(np.square(each).sum())) for each in terms.T]
-        for name, terms in (("rmse", squares), ("mae", sizes))
+        name: mean_intervals(sum_columns(terms, groups), counts, sum_columns(np.square(terms), groups))
+        for name, terms in (("rmse", np.square(errors)), ("mae", np.abs(errors)))
     }
     roots = [Interval(*(math.sqrt(max(each, 0.0)) for each in one)) for one in means["rmse"]]
     figures = {"rmse": roots, "mae": means["mae"]}
@@ -160,27 +184,24 @@ def find_class(evaluation: Evaluation, *, number: int) -> Mask:
             return np.asarray(evaluation.column("support")[:, number] > 0)
 
 
-def _count(evaluation: Evaluation, mask: Mask | None) -> tuple[NDArray[np.int64], ...] | None:
+def _count(evaluation: Evaluation, mask: Mask | None) -> tuple[Totals, ...] | None:
     """How many are of each class, how many were taken for it, and how many rightly; None where no sample is of a class or has labels."""
     rows = slice(None) if mask is None else mask
-    record = evaluation.record
+    record, groups = evaluation.record, choose_groups(evaluation, rows)
     if record.target == "class" and evaluation.has("prediction"):
-        target, prediction = evaluation.column("target"), evaluation.column("prediction")
-        cells = count_confusions(target, prediction, len(record.names), mask)
-        return cells.sum(1), cells.sum(0), np.diagonal(cells)
+        target, prediction = evaluation.column("target")[rows], evaluation.column("prediction")[rows]
+        return _count_classes(target, prediction, len(record.names), groups)
     if record.target == "labels":
         truth = evaluation.column("target")[rows] > 0
         answers = reach_threshold(evaluation.column("scores")[rows], record.threshold)
-        return truth.sum(0), answers.sum(0), (truth & answers).sum(0)
+        return tuple(sum_columns(each, groups) for each in (truth, answers, truth & answers))
     return None
 
 
-def _rate(successes: int, count: int) -> Figure:
-    return Figure(*wilson(successes, count)) if count else Figure(None)
-
-
-def _f1(whole: int, answered: int, right: int) -> Figure:
-    return Figure(*f1_of(right, whole, answered)) if whole + answered else Figure(None)
+def _count_classes(target: Numbers, prediction: Numbers, classes: int, groups: Groups) -> tuple[Totals, ...]:
+    """Of the samples that count."""
+    told, right = np.where(target < 0, -1, prediction), np.where(target == prediction, target, -1)
+    return tuple(count_cells(each, classes, groups) for each in (target, told, right))
 
 
 def make_figure(interval: Interval) -> Figure:

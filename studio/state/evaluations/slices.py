@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from studio.state.evaluations.per_class import choose_groups
 from studio.state.evaluations.selection import Mask
 from studio.state.formats import format_number
 from training.predictions import Evaluation
-from training.statistics.intervals import Interval, mean_interval, wilson
+from training.statistics.grouped import Totals, count_cells, mean_intervals, rate_intervals
+from training.statistics.intervals import Interval
 
 if TYPE_CHECKING:
     import polars
@@ -88,15 +90,18 @@ def _find_all_slices(evaluation: Evaluation) -> Sequence[Slice]:
 def _find_in_rows(evaluation: Evaluation, rows: NDArray[np.intp]) -> Sequence[Slice]:
     score = find_score(evaluation)
     terms = score.terms[rows]
-    squared = np.square(terms)
-    total = Sums(len(terms), float(terms.sum()), float(squared.sum()))
+    squared, groups = np.square(terms), choose_groups(evaluation, rows)
+    total = Sums(len(terms), float(terms.sum()))
     found = []
     for aspect in find_aspects(evaluation):
-        place, size = aspect.codes.take(rows) + 1, len(aspect.titles) + 1
-        counts, sums, squares = (np.bincount(place, weights, minlength=size)[1:] for weights in (None, terms, squared))
-        for at in np.flatnonzero((counts >= _FEWEST) & (counts < total.samples)).tolist():
-            part = Sums(int(counts[at]), float(sums[at]), float(squares[at]))
-            found.append(_compare(aspect.name, aspect.titles[at], part, total, score))
+        place, size = aspect.codes.take(rows), len(aspect.titles)
+        counts, sums, squares = (count_cells(place, size, groups, each) for each in (None, terms, squared))
+        samples, totals = (each if groups is None else each.sum(0) for each in (counts, sums))
+        told = np.flatnonzero((samples >= _FEWEST) & (samples < total.samples))
+        figures = _find_figures(counts[..., told], sums[..., told], squares[..., told], score)
+        for at, figure in zip(told.tolist(), figures, strict=True):
+            part = Sums(int(samples[at]), float(totals[at]))
+            found.append(_compare(aspect.name, aspect.titles[at], figure, part, total, score))
     return tuple(sorted(found, key=lambda each: -each.harm))
 
 
@@ -114,11 +119,9 @@ class Sums(NamedTuple):
 
     samples: int
     total: float
-    squares: float
 
 
-def _compare(aspect: str, title: str, part: Sums, total: Sums, score: Score) -> Slice:
-    figure = _find_figure(part, score)
+def _compare(aspect: str, title: str, figure: Interval, part: Sums, total: Sums, score: Score) -> Slice:
     rest, whole = (
         _root((total.total - part.total) / (total.samples - part.samples), score),
         _root(total.total / total.samples, score),
@@ -127,11 +130,11 @@ def _compare(aspect: str, title: str, part: Sums, total: Sums, score: Score) -> 
     return Slice(aspect, title, part.samples, figure, rest, harm)
 
 
-def _find_figure(part: Sums, score: Score) -> Interval:
+def _find_figures(counts: Totals, sums: Totals, squares: Totals, score: Score) -> list[Interval]:
     if score.larger_is_better:  # a rate
-        return wilson(round(part.total), part.samples)
-    found = mean_interval(*part)
-    return Interval(*(_root(max(each, 0.0), score) for each in found))
+        return rate_intervals(sums, counts)
+    found = mean_intervals(sums, counts, squares)
+    return [Interval(*(_root(max(each, 0.0), score) for each in one)) for one in found]
 
 
 def _root(value: float, score: Score) -> float:

@@ -20,6 +20,7 @@ from tests.evaluations import make_classes, write_evaluation
 from tests.studio.pages_evaluate.page_driver import NAMES, open_page
 from training.config import RunConfig
 from training.runs.folder import create_run
+from training.statistics.grouped import count_cells, rate_intervals
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -49,10 +50,11 @@ def test_the_slice_that_costs_most_is_first_and_shows_its_samples(
     page = open_page(qtbot, context)
     view = page.views["slices"]
     assert isinstance(view, SlicesView)
-    assert "take the samples of a group for independent ones" in view.words.text()
     first, *others = view.model.slices
     right, inside = columns["prediction"] == columns["target"], port == "Queenstown"
     assert first.words == "port: Queenstown"
+    pairs = [count_cells(np.where(inside, 0, -1), 1, np.arange(count) // 2, each) for each in (right, None)]
+    assert [first.figure] == rate_intervals(*pairs)  # by groups of two samples
     assert first.figure.value == right[inside].mean()
     assert first.rest == pytest.approx(right[~inside].mean())
     assert first.harm == pytest.approx(right[~inside].mean() - right.mean())

@@ -12,7 +12,7 @@ from studio.charts.reliability_diagram import ReliabilityDiagram
 from studio.pages.evaluate.view import View
 from studio.state.context import AppContext
 from studio.state.evaluations.confidence import describe_confidence, find_between, find_confidences
-from studio.state.evaluations.per_class import Figure, describe_figure
+from studio.state.evaluations.per_class import Figure, choose_groups, describe_figure
 from studio.state.evaluations.selection import Selection
 from studio.widgets import ComboBox, KeyValueTable, Segmented, flow_box, in_widget, label
 from training.errors import InputError
@@ -138,9 +138,10 @@ class CalibrationView(View):
         mask = self.selection.mask_of_others(self.key)
         rows = counted if mask is None else counted & mask
         self._rows, some, true = rows, values[rows], correct[rows]
+        groups = choose_groups(self._evaluation, rows)
         for form in _FORMS:
             by_mass = form == "mass"
-            self._binned[temperature, form] = reliability(some, true, equal_mass=by_mass)
+            self._binned[temperature, form] = reliability(some, true, equal_mass=by_mass, groups=groups)
             if rows.any():
                 self._metrics[temperature, form] = calibration_error(some, true, equal_mass=by_mass)
 
@@ -151,8 +152,8 @@ class CalibrationView(View):
         def find() -> dict[_Way, Interval]:
             if wanted is not self._metrics or not wanted:  # other samples were selected meanwhile
                 return {}
-            groups = evaluation.column("group")[rows] if evaluation.has("group") else None
-            found = bootstrap_together({f"{way}": metric for way, metric in wanted.items()}, groups)
+            metrics = {f"{way}": metric for way, metric in wanted.items()}
+            found = bootstrap_together(metrics, choose_groups(evaluation, rows))
             return {way: found[f"{way}"][0] for way in wanted}
 
         def take(found: dict[_Way, Interval]) -> None:

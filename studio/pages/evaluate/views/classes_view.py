@@ -17,17 +17,18 @@ from studio.state.evaluations.per_class import (
     find_class,
     list_left_out,
     measure_classes,
-    warn_of_groups,
 )
 from studio.state.evaluations.selection import Selection
 from studio.state.formats import metric_title
 from studio.widgets import SortedTable, label
 from training.predictions import Evaluation, EvaluationRecord
+from training.predictions.record import OF_ALL_SCORES, ONLY_LARGEST
 from training.system.plain_table import Table
 
 _MOST_ROWS = 14
 _AROUND = 120
 _WHOLE = "Of all samples only: {}."
+_SCORES = " and ".join(map(metric_title, OF_ALL_SCORES))
 _WITH_CLASSES = ("class", "labels", "mask", "tasks")
 
 
@@ -133,9 +134,10 @@ class ClassesView(View):
         measured = measure_classes(self._evaluation, mask)
         self.model.replace(measured)
         left_out = [metric_title(name) for name in list_left_out(record, measured)]
-        whole = _WHOLE.format(" and ".join(left_out)) if left_out else ""
-        words = " ".join(filter(None, [whole, warn_of_groups(record) if mask is not None else ""]))
-        self.words.setText(words)
+        words = [_WHOLE.format(" and ".join(left_out))] if left_out else []
+        if record.target == "class" and "classes" in record.columns:
+            words.append(f"{_SCORES}: not measured, since {ONLY_LARGEST}.")
+        self.words.setText(" ".join(words))
         self.words.setVisible(bool(words))
         self.fit_height()
         number = self.find_chosen()

@@ -15,7 +15,7 @@ from PySide6.QtGui import QColor
 from studio.pages.evaluate.view import View
 from studio.pages.evaluate.views.figure_rows import FigureRows
 from studio.state.context import AppContext
-from studio.state.evaluations.per_class import Figure, describe_figure, warn_of_groups
+from studio.state.evaluations.per_class import Figure, describe_figure
 from studio.state.evaluations.selection import Selection
 from studio.state.evaluations.slices import Slice, find_members, find_score, find_slices
 from studio.state.formats import format_metric, format_number, metric_title
@@ -145,7 +145,7 @@ class SlicesView(View):
             self._is_fitted = True
             self.table.fit_columns()
         self.fit_height()
-        self.words.setText(" ".join(filter(None, [_describe_chance(slices), warn_of_groups(evaluation.record)])))
+        self.words.setText(_describe_chance(slices))
         place = self.find_chosen()
         self.table.mark(next((row for row, each in enumerate(slices) if place == (each.aspect, each.title)), None))
 

@@ -19,13 +19,15 @@ from studio.state.evaluations.one_class import (
     oppose,
     round_threshold,
 )
-from studio.state.evaluations.per_class import Figure, describe_figure, make_figure, warn_of_groups
+from studio.state.evaluations.per_class import Figure, choose_groups, describe_figure, make_figure
 from studio.state.evaluations.selection import Selection
 from studio.widgets import STRETCH, ComboBox, KeyValueTable, Slider, button, flow_box, hbox, in_widget, label
 from training.metric_names import metric
 from training.predictions import Evaluation, EvaluationRecord
 from training.predictions.probabilities import THRESHOLDS, has_probabilities, has_threshold
-from training.statistics.curves import Point, Ranking, area, precision_recall, rank_scores, roc, stand_at
+from training.predictions.record import ONLY_LARGEST
+from training.statistics.curves import Point, precision_recall, rank_scores, roc
+from training.statistics.grouped import Ranked, find_area, find_point
 from training.system.plain_table import Cell, Table
 
 _STOPS = 1000
@@ -47,7 +49,7 @@ class ThresholdView(View):
         self._evaluation: Evaluation | None = None
         self._names: Sequence[str] = ()
         self._task = ""
-        self._ranking: Ranking | None = None
+        self._ranked: Ranked | None = None
         self._one: OneClass | None = None
         self.threshold = 0.5
         self.names = ComboBox()
@@ -90,18 +92,20 @@ class ThresholdView(View):
         self.names.setVisible(record.task != "binary")
         self.use.setVisible(has_threshold(record.task))
         self.set_subtitle("Drag on a curve, or the slider. 95% intervals.")
-        self._rest.setText(" ".join(filter(None, [_describe_rest(record, len(self._names)), warn_of_groups(record)])))
+        self._rest.setText(_describe_rest(record, len(self._names)))
         self._rest.setVisible(bool(self._rest.text()))
         self._evaluation = evaluation
         self._one = oppose(evaluation, self._number)
 
     def follow(self) -> None:
-        if self._one is None:
+        if self._one is None or self._evaluation is None:
             return
         mask = self.selection.mask_of_others(self.key)
         probability, positive, counted = self._one
         rows = counted if mask is None else counted & mask
-        ranking = self._ranking = rank_scores(probability[rows], positive[rows])
+        scores, truth = probability[rows], positive[rows]
+        ranking = rank_scores(scores, truth)
+        self._ranked = Ranked(ranking, scores, truth, choose_groups(self._evaluation, rows))
         total = max(ranking.positives + ranking.negatives, 1)
         self.curves.show_curves(precision_recall(ranking), roc(ranking), ranking.positives / total)
         self.areas.setText(self._describe_area(mask is None))
@@ -136,8 +140,8 @@ class ThresholdView(View):
 
     def find_point(self) -> Point:
         """What the threshold does to the samples that the other views left."""
-        assert self._ranking is not None
-        return stand_at(self._ranking, self.threshold)
+        assert self._ranked is not None
+        return find_point(self._ranked, self.threshold)
 
     def use_in_branch(self) -> None:
         """Prepare a branch of the checkpoint whose ``objective.threshold`` is this one."""
@@ -153,9 +157,9 @@ class ThresholdView(View):
 
     def tabulate(self) -> Table:
         """Both curves, thinned as they are drawn, by their thresholds."""
-        assert self._ranking is not None
-        found = precision_recall(self._ranking).thresholds
-        points = [stand_at(self._ranking, threshold) for threshold in found[np.isfinite(found)].tolist()]
+        assert self._ranked is not None
+        found = precision_recall(self._ranked.ranking).thresholds
+        points = [find_point(self._ranked, threshold) for threshold in found[np.isfinite(found)].tolist()]
         rates = {name: [getattr(point, name) for point in points] for name in _RATES}
         table: dict[str, list[Cell]] = {"threshold": [point.threshold for point in points]}
         for outcome in OUTCOMES:
@@ -175,9 +179,12 @@ class ThresholdView(View):
     def _describe_area(self, of_all: bool) -> str:
         """AUROC, of all samples with the interval that the evaluation measured."""
         assert self._evaluation is not None
-        assert self._ranking is not None
-        found = find_area(self._evaluation.record, self._number) if of_all else None
-        figure = found or make_figure(area(self._ranking))
+        assert self._ranked is not None
+        record = self._evaluation.record
+        if "classes" in record.columns:
+            return "AUROC: not measured"
+        found = find_measured_area(record, self._number) if of_all else None
+        figure = found or make_figure(find_area(self._ranked))
         return "" if figure.value is None else f"AUROC {describe_figure('auroc', figure)}"
 
     def _on_name(self) -> None:
@@ -194,7 +201,7 @@ class ThresholdView(View):
             self.choose_outcome(chosen[0])
 
     def _show_point(self) -> None:
-        if self._ranking is None:
+        if self._ranked is None:
             return
         with QSignalBlocker(self.slider):
             self.slider.setValue(round(self.threshold * _STOPS))
@@ -244,7 +251,7 @@ class ThresholdView(View):
         )
 
 
-def find_area(record: EvaluationRecord, number: int) -> Figure | None:
+def find_measured_area(record: EvaluationRecord, number: int) -> Figure | None:
     """What the evaluation measured of a class or a label; None where it did not, or without an interval."""
     measured = record.metrics.get("auroc") if record.task == "binary" else None
     found = Figure(measured.value, measured.low, measured.high) if measured is not None else None
@@ -265,6 +272,5 @@ def _describe_rest(record: EvaluationRecord, classes: int) -> str:
         return ""
     words = "One class against the rest: the model itself answers the likeliest class, whatever the threshold."
     if "classes" in record.columns:
-        kept = record.columns["scores"].shape[-1]
-        words += f" The {kept} largest scores of each sample were kept; a class that is not among them has probability 0 here."
+        words += f" AUROC is not measured, since {ONLY_LARGEST}: a class that is not among them has probability 0 here."
     return words
