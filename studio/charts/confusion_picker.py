@@ -134,7 +134,7 @@ class ConfusionPicker(ConfusionMatrix):
         if not self._names:
             return
         painter, palette, square = QPainter(self), theme().palette, self._square()
-        if square.left() == _HANDLE:
+        if not super()._margin():
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(palette.pressed))
             painter.drawRect(QRectF(0, square.top(), _HANDLE - 4, square.height()))

@@ -29,8 +29,8 @@ class View(Card):
     """Its own, for its criterion and in tests."""
     heading: ClassVar[str]
     """Stands on the card."""
-    tab: ClassVar[str]
-    """The tab that the card is in where one view is shown at a time; several may share one."""
+    tab: str
+    """The tab that the card is in where one view is shown at a time; several may share one. ``show_evaluation`` may change it."""
 
     def __init__(self, context: AppContext, selection: Selection) -> None:
         super().__init__(self.heading)

@@ -38,6 +38,7 @@ class ClassTable(SortedTable):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.measured = PerClass((), (), {})
+        self.row_title = "Class"
         self.in_lines = False
 
     def replace(self, measured: PerClass) -> None:
@@ -56,7 +57,7 @@ class ClassTable(SortedTable):
 
     def list_titles(self) -> list[str]:
         measured = self.measured
-        words = ["Class", *(["Support"] if measured.support else []), *map(metric_title, measured.figures)]
+        words = [self.row_title, *(["Support"] if measured.support else []), *map(metric_title, measured.figures)]
         return [each[0].upper() + each[1:] for each in words]
 
     def has_figures(self, column: int) -> bool:
@@ -123,7 +124,8 @@ class ClassesView(View):
     def show_evaluation(self, evaluation: Evaluation) -> None:
         self._evaluation = evaluation
         has_classes = evaluation.record.target in _WITH_CLASSES
-        self.set_title("Classes" if has_classes else "Values to predict")
+        self.model.row_title, self.tab = ("Class", "Classes") if has_classes else ("Target", "Targets")
+        self.set_title(self.tab)
         self.set_subtitle("95% intervals. Click a row to see the samples of its class." if has_classes else "")
 
     def follow(self) -> None:
