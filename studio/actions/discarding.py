@@ -15,8 +15,12 @@ _NOTHING_YET = frozenset({RunState.STARTING, RunState.PREPARING})
 
 
 def discard_progress(notifier: Notifier, run: LiveRun) -> None:
-    """End the run without a checkpoint, some seconds after it was paused for that, unless the person takes it back."""
-    if run.state in _NOTHING_YET:
+    """End the run without a checkpoint, some seconds after it was paused for that, unless the person takes it back; asked for
+    again meanwhile, at once."""
+    waiting = run.findChild(_Discarding)
+    if waiting is not None and waiting.is_waiting():
+        waiting.discard()
+    elif run.state in _NOTHING_YET:
         run.ask(Command.STOP_NOW)
     elif run.state not in ENDED:
         _Discarding(notifier, run)
@@ -35,10 +39,10 @@ class _Discarding(QObject):
         run.attached.connect(self._withdraw)
         run.state_changed.connect(self._on_state_changed)
         self._timer = QTimer(self, singleShot=True, interval=round(SECONDS * 1000))
-        self._timer.timeout.connect(self._discard)
+        self._timer.timeout.connect(self.discard)
         self._timer.start()
         notifier.notify(
-            f"In {SECONDS:g} seconds it stops, and the steps since its last checkpoint are gone.",
+            f"In {SECONDS:g} seconds it stops, and the steps since its last checkpoint are gone. Choose it again to stop at once.",
             "warning",
             title="The run is paused",
             action_text="Undo",
@@ -47,14 +51,19 @@ class _Discarding(QObject):
             lasting=True,
         )
 
+    def is_waiting(self) -> bool:
+        """Whether it was neither done nor taken back."""
+        return self._timer.isActive()
+
     @Slot()
-    def _discard(self) -> None:
+    def discard(self) -> None:
+        """Stop the run now."""
         self._withdraw()
         if self._run.folder == self._folder and self._run.state not in ENDED:
             self._run.ask(Command.STOP_NOW)
 
     def _take_back(self) -> None:
-        if self._timer.isActive():
+        if self.is_waiting():
             self._withdraw()
             if not self._was_paused:
                 self._run.ask(Command.CONTINUE)
