@@ -31,7 +31,7 @@ from training.events import (
     Validated,
 )
 from training.live_line import LiveLine, Part
-from training.runs.folder import RunFolder
+from training.runs.folder import DAMAGED, RunFolder
 from training.runs.records.about import About, name_of
 from training.runs.records.forms import StatusRecord
 from training.runs.records.gpu_memory import describe_gpu_memory
@@ -328,7 +328,7 @@ def _columns(record: StatusRecord) -> tuple[str, ...]:
     return (
         record.run,
         record.status,
-        f"step {record.step:,}{of}",
+        f"step {record.step:,}{of}" if record.status != DAMAGED else "",
         f"{best.metric} {format_value(best.metric, best.value)}" if best else "",
         f"branch of {parent.run}" if parent and parent.run else "",
     )

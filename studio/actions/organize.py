@@ -7,12 +7,28 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QInputDialog, QWidget
 
+from studio.actions.files import reveal
 from studio.actions.runs import delete_run, throw_away_runs
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
 from training.errors import pluralize
-from training.runs.folder import AT_WORK, RunFolder
+from training.runs.folder import AT_WORK, DAMAGED, RunFolder
 from training.runs.records.about import About
+
+
+def open_run(context: AppContext, run: RunSummary, tab: str = "charts", checkpoint: str = "") -> None:
+    """Show a run on the Run page; of one that is damaged, say why it cannot be shown."""
+    if run.status != DAMAGED:
+        context.open_run(run.folder.path, tab, checkpoint)
+        return
+    context.notifier.notify(
+        f"{run.record.reason} {run.record.advice}",
+        "danger",
+        title=f"“{run.name}” is damaged",
+        action_text="Open folder",
+        action=lambda: reveal(run.folder.path),
+        subject=run.id,
+    )
 
 
 def rename_run(context: AppContext, run: RunSummary, name: str) -> None:

@@ -13,36 +13,46 @@ from PySide6.QtWidgets import QMenu, QWidget
 from studio.actions.curves import TITLE
 from studio.actions.report import TITLE as REPORT_TITLE
 from studio.actions.runs import pause_or_continue
-from studio.engine.state import RunAction, is_enabled
+from studio.engine.state import ENDED, RunAction, RunState, is_enabled
 from studio.state.context import AppContext
-from studio.state.runs.way_on import RESUME, way_on
+from studio.state.runs.way_on import LONGER, RESUME, START_OVER, way_on
 from studio.theme import icon
 from training.control import Command
 
 
-def always(_context: AppContext) -> bool:
-    """A command that is never disabled."""
-    return True
+def always(_context: AppContext) -> str:
+    """Of a command that can always be used."""
+    return ""
 
 
-def when(action: RunAction) -> Callable[[AppContext], bool]:
-    """A command that depends on where the run stands."""
-    return lambda context: is_enabled(action, context.shown.at_hand.state)
+def when(*actions: RunAction) -> Callable[[AppContext], str]:
+    """Of a command that depends on where the run stands."""
+
+    def explain(context: AppContext) -> str:
+        state = context.shown.at_hand.state
+        return "" if any(is_enabled(action, state) for action in actions) else _describe(state)
+
+    return explain
 
 
-def _can_pause_or_continue(context: AppContext) -> bool:
-    state = context.shown.at_hand.state
-    return is_enabled(RunAction.PAUSE, state) or is_enabled(RunAction.CONTINUE, state)
+def _describe(state: RunState) -> str:
+    """Why something cannot be asked of a run in ``state``."""
+    if state is RunState.IDLE:
+        return "No run is open."
+    if state in ENDED:
+        return f"The run is not being trained: it {'has failed' if state is RunState.FAILED else f'was {state.value}'}."
+    return "The run is not being trained yet." if state is RunState.STARTING else f"The run is {state.value} just now."
 
 
-def _can_start(context: AppContext) -> bool:
-    return not context.start_problem()
-
-
-def _can_resume(context: AppContext) -> bool:
-    run = context.shown.at_hand  # of a run that completed nothing is left after its last checkpoint
-    possible = run.folder is not None and run.done_at is None and when(RunAction.RESUME)(context)
-    return possible and _can_start(context) and way_on(run.folder) is RESUME
+def _explain_resume(context: AppContext) -> str:
+    run = context.shown.at_hand
+    if run.folder is not None and run.done_at is not None:  # nothing is left after its last checkpoint
+        return f"The run is complete. {LONGER}"
+    if not is_enabled(RunAction.RESUME, run.state):
+        return "No run is open." if run.state is RunState.IDLE else "The run has not ended."
+    if run.folder is None:
+        return "No run is open."
+    return context.start_problem() or ("" if way_on(run.folder) is RESUME else START_OVER.kept)
 
 
 def _resume(context: AppContext) -> None:
@@ -67,6 +77,14 @@ def _redo(context: AppContext) -> None:
     context.draft.redo()
 
 
+def _explain_undo(context: AppContext) -> str:
+    return "" if context.draft.can_undo else "No setting was changed."
+
+
+def _explain_redo(context: AppContext) -> str:
+    return "" if context.draft.can_redo else "No change of a setting was undone."
+
+
 def _find(context: AppContext) -> None:
     context.show_page("setup")
     context.find_requested.emit("")
@@ -78,7 +96,8 @@ def _ask(command: Command) -> Callable[[AppContext], object]:
 
 @dataclass(frozen=True)
 class Action:
-    """One command. ``run`` is None for commands of the window itself, which brings them along by ``id``."""
+    """One command. ``run`` is None for commands of the window itself, which brings them along by ``id``; ``explain`` says in a
+    sentence why it cannot be used now, "" where it can."""
 
     id: str
     title: str
@@ -86,7 +105,7 @@ class Action:
     icon: str = ""
     shortcut: str = ""
     run: Callable[[AppContext], object] | None = None
-    enabled: Callable[[AppContext], bool] = always
+    explain: Callable[[AppContext], str] = always
     page: str = ""  # the page whose keys these are: it hears them itself
 
 
@@ -98,23 +117,31 @@ ACTIONS = (
         "File",
         "save",
         "Ctrl+Shift+S",
-        enabled=lambda c: c.draft.config() is not None,
+        explain=lambda c: "" if c.draft.config() is not None else "Some settings on Setup are wrong.",
     ),
     Action("open_workspace", "Open workspace folder", "File", "folder"),
     Action("trash", "Trash …", "File", "trash"),
     Action("preferences", "Preferences …", "File", "settings", "Ctrl+,"),
     Action("quit", "Quit", "File", "", "Ctrl+Q"),
-    Action("undo", "Undo a setting", "Edit", "undo", "Ctrl+Z", _undo, lambda c: c.draft.can_undo, page="setup"),
-    Action("redo", "Redo a setting", "Edit", "redo", "Ctrl+Shift+Z", _redo, lambda c: c.draft.can_redo, page="setup"),
+    Action("undo", "Undo a setting", "Edit", "undo", "Ctrl+Z", _undo, _explain_undo, page="setup"),
+    Action("redo", "Redo a setting", "Edit", "redo", "Ctrl+Shift+Z", _redo, _explain_redo, page="setup"),
     Action("find", "Find a setting", "Edit", "search", "Ctrl+F", _find, page="setup"),
-    Action("start", "Start training", "Run", "play", "Ctrl+Return", AppContext.start_draft, _can_start),
-    Action("sample", "Start the built-in sample", "Run", "bolt", "", AppContext.start_sample, _can_start),
-    Action("pause", "Pause or continue", "Run", "pause", "Ctrl+P", pause_or_continue, _can_pause_or_continue),
+    Action("start", "Start training", "Run", "play", "Ctrl+Return", AppContext.start_draft, AppContext.start_problem),
+    Action("sample", "Start the built-in sample", "Run", "bolt", "", AppContext.start_sample, AppContext.start_problem),
+    Action(
+        "pause",
+        "Pause or continue",
+        "Run",
+        "pause",
+        "Ctrl+P",
+        pause_or_continue,
+        when(RunAction.PAUSE, RunAction.CONTINUE),
+    ),
     Action("stop", "Stop && save checkpoint", "Run", "stop", "Ctrl+.", _ask(Command.STOP), when(RunAction.STOP)),
     Action("save", "Save a checkpoint now", "Run", "save", "Ctrl+S", _ask(Command.SAVE), when(RunAction.SAVE)),
     Action("validate", "Validate now", "Run", "check", "Ctrl+E", _ask(Command.VALIDATE), when(RunAction.VALIDATE)),
     Action("profile", "Profile a few seconds of steps", "Run", "gauge", "Ctrl+T", _profile, when(RunAction.PROFILE)),
-    Action("resume", "Resume from the last checkpoint", "Run", "resume", "Ctrl+R", _resume, _can_resume),
+    Action("resume", "Resume from the last checkpoint", "Run", "resume", "Ctrl+R", _resume, _explain_resume),
     Action("save_curves", TITLE, "Run", "save"),
     Action("save_report", REPORT_TITLE, "Run", "file"),
     Action("palette", "Find anything …", "View", "search", "Ctrl+K"),
@@ -201,7 +228,11 @@ class ActionSet(QObject):
     def update(self) -> None:
         """Enable and disable."""
         for action in self.table:
-            self.actions[action.id].setEnabled(action.enabled(self._context))
+            self.actions[action.id].setEnabled(not action.explain(self._context))
+
+    def explain(self, action: Action) -> str:
+        """Why a command cannot be used now, in a sentence; "" where it can."""
+        return action.explain(self._context)
 
     def menu(self, parent: QWidget) -> QMenu:
         """All commands, each group a menu of its own."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from studio.engine.state import STATUS_STATES, RunState
 from studio.theme import Tone
+from training.runs.folder import DAMAGED
 
 STATE_WORDS: dict[RunState, tuple[str, Tone]] = {
     RunState.IDLE: ("No run", "neutral"),
@@ -27,4 +28,6 @@ UNLISTED = "The runs cannot be listed"
 
 def status_words(status: str) -> tuple[str, Tone]:
     """Word and tone of a status record's status; one of a later version is shown as it is."""
-    return STATE_WORDS[STATUS_STATES[status]] if status in STATUS_STATES else (status.capitalize(), "neutral")
+    if status in STATUS_STATES:
+        return STATE_WORDS[STATUS_STATES[status]]
+    return status.capitalize(), "danger" if status == DAMAGED else "neutral"

@@ -228,7 +228,7 @@ def test_resume_of_nothing_is_one_sentence(tmp_path: Path, capsys: Captured) -> 
 
 
 @pytest.mark.parametrize(
-    "arguments", [["resume"], ["show"], ["run"], ["check"], ["export", "--to", "script", "--out", "o"]]
+    "arguments", [["resume"], ["show"], ["run"], ["check"], ["export", "--to", "script", "--out", "o.py"]]
 )
 @pytest.mark.parametrize("path", ["~nobody-of-that-name/run", "x" * 300, "", ".", "two\nlines"])
 def test_odd_paths_are_one_sentence(arguments: list[str], path: str, capsys: Captured) -> None:
@@ -243,6 +243,19 @@ def test_a_config_that_is_a_folder_is_called_so(tmp_path: Path, capsys: Captured
 def test_odd_workspaces_are_one_sentence(config: Path, tmp_path: Path, capsys: Captured) -> None:
     assert "home folder" in refused(["runs", "--workspace", "~nobody-of-that-name/x"], capsys)
     assert str(config) in refused(["run", str(config), "--workspace", str(config)], capsys)
+    assert main(["runs", "--workspace", str(tmp_path / "nowhere"), "--where", "star"]) == 0
+    assert capsys.readouterr() == (f"No runs: there is no folder {tmp_path / 'nowhere'}.\n", "")
+
+
+def test_a_place_that_no_export_can_take_is_told_before_the_run_is_looked_for(
+    config: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    for form, words in (
+        ("onnx", "holds other files"),
+        ("openvino", "holds other files"),
+        ("script", "a script's name"),
+    ):
+        assert words in refused(["export", "nosuch", "--to", form, "--out", str(config.parent)], capsys)
 
 
 def test_one_set_sets_one_thing(config: Path, capsys: Captured) -> None:

@@ -42,5 +42,5 @@ def test_wrong_words_are_told_before_anything_is_loaded(
 def test_wrong_settings_and_runs_that_are_not_there_are_told_before_torch_is_loaded(tmp_path: Path) -> None:
     there = ["--workspace", str(tmp_path)]
     assert loaded("run", "preset:spiral", "--set", "loop.epochs=many", *there) == ["2", "pydantic"]
-    assert loaded("export", "nosuch", "--to", "onnx", "--out", "x", *there) == ["2", "pydantic"]
+    assert loaded("export", "nosuch", "--to", "onnx", "--out", str(tmp_path / "x"), *there) == ["2", "pydantic"]
     assert loaded("resume", "nosuch", *there) == ["2", "pydantic"]

@@ -17,6 +17,7 @@ from training.events import PhaseChanged
 from training.predictions.probabilities import find_temperature, find_thresholds
 from training.protocol.answers import ExportResult
 from training.runs.cli_consent import trust_resume, trust_run
+from training.runs.export_place import refuse_taken
 from training.runs.folder import RunFolder
 from training.runs.workspace import find_checkpoint
 from training.streams import print_json, say
@@ -28,6 +29,7 @@ _EXAMPLES = {"--temperature": "1.5", "--threshold": "0.3"}
 
 def export(arguments: argparse.Namespace) -> int:
     """Write it; returns the exit code."""
+    refuse_taken(arguments.to, arguments.out)  # before libraries are loaded for seconds
     given: str = arguments.checkpoint
     if given.startswith("preset:") or given.endswith(".toml"):
         if arguments.to in ("tutorial", "accelerate"):

@@ -11,7 +11,7 @@ from training.cli.options import workspace_of
 from training.console import format_runs
 from training.errors import InputError, pluralize
 from training.metric_names import metric
-from training.runs.folder import RunFolder
+from training.runs.folder import DAMAGED, RunFolder
 from training.runs.index.best import BestEpoch, metric_name
 from training.runs.index.index import Index
 from training.runs.query import asks_for_archived, parse
@@ -27,7 +27,10 @@ def list_runs(arguments: argparse.Namespace) -> int:
         return _print_best(arguments)
     if arguments.dataset or arguments.name:
         raise InputError("--dataset and --name belong to --best; see python -m training runs --help.")
-    with closing(Index(workspace_of(arguments))) as index:
+    workspace = workspace_of(arguments)
+    if not workspace.is_dir():
+        return _tell_nothing(arguments, f"No runs: there is no folder {_shorten(workspace)}.")
+    with closing(Index(workspace)) as index:
         records, chosen = index.runs(), _choose(index, arguments)
         abouts = index.abouts()
         listed = [record for record in records if chosen is None or record.run in chosen]
@@ -36,13 +39,29 @@ def list_runs(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print_json({"runs": [record.dump() | {"about": abouts[record.run].dump()} for record in shown]})
         elif not records:
-            write_out(f"No runs in {escape_unprintable(str(workspace_of(arguments)), 100)} yet.\n")
+            _tell_nothing(arguments, f"No runs in {_shorten(workspace)} yet.")
         else:
             write_out(format_runs(shown, abouts) if shown else "No run is listed.\n")
+            for record in shown:
+                if record.status == DAMAGED:
+                    say(escape_unprintable(f"{record.run}: {record.reason} {record.advice}", 1000))
             if left_out := len(listed) - len(shown):
                 say(f"{pluralize(left_out, 'archived run')} not listed; --all lists them, too.")
         index.catch_up()  # what a database that was away has missed
     return 0
+
+
+def _tell_nothing(arguments: argparse.Namespace, words: str) -> int:
+    if arguments.json:
+        print_json({"runs": []})
+        say(words)
+    else:
+        write_out(f"{words}\n")
+    return 0
+
+
+def _shorten(workspace: Path) -> str:
+    return escape_unprintable(str(workspace), 100)
 
 
 def _shows_archived(arguments: argparse.Namespace) -> bool:

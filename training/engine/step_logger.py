@@ -20,7 +20,9 @@ from training.engine.watches.column_log import ColumnLog
 from training.errors import TrainingError
 from training.runs.folder import RunFolder
 from training.runs.pyramid.kept import STEP_CURVES, PyramidWriter
+from training.runs.records.history import read_history
 from training.runs.records.series import FLUSH_ROW, STEP_ROW, Rows, SeriesWriter
+from training.runs.records.telemetry import TelemetryWriter
 from training.runs.storage import explain_disk_errors
 
 logger = logging.getLogger(__name__)
@@ -51,7 +53,9 @@ class StepLogger:
         with ExitStack() as on_error:  # on a full disk some of these files can be opened and others cannot
             self._series = SeriesWriter(folder.series_file, STEP_ROW)
             on_error.callback(self._series.close)
-            self._telemetry = SeriesWriter(folder.telemetry_file, FLUSH_ROW)
+            self._telemetry = TelemetryWriter(
+                folder.telemetry_file, lambda: [each.time for each in read_history(folder.events_file).attempts]
+            )
             on_error.callback(self._telemetry.close)
             self._series.truncate(session.progress.step)  # what came after the checkpoint is done again
             self._pyramid = PyramidWriter(self._series, len(STEP_CURVES))

@@ -19,12 +19,13 @@ from training.export.choices import Choices, Settled, settle
 from training.export.facts import write_facts
 from training.export.formats import FORMATS, Format, Plan
 from training.export.loader import write_loader, write_preprocess
-from training.export.place import TOKENIZER, target_of, write_beside
+from training.export.place import TOKENIZER, write_beside
 from training.export.proof.data import open_data
 from training.export.proof.samples import describe_answers, gather_kept
 from training.protocol.answers import ExportResult
 from training.report.card import CARD, CardFile, render_card
 from training.report.facts import read_facts
+from training.runs.export_place import target_of
 from training.runs.records.exports import ExportNote, ProofSummary, note_export
 from training.runs.records.manifest import digest
 from training.system.untrusted import escape_unprintable

@@ -25,6 +25,7 @@ from training.export.openvino import convert_to_openvino
 from training.export.proof.data import RealData
 from training.export.proof.samples import calibration_batches
 from training.export.usage import program, weights
+from training.runs.export_place import SUFFIXES
 from training.system.untrusted import escape_unprintable
 from training.verify.answers import Answering
 from training.verify.check import PLAIN
@@ -197,9 +198,9 @@ def _use_openvino() -> ModuleType:
 
 FORMATS = {
     # The same kernels, yet batches of other sizes take other paths through them; traced ones may be fused or reordered.
-    "safetensors": Format(".safetensors", _write_safetensors, lambda: weights, 1e-5),
-    "torch-export": Format(".pt2", _write_program, lambda: program, 1e-5),
+    "safetensors": Format(SUFFIXES["safetensors"], _write_safetensors, lambda: weights, 1e-5),
+    "torch-export": Format(SUFFIXES["torch-export"], _write_program, lambda: program, 1e-5),
     # Another library's kernels sum in another order; 1e-4 of the largest logit is some 800 float32 roundings.
-    "onnx": Format(".onnx", _write_onnx, _use_onnx, 1e-4, is_graph=True),
-    "openvino": Format(".xml", _write_openvino, _use_openvino, 1e-4, is_graph=True),
+    "onnx": Format(SUFFIXES["onnx"], _write_onnx, _use_onnx, 1e-4, is_graph=True),
+    "openvino": Format(SUFFIXES["openvino"], _write_openvino, _use_openvino, 1e-4, is_graph=True),
 }

@@ -7,8 +7,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from training.facts import Layout, Part, Target
+from training.runs.export_place import Format, NamedFile
 
-Format = Literal["trainwright-model"]
 FORMAT: Format = "trainwright-model"
 
 
@@ -16,18 +16,6 @@ class _Record(BaseModel):
     """Entries that were not given are left out of the file."""
 
     model_config = ConfigDict(frozen=True)
-
-
-class NamedFile(_Record):
-    name: str
-
-
-class EarlierExport(_Record):
-    """What tells an export of ours from files of others."""
-
-    format: Format
-    file: NamedFile
-    files: tuple[str, ...] = ()
 
 
 class ExportedFile(NamedFile):

@@ -9,60 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from training.errors import InputError
-from training.export.model_json import EarlierExport
 from training.runs.export_consent import FACTS
-from training.runs.folder import read_json
+from training.runs.export_place import read_earlier
 from training.system.atomic import sync_folder
 
 TOKENIZER = "tokenizer.json"
-
-
-_FILE_SUFFIXES = {".safetensors", ".pt", ".pth", ".pt2", ".onnx", ".bin", ".json", ".py", ".zip"}
-
-
-def target_of(out: Path, suffix: str) -> tuple[Path, str]:
-    """``out`` as (folder, file name): a path ending in ``suffix`` is the file itself, any other a folder for it.
-
-    Raises InputError for another kind of file, and where anything but an earlier export would be overwritten.
-    """
-    out = out.expanduser().absolute()
-    if out.suffix.lower() == suffix:
-        _refuse_to_overwrite(out.parent, out.name, alone=False)
-        return out.parent, out.name
-    if out.suffix.lower() in _FILE_SUFFIXES:
-        raise InputError(f"{out}: must be a folder or end in {suffix}; choose another name.")
-    _refuse_to_overwrite(out, f"model{suffix}", alone=True)
-    return out, f"model{suffix}"
-
-
-def _refuse_to_overwrite(folder: Path, name: str, alone: bool) -> None:
-    """``alone``: the folder is to be the export's own, so nothing else may lie in it before."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: a file is in the way; choose another place.")
-    facts = folder / FACTS
-    if facts.exists():
-        earlier = _read_earlier(folder)
-        if earlier is None:
-            raise InputError(f"{facts}: is not an export of ours and is left alone; choose another folder.")
-        if earlier.file.name != name:
-            raise InputError(
-                f"{facts}: describes {earlier.file.name}, exported earlier; choose another folder for {name}."
-            )
-    elif (folder / name).exists():
-        raise InputError(f"{folder / name}: is there already and has no {FACTS} of ours; choose another place.")
-    elif alone and folder.is_dir() and any(folder.iterdir()):
-        raise InputError(f"{folder}: holds other files; choose an empty or a new folder.")
-
-
-def _read_earlier(folder: Path) -> EarlierExport | None:
-    """The ``model.json`` in ``folder``; None when there is none, or it is not ours."""
-    try:
-        return EarlierExport.model_validate(read_json(folder / FACTS))
-    except ValidationError:
-        return None
 
 
 @contextmanager
@@ -109,7 +61,7 @@ def remove_made(folders: list[Path]) -> None:
 
 def _refuse_foreign(folder: Path, names: list[str]) -> None:
     """Raise InputError where one of ``names`` lies in ``folder`` and no earlier export of ours put it there."""
-    earlier = _read_earlier(folder)
+    earlier = read_earlier(folder)
     ours = {FACTS, earlier.file.name, *earlier.files} if earlier else set()
     for name in names:
         if (folder / name).exists() and name not in ours:

@@ -40,16 +40,16 @@ from training.models import make_model
 from training.models.networks.stages import stages
 from training.optim import parameter_groups
 from training.protocol.answers import ExportResult
+from training.runs.export_place import MARK, refuse_to_overwrite
 from training.runs.records.exports import ExportNote, ProofSummary, note_export
 from training.runs.records.manifest import digest
 from training.schedules import make_schedule
 from training.schedules.formulas import ANNEALS
 from training.schedules.schedule import Span
 from training.system.atomic import write_stream
-from training.system.untrusted import MEGABYTE, UnfitFile, read_bytes
+from training.system.untrusted import MEGABYTE, read_bytes
 from training.tutorial.literals import prose
 
-MARK = "Written by Trainwright "
 _TRIED_STEPS = 1000
 
 
@@ -155,23 +155,6 @@ def write_files(files: dict[Path, Callable[[BinaryIO], object]]) -> None:
         if isinstance(error, OSError):
             raise InputError(f"{out}: cannot be written ({error.strerror}); choose another place.") from error
         raise
-
-
-def refuse_to_overwrite(out: Path) -> None:
-    """Raise InputError where ``out`` is no script's name, or anything but an earlier script of ours is there."""
-    if out.suffix != ".py":
-        raise InputError(f"{out}: a script's name must end in .py; choose another name.")
-    if out.is_dir():
-        raise InputError(f"{out}: a folder is in the way; choose another name.")
-    if out.exists() and not _is_ours(out):
-        raise InputError(f"{out}: is there already and not an export of ours; choose another name.")
-
-
-def _is_ours(out: Path) -> bool:
-    try:
-        return MARK.encode() in read_bytes(out, MEGABYTE)[:8000]
-    except UnfitFile:  # a pipe or a device, or larger than any script
-        return False
 
 
 def render_beside(bundle: ExportBundle, file: str) -> list[SecondFile]:

@@ -16,8 +16,9 @@ from training.data.sources.table import LOOKED_AT
 from training.data.tables.table_file import read_section
 from training.data.tables.unread import find_unread
 from training.errors import InputError
-from training.export.script import as_writer, keep_earlier, refuse_to_overwrite, write_files
+from training.export.script import as_writer, keep_earlier, write_files
 from training.protocol.answers import ExportResult
+from training.runs.export_place import refuse_to_overwrite
 from training.tutorial.script import write_short_script
 
 FORMATS = ("tutorial", "accelerate")

@@ -51,6 +51,7 @@ from training.toml_text import Toml, read_config_text, read_toml
 
 __all__ = [
     "AT_WORK",
+    "DAMAGED",
     "RunFolder",
     "claim",
     "create_run",
@@ -65,6 +66,8 @@ __all__ = [
 EVALUATION_NAME = re.compile(r"step-([0-9]{8,16})-(validation|test|train|[0-9a-f]{8})")
 AT_WORK = ("running", "paused", "created")
 """What a status record says while a process works on the run."""
+DAMAGED = "damaged"
+"""The status of a run of which neither its status record nor its configuration can be read."""
 
 
 class _Entry:
@@ -167,8 +170,30 @@ class RunFolder:
             return StatusRecord.model_validate(read_json(self.status_file))
         try:
             return first_record(self, self.config(), self.config_file.stat().st_mtime)
-        except (InputError, OSError):
+        except (InputError, OSError) as error:
+            return self._describe_damage(error)
+
+    def _describe_damage(self, error: InputError | OSError) -> StatusRecord:
+        """What is told of a run that nothing can be read of; its ``status`` is "" where there is none."""
+        found = [path for path in (self.config_file, self.status_file) if path.exists()]
+        if not found:
             return StatusRecord(run=self.id, status="")
+        with suppress(OSError):
+            made = min(path.stat().st_mtime for path in found)
+            status = "is damaged" if self.status_file in found else "is missing"
+            why = error.message if isinstance(error, InputError) else f"config.toml: {error.strerror or error}"
+            why = why.replace(str(self.config_file), "config.toml").rstrip(".")
+            return StatusRecord(
+                run=self.id,
+                name=self.id,
+                folder=str(self.path),
+                status=DAMAGED,
+                created=made,
+                updated=made,
+                reason=f"status.json {status}, and {why}.",
+                advice="Bring one of the two files back from a copy of the run, or move the run to the trash.",
+            )
+        return StatusRecord(run=self.id, status="")
 
     def _find(self, checkpoint: str | None) -> str | None:
         """The place of a checkpoint whose path was written where the run lay then, on whatever system."""

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from studio.actions.organize import open_run
 from studio.actions.trash_dialog import TrashDialog, describe_trash
 from studio.pages.runs.compare.panel import ComparePanel
 from studio.pages.runs.filter_field import FilterField
@@ -25,7 +26,7 @@ from studio.state.runs.run_table import (
 from studio.state.runs.run_values import RunValues
 from studio.theme import SPACING, theme
 from studio.widgets import ComboBox, EmptyState, button, hbox, in_widget, label, vbox
-from training.runs.folder import AT_WORK, RunFolder
+from training.runs.folder import AT_WORK, DAMAGED, RunFolder
 
 _REFRESH = 2000  # milliseconds between two looks while the page is seen and something is being trained
 
@@ -36,6 +37,7 @@ _FILTERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("Stopped", frozenset({"stopped"})),
     ("Failed", frozenset({"failed"})),
     ("Interrupted", frozenset({"interrupted"})),
+    ("Damaged", frozenset({DAMAGED})),
 )
 _READING = ("Reading the runs …", "Every run of this workspace, with its curve and its best result.")
 _NOTHING = "Every run you train is kept here with its curves, settings and checkpoints."
@@ -156,7 +158,9 @@ class RunsPage(QWidget):
     @Slot(object, str)
     def _open_run(self, folder: RunFolder, checkpoint: str = "") -> None:
         """Look at a run on the Run page, at a checkpoint of it."""
-        self._context.open_run(folder.path, "checkpoints" if checkpoint else "charts", checkpoint)
+        run = self._context.library.find(folder.id)
+        if run is not None:
+            open_run(self._context, run, "checkpoints" if checkpoint else "charts", checkpoint)
 
     def _is_wide(self) -> bool:
         return self.width() >= _SIDE_BY_SIDE * max(theme().font_scale, 1.0)
@@ -217,6 +221,7 @@ class RunsPage(QWidget):
     @Slot()
     def _fit_columns(self) -> None:
         self.table.fit_columns()
+        self.view.tell_unfitting(self.table.unfitting)
 
     @Slot()
     def _show_all(self) -> None:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+)
 
 from studio.charts.sparkline import SparklineDelegate
 from studio.panels.delegates import StatusDelegate
@@ -31,8 +39,8 @@ from studio.state.runs.run_table import (
 from training.runs.folder import RunFolder
 
 ROW_HEIGHT = 38
-LEAST_NAME = 150  # pixels; where there are less, the table scrolls sideways instead of leaving columns out
-_COMFORTABLE_NAME = 200  # where there are less, the other columns are no wider than their texts
+LEAST_NAME = 150  # pixels; where columns that a person chose leave less, the table scrolls sideways
+_COMFORTABLE_NAME = 220  # where there are less, the other columns are no wider than their texts, and then fewer
 _MOST_NAME = 420  # what is left beyond that goes to all columns
 _LEAST = 90
 _STAR_WIDTH, _MOST_TAGS = 40, 220
@@ -48,6 +56,8 @@ _LEAST_WIDTHS = {
     DURATION: 92,
     SIZE: 80,
 }
+_FIRST_TO_GO = (SIZE, DURATION, STEP, MODEL, DATASET, STARTED, LOSS)
+"""Columns that a narrow table leaves out, one after the other; before them those in which all rows say the same."""
 _MEASURED = 60  # rows, those in view first, whose texts say how wide a column is: a thousand take a third of a second
 _SORT_MARK = 20  # pixels, in the title of the column that the table is sorted by; Qt keeps them free in all
 
@@ -67,6 +77,8 @@ class RunsTable(QTableView):
         self._runs_model = model
         self._chosen: list[RunFolder] = []
         self._left_out: frozenset[int] = frozenset()
+        self._titles: dict[int, int] = {}  # how wide the title of each column is
+        self.unfitting: tuple[str, ...] = ()  # titles of columns that there is no room for
         self.setModel(model)
         self.setAccessibleName("Runs")
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -78,6 +90,7 @@ class RunsTable(QTableView):
         self.setWordWrap(False)
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
+        self.setItemDelegateForColumn(NAME, _NameDelegate(model, self))
         self.setItemDelegateForColumn(STATUS, StatusDelegate(self))
         self.setItemDelegateForColumn(LOSS, SparklineDelegate(SPARK_ROLE, self))
         header = self.horizontalHeader()
@@ -111,14 +124,11 @@ class RunsTable(QTableView):
     def hide_columns(self, hidden: frozenset[int]) -> None:
         """Leave these of the fixed columns out."""
         self._left_out = hidden
-        for column in range(1, TAGS + 1):
-            self.setColumnHidden(column, column in hidden)
         self.fit_columns()
 
     def fit_columns(self) -> None:
-        """None is cut; the name takes what is left, up to a width that all share in, and the rest lies beyond the edge where that
-        would be too little."""
-        self.setColumnHidden(TAGS, TAGS in self._left_out or not self._runs_model.has_tags())
+        """None is cut; the name takes what is left, up to a width that all share in. Where that would be too little, fixed columns
+        are left out, and the rest lies beyond the edge."""
         header, measured = self.horizontalHeader(), self._measure_columns()
         needed = self._give_room(measured)
         left = self.viewport().width() - sum(needed.values())
@@ -126,6 +136,11 @@ class RunsTable(QTableView):
             mark = {column: _SORT_MARK * (column not in (STAR, header.sortIndicatorSection())) for column in measured}
             needed = {column: max(texts, title - mark[column]) for column, (texts, title) in measured.items()}
             left = self.viewport().width() - sum(needed.values())
+        gone = self._leave_out(needed, left)
+        left += sum(needed.pop(column) for column in gone)
+        for column in range(1, TAGS + 1):
+            if self.isColumnHidden(column) != (column not in needed):
+                self.setColumnHidden(column, column not in needed)
         more = max(left - _MOST_NAME, 0) // (len(needed) + 1)
         for column, width in needed.items():
             self.setColumnWidth(column, width + (more if column != STAR else 0))
@@ -134,9 +149,24 @@ class RunsTable(QTableView):
         header.setSectionResizeMode(NAME, mode)
         if cramped:
             self.setColumnWidth(NAME, LEAST_NAME)
+        self.unfitting = tuple(self._runs_model.columns[column].title for column in sorted(gone))
+
+    def _leave_out(self, needed: dict[int, int], left: int) -> list[int]:
+        """The columns without which the name has room, of ``left`` pixels with all of them."""
+        gone: list[int] = []
+        if left >= _COMFORTABLE_NAME:
+            return gone
+        same = [column for column in (DATASET, MODEL) if self._runs_model.is_same(column)]
+        for column in dict.fromkeys((*same, *_FIRST_TO_GO)):
+            if left >= _COMFORTABLE_NAME:
+                break
+            if column in needed and column != self.horizontalHeader().sortIndicatorSection():
+                gone.append(column)
+                left += needed[column]
+        return gone
 
     def needed_widths(self) -> dict[int, int]:
-        """Of each column that is shown, but the name."""
+        """Of each column that is to be shown, but the name."""
         return self._give_room(self._measure_columns())
 
     @staticmethod
@@ -144,13 +174,17 @@ class RunsTable(QTableView):
         return {column: max(_LEAST_WIDTHS.get(column, _LEAST), *widths) for column, widths in measured.items()}
 
     def _measure_columns(self) -> dict[int, tuple[int, int]]:
-        """What the texts take, and the title, of each column that is shown, but the name."""
+        """What the texts take, and the title, of each column that is to be shown, but the name."""
         header = self.horizontalHeader()
         widths = {STAR: (_STAR_WIDTH, _STAR_WIDTH)}
+        hidden = self._left_out if self._runs_model.has_tags() else self._left_out | {TAGS}
         for column in range(1, self.model().columnCount()):
-            if column != STAR and not self.isColumnHidden(column):
+            if column != STAR and column not in hidden:
+                if title := header.sectionSizeHint(column):  # none of a hidden one
+                    self._titles[column] = title
                 texts = self.sizeHintForColumn(column)
-                widths[column] = min(texts, _MOST_TAGS) if column == TAGS else texts, header.sectionSizeHint(column)
+                texts = min(texts, _MOST_TAGS) if column == TAGS else texts
+                widths[column] = texts, self._titles.get(column, _LEAST)
         return widths
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -211,3 +245,24 @@ class RunsTable(QTableView):
         if chosen != self._chosen:
             self._chosen = chosen
             self.chosen_changed.emit(chosen)
+
+
+class _NameDelegate(QStyledItemDelegate):
+    """Of names that do not fit, what all begin with is left out first, and then the middle: their ends differ."""
+
+    def __init__(self, model: RunTableModel, parent: QTableView) -> None:
+        super().__init__(parent)
+        self._model = model
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideMiddle
+        shared = self._model.shared_beginning
+        if not shared or not option.text.lstrip().startswith(shared):
+            return
+        style = option.widget.style() if option.widget is not None else QApplication.style()
+        room = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, option.widget).width()
+        if option.fontMetrics.horizontalAdvance(option.text) > room - 2 * style.pixelMetric(
+            QStyle.PixelMetric.PM_FocusFrameHMargin, option, option.widget
+        ):
+            option.text = option.text.replace(shared, "…", 1)

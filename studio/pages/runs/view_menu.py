@@ -22,6 +22,7 @@ _GROUPS = (
     ("By model", ("model",)),
     ("By name", ("name",)),
 )
+_TIP = "Columns, groups, archived runs"
 _CHOSEN = "By settings …"
 _TITLES = {column.title: at for at, column in enumerate(FIXED) if at not in (NAME, STAR)}
 
@@ -41,11 +42,18 @@ class ViewMenu(QWidget):
         self.archived = QAction("Show archived runs", self, checkable=True)
         self.archived.toggled.connect(model.show_archived)
         self.menu.addAction(self.archived)
-        self.button: QPushButton = button("View", "sliders", "secondary", tooltip="Columns, groups, archived runs")
+        self.button: QPushButton = button("View", "sliders", "secondary", tooltip=_TIP)
         self.button.setMenu(self.menu)
         self.hide()
         self._show_columns()
         self._show_groups()
+
+    def tell_unfitting(self, titles: tuple[str, ...]) -> None:
+        """Say which columns the window is too narrow for."""
+        self.button.setText(f"View · {len(titles)} hidden" if titles else "View")
+        self.button.setToolTip(
+            f"{_TIP}. No room here for {', '.join(titles)}: make the window wider, or choose fewer." if titles else _TIP
+        )
 
     @Slot()
     def choose_columns(self) -> None:

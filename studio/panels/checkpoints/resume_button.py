@@ -7,13 +7,11 @@ from PySide6.QtWidgets import QMenu, QWidget
 from studio.actions.runs import resume_from
 from studio.engine.state import ENDED, RunState
 from studio.state.context import AppContext
-from studio.state.runs.way_on import RESUME, START_OVER, way_on
+from studio.state.runs.way_on import LONGER, RESUME, START_OVER, way_on
 from studio.theme import Variant, icon, set_property
 from studio.widgets import button, dress_button, hbox
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import CheckpointInfo
-
-_LONGER = "To train longer, press Branch and raise Epochs."
 
 
 class ResumeButton(QWidget):
@@ -85,7 +83,7 @@ class ResumeButton(QWidget):
             text, tip = f"Resume from {at_chosen} …", "Continue this run from the selected checkpoint"
         elif completed:
             reached = f" at step {done_at:,}" if done_at is not None else ""
-            text, tip = RESUME.verb, f"The run is complete{reached}. {_LONGER}"
+            text, tip = RESUME.verb, f"The run is complete{reached}. {LONGER}"
         else:
             text, tip = "Resume from last", f"{way.tooltip}{at_last}"
         self.main.setText(text)

@@ -12,6 +12,7 @@ from studio.state.runs.run_library import RunSummary
 from studio.state.runs.run_values import RunValues
 from training.errors import format_bytes, format_duration, pluralize
 from training.metric_names import is_known, metric
+from training.runs.folder import DAMAGED
 from training.runs.groups import spread
 from training.runs.query.names import is_measured, metric_of
 from training.runs.records.progress import best_of
@@ -85,6 +86,8 @@ def _best_key(run: RunSummary) -> tuple[str, float] | None:
 
 def _step_text(run: RunSummary) -> str:
     step, total = run.record.step, run.record.total_steps
+    if run.status == DAMAGED:  # nothing is known of it
+        return ""
     return f"{step:,} / {total:,}" if total else f"{step:,}"
 
 
@@ -108,7 +111,7 @@ FIXED = (
     ),
     Column(
         "Duration",
-        lambda run: format_duration(run.duration),
+        lambda run: "" if run.status == DAMAGED else format_duration(run.duration),
         lambda run: run.duration,
         lambda run: run.duration,
         format_duration,

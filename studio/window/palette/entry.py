@@ -15,7 +15,7 @@ _MOST = 60  # entries that are offered: nobody reads more
 @dataclass(slots=True, eq=False)  # not frozen, which would take thrice as long to make for ten thousand runs
 class Entry:
     """``key`` names it from one start to the next; ``title`` and ``kind`` are shown, ``more`` is only looked through; ``act`` carries it
-    out."""
+    out, unless ``problem`` says why it cannot be used now."""
 
     key: str
     title: str
@@ -24,6 +24,8 @@ class Entry:
     icon: str = ""
     hint: str = ""  # its keys, or where it is
     more: str = ""
+    problem: str = ""
+    is_elsewhere: bool = False  # it belongs to what is not chosen
     _text: str = field(default="", init=False, repr=False)  # made when something is typed: most are only listed
 
     @property
@@ -41,7 +43,8 @@ class Entry:
 
 def find(entries: Iterable[Entry], query: str, recent: Sequence[str] = ()) -> list[Entry]:
     """The entries that fit ``query``, best first, those of ``recent`` (the newest first) before others that fit as well. All words must
-    be there, whole or the beginning of a word before the middle of one; a title that holds the letters in their order comes last."""
+    be there, whole or the beginning of a word before the middle of one; a title that holds the letters in their order comes last. What
+    cannot be used, or belongs to what is not chosen, stands behind what fits as well."""
     words = split_query(query)
     ranks = {key: number for number, key in enumerate(recent)}
     last = len(ranks)
@@ -59,5 +62,9 @@ def find(entries: Iterable[Entry], query: str, recent: Sequence[str] = ()) -> li
         letters = re.compile(".*?".join(map(re.escape, typed.replace(" ", ""))))
         there = {entry.key for entry in fitting}
         scored += [(4, each) for each in everything if letters.search(each.lowered) and each.key not in there]
-    best = nsmallest(_MOST, scored, key=lambda each: (each[0], ranks.get(each[1].key, last), len(each[1].title)))
+    best = nsmallest(_MOST, scored, key=lambda each: _place(each[0], each[1], ranks.get(each[1].key, last)))
     return [entry for _, entry in best]
+
+
+def _place(rank: int, entry: Entry, used: int) -> tuple[int, bool, int, int]:
+    return rank, bool(entry.problem) or entry.is_elsewhere, used, len(entry.title)

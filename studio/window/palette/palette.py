@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QRect, QSize, Qt
+from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QRect, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QPainter
 from PySide6.QtWidgets import (
     QDialog,
@@ -53,10 +53,12 @@ class CommandPalette(QDialog):
         self.view.setAccessibleName("What was found")
         set_property(self.view, "flat", True)
         self._none = label(_NONE, "help", wrap=True)
-        vbox(self.line, self._none, (self.view, 1), parent=self, spacing=SPACING.s, margins=SPACING.m)
+        self.problem = label("", "help", wrap=True)
+        vbox(self.line, self._none, (self.view, 1), self.problem, parent=self, spacing=SPACING.s, margins=SPACING.m)
         self.line.textChanged.connect(self._look)
         self.line.installEventFilter(self)
         self.view.clicked.connect(self._carry_out)
+        self.view.selectionModel().currentChanged.connect(self._tell_current)
 
     def open_over(self, window: QWidget) -> None:
         """Show it at the top of ``window``, with the line empty."""
@@ -86,8 +88,7 @@ class CommandPalette(QDialog):
         self.view.setCurrentIndex(self.model.index(0))
         self.view.scrollToTop()
         self._none.setVisible(not self.model.entries)
-        current = self.model.entries[0].title if self.model.entries else _NONE
-        self.line.setAccessibleDescription(current)
+        self._tell_current()
 
     def _move(self, key: int) -> None:
         count = len(self.model.entries)
@@ -96,11 +97,19 @@ class CommandPalette(QDialog):
         if count:
             at = min(max(self.view.currentIndex().row() + by, 0), count - 1)
             self.view.setCurrentIndex(self.model.index(at))
-            self.line.setAccessibleDescription(self.model.entries[at].title)
+
+    @Slot()
+    def _tell_current(self) -> None:
+        entry: Entry | None = self.view.currentIndex().data(_ENTRY_ROLE)
+        problem = entry.problem if entry is not None else ""
+        self.problem.setText(f"Cannot be used now: {problem}" if problem else "")
+        self.problem.setVisible(bool(problem))
+        words = ". ".join(filter(None, (entry.title, self.problem.text()))) if entry is not None else _NONE
+        self.line.setAccessibleDescription(words)
 
     def _carry_out(self, index: QModelIndex) -> None:
         entry: Entry | None = index.data(_ENTRY_ROLE)
-        if entry is None:
+        if entry is None or entry.problem:
             return
         self.hide()
         recent = [entry.key, *(key for key in self._recent() if key != entry.key)]
@@ -156,13 +165,13 @@ class _EntryDelegate(QStyledItemDelegate):
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.setFont(font("caption"))
         painter.setPen(QColor(palette.muted))
-        words = painter.fontMetrics().elidedText(
-            " · ".join(filter(None, (entry.hint, entry.kind))), Qt.TextElideMode.ElideLeft, inner.width() // 2
-        )
+        facts = entry.problem or " · ".join(filter(None, (entry.hint, entry.kind)))
+        mode = Qt.TextElideMode.ElideRight if entry.problem else Qt.TextElideMode.ElideLeft
+        words = painter.fontMetrics().elidedText(facts, mode, inner.width() // 2)
         painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, words)
         inner.setRight(inner.right() - painter.fontMetrics().horizontalAdvance(words) - 12)
         painter.setFont(font("body"))
-        painter.setPen(QColor(palette.text))
+        painter.setPen(QColor(palette.muted if entry.problem else palette.text))
         title = painter.fontMetrics().elidedText(entry.title, Qt.TextElideMode.ElideRight, inner.width())
         painter.drawText(inner, middle, title)
         painter.restore()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from PySide6.QtGui import QKeySequence
 
+from studio.actions.organize import open_run
 from studio.actions.table import ActionSet
 from studio.forms.messages import KIND_TITLES
 from studio.state.context import AppContext
@@ -17,33 +18,85 @@ from studio.state.search import describe_setting
 from studio.window.help import help_headings
 from studio.window.palette.entry import Entry
 from training.config.run import SECTIONS
+from training.errors import list_first
 
 
 def list_actions(actions: ActionSet) -> Iterator[Entry]:
-    """The commands that can be used now."""
+    """The commands; those that cannot be used now say why."""
     for action in actions.table:
-        made = actions.actions[action.id]
-        if action.id != "palette" and made.isEnabled():
+        if action.id != "palette":
             keys = QKeySequence(action.shortcut).toString(QKeySequence.SequenceFormat.NativeText)
             title = action.title.replace("&&", "&")
-            yield Entry(f"action:{action.id}", title, "Command", made.trigger, action.icon, keys, action.menu)
+            act = actions.actions[action.id].trigger
+            problem = actions.explain(action)
+            yield Entry(f"action:{action.id}", title, "Command", act, action.icon, keys, action.menu, problem)
 
 
 def list_settings(context: AppContext, go_to: Callable[[str], object]) -> Iterator[Entry]:
-    """The settings that the forms have now; one that is chosen comes into view with the keyboard."""
+    """All settings. One that the forms have comes into view with the keyboard; one of another kind leads to where that is chosen."""
     draft = context.draft
     for section in (RUN, *SECTIONS):
         kind = draft.kind(section) if kinds(section) else ""
         if section in KIND_TITLES:
             path = f"{section}.kind"
-            yield Entry(
-                f"setting:{path}", KIND_TITLES[section], "Setting", partial(go_to, path), "sliders", path, "kind type"
-            )
+            more = " ".join(("kind type", *(f"{each} {kind_title(section, each)}" for each in kinds(section))))
+            yield Entry(f"setting:{path}", KIND_TITLES[section], "Setting", partial(go_to, path), "sliders", path, more)
         where = kind_title(section, kind) if kind else section.capitalize()
         for spec in specs(section, kind).values():
             path = join_path(section, spec.name)
             more = f"{path} {where} {describe_setting(spec)}"
             yield Entry(f"setting:{path}", spec.title, "Setting", partial(go_to, path), "sliders", path, more)
+        yield from _list_others(context, section, go_to)
+
+
+def _list_others(context: AppContext, section: str, go_to: Callable[[str], object]) -> Iterator[Entry]:
+    """The settings of kinds that are not chosen, one for all kinds that call it the same."""
+    here = specs(section, context.draft.kind(section)) if kinds(section) else {}
+    found: dict[tuple[str, str], list[str]] = {}
+    for kind in kinds(section):
+        for spec in specs(section, kind).values():
+            if spec.name not in here or here[spec.name].title != spec.title:
+                found.setdefault((spec.name, spec.title), []).append(kind)
+    for (name, title), having in found.items():
+        path, titles = join_path(section, name), " ".join(kind_title(section, kind) for kind in having)
+        hint = f"of {_list_kinds(section, having)}"
+        more = f"{path} {titles} {describe_setting(specs(section, having[0])[name])}"
+        act = partial(
+            _lead_to, context, section, having, title, partial(go_to, f"{section}.kind"), partial(go_to, path)
+        )
+        yield Entry(f"setting:{path}:{having[0]}", title, "Setting", act, "sliders", hint, more, is_elsewhere=True)
+
+
+def _list_kinds(section: str, having: Sequence[str]) -> str:
+    titles = [kind_title(section, kind) for kind in having]
+    return " and ".join(titles) if len(titles) < 3 else list_first(titles[:2], len(titles))
+
+
+def _lead_to(
+    context: AppContext,
+    section: str,
+    having: Sequence[str],
+    title: str,
+    show_kinds: Callable[[], object],
+    show: Callable[[], object],
+) -> None:
+    """Show where the kinds are chosen that have a setting, say which they are, and offer to choose the first."""
+    draft, first = context.draft, kind_title(section, having[0])
+    chosen = kind_title(section, draft.kind(section))
+
+    def choose() -> None:
+        draft.set_kind(section, having[0])
+        show()
+
+    show_kinds()
+    context.notifier.notify(
+        f"{chosen} is chosen as {KIND_TITLES[section].lower()}, which does not have this setting.",
+        title=f"“{title}” is a setting of {_list_kinds(section, having)}",
+        action_text=f"Choose {first}",
+        action=choose,
+        subject="setting of another kind",
+        lasting=True,
+    )
 
 
 def list_help(show: Callable[[str], object]) -> Iterator[Entry]:
@@ -93,4 +146,4 @@ class Sources:
         return run, Entry(f"run:{run.id}", title, "Run", partial(self._open, run), "train", what, run.id)
 
     def _open(self, run: RunSummary) -> None:
-        self._context.open_run(run.folder.path)
+        open_run(self._context, run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from studio.widgets import EmptyState, SteadyLabel
 from tests.studio.window_driver import answer_next_question, open_by_enter, open_window, press, run_page, runs_page
 from training.config import RunConfig
 from training.runs.folder import create_run
+from training.runs.records.about import update_about
 from training.runs.records.evaluation import note_evaluation
 from training.runs.records.forms import BestCheckpoint
 from training.runs.trash import trash_run
@@ -148,6 +150,32 @@ def test_figures_are_read_whole_in_a_window_of_usual_size(
     for column in (BEST, STEP, STARTED, DURATION):
         assert page.table.sizeHintForColumn(column) <= page.table.columnWidth(column)
     assert page.table.columnWidth(NAME) > 140
+
+
+def test_a_small_window_leaves_columns_out_and_says_so_and_a_damaged_run_says_what_is_wrong(
+    qtbot: QtBot, qapp: QApplication, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    apply(qapp, "light")
+    names = [f"photos-of-the-street-and-the-park-lr-{lr}-seed-1" for lr in (0.1, 0.01)]
+    folders = [create_run(workspace, config(name)) for name in names]
+    folders[0].status_file.write_text("{")
+    folders[0].config_file.write_text("kind = ")
+    update_about(folders[1], lambda about: replace(about, tags=("baseline", "night")))
+    window = open_window(qtbot, context, "runs")
+    window.resize(900, 600)
+    page = runs_page(window)
+    qtbot.waitUntil(lambda: page.table.isVisible() and page.view.button.text().endswith(" hidden"))
+    assert page.table.horizontalScrollBar().maximum() == 0
+    assert "No room here for Step" in page.view.button.toolTip()
+    assert page.model.shared_beginning == "photos-of-the-street-and-the-park-lr-"
+    page.choose(folders[0].id)
+    qtbot.keyClick(page.table, Qt.Key.Key_Return)
+    [toast] = window.controller.toasts.toasts()
+    assert toast.title == f"“{folders[0].id}” is damaged"
+    assert toast.text.startswith("status.json is damaged, and config.toml: not valid TOML: ")
+    assert window.rail.current() == "runs"
+    click(qtbot, page.organizer.delete)
+    qtbot.waitUntil(lambda: not folders[0].path.exists())
 
 
 def words_in_plots(page: RunPage) -> set[str]:

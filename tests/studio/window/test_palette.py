@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.state.context import AppContext
 from studio.window.palette.entry import Entry, find
-from tests.studio.window_driver import open_window
+from tests.studio.window_driver import open_window, press
 from training.config import RunConfig
 from training.runs.folder import create_run
 
@@ -75,12 +75,23 @@ def test_settings_runs_commands_and_help_are_reached_by_the_keyboard_alone(
     assert window.controller.help is not None
     assert window.controller.help.isVisible()
     window.controller.help.hide()
+
+    choose("nesterov")
+    assert window.rail.current() == "setup"
+    press(window.controller.toasts, "Choose SGD")
+    assert context.draft.kind("optimizer") == "sgd"
+    qtbot.waitUntil(lambda: "Nesterov" in focused())
     recent = context.settings.get().recent.split("\n")
-    assert recent[:3] == ["help:training:Going back", "action:page_runs", f"run:{run.id}"]
+    assert recent[1:4] == ["help:training:Going back", "action:page_runs", f"run:{run.id}"]
     qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     palette = window.controller.palette
     assert palette is not None
-    assert [entry.key for entry in palette.model.entries][:3] == recent[:3]
+    assert [entry.key for entry in palette.model.entries][:3] == recent[1:4]  # the first is of another kind no longer
+    qtbot.keyClicks(palette.line, "pause")  # which is there, with the reason
+    qtbot.keyClick(palette.line, Qt.Key.Key_Return)
+    assert palette.isVisible()
+    assert palette.problem.text() == "Cannot be used now: The run is not being trained: it was interrupted."
+    palette.line.clear()
     qtbot.keyClicks(palette.line, "zzzz qqqq")
     qtbot.keyClick(palette.line, Qt.Key.Key_Return)  # nothing to carry out
     assert palette.isVisible()

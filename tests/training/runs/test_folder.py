@@ -8,12 +8,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from training.cli import main
 from training.config import RunConfig
 from training.errors import InputError
 from training.runs.folder import RunFolder, claim, create_run, delete_run, release
 from training.runs.index import Index
 from training.runs.records.forms import StatusRecord
 from training.runs.workspace import find_run, find_target, run_folders
+
+Captured = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -63,6 +66,27 @@ def test_a_run_whose_status_was_lost_is_still_listed(run: RunFolder, content: st
     index.close()
     assert (record.run, record.name, record.status) == (run.id, "My Run", "interrupted")
     assert find_run("My Run", run.path.parent.parent) == run
+
+
+def test_a_run_of_which_nothing_can_be_read_is_listed_as_damaged(run: RunFolder, capsys: Captured) -> None:
+    workspace = str(run.path.parent.parent)
+    run.status_file.write_text("{")
+    run.config_file.write_text("kind = ")
+    for _ in range(2):  # from the folder, and from the index
+        assert main(["runs", "--workspace", workspace]) == 0
+        told = capsys.readouterr()
+        assert told.out.split() == [run.id, run.id, "damaged"]
+        assert told.err.startswith(f"{run.id}: status.json is damaged, and config.toml: not valid TOML: ")
+        assert "Bring one of the two files back" in told.err
+    assert main(["runs", "--workspace", workspace, "--where", 'status == "damaged"']) == 0
+    assert run.id in capsys.readouterr().out
+    run.config_file.write_text('name = "mended"')
+    assert main(["runs", "--workspace", workspace]) == 0
+    assert capsys.readouterr().out.split()[1:3] == ["mended", "interrupted"]
+    run.config_file.unlink()
+    run.status_file.unlink()
+    assert main(["runs", "--workspace", workspace]) == 0
+    assert capsys.readouterr().out.startswith("No runs")
 
 
 def test_a_renamed_folder_is_called_by_its_new_name(run: RunFolder) -> None:

@@ -70,7 +70,10 @@ class WorkspaceDatabase:
             self._engine = None
 
     def _try(self, work: Callable[[Session], _Result]) -> _Result | None:
-        """What ``work`` returns; None when the database cannot be used, which is logged and never an error."""
+        """What ``work`` returns; None when the database cannot be used, which is logged and never an error, and where there is no
+        workspace: it has no runs, and nothing to say of them."""
+        if not self._workspace.is_dir():
+            return None
         try:
             try:
                 return self._work(work)

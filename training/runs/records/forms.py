@@ -45,8 +45,8 @@ class Parent(_Record):
 
 
 class StatusRecord(_Record):
-    """``status.json``. Times are seconds since 1970; ``status`` is "" where neither it nor the run's configuration can be
-    read."""
+    """``status.json``. Times are seconds since 1970; ``status`` is "damaged" where neither it nor the run's configuration can be
+    read, "" where there is neither."""
 
     run: str
     name: str = ""

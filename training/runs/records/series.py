@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from training.errors import InputError
 from training.runs.links import MOST_SERIES
+from training.system.atomic import write_bytes
 from training.system.untrusted import UnfitFile, open_file
 
 Rows = NDArray[np.void]
@@ -118,6 +119,17 @@ class SeriesWriter:
             self._file.truncate(len(self._header) + rows * self._dtype.itemsize)
             self._file.seek(0, os.SEEK_END)
 
+    def replace(self, rows: Rows) -> None:
+        """Let the file hold ``rows`` alone, by one rename: who is killed on the way leaves it as it was. Raises OSError; then it is as it
+        was, too."""
+        data = self._header + np.ascontiguousarray(_as_layout(rows, self._dtype)).tobytes()
+        self._file.close()  # some systems replace no file that is open
+        try:
+            write_bytes(self.path, data)
+        finally:
+            self._file = open(self.path, "r+b", buffering=0)  # noqa: SIM115, PTH123 - kept open for the run
+            self._file.seek(0, os.SEEK_END)
+
     def sync(self) -> None:
         """Make everything written so far survive a power cut."""
         os.fsync(self._file.fileno())
@@ -179,17 +191,20 @@ class SeriesReader:
         self.path = path
         self._dtype = dtype
         self._offset = 0
+        self._inode = 0
 
     def read(self) -> tuple[bool, Rows]:
-        """``(cut, rows)``: rows since the last call. ``cut`` is true when the file was shortened meanwhile.
+        """``(cut, rows)``: rows since the last call. ``cut`` is true when the file was shortened or replaced meanwhile.
 
         After a cut the rows are the whole file again.
         """
         try:
-            size = max(os.stat(self.path).st_size - _HEADER, 0)
+            found = os.stat(self.path)
+            size, inode = max(found.st_size - _HEADER, 0), found.st_ino
         except FileNotFoundError:
-            size = 0
-        cut = size < self._offset
+            size, inode = 0, 0
+        cut = size < self._offset or (self._offset > 0 and inode != self._inode)
+        self._inode = inode
         if cut:
             self._offset = 0
         if size == self._offset:
