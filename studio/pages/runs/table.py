@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
@@ -156,7 +158,7 @@ class RunsTable(QTableView):
         gone: list[int] = []
         if left >= _COMFORTABLE_NAME:
             return gone
-        same = [column for column in (DATASET, MODEL) if self._runs_model.is_same(column)]
+        same = [column for column in (DATASET, MODEL) if len(set(_list_texts(self._runs_model, column))) < 2]
         for column in dict.fromkeys((*same, *_FIRST_TO_GO)):
             if left >= _COMFORTABLE_NAME:
                 break
@@ -247,22 +249,44 @@ class RunsTable(QTableView):
             self.chosen_changed.emit(chosen)
 
 
+def _list_texts(model: RunTableModel, column: int) -> list[str]:
+    """What the first rows show."""
+    return [str(model.index(row, column).data()) for row in range(min(model.rowCount(), _MEASURED))]
+
+
 class _NameDelegate(QStyledItemDelegate):
-    """Of names that do not fit, what all begin with is left out first, and then the middle: their ends differ."""
+    """Of names that do not fit, what they all begin with is left out first, and then the middle: their ends differ."""
 
     def __init__(self, model: RunTableModel, parent: QTableView) -> None:
         super().__init__(parent)
         self._model = model
+        self._shared: str | None = None  # what they all begin with, once that was looked for
+        for changed in (model.layoutChanged, model.modelReset, model.dataChanged):
+            changed.connect(self._forget)
+
+    @Slot()
+    def _forget(self) -> None:
+        self._shared = None
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         super().initStyleOption(option, index)
         option.textElideMode = Qt.TextElideMode.ElideMiddle
-        shared = self._model.shared_beginning
-        if not shared or not option.text.lstrip().startswith(shared):
-            return
         style = option.widget.style() if option.widget is not None else QApplication.style()
-        room = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, option.widget).width()
-        if option.fontMetrics.horizontalAdvance(option.text) > room - 2 * style.pixelMetric(
-            QStyle.PixelMetric.PM_FocusFrameHMargin, option, option.widget
-        ):
-            option.text = option.text.replace(shared, "…", 1)
+        place = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, option.widget)
+        margin = style.pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin, option, option.widget)
+        if option.fontMetrics.horizontalAdvance(option.text) <= place.width() - 2 * margin:
+            return
+        if self._shared is None:
+            self._shared = _find_beginning(_list_texts(self._model, NAME))
+        if self._shared and option.text.startswith(self._shared):
+            option.text = f"…{option.text.removeprefix(self._shared)}"
+
+
+def _find_beginning(names: list[str]) -> str:
+    """What two and more names begin with, up to a place where words end."""
+    if len(names) < 2:
+        return ""
+    first, last = min(names), max(names)
+    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
+    found = re.match(r".*[-_ ./]", first[:same])
+    return found[0] if found else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import is_
@@ -85,7 +84,6 @@ class RunTableModel(QAbstractTableModel):
         self.columns: list[Column] = list(FIXED)
         self.keys: tuple[str, ...] = ()  # of the columns behind the fixed ones
         self.hidden = 0  # archived runs that the filter found and that are not shown
-        self.shared_beginning = ""  # of all names, up to a place where words end
         self._library = library
         self._values = values
         self._rows: list[Row] = []
@@ -114,10 +112,6 @@ class RunTableModel(QAbstractTableModel):
     def has_tags(self) -> bool:
         """Whether any run of the library has one."""
         return any(run.about.tags for run in self._library.runs)
-
-    def is_same(self, column: int) -> bool:
-        """Whether all runs that are found say the same in a column."""
-        return len({self.columns[column].text(run) for run in self.runs_shown()}) < 2
 
     def set_query(self, query: Query | None) -> None:
         """Keep the runs that ``query`` wants; all when None."""
@@ -182,7 +176,6 @@ class RunTableModel(QAbstractTableModel):
         held = self.persistentIndexList()
         ids = [_identity(self._rows[index.row()]) for index in held]
         self._rows = rows
-        self.shared_beginning = _find_beginning([self._library.title_of(run) for run in self.runs_shown()])
         places = {_identity(row): at for at, row in enumerate(rows)}
         moved = [self.index(places.get(each, -1), index.column()) for each, index in zip(ids, held, strict=True)]
         self.changePersistentIndexList(held, moved)
@@ -338,16 +331,6 @@ def _order(keyed: list[tuple[Any, _Item]], order: Qt.SortOrder) -> list[_Item]:
     there = [pair for pair in keyed if pair[0] is not None]
     there.sort(key=lambda pair: pair[0], reverse=order == Qt.SortOrder.DescendingOrder)
     return [item for _key, item in there] + [item for key, item in keyed if key is None]
-
-
-def _find_beginning(names: list[str]) -> str:
-    """What two and more names begin with, up to a place where words end."""
-    if len(names) < 2:
-        return ""
-    first, last = min(names), max(names)
-    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
-    found = re.match(r".*[-_ ./]", first[:same])
-    return found[0] if found else ""
 
 
 def _identity(row: Row) -> Hashable:

@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication
+from PySide6.QtCore import QPointF, QRect, Qt
+from PySide6.QtWidgets import QAbstractButton, QApplication, QStyleOptionViewItem
 from pytestqt.qtbot import QtBot
 
 from studio.actions.trash_dialog import TrashDialog
@@ -167,7 +167,10 @@ def test_a_small_window_leaves_columns_out_and_says_so_and_a_damaged_run_says_wh
     qtbot.waitUntil(lambda: page.table.isVisible() and page.view.button.text().endswith(" hidden"))
     assert page.table.horizontalScrollBar().maximum() == 0
     assert "No room here for Step" in page.view.button.toolTip()
-    assert page.model.shared_beginning == "photos-of-the-street-and-the-park-lr-"
+    option = QStyleOptionViewItem()
+    option.rect = QRect(0, 0, 150, 38)
+    page.table.itemDelegateForColumn(NAME).initStyleOption(option, page.model.index(1, NAME))
+    assert option.text == "…0.01-seed-1"
     page.choose(folders[0].id)
     qtbot.keyClick(page.table, Qt.Key.Key_Return)
     [toast] = window.controller.toasts.toasts()
