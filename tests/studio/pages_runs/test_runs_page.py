@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPointF, QRect, Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QStyleOptionViewItem
+from PySide6.QtWidgets import QAbstractButton, QApplication, QStyledItemDelegate, QStyleOptionViewItem
 from pytestqt.qtbot import QtBot
 
 from studio.actions.trash_dialog import TrashDialog
@@ -169,7 +169,9 @@ def test_a_small_window_leaves_columns_out_and_says_so_and_a_damaged_run_says_wh
     assert "No room here for Step" in page.view.button.toolTip()
     option = QStyleOptionViewItem()
     option.rect = QRect(0, 0, 150, 38)
-    page.table.itemDelegateForColumn(NAME).initStyleOption(option, page.model.index(1, NAME))
+    delegate = page.table.itemDelegateForColumn(NAME)
+    assert isinstance(delegate, QStyledItemDelegate)
+    delegate.initStyleOption(option, page.model.index(1, NAME))
     assert option.text == "…0.01-seed-1"
     page.choose(folders[0].id)
     qtbot.keyClick(page.table, Qt.Key.Key_Return)
