@@ -19,7 +19,6 @@ from tests.training.catalog.task_samples import masks, small, table
 from tests.training.data.text_sample import write_text
 from training.engine.runs.run import start_run
 from training.errors import TrainingError
-from training.evaluation import evaluate_checkpoint
 from training.export import Choices, export_checkpoint
 from training.metric_names import show_change
 from training.verify.check import show_agreement
@@ -30,9 +29,8 @@ MADE = (f"dataset.samples={COUNT}",)
 TASKS: dict[str, tuple[str, ...]] = {
     "classification": MADE,
     "classification of images": (
-        *MADE,
-        *("dataset.kind=shapes", "dataset.image_size=24", "model.kind=small_cnn", "model.channels=[16, 32]"),
-        *("optimizer.lr=0.002", "loop.batch_size=32"),
+        *("dataset.samples=8000", "dataset.kind=shapes", "dataset.image_size=24", "model.kind=small_cnn"),
+        *("model.channels=[16, 32]", "optimizer.lr=0.002", "loop.batch_size=64", "loop.max_steps=1200"),
     ),
     "binary": MADE,
     "multi_label": (),
@@ -65,7 +63,7 @@ REAL: dict[str, tuple[str, tuple[str, ...]]] = {
     "regression of prices": (
         "tables/diamonds.csv",
         (
-            "dataset.targets=[price]",
+            "dataset.targets=price",
             "dataset.ignored=[]",
             "model.kind=tabular",
             "loop.max_steps=400",
@@ -125,7 +123,7 @@ def main() -> None:
 
 
 def train(task: str, folder: Path, data: Path | None = None) -> Path:
-    """A checkpoint of the task, evaluated, so that its worst samples are known."""
+    """A checkpoint of the task."""
     kind, choices = task.partition(" ")[0], TASKS.get(task, ())
     teacher = train("classification", folder / "teacher") if kind == "distillation" else None
     if task in REAL and data is not None:
@@ -137,9 +135,7 @@ def train(task: str, folder: Path, data: Path | None = None) -> Path:
     record = start_run(config, folder)
     if record.status != "completed":
         raise SystemExit(f"{task}: {record.reason}")
-    checkpoint = Path(str(record.last_checkpoint))
-    evaluate_checkpoint(checkpoint)
-    return checkpoint
+    return Path(str(record.last_checkpoint))
 
 
 def fill_rows(task: str, checkpoint: Path) -> Iterator[tuple[str, ...]]:
@@ -158,7 +154,7 @@ def fill_rows(task: str, checkpoint: Path) -> Iterator[tuple[str, ...]]:
 def describe(file: Path) -> Iterator[str]:
     """What ``proof.json`` beside the file says."""
     proof: dict[str, Any] = json.loads((file.parent / "proof.json").read_text(encoding="utf-8"))
-    yield f"{proof['drawn']} + {proof['worst']}"
+    yield f"{proof['drawn']} and the {proof['worst']} worst {proof['chosen']}"
     yield f"{proof['difference']['largest']:.2g} of {proof['difference']['scale']:.3g}"
     yield f"{proof['difference']['p99']:.2g}"
     yield (

@@ -23,6 +23,7 @@ from PIL import Image
 
 from tests.training.catalog.task_samples import small
 from tests.training.commands import Captured, json_line
+from tests.training.export.apart import WITHOUT
 from training import predict
 from training.answering.answers import answer_samples
 from training.answering.model import open_model
@@ -40,11 +41,6 @@ from training.runs.records.exports import read_exports
 from training.verify.check import check, describe
 from training.verify.kept import read_kept
 
-WITHOUT = (
-    *("torch", "torchvision", "safetensors", "polars", "pydantic", "psutil", "tomlkit", "rich", "sqlalchemy"),
-    *("jinja2", "tokenizers", "PySide6", "pyqtgraph", "onnx", "platformdirs", "filelock"),
-)
-"""What is in no environment that has NumPy, ONNX Runtime and Pillow alone."""
 TEMPERATURE = 1.5
 ONE_STEP = ("loop.max_steps=1", "schedule.kind=constant")
 
@@ -302,6 +298,7 @@ def test_files_that_are_none_of_ours_are_told(exported: Path, tmp_path: Path, ca
         "regression",
         "multi_task",
         "ranking",
+        "language_model",
         "distillation",
         "segmentation",
         "embedding",

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from tests.training.catalog.task_samples import small
 from tests.training.commands import Captured
+from tests.training.export.apart import check_reading_apart
 from tests.training.export.conftest import Train
 from tests.training.export.table_shapes import SHAPES, write_shape
 from tests.training.export.test_script import assert_same_run, export, train_by_script
@@ -80,6 +82,7 @@ def test_a_row_is_answered_alike_everywhere(name: str, train: Train, tmp_path: P
     bundle = load_bundle(checkpoint)
     marked = tuple(f"{each} missing" for each in shape.features if f"{each} missing" in bundle.facts.columns)
     assert bundle.facts.columns == shape.features + marked
+    check_reading_apart(bundle, tmp_path / "apart")
     script = export(checkpoint, tmp_path / "train.py")  # which compares what both read, to the bit
     train_by_script(script, tmp_path / "script")
     assert_same_run(checkpoint, tmp_path / "script")
@@ -109,6 +112,17 @@ def test_a_row_is_answered_alike_everywhere(name: str, train: Train, tmp_path: P
         "lies outside what was trained on",
     )  # of held-out rows
     assert all(any(words in remark.text for words in expected) for remark in remarks)
+
+
+def test_queries_and_texts_are_read_where_there_is_neither_torch_nor_trainwright(train: Train, tmp_path: Path) -> None:
+    kinds, lines = ("red", "dark blue", ""), ["query,size,color,when,grade"]
+    lines += [f"q{n // 4},{n % 7 / 2 if n % 5 else ''},{kinds[n % 3]},2024-0{1 + n % 9}-11,{n % 3}" for n in range(160)]
+    (tmp_path / "queries.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    table = ("dataset.kind=ranking", f"dataset.path={tmp_path / 'queries.csv'}", "dataset.targets=grade")
+    of_queries = small("ranking", tmp_path / "made", *table, "model.kind=tabular", "loop.max_steps=1")
+    of_text = small("language_model", tmp_path / "text", "dataset.vocabulary=bpe", "loop.max_steps=1")
+    for config in (of_queries, of_text):
+        check_reading_apart(load_bundle(train(config)), tmp_path / config.objective.kind)
 
 
 def test_new_rows_are_read_as_those_before_them_and_told_by_row(train: Train, tmp_path: Path, capsys: Captured) -> None:
