@@ -16,9 +16,7 @@ from training.runs.export_consent import FACTS
 from training.runs.folder import read_json
 from training.runs.records.exports import note_export
 from training.system.untrusted import MEGABYTE
-from training.verify.kept import PROOF
-
-CARD = "README.md"
+from training.verify.kept import CARD, PROOF
 
 
 def unlist_export(context: AppContext, each: Exported, done: Callable[[], object]) -> None:

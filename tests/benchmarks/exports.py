@@ -154,7 +154,10 @@ def fill_rows(task: str, checkpoint: Path) -> Iterator[tuple[str, ...]]:
 def describe(file: Path) -> Iterator[str]:
     """What ``proof.json`` beside the file says."""
     proof: dict[str, Any] = json.loads((file.parent / "proof.json").read_text(encoding="utf-8"))
-    yield f"{proof['drawn']} and the {proof['worst']} worst {proof['chosen']}"
+    trained = f", {proof['trained']} of training" if proof["trained"] else ""
+    yield f"{proof['drawn']}{trained}" + (
+        f" and the {proof['worst']} worst {proof['chosen']}" if proof["worst"] else ""
+    )
     yield f"{proof['difference']['largest']:.2g} of {proof['difference']['scale']:.3g}"
     yield f"{proof['difference']['p99']:.2g}"
     yield (

@@ -21,6 +21,7 @@ from training.toml_text import read_config_text, read_toml
 
 _ANYWHERE = "training.cli.verify:verify"
 """The command that works where most packages are missing."""
+_OURS = ("training", "studio")
 _SHORTAGE = re.compile("failed to map segment|cannot allocate memory|OpenBLAS error", re.IGNORECASE)
 """What torch's libraries say where a limit on this process leaves too little."""
 
@@ -44,6 +45,12 @@ def main(argv: Sequence[str]) -> int:
         say("Interrupted at once; a run that was under way can be resumed from its last checkpoint, if it has one.")
         return 130
     except ImportError as error:
+        if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith(_OURS):
+            say(
+                f"The package {error.name} is missing, which this needs; install it, or Trainwright with all of its packages (pip install "
+                "trainwright)."
+            )
+            return 1
         if not _SHORTAGE.search(str(error)):
             raise
         say(

@@ -23,14 +23,14 @@ from training.export.place import TOKENIZER, write_beside
 from training.export.proof.data import open_data
 from training.export.proof.samples import describe_answers, gather_kept
 from training.protocol.answers import ExportResult
-from training.report.card import CARD, CardFile, render_card
+from training.report.card import CardFile, render_card
 from training.report.facts import read_facts
 from training.runs.export_place import target_of
 from training.runs.records.exports import ExportNote, ProofSummary, note_export
 from training.runs.records.manifest import digest
 from training.system.untrusted import escape_unprintable
 from training.verify.check import check, describe, describe_place, warn, write_proof
-from training.verify.kept import NAME, Kept, write_kept
+from training.verify.kept import CARD, NAME, Kept, write_kept
 from training.verify.prove import Findings
 
 _KEPT_BYTES = 64 << 20

@@ -15,7 +15,6 @@ from training.report.measured import describe_metrics, shorten, title_metric
 from training.report.pages import render
 from training.verify.runtimes import GRAPHS
 
-CARD: Final = "README.md"
 _TASKS: Final = {
     ("image", "class"): "image-classification",
     ("image", "labels"): "image-classification",

@@ -15,7 +15,7 @@ import numpy as np
 from training.errors import InputError
 from training.metric_names import show_change
 from training.system.untrusted import MEGABYTE, UnfitFile, escape_unprintable, open_file, parse_json, read_bytes
-from training.verify.kept import LENGTHS, NAME, PREPROCESS, PROOF, read_kept
+from training.verify.kept import CARD, LENGTHS, NAME, PREPROCESS, PROOF, read_kept
 from training.verify.prove import ALIKE, Findings, compare_reading, compare_variant, prove, show_level
 from training.verify.runtimes import GRAPHS, MODEL, Inputs, open_runtime
 
@@ -38,7 +38,8 @@ def verify_export(path: Path, trust: bool) -> Findings:
             f"{file}: {PROOF} beside it is of {escape_unprintable(proof['file']['name'], 100)}; give that one."
         )
     for name, sha256 in proof["files"].items():
-        _require_same(folder, str(name), str(sha256))
+        if name != CARD:  # which earlier versions name
+            _require_same(folder, str(name), str(sha256))
     return check(file, trust)
 
 
@@ -106,7 +107,7 @@ def read_proof(folder: Path) -> dict[str, Any]:
 
 def write_proof(file: Path, found: Findings) -> dict[str, Any]:
     """Write ``proof.json`` beside ``file`` with what was ``found``, and the digest of every file there; returns it."""
-    beside = sorted(each for each in file.parent.iterdir() if each.is_file() and each.name != PROOF)
+    beside = sorted(each for each in file.parent.iterdir() if each.is_file() and each.name not in (PROOF, CARD))
     digests = {each.name: digest(each) for each in beside}
     record = {
         "format": FORMAT,
@@ -134,7 +135,8 @@ def describe(record: Mapping[str, Any]) -> str:
     drawn, worst = int(record["drawn"]), int(record["worst"])
     if record["part"]:
         chosen = f" and the {worst} worst {record.get('chosen', '')}".rstrip() if worst else ""
-        what = f"{drawn:,} samples of the {record['part']} part{chosen}"
+        trained = f", {record['trained']:,} of the training part" if record.get("trained") else ""
+        what = f"{drawn:,} samples of the {record['part']} part{trained}{chosen}"
     else:
         what = f"{drawn:,} made-up samples"
     difference = record["difference"]

@@ -19,6 +19,8 @@ from training.verify.answers import Answering
 NAME = "proof.npz"
 PROOF = "proof.json"
 PREPROCESS = "preprocess.py"
+CARD = "README.md"
+"""The model card, which its author goes on writing: no part of the proof."""
 INPUTS = {"image": "images", "vector": "features", "list": "features", "tokens": "tokens"}
 """What an exported graph calls its input, by the layout of the samples."""
 PLAIN_INPUT, LOGITS = "samples", "logits"
@@ -42,8 +44,8 @@ class Raw:
 class Kept:
     """n samples. ``inputs`` are what the exported file takes, by name, (n, ...); ``scores``, ``decisions`` and ``terms`` what
     ``Answering`` makes of the checkpoint's answers to them, ``margins`` of each decision. The first ``drawn`` samples were drawn from
-    ``part``, and metrics are theirs; behind are those of the ``worst`` samples that were not drawn, ``chosen`` as its clause says ("of
-    1,024, by loss"). ``part`` is "" for made-up samples, which have no targets and no metric. The file computes in ``dtype``, "float32" or "int8"; in the former scores may be off by ``relative``, a part of
+    ``part``, and metrics are theirs; behind are ``trained`` ones of the training part where the part has few, and those of the
+    ``worst`` samples that were not drawn, ``chosen`` as its clause says ("of 1,024, by loss"). ``part`` is "" for made-up samples, which have no targets and no metric. The file computes in ``dtype``, "float32" or "int8"; in the former scores may be off by ``relative``, a part of
     the largest one."""
 
     answering: Answering
@@ -59,6 +61,7 @@ class Kept:
     dtype: str
     relative: float
     raw: Raw | None = None
+    trained: int = 0
     worst: int = 0
     chosen: str = ""
 
@@ -76,8 +79,9 @@ class Kept:
             name: None if (each := getattr(self, name)) is None else each[:count] for name in ("scores", *_OPTIONAL)
         }
         inputs = {name: each[:count] for name, each in self.inputs.items()}
-        worst = self.worst if count >= len(self) else 0
-        return replace(self, inputs=inputs, drawn=min(self.drawn, count), worst=worst, **cut)
+        drawn, worst = min(self.drawn, count), self.worst if count >= len(self) else 0
+        trained = min(self.trained, count - drawn)
+        return replace(self, inputs=inputs, drawn=drawn, trained=trained, worst=worst, **cut)
 
 
 _OPTIONAL = ("decisions", "margins", "chances", "targets", "terms")
@@ -97,6 +101,7 @@ def write_kept(kept: Kept, path: Path) -> None:
         "part": kept.part,
         "dtype": kept.dtype,
         "relative": kept.relative,
+        "trained": kept.trained,
         "worst": kept.worst,
         "chosen": kept.chosen,
     }
@@ -132,6 +137,7 @@ def read_kept(path: Path) -> Kept:
             dtype=str(meta["dtype"]),
             relative=float(meta["relative"]),
             raw=_read_raw(arrays),
+            trained=int(meta.get("trained", 0)),
             worst=int(meta.get("worst", len(arrays["scores"]) - meta["drawn"])),
             chosen=escape_unprintable(str(meta.get("chosen", "")), 200),
         )

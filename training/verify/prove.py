@@ -60,6 +60,7 @@ def prove(kept: Kept, runtime: Runtime) -> Findings:
             "dtype": kept.dtype,
             "samples": len(kept),
             "drawn": kept.drawn,
+            "trained": kept.trained,
             "worst": kept.worst,
             "chosen": kept.chosen,
             "part": kept.part,

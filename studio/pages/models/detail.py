@@ -9,7 +9,7 @@ from typing import NamedTuple
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from studio.actions.exports import CARD, delete_export, unlist_export
+from studio.actions.exports import delete_export, unlist_export
 from studio.actions.files import copy_text, open_file, reveal
 from studio.actions.question import Answer, ask
 from studio.engine.side_command import Answer as CommandAnswer
@@ -20,7 +20,7 @@ from studio.state.exports import Exported
 from studio.theme import SPACING, set_role
 from studio.widgets import STRETCH, Card, button, empty, hbox, label
 from training.verify.check import describe
-from training.verify.kept import PREPROCESS
+from training.verify.kept import CARD, PREPROCESS
 from training.verify.runtimes import GRAPHS, MODEL
 
 

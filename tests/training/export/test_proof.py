@@ -95,6 +95,8 @@ def run_without_packages(words: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_file_is_verified_where_there_is_no_torch(exported: Path) -> None:
+    with (exported / "README.md").open("a", encoding="utf-8") as card:
+        card.write("\nWhat only its author knows.\n")
     done = run_without_packages(["verify", str(exported / "model.onnx"), "--trust", "--json"])
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout.splitlines()[-1])
@@ -107,6 +109,9 @@ def test_the_file_is_verified_where_there_is_no_torch(exported: Path) -> None:
     untrusted = run_without_packages(["verify", str(exported)])
     assert untrusted.returncode == 0
     assert "preprocess.py was not run" in untrusted.stderr
+    other = run_without_packages(["runs"])
+    assert other.returncode == 1
+    assert other.stderr.startswith("The package psutil is missing, which this needs; install it")
 
 
 def test_the_graph_takes_an_image_and_answers_with_names(exported: Path, checkpoint: Path) -> None:
@@ -145,7 +150,7 @@ def test_the_run_knows_where_it_was_exported_to(exported: Path, checkpoint: Path
     told = describe(note.proof.proof())
     assert told == describe(json.loads((exported / "proof.json").read_text()))
     assert told.startswith(
-        f"On 12 samples of the validation part: largest difference of a score {note.proof.max_difference:.3g}"
+        f"On 12 samples of the validation part, 48 of the training part: largest difference of a score {note.proof.max_difference:.3g}"
     )
     assert f" (99th percentile {note.proof.p99:.3g}), 100% of the answers alike, Accuracy " in told
     assert told.endswith("preprocess.py read 13 image files exactly as training did.")

@@ -64,7 +64,7 @@ def gather_kept(bundle: ExportBundle, answering: Answering, data: RealData | str
     """The samples and the checkpoint's answers to them; made-up samples where there are no real ones. Raises TrainingError for a model
     that does not answer with finite numbers."""
     part = "" if isinstance(data, str) else "validation" if len(data.splits.get("validation", ())) else "train"
-    drawn, worst, batches = _draw(bundle, data, part)
+    drawn, trained, worst, batches = _draw(bundle, data, part)
     columns: dict[str, list[NDArray[Any]]] = {}
     inputs: dict[str, list[NDArray[Any]]] = {}
     for samples, targets in batches:
@@ -100,6 +100,7 @@ def gather_kept(bundle: ExportBundle, answering: Answering, data: RealData | str
         part=part,
         dtype=dtype,
         relative=relative,
+        trained=trained,
         worst=len(worst.numbers),
         chosen=worst.chosen,
         raw=gather_raw(bundle, None if isinstance(data, str) else data.source, whole, pick_numbers(data, part, DRAWN)),
@@ -115,19 +116,22 @@ def _sign(bundle: ExportBundle, targets: NDArray[Any]) -> NDArray[Any]:
 
 def _draw(
     bundle: ExportBundle, data: RealData | str, part: str
-) -> tuple[int, Worst, Iterator[tuple[NDArray[Any], NDArray[Any] | None]]]:
-    """How many are drawn, which are the worst, and all in batches, with their targets."""
+) -> tuple[int, int, Worst, Iterator[tuple[NDArray[Any], NDArray[Any] | None]]]:
+    """How many are drawn, how many of the training part come beside a small part, which are the worst, and all in batches, with
+    their targets."""
     if isinstance(data, str):
         samples = bundle.samples()
         if bundle.facts.layout == "image":
             samples = samples.permute(0, 2, 3, 1)
-        return len(samples), NO_WORST, iter([(np.ascontiguousarray(samples.numpy()), None)])
+        return len(samples), 0, NO_WORST, iter([(np.ascontiguousarray(samples.numpy()), None)])
     size = max(1, math.prod(bundle.facts.shape) * (1 if bundle.facts.layout == "image" else 4))
-    drawn = pick_numbers(data, part, min(DRAWN, max(_LEAST, _MOST_BYTES // size)))
+    wanted = min(DRAWN, max(_LEAST, _MOST_BYTES // size))
+    drawn = pick_numbers(data, part, wanted)
+    trained = pick_numbers(data, "train", wanted - len(drawn)) if part != "train" else drawn[:0]
     worst = find_worst(bundle, data, part, WORST) if len(drawn) < len(data.splits[part]) else NO_WORST
     more = sorted(set(worst.numbers) - set(drawn.tolist()))
-    numbers = torch.cat([drawn, torch.tensor(more, dtype=torch.int64)])
-    return len(drawn), worst, map(data.read, numbers.split(TOGETHER))
+    numbers = torch.cat([drawn, trained, torch.tensor(more, dtype=torch.int64)])
+    return len(drawn), len(trained), worst, map(data.read, numbers.split(TOGETHER))
 
 
 def name_inputs(bundle: ExportBundle, samples: NDArray[Any]) -> Arrays:

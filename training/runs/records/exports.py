@@ -33,13 +33,14 @@ class ReadSummary(_Record):
 
 class ProofSummary(_Record):
     """What the proof of an export found (``proof.json`` beside it says more): on how many samples, of which part ("": made up), how many were
-    ``drawn`` of it (None in older notes: all but the worst), the ``worst`` and how they were ``chosen``, the largest difference of a score and
+    ``drawn`` of it (None in older notes: all but the worst) and beside it of the ``trained``, the ``worst`` and how they were ``chosen``, the largest difference of a score and
     the 99th percentile, the share of the ``answers`` that are the model's, None of those that are numbers, how many are ``differing``, the
     first metric before and after with the interval of its difference, and what ``preprocess.py`` read. ``latency_ms`` is for a sample
     alone."""
 
     samples: int
     drawn: int | None = None
+    trained: int = 0
     worst: int = 0
     chosen: str = ""
     part: str
@@ -65,6 +66,7 @@ class ProofSummary(_Record):
         return cls(
             samples=proof["samples"],
             drawn=proof["drawn"],
+            trained=proof.get("trained", 0),
             worst=proof["worst"],
             chosen=proof.get("chosen", ""),
             part=proof["part"],
@@ -83,6 +85,7 @@ class ProofSummary(_Record):
         """As ``proof.json`` says it, for ``training.verify.check.describe``."""
         told: dict[str, Any] = {
             "drawn": self.samples - self.worst if self.drawn is None else self.drawn,
+            "trained": self.trained,
             "worst": self.worst,
             "chosen": self.chosen,
             "part": self.part,
