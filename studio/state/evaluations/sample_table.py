@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
 
-from studio.state.evaluations.sample_order import ORDERS, orders_of, sort_samples
+from studio.state.evaluations.sample_order import FIRST, orders_of, sort_samples
 from studio.state.evaluations.selection import Selection
 from training.predictions.sample_columns import SampleColumn, describe_samples
 from training.system.plain_table import Table
@@ -26,7 +26,7 @@ class SampleTable(QAbstractTableModel):
 
     def __init__(self, selection: Selection, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.order = ORDERS[0].key
+        self.order = FIRST
         self.rows: NDArray[np.int64] = np.zeros(0, np.int64)
         self.columns: list[SampleColumn] = []
         self._selection = selection
@@ -37,7 +37,7 @@ class SampleTable(QAbstractTableModel):
         self._follow()
 
     def set_order(self, key: str) -> None:
-        """List the samples in another order, a key of ``ORDERS``."""
+        """List the samples in another order, the key of one of ``orders_of``."""
         if key != self.order:
             self.order = key
             self._follow()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, QUrl
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
@@ -23,6 +24,7 @@ from studio.pages.evaluate.views.tokens_view import TokensView
 from studio.panels.samples.images import class_color
 from studio.state.context import AppContext
 from studio.state.evaluations.per_class import find_class, measure_classes
+from studio.state.evaluations.sample_order import orders_of, sort_samples
 from studio.theme import theme
 from studio.widgets.thumbnails import fit_image
 from tests.evaluations import write_evaluation
@@ -238,3 +240,68 @@ def test_of_several_tasks_each_class_has_its_figures_in_a_selection_too(tmp_path
         blue = target[rows][prediction[rows][:, 0] == 2][:, 0] == 2
         assert measured.figures["precision"][2].value == pytest.approx(blue.mean())
     assert find_class(evaluation, number=3).tolist() == (target[:, 2] == 0).tolist()
+
+
+def list_orders(tmp_path: Path, task: str, **columns: NDArray[Any]) -> dict[str, list[int]]:
+    """The samples in each order that is offered, by its title; the third is the one with the largest loss."""
+    count = len(next(iter(columns.values())))
+    kept: dict[str, NDArray[Any]] = {"index": np.arange(count), "loss": np.arange(count, dtype=np.float32), **columns}
+    target = {"binary": "class", "multi_label": "labels", "segmentation": "mask", "language_model": "tokens"}
+    classes: dict[str, Any] = {"target_classes": ((), ("no", "yes"))} if task == "tasks" else {}
+    evaluation = write_evaluation(
+        tmp_path / task, kept, ("a", "b"), target=target.get(task, task), task=task, threshold=0.25, **classes
+    )
+    return {order.title: sort_samples(evaluation, order.key).tolist() for order in orders_of(evaluation)}
+
+
+def of(kind: type[np.generic], values: Any) -> NDArray[Any]:
+    return np.array(values, kind)
+
+
+def test_samples_are_listed_by_what_fits_each_task(tmp_path: Path) -> None:
+    """Of a threshold of 0.25: a logit of -1.1 is at it."""
+    single, two = of(np.float32, [[0], [-1], [2]]), of(np.float32, [[9, -9], [-1, 1], [-9, 0]])
+    binary = list_orders(
+        tmp_path,
+        "binary",
+        scores=np.concatenate([0 * single, single], 1),
+        target=of(np.int32, [1, 0, 0]),
+        prediction=of(np.int32, [1, 1, 1]),
+        target_score=single[:, 0],
+        log_sum=np.logaddexp(0, single[:, 0]),
+    )
+    assert binary["Most confused"] == [2, 1, 0]
+    assert binary["Most unsure"] == [1, 0, 2]
+    labels = list_orders(tmp_path, "multi_label", scores=two, target=of(np.uint8, [[1, 0], [0, 0], [1, 1]]))
+    assert labels["Most confused"] == [2, 1, 0]
+    assert labels["Most unsure"] == [1, 2, 0]
+    tasks = list_orders(
+        tmp_path,
+        "tasks",
+        target=of(np.float32, [[3.0, 0], [4.0, 1], [5.0, 1]]),
+        prediction=of(np.float32, [[9.0, 1], [9.0, 1], [9.0, 0]]),
+        probability=of(np.float32, [[np.nan, 0.6], [np.nan, 0.55], [np.nan, 0.9]]),
+    )
+    assert tasks["Most confused"] == [2, 0, 1]
+    assert tasks["Most unsure"] == [1, 0, 2]
+    areas = {"support": [[8, 2], [10, 0], [10, 0]], "predicted": [[8, 2], [9, 1], [10, 0]]}
+    masks = list_orders(
+        tmp_path,
+        "segmentation",
+        target=np.zeros((3, 1, 10), np.uint8),
+        prediction=np.zeros((3, 1, 10), np.uint8),
+        correct=of(np.int32, [[7, 1], [9, 0], [10, 0]]),
+        **{name: of(np.int32, each) for name, each in areas.items()},
+    )
+    assert masks["Least IoU"] == [1, 0, 2]  # .9 and 0; 7/9 and 1/3; 1
+    assert masks["Most confused"] == [0, 1, 2]
+    assert "Most unsure" not in masks
+    tokens = list_orders(
+        tmp_path,
+        "language_model",
+        target=of(np.int32, [[0, 1], [0, 1], [0, 1]]),
+        prediction=of(np.int32, [[0, 1], [0, 1], [0, 1]]),
+        token_loss=of(np.float16, [[1, 1], [0, 7], [3, 3]]),
+    )
+    assert list(tokens) == ["Worst first", "Best first", "Random", "Worst token"]
+    assert tokens["Worst token"] == [1, 2, 0]
