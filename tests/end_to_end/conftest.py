@@ -51,10 +51,10 @@ def make_context(
     """Makes contexts on the real engine, and ends them."""
     made: list[AppContext] = []
 
-    def make_link(choice: EngineChoice) -> EngineLink:
-        return InPlaceLink() if choice.in_process else ChildLink(choice.python, isolated_home / "logs")
+    def make(in_process: bool = False, command: list[str] | None = None) -> AppContext:
+        def make_link(choice: EngineChoice) -> EngineLink:
+            return InPlaceLink() if choice.in_process else ChildLink(choice.python, isolated_home / "logs", command)
 
-    def make(in_process: bool = False) -> AppContext:
         settings = SettingsStore(isolated_home / "settings.json", AppSettings(keep_awake=False))
         made.append(AppContext(workspace, settings, EngineHost(EngineChoice("", in_process), make_link)))
         return made[-1]

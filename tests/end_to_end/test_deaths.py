@@ -17,14 +17,19 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
+from studio.pages.evaluate.page import EvaluatePage
 from studio.services.app_settings import AppSettings, save_settings, settings_file
 from studio.state.context import AppContext
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
+from tests.end_to_end import halting_engine
+from tests.end_to_end.halting_engine import read_notes
 from tests.end_to_end.steps import LONG, at_work, steps, wait_for_steps
 from tests.studio.window_driver import open_window, run_page
 from training.config import RunConfig, save_config
 from training.control import Command
+from training.engine.runs.run import start_run
+from training.evaluation import evaluate_checkpoint
 from training.runs.folder import RunFolder, owner_of
 from training.runs.records.manifest import list_checkpoints
 from training.runs.records.series import read_series
@@ -179,9 +184,8 @@ def test_a_background_run_that_is_killed_is_mourned_on_every_page(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGSEGV, signal.SIGKILL])
 def test_an_engine_that_dies_is_explained_with_what_it_wrote(
-    qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig, number: signal.Signals
+    qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig
 ) -> None:
     context = make_context()
     page = run_page(open_window(qtbot, context))
@@ -190,16 +194,49 @@ def test_an_engine_that_dies_is_explained_with_what_it_wrote(
     qtbot.waitUntil(lambda: bool(list_checkpoints(folder)), timeout=LONG)
     owner = owner_of(folder.path)
     assert owner is not None
-    os.kill(owner.pid, number)
+    os.kill(owner.pid, signal.SIGSEGV)
     killed = time.monotonic()
     qtbot.waitUntil(page.outcome.isVisible, timeout=LONG)
-    sys.stderr.write(f"{number.name} said after {time.monotonic() - killed:.2f} s\n")
+    sys.stderr.write(f"said after {time.monotonic() - killed:.2f} s\n")
     qtbot.waitUntil(lambda: context.live.death is not None, timeout=LONG)  # the run's owner may be missed first
     death = context.live.death
     assert death is not None
-    assert number.name in death.sentence
-    if number is signal.SIGSEGV:
-        assert "Fatal Python error: Segmentation fault" in death.log
-        assert "training/" in death.log
+    assert "SIGSEGV" in death.sentence
+    assert "Fatal Python error: Segmentation fault" in death.log
+    assert "training/" in death.log
     assert "Copy" in {button.text() for button in page.outcome.findChildren(QPushButton)}
     assert page.checkpoints.resume.main.text() == "Resume from last"
+
+
+@pytest.mark.slow
+def test_an_evaluation_whose_engine_is_killed_goes_on_in_the_next_one(
+    qtbot: QtBot, make_context: MakeContext, tiny: MakeConfig, workspace: Path, tmp_path: Path
+) -> None:
+    loop = {"epochs": 1, "batch_size": 16, "validation_batch_size": 8}
+    run = RunFolder(Path(start_run(tiny(loop=loop), workspace).folder))
+    notes = tmp_path / "notes"
+    context = make_context(command=[sys.executable, str(Path(halting_engine.__file__)), str(notes)])
+    page = open_window(qtbot, context, "run/evaluate").page("run/evaluate")
+    assert isinstance(page, EvaluatePage)
+    page.choice.choose_run(run)
+    button = page.state.empty.button
+    qtbot.waitUntil(lambda: button.isVisible() and button.text() == "Evaluate", timeout=LONG)
+    button.click()
+    qtbot.waitUntil(lambda: len(read_notes(notes)) == 2, timeout=LONG)
+    first = read_notes(notes)[0]
+    os.kill(first, signal.SIGKILL)
+    qtbot.waitUntil(lambda: button.text() == "Try again", timeout=LONG)
+    assert "SIGKILL" in page.state.empty.accessibleName()
+    assert page.selection.evaluation is None
+    button.click()
+    qtbot.waitUntil(lambda: page.selection.evaluation is not None, timeout=LONG)
+    resumed = page.selection.evaluation
+    assert resumed is not None
+    processes = read_notes(notes)
+    assert processes.count(first) == 2  # and what it had done was not done again
+    assert len(processes) == -(-resumed.record.samples // 8)
+    assert len(set(processes)) == 2
+    columns = {name: resumed.column(name).tobytes() for name in resumed.record.columns}
+    whole = evaluate_checkpoint(list_checkpoints(run)[0].path, again=True)
+    assert whole.record.metrics == resumed.record.metrics
+    assert {name: whole.column(name).tobytes() for name in columns} == columns
