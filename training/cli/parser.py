@@ -79,6 +79,13 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option = add("check", "cli.check:check", "look for problems without training", "--set", "--trust", *_RECORDS)
     machine = f"{_SHARED['config']['help']}; without it the check is of this machine: torch, its devices, shared memory"
     option("config", nargs="?", metavar="CONFIG.toml", help=machine)
+    mends = "write the configuration with what the finding of this code proposes to the file of --out; CODE:PLACE for one of several"
+    option("--fix", action="append", default=[], metavar="CODE", help=mends)
+    hides = (
+        "leave out findings of this code, or CODE:PLACE; with --out they are left out of every check of the new file"
+    )
+    option("--mute", action="append", default=[], metavar="CODE", help=hides)
+    option("--out", metavar="NEW.toml", help="where --fix and --mute write: a file that is not there yet")
 
     told = "write a checkpoint's model, or a run as a script, for use elsewhere"
     option = add("export", "cli.export:export", told, "--set", "--trust", *_RECORDS)

@@ -260,7 +260,10 @@ def _history_record(
     return {
         "checkpoints": [pick(info, "path", "step", "epoch", "labels", "metrics") for info in checkpoints],
         "validations": [pick(item, "step", "epoch") | dict(item.metrics) for item in history.validations],
-        "findings": [pick(item, "level", "title", "advice", "step", "fix") for item in found],
+        "findings": [
+            pick(item, "code", "place", "level", "title", "evidence", "advice", "step", "since", "cleared_at", "fix")
+            for item in found
+        ],
         "attempts": [
             pick(item, "attempt", "time", "step", "device", "changes") | {"environment": item.environment.record()}
             for item in history.attempts

@@ -34,7 +34,7 @@ class Change:
             return True
         section, _, name = self.path.partition(".")
         if section not in SECTIONS:
-            return section != "name"
+            return section not in ("name", "muted_findings")
         specs = (spec for cls in alternatives(section).values() for spec in describe(cls) if spec.name == name)
         return next((spec.affects_result for spec in specs), True)
 

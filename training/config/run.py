@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import model_validator
 
-from training.config.fields import Section, SeedNumber, advanced, setting
+from training.config.fields import Names, Section, SeedNumber, advanced, setting
 from training.config.migrations import migrate
 from training.config.sections.checkpoints import Checkpoints
 from training.config.sections.data.dataset import Dataset, ShapesDataset
@@ -49,6 +49,17 @@ class RunConfig(Section):
         "On a GPU use only algorithms that repeat to the bit (torch.use_deterministic_algorithms); a little slower. The CPU "
         "always repeats.",
         also="deterministic kernels",
+    )
+    muted_findings: Names = advanced(
+        (),
+        "Muted findings",
+        "Codes of findings that are no problem in this run, such as table.identifier, or of one column alone: table.identifier:zip. "
+        "Check leaves them out; errors are always told.",
+        also="ignore warnings not a problem here",
+        placeholder="none",
+        strict=False,
+        max_length=1000,
+        affects_result=False,
     )
     dataset: Dataset = setting(ShapesDataset(), "Dataset", "Where the samples come from.")
     model: Model = setting(SmallCnn(), "Model", "The network.")

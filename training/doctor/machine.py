@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 import torch
 
-from training.doctor.findings import ok
 from training.engine.gpu_search import describe_absence, find_obstacle, look_for_nvidia
 from training.engine.machine import SHM, find_small_shared_memory, gpu_build, shared_memory
 from training.engine.runs.environment import describe_machine
 from training.engine.runs.outcome import describe_error
 from training.environment import Environment
 from training.errors import format_bytes, pluralize
-from training.events import Finding, inform, warn
+from training.events import Finding
+from training.findings.machine import GPU, SHARED_MEMORY, TORCH
 
 _SIZE = 64  # of the square matrices that are multiplied
 _TOLERANCE = 1e-3  # of float32 sums over 64 products, in another order or in TensorFloat-32
@@ -28,7 +28,7 @@ def look_at_machine() -> tuple[Environment, list[Finding]]:
     if small is not None:
         found.append(small)
     elif size is not None:
-        found.append(ok(f"{SHM} has {format_bytes(size)}."))
+        found.append(SHARED_MEMORY.ok(f"{SHM} has {format_bytes(size)}."))
     return machine, found
 
 
@@ -36,7 +36,7 @@ def _torch(machine: Environment) -> Finding:
     build = gpu_build() or "for the CPU alone"
     processor = f"{machine.processor} ({pluralize(machine.cores or 1, 'core')}, {machine.instructions})"
     memory = format_bytes((machine.memory_mb or 0) * 2**20)
-    return ok(f"PyTorch {machine.torch} ({build}) on Python {machine.python}, {processor}, {memory} of memory.")
+    return TORCH.ok(f"PyTorch {machine.torch} ({build}) on Python {machine.python}, {processor}, {memory} of memory.")
 
 
 def _devices(machine: Environment) -> Iterator[Finding]:
@@ -46,16 +46,16 @@ def _devices(machine: Environment) -> Iterator[Finding]:
         fault = _try_product(device)
         if fault:
             title = f"{name} ({device}) cannot be computed on: {fault}"
-            yield Finding(
-                level="error", title=title, advice="Use another device, or a torch that is built for this one."
+            yield GPU.find(
+                "error", title, "Use another device, or a torch that is built for this one.", place=str(device)
             )
         else:
-            yield ok(f"{name} ({device}) computes what the CPU does.")
+            yield GPU.ok(f"{name} ({device}) computes what the CPU does.")
     if len(machine.device_names) > 1:
         title = (
             "A run uses one GPU: cuda:0, or the one that precision.device names. The others are free for other runs."
         )
-        yield inform(title)
+        yield GPU.find("info", title)
     if not machine.device_names:
         yield _explain_none()
 
@@ -66,19 +66,21 @@ def _explain_none() -> Finding:
     obstacle = find_obstacle(traces)
     if obstacle is not None:
         title = f"There is an NVIDIA GPU in this machine, but torch cannot use it: {obstacle.reason}"
-        return warn(title, f"{obstacle.remedy} Until then runs compute on the CPU.")
+        return GPU.find("warning", title, f"{obstacle.remedy} Until then runs compute on the CPU.")
     asked = os.environ.get("CUDA_VISIBLE_DEVICES", "").strip()
     if asked not in ("", "-1"):
         title = f"A GPU is asked for (CUDA_VISIBLE_DEVICES={asked}), and there is none here: runs compute on the CPU."
-        return warn(
-            title, "Check the driver and, in a container, its access to the GPU (--gpus all), or unset the variable."
+        return GPU.find(
+            "warning",
+            title,
+            "Check the driver and, in a container, its access to the GPU (--gpus all), or unset the variable.",
         )
     absence = describe_absence(traces)
-    return ok(f"Runs compute on the CPU{f': {absence}' if absence else ''}.")
+    return GPU.ok(f"Runs compute on the CPU{f': {absence}' if absence else ''}.")
 
 
 def _driver(machine: Environment) -> list[Finding]:
-    return [ok(f"The NVIDIA driver is {machine.driver}.")] if machine.driver else []
+    return [GPU.ok(f"The NVIDIA driver is {machine.driver}.")] if machine.driver else []
 
 
 def _try_product(device: torch.device) -> str:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import psutil
 import torch
+from pydantic import JsonValue
 
 from training.data import MicroBatches
-from training.doctor.findings import ok
 from training.engine.device import describe_device
 from training.engine.recovery.memory import (
     count_saved_bytes,
@@ -19,10 +19,9 @@ from training.engine.recovery.memory import (
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import format_bytes
-from training.events import Finding, warn
+from training.events import Finding
+from training.findings.machine import MEMORY, TIGHT_SHARE
 from training.system.host_memory import forget_peak, host_memory, peak_resident
-
-TIGHT_SHARE = 0.9  # of a GPU; what the driver and other programs need on top is not ours to know
 
 
 @dataclass(frozen=True)
@@ -73,15 +72,18 @@ def _host(session: Session, trial: Trial) -> Finding:
         + (f", and up to {format_bytes(ahead)} of batches that are read ahead" if ahead else "")
     )
     if need <= host.available:
-        return ok(f"Memory: {parts}; {format_bytes(host.available)} are free.")
+        return MEMORY.ok(f"Memory: {parts}; {format_bytes(host.available)} are free.")
     fix = keep_steps(propose_smaller_batches(session), session)
     smaller = session.device.type == "cpu" and grown > saved and fix
-    return warn(
+    return MEMORY.find(
+        "warning",
         f"Memory will hardly do: {parts}, but of the {format_bytes(host.total)} {host.bound} only "
         f"{format_bytes(host.available)} are free; the system may kill the run without a message.",
         advice=f"Close other programs, or use {format_settings(fix)}: the same samples in each step, with less memory."
         if smaller
         else f"Close other programs, or choose a smaller {'model or teacher' if _of_teacher(session) else 'model'}.",
+        place="host",
+        evidence={"needed_bytes": need, "free_bytes": host.available},
         fix=fix if smaller else {},
     )
 
@@ -93,10 +95,12 @@ def _gpu(session: Session, trial: Trial) -> Finding:
     needed = f"a step needs {format_bytes(trial.on_gpu)} of the {format_bytes(total)} of {name}{_of_teacher(session)}"
     text = f"GPU memory: {needed}; others hold {format_bytes(others)}"
     if trial.on_gpu + others <= TIGHT_SHARE * total:
-        return ok(f"{text}.")
+        return MEMORY.ok(f"{text}.")
     fix = keep_steps(propose_smaller_batches(session), session)
     advice = f"Use {format_settings(fix)}: the same samples in each step, with less memory." if fix else ""
-    return warn(f"{text}, so a longer window may not fit.", advice=advice, fix=fix)
+    evidence: dict[str, JsonValue] = {"step_bytes": trial.on_gpu, "others_bytes": others, "total_bytes": total}
+    title = f"{text}, so a longer window may not fit."
+    return MEMORY.find("warning", title, advice, place="gpu", evidence=evidence, fix=fix)
 
 
 def _of_teacher(session: Session) -> str:

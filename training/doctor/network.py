@@ -1,5 +1,5 @@
-"""What there is to say of the network: whether batch norm sees batches that it can make something of, and whether a person's own can
-be built again from its seed."""
+"""What there is to say of the network: the weights it begins with, whether batch norm sees batches that it can make something of, and
+whether a person's own can be built again from its seed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from torch.nn.modules.batchnorm import _BatchNorm
 from training.config.describe import describe
 from training.config.sections.user_file import UserFile
 from training.engine.session import Session
-from training.events import Finding, warn
+from training.events import Finding
+from training.findings.network import CUT_BATCH, FEW, FROZEN, NOT_REPEATABLE, TINY_BATCH, WEIGHTS
 from training.models import make_model
 from training.system.untrusted import escape_unprintable
-
-FEW = 8
-"""Samples in a batch below which its mean and std say little of all samples'."""
 
 
 def norm_findings(session: Session) -> list[Finding]:
@@ -27,7 +25,8 @@ def norm_findings(session: Session) -> list[Finding]:
     instead = "choose group normalization" if fix else "choose a network without it"
     if loop.accumulation > 1:
         return [
-            warn(
+            CUT_BATCH.find(
+                "warning",
                 f"Batch norm sees {loop.batch_size} samples at a time, not the {loop.batch_size * loop.accumulation} "
                 "of a step: gradients are accumulated, its mean and std are not.",
                 advice=f"The run differs from one with larger batches; {instead} to be independent of how a step is cut.",
@@ -36,7 +35,8 @@ def norm_findings(session: Session) -> list[Finding]:
         ]
     if loop.batch_size < FEW:
         return [
-            warn(
+            TINY_BATCH.find(
+                "warning",
                 f"Batch norm takes its mean and std from {loop.batch_size} samples, which is little.",
                 advice=f"Use larger batches, or {instead}.",
                 fix=fix,
@@ -68,8 +68,20 @@ def own_network_findings(session: Session) -> list[Finding]:
         return []
     title = f"{escape_unprintable(config.model.path)}: the initial weights are others each time build is called, though the seed is the same."
     advice = "Such a run cannot be repeated; let build draw random numbers without seeding generators itself."
-    return [warn(title, advice=advice)]
+    return [NOT_REPEATABLE.find("warning", title, advice)]
 
 
 def _same(one: Tensor, other: Tensor) -> bool:
     return one.shape == other.shape and torch.allclose(one.cpu(), other, rtol=0.0, atol=0.0, equal_nan=True)
+
+
+def weight_findings(session: Session) -> list[Finding]:
+    """What was taken of known weights, and what makes no sense without."""
+    beginning = session.beginning
+    if beginning:
+        return [WEIGHTS.ok(beginning.sentence, beginning.advice)]
+    if session.config.optimizer.freeze == "off":
+        return []
+    title = "What is frozen is randomly initialized, and stays so as long as it is frozen."
+    advice = "Begin with pretrained weights, branch from a run that has some, or set optimizer.freeze to off."
+    return [FROZEN.find("warning", title, advice, fix={"optimizer.freeze": "off"})]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import torch
 
-from training.events import Finding, warn
+from training.events import Finding
+from training.findings.machine import GPU
 
 _NVIDIA = "0x10de"  # the vendor's number on the PCI bus
 _DISPLAY = "0x03"  # what graphics cards and accelerators begin their class with there
@@ -81,7 +82,7 @@ def explain_cpu(traces: NvidiaTraces) -> Finding | None:
     if obstacle is None:
         return None
     title = "There is an NVIDIA GPU in this machine, but the run computes on the CPU"
-    return warn(f"{title}: {obstacle.reason}", f"{obstacle.remedy} {_CPU_MEANT}")
+    return GPU.find("warning", f"{title}: {obstacle.reason}", f"{obstacle.remedy} {_CPU_MEANT}")
 
 
 def explain_missing(traces: NvidiaTraces) -> str:

@@ -13,7 +13,8 @@ import torch
 from training.data.batching.batches import Data
 from training.engine.gpu_search import look_for_nvidia
 from training.errors import format_bytes
-from training.events import Finding, warn
+from training.events import Finding
+from training.findings.machine import SHARED_MEMORY
 
 SHM = Path("/dev/shm")
 _SMALL = 256 << 20
@@ -73,7 +74,7 @@ def find_small_shared_memory() -> Finding | None:
     title = (
         f"/dev/shm has {format_bytes(size)}: worker processes (loader.workers) hand samples over there, and may fail."
     )
-    return warn(title, f"{_MORE} Or use loader.workers = 0.")
+    return SHARED_MEMORY.find("warning", title, f"{_MORE} Or use loader.workers = 0.")
 
 
 def explain_shared_memory(data: Data, prefetch_factor: int) -> Finding | None:
@@ -81,7 +82,8 @@ def explain_shared_memory(data: Data, prefetch_factor: int) -> Finding | None:
     size, ahead = shared_memory(), data.bytes_ahead(prefetch_factor)
     if not data.report.batches.workers or size is None or 2 * ahead <= size:
         return None
-    return warn(
+    return SHARED_MEMORY.find(
+        "warning",
         f"The workers hand over up to {format_bytes(ahead)} of batches in /dev/shm, which has {format_bytes(size)}: "
         "where it is full, they die.",
         f"{_MORE} Or use fewer workers (loader.workers), a smaller loader.prefetch_factor, or loader.workers = 0.",

@@ -17,6 +17,7 @@ from training.doctor import preflight
 from training.engine.runs.run import Hooks, start_run
 from training.errors import TrainingError
 from training.events import Event, Finding, Validated
+from training.findings.data import REMARK
 from training.protocol.answers import RunTime
 
 NO_MEMORY = "DefaultCPUAllocator: can't allocate memory: you tried to allocate 1099511627776 bytes."
@@ -146,7 +147,7 @@ def test_the_column_that_nobody_chose_is_told(tmp_path: Path) -> None:
         "a,b,kind\n" + "\n".join(f"{number},{number % 7}.5,{number % 2}" for number in range(60))
     )
     table = ("dataset.kind=table", f"dataset.path={tmp_path / 't.csv'}", "model.kind=mlp")
-    told = Finding(level="info", title="Predicts the last column, 'kind'; dataset.targets chooses another.")
+    told = REMARK.find("info", "Predicts the last column, 'kind'; dataset.targets chooses another.")
     assert [replace(item, time=told.time) for item in preflight(tiny(*table), tmp_path)].count(told) == 1
     chosen = preflight(tiny(*table, "dataset.targets=kind"), tmp_path)
     assert not [item for item in chosen if "last column" in item.title]

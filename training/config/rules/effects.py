@@ -64,6 +64,7 @@ EFFECTS: Mapping[str, Effect] = {
     "name": "name",
     "seed": "order",
     "deterministic": "rounding",
+    "muted_findings": "none",
     **{f"dataset.{name}": "augmentation" for name in ImageSection.model_fields.keys() - DatasetSection.model_fields},
     **{
         f"{section}.{name}": effect

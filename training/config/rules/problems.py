@@ -24,7 +24,8 @@ from training.config.sections.data.images import ImageTableDataset, Segmentation
 from training.config.sections.data.own_data import OwnDataSection, own_data_problems
 from training.config.sections.data.tables import TIME_EXCLUDES, TableSection, repeat_problems, role_problems
 from training.config.sections.own_file import own_file_problems
-from training.errors import ConfigError, Problem, TrainingError
+from training.errors import ConfigError, InputError, Problem, TrainingError
+from training.findings import require_code
 from training.metric_names import is_known, is_share
 from training.system.untrusted import escape_unprintable
 from training.toml_text import Toml
@@ -201,6 +202,7 @@ def cross_problems(config: RunConfig) -> list[Problem]:
         *model_problems(config),
         *text_problems(config),
         *path_problems(config),
+        *_muted_problems(config.muted_findings),
     ]
 
 
@@ -212,6 +214,14 @@ def _loop_problems(config: RunConfig) -> Iterator[Problem]:
     percent = f"; write {threshold / 100:g} for {threshold:g} %" if fix and is_share(config.monitor) else ""
     what = f"{config.monitor} is never more than 1, so it would not be reached at {threshold:g}{percent}."
     yield Problem("loop.stopping_threshold", what, fix if percent else {})
+
+
+def _muted_problems(muted: Sequence[str]) -> Iterator[Problem]:
+    for key in muted:
+        try:
+            require_code(key)
+        except InputError as error:
+            yield Problem("muted_findings", str(error))
 
 
 def _own_data_problems(config: RunConfig) -> Iterator[Problem]:

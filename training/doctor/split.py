@@ -9,11 +9,10 @@ from training.data.batching.batches import Data
 from training.data.duplicates import find_duplicates
 from training.data.source import ReportProgress
 from training.errors import pluralize
-from training.events import Finding, warn
+from training.events import Finding
+from training.findings.split import DUPLICATES, MANY_ALIKE, NEAR_DUPLICATES
 
 _SHOWN = 3
-_MANY = 0.01
-"""Share of images with a likeness from which on it is worth a warning: thin digits look alike by chance."""
 
 
 def duplicate_findings(data: Data, config: object, report_progress: ReportProgress) -> list[Finding]:
@@ -35,18 +34,21 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
         droppable = isinstance(config, PartsSection)
         advice = "The metrics look better than the model is."
         result.append(
-            warn(
+            DUPLICATES.find(
+                "warning",
                 f"{len(found.exact):,}{looked} are trained on, too{other}: {_examples(data, found.exact)}.",
-                advice=f"{advice} Leave them out of validation." if droppable else advice,
+                f"{advice} Leave them out of validation." if droppable else advice,
+                evidence={"samples": len(found.exact), "pairs": [list(pair) for pair in found.exact[:_SHOWN]]},
                 fix={"dataset.duplicates": "drop_from_validation"} if droppable else {},
             )
         )
     if found.near:
         result.append(
-            Finding(
-                level="warning" if len(found.near) >= _MANY * found.held else "info",
-                title=f"{len(found.near):,}{looked} look almost like one that is trained on: {_examples(data, found.near)}.",
-                advice=f"Copies in another size or format, or neighboring frames? Then {_advise_apart(config)}, or remove them.",
+            NEAR_DUPLICATES.find(
+                "warning" if len(found.near) >= MANY_ALIKE * found.held else "info",
+                f"{len(found.near):,}{looked} look almost like one that is trained on: {_examples(data, found.near)}.",
+                f"Copies in another size or format, or neighboring frames? Then {_advise_apart(config)}, or remove them.",
+                evidence={"samples": len(found.near), "pairs": [list(pair) for pair in found.near[:_SHOWN]]},
             )
         )
     return result

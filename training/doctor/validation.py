@@ -1,4 +1,4 @@
-"""Metrics that the validation samples cannot give, whatever the model learns."""
+"""What validation cannot measure, whatever the model learns."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import math
 
 from torch import Tensor
 
-from training.events import Finding, warn
+from training.engine.session import Session
+from training.events import Finding
 from training.facts import DataFacts
+from training.findings.split import UNMEASURABLE
 from training.system.untrusted import escape_unprintable
 
 
-def unmeasurable(facts: DataFacts, targets: Tensor) -> list[Finding]:
+def validation_findings(session: Session) -> list[Finding]:
+    """Metrics that the validation samples cannot give."""
+    data = session.data
+    return _unmeasurable(data.facts, data.source.targets[data.splits["validation"]])
+
+
+def _unmeasurable(facts: DataFacts, targets: Tensor) -> list[Finding]:
     """What there is to say of ``targets``, those of the validation samples."""
     if facts.target == "ranks":
         return _of_ranks(targets)
@@ -27,7 +35,7 @@ def unmeasurable(facts: DataFacts, targets: Tensor) -> list[Finding]:
     title = (
         f"All validation samples have the same {', '.join(same[:10])}, so val/r2 and val/spearman cannot be measured."
     )
-    return [warn(title, advice="Hold out more samples, or others.")]
+    return [UNMEASURABLE.find("warning", title, "Hold out more samples, or others.")]
 
 
 def _of_ranks(targets: Tensor) -> list[Finding]:
@@ -35,9 +43,9 @@ def _of_ranks(targets: Tensor) -> list[Finding]:
     lowest = targets.nan_to_num(nan=math.inf).amin(1)
     if not bool((highest > lowest).any()):
         title = "No validation query has two items of different rank, so the order cannot be judged."
-        return [warn(title, advice="Hold out more queries, or others.")]
+        return [UNMEASURABLE.find("warning", title, "Hold out more queries, or others.")]
     if not bool((highest > 0).any()):
         title = "No validation item has a rank above 0, and those below count as 0: val/ndcg cannot be measured."
         advice = "Add a constant to all ranks, or let the best checkpoint be chosen by val/pair_accuracy."
-        return [warn(title, advice=advice, fix={"checkpoints.monitor": "val/pair_accuracy"})]
+        return [UNMEASURABLE.find("warning", title, advice, fix={"checkpoints.monitor": "val/pair_accuracy"})]
     return []

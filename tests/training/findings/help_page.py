@@ -1,0 +1,45 @@
+"""The page of the help that lists every finding, made of the table: ``python -m tests.training.findings.help_page`` writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from training.findings import FAMILIES, Rule
+
+PAGE = Path(__file__).parents[3] / "resources" / "help" / "findings.md"
+_INTRODUCTION = """# Findings
+
+Check (Setup, or `python -m training check CONFIG.toml`) looks at settings, data, network and machine before a run, and trains nothing. What it
+has to say is a *finding*: an error keeps a run from working, a warning is worth a look, a note is good to know. Each has a code; where it can be
+found of several columns, parts or settings, the place comes after a colon: `table.target_leak:total`.
+
+**Apply** in the window writes what a finding proposes into the settings, and can be undone. **Not a problem here** mutes it: its code, and its place, go to
+*Muted findings* among the settings of the run, where it can be taken out again. On the command line:
+
+    python -m training check run.toml --fix table.target_leak --out better.toml
+    python -m training check run.toml --mute table.identifier:zip --out better.toml
+
+Neither changes `run.toml`, nor a file that is already there. Errors are never muted.
+
+What follows are all codes, each with the threshold from which on it is found.
+"""
+
+
+def make_page() -> str:
+    """The text of the page."""
+    parts = [_INTRODUCTION]
+    for family, rules in FAMILIES.items():
+        parts.append(f"\n## {family}\n")
+        parts += [_describe(rule) for rule in rules]
+    return "".join(parts)
+
+
+def _describe(rule: Rule) -> str:
+    said = [f"\n**{rule.title}** `{rule.code}`\n", f"- Found when: {rule.test}\n"]
+    said += [f"- Not when: {rule.unless}\n"] if rule.unless else []
+    said += [f"- Apply: {rule.fix}\n"] if rule.fix else []
+    return "".join([*said, f"- Source: {rule.source}.\n"])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(make_page(), encoding="utf-8")

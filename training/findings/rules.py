@@ -1,0 +1,61 @@
+"""All rules, by their codes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping
+
+from pydantic import JsonValue
+
+from training.errors import InputError
+from training.events import Finding
+from training.findings import data, labels, machine, network, settings, split, tables
+from training.findings.rule import Rule
+from training.system.untrusted import escape_unprintable
+
+FAMILIES: Mapping[str, tuple[Rule, ...]] = {
+    "Tables": tables.RULES,
+    "Samples": data.RULES,
+    "Classes and labels": labels.RULES,
+    "Parts": split.RULES,
+    "Settings": settings.RULES,
+    "Network and first loss": network.RULES,
+    "Machine": machine.RULES,
+}
+RULES: Mapping[str, Rule] = {rule.code: rule for rules in FAMILIES.values() for rule in rules}
+
+
+def require_code(key: str) -> None:
+    """Raise InputError where no finding has the code of ``key``, which is "code" or "code:place"."""
+    code = key.partition(":")[0]
+    if code in RULES:
+        return
+    near = difflib.get_close_matches(code, RULES, n=1, cutoff=0.0)
+    raise InputError(f"No finding has the code {escape_unprintable(code, 60)}; the nearest is {near[0]}.")
+
+
+def is_named(finding: Finding, keys: Collection[str]) -> bool:
+    """Whether ``keys``, each "code" or "code:place", name ``finding``."""
+    return bool(finding.code) and (finding.code in keys or finding.key in keys)
+
+
+def without_muted(found: Iterable[Finding], keys: Collection[str]) -> list[Finding]:
+    """``found`` without what ``keys`` name; errors stay, since a run would end by them."""
+    return [finding for finding in found if finding.level == "error" or not is_named(finding, keys)]
+
+
+def merge_fixes(found: Iterable[Finding]) -> dict[str, JsonValue]:
+    """The settings that all of ``found`` propose. Lists of one setting are joined; raises InputError where two propose different
+    values."""
+    merged: dict[str, JsonValue] = {}
+    for finding in found:
+        for path, value in finding.fix.items():
+            before = merged.get(path, value)
+            if isinstance(before, list) and isinstance(value, list):
+                value = [*before, *(item for item in value if item not in before)]
+            elif before != value:
+                raise InputError(
+                    f"{path}: {before} and {value} are both proposed; name one finding with its place, as CODE:PLACE."
+                )
+            merged[path] = value
+    return merged

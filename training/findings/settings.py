@@ -1,0 +1,65 @@
+"""Of settings, as they stand."""
+
+from __future__ import annotations
+
+from training.findings.rule import Rule
+
+INVALID = Rule(
+    "settings.invalid",
+    "A setting is not valid",
+    "The settings fit neither each other nor the data.",
+    "The description of each setting",
+)
+INACTIVE = Rule(
+    "settings.inactive",
+    "A setting has no effect",
+    "A setting was changed that does nothing beside the others.",
+    "The rules of the forms",
+)
+FAULT = Rule(
+    "run.fault",
+    "The run could not start",
+    "Opening the data, building the network or one training step raised an error.",
+    "The trial itself",
+)
+TIME = Rule("run.time", "How long the run takes", "Some warm steps and validation batches, timed.", "Measured")
+
+DECAYED_BY, DECAYED_SHARE = 0.8, 0.01
+ENDS_HIGH = 0.1
+LONG_WARMUP, TOO_LONG_WARMUP = 0.1, 0.3
+LENGTH = Rule(
+    "schedule.length",
+    "The schedule does not fit the length of the run",
+    f"The learning rate, computed for every step: it is at most {DECAYED_SHARE:.0%} of its peak before {DECAYED_BY:.0%} of the steps are "
+    f"done; or it still rises at the last step; or warm-up takes more than {TOO_LONG_WARMUP:.0%} of the run (a note from "
+    f"{LONG_WARMUP:.0%}); or a decay ends above {ENDS_HIGH:.0%} of the peak (a note).",
+    "gradsnitch 0.1 (collapse); Google's tuning playbook (warm-up at most 10 %)",
+    unless="Constant rates, plateau, restarts and the rise of one-cycle are as they are meant.",
+    fix="Durations as shares of the run.",
+)
+
+FAR = 10.0
+"""Outside of a band by so many times is a warning."""
+ADAPTIVE_RATES, SGD_RATES = (1e-5, 1e-2), (1e-4, 1.0)
+"""The learning rates that are usual: of optimizers that divide by a gradient's size, and of SGD."""
+UNUSUAL_RATE = Rule(
+    "lr.unusual",
+    "The learning rate is unusual",
+    f"The peak of the schedule lies outside of {ADAPTIVE_RATES[0]:g} to {ADAPTIVE_RATES[1]:g} (optimizers like Adam) or {SGD_RATES[0]:g} to "
+    f"{SGD_RATES[1]:g} (SGD): a note; by {FAR:g} times or more: a warning.",
+    "UMLAUT (1e-7 to 1e-2), DeepDiagnosis (1e-5 to 1e-1)",
+    unless="Optimizers with a scale of their own (Muon, Adafactor, Adagrad) are not judged.",
+    fix="The optimizer's usual rate.",
+)
+
+MOST_DROPOUT, MOST_SMOOTHING = 0.5, 0.3
+MOST_DECAY, MOST_SHRINKING = 0.05, 0.01
+REGULARIZED = Rule(
+    "regularise.too_much",
+    "Regularization is stronger than the data can be",
+    f"Dropout above {MOST_DROPOUT:g}; label smoothing above {MOST_SMOOTHING:g}; weight decay that shrinks the weights by {MOST_SHRINKING:.0%} "
+    f"or more in a step at the peak rate (decoupled: AdamW, Muon), or of {MOST_DECAY:g} or more (as L2: SGD, Adam).",
+    "UMLAUT (dropout); the time 1/(lr x weight decay) in which weights are forgotten (Wang and Aitchison 2024)",
+    fix="Half the dropout, the usual decay or smoothing.",
+)
+RULES = (INVALID, INACTIVE, FAULT, TIME, UNUSUAL_RATE, LENGTH, REGULARIZED)

@@ -1,0 +1,35 @@
+"""Of the columns of a table."""
+
+from __future__ import annotations
+
+from training.findings.rule import Rule
+
+LEAK_ROWS, LEAKS = 30, 0.98
+"""Of fewer training rows nothing is said. The skill is 0 of guessing and 1 of always being right."""
+RIVAL = 0.9
+MONOTONE = 0.99
+TARGET_LEAK = Rule(
+    "table.target_leak",
+    "One column alone predicts the target",
+    f"Half of the training rows, the other half predicted by one column alone (by equal cells, else by the nearest number): a skill of "
+    f"{LEAKS:g} or more, where 0 is guessing and 1 is always right. The column repeats the target under other names, or is the one "
+    f"from which it was computed.",
+    "deepchecks (predictive power score 0.8), which honest columns reach",
+    unless="It is the only column; another column that is no copy of it reaches "
+    f"{RIVAL:g}, too, so that the task is an easy one (a note); a number to predict rises or falls with the column in less than "
+    f"{MONOTONE:g} (Spearman).",
+    fix="dataset.ignored",
+)
+
+DISTINCT, DENSE = 0.99, 1.1
+IDENTIFIER = Rule(
+    "table.identifier",
+    "A column names the rows",
+    f"Whole numbers, {DISTINCT:.0%} of them different, that rise or fall from row to row, or lie in a range at most {DENSE:g} times "
+    "as large as there are rows; or nearly as different and called id, index, key, number or uuid.",
+    "deepchecks (95 % distinct), with the order and the range as guards",
+    unless="Its name speaks of time or age. Columns that number the rows from 0 or 1, and texts that differ in most rows, are left out "
+    "before this.",
+    fix="dataset.ignored",
+)
+RULES = (TARGET_LEAK, IDENTIFIER)
