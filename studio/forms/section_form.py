@@ -13,7 +13,7 @@ from studio.forms.kinds.chooser import KindChooser, make_chooser
 from studio.forms.messages import with_titles
 from studio.forms.waiting import is_waiting
 from studio.state.drafts.draft import Draft
-from studio.state.drafts.setting_specs import RUN, kinds, specs, table_key, table_specs
+from studio.state.drafts.setting_specs import RUN, join_path, kinds, specs, split_path, table_key, table_specs
 from studio.theme import SPACING, icon
 from studio.widgets import Card, button, in_widget, label, take_keyboard, vbox
 from training.config.field_spec import FieldSpec
@@ -256,7 +256,7 @@ class SectionForm(Card):
 
     def stem(self, path: str) -> str:
         """The setting whose row shows ``path``: "model.channels.1" -> "model.channels"; a setting inside a table has a row of its own."""
-        return path if path in self._rows else ".".join(path.split(".")[:2])
+        return path if path in self._rows else join_path(*split_path(path))
 
     def _on_edited(self, path: str) -> None:
         if path.partition(".")[0] == self.section:

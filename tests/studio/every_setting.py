@@ -106,6 +106,8 @@ def other_value(spec: FieldSpec, folder: Path) -> Any:
         return [item + 3 if whole else round(item * 0.9, 6) for item in plain(spec.default)]
     if spec.editor in ("duration", "durations"):
         return "2 epochs" if spec.editor == "duration" else ["1.5 epochs", "50 %"]
+    if spec.name == "muted_findings":
+        return ["table.identifier:zip, code", "data.scale"]
     if spec.editor == "names":
         return ["a", "b, c"]
     if spec.name == "monitor":

@@ -89,7 +89,7 @@ def same_sort(first: FieldSpec, second: FieldSpec) -> bool:
 def split_path(path: str) -> tuple[str, str]:
     """("optimizer", "lr") for "optimizer.lr" and (RUN, "seed") for "seed"; deeper parts ("model.hidden.1") are cut."""
     parts = path.split(".")
-    return (parts[0], parts[1]) if len(parts) > 1 else (("", parts[0]) if parts[0] not in SECTIONS else (parts[0], ""))
+    return (parts[0], "".join(parts[1:2])) if parts[0] in SECTIONS else (RUN, parts[0])
 
 
 def table_key(path: str) -> str:

@@ -135,7 +135,12 @@ def test_a_setting_of_an_earlier_version_is_forgotten() -> None:
 def test_written_file_has_the_contracts_sections_in_order() -> None:
     data: dict[str, Any] = read_toml(dump_config(RunConfig()), "text")
     assert [key for key, value in data.items() if isinstance(value, dict)] == list(SECTIONS)
-    assert [key for key, value in data.items() if not isinstance(value, dict)] == ["name", "seed", "deterministic", "muted_findings"]
+    assert [key for key, value in data.items() if not isinstance(value, dict)] == [
+        "name",
+        "seed",
+        "deterministic",
+        "muted_findings",
+    ]
     assert all(next(iter(data[section])) == "kind" for section in SECTIONS if "kind" in data[section])
 
 
