@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gc
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from PySide6.QtCore import QEvent, SignalInstance
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 from pytestqt.wait_signal import SignalBlocker
 
+from studio.engine import child
 from studio.engine.child import ChildLink
 from studio.engine.host import EngineHost
 from studio.engine.link import EngineChoice
@@ -24,9 +24,11 @@ from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
 from studio.theme import apply, theme
 from studio.window.main_window import MainWindow
+from tests.studio.engine_forks import EngineForks
 from training.config import RunConfig, parse_config
 
-FAKE_ENGINE = Path(__file__).with_name("fake_engine.py")
+FAKE_ENGINE = "fake engine"
+"""Stands for the command of an engine that is forked."""
 
 MakeHost = Callable[..., EngineHost]
 PATIENCE = 60_000
@@ -98,13 +100,29 @@ def background(qapp: QApplication) -> Iterator[Background]:
     made.close()
 
 
+@pytest.fixture(scope="session")
+def engine_forks() -> Iterator[EngineForks]:
+    """Where fake engines come from."""
+    made = EngineForks()
+    yield made
+    made.close()
+
+
 @pytest.fixture
-def make_host(qtbot: QtBot, qapp: QApplication, isolated_home: Path) -> Iterator[MakeHost]:
-    """Makes EngineHosts on the fake engine and ends them."""
+def make_host(
+    qtbot: QtBot, qapp: QApplication, isolated_home: Path, engine_forks: EngineForks, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MakeHost]:
+    """Makes EngineHosts on the fake engine, or on the process of ``command``, and ends them."""
     hosts: list[EngineHost] = []
+    start = child.start_process
+
+    def start_process(command: list[str], pipes: int, stderr: IO[bytes]) -> Any:
+        return engine_forks.start(stderr) if command == [FAKE_ENGINE] else start(command, pipes, stderr)
+
+    monkeypatch.setattr(child, "start_process", start_process)
 
     def make(command: list[str] | None = None, python: str = "") -> EngineHost:
-        words = None if python else command or [sys.executable, str(FAKE_ENGINE)]
+        words = None if python else command or [FAKE_ENGINE]
         host = EngineHost(EngineChoice(python), lambda choice: ChildLink(choice.python, isolated_home / "logs", words))
         hosts.append(host)
         return host

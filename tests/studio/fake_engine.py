@@ -50,15 +50,9 @@ PROFILED_STEPS = 20
 FINGERPRINT = "ab" * 32
 PROOF = "On 12 samples of the validation part: largest difference of a score 0, 100% of the answers alike."
 
-OUT = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-
 
 def reply(number: int, kind: str, **rest: Any) -> None:
-    try:
-        OUT.write(json.dumps({"id": number, "reply": kind, **rest}) + "\n")
-        OUT.flush()
-    except ValueError:
-        return  # detached
+    os.write(1, json.dumps({"id": number, "reply": kind, **rest}).encode() + b"\n")
 
 
 class Run:
@@ -344,7 +338,6 @@ def listen(engine: FakeEngine, requests: queue.Queue[dict[str, Any] | None]) -> 
             detached = True
             reply(request["id"], "done", result={})
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            OUT.close()
         elif request["action"] == "interrupt":
             engine.interrupted.set()
         elif request["action"] == "if_window_dies":
@@ -362,8 +355,6 @@ def listen(engine: FakeEngine, requests: queue.Queue[dict[str, Any] | None]) -> 
 
 
 def main() -> None:
-    if "--broken" in sys.argv:
-        raise ModuleNotFoundError("No module named 'torch'")
     engine = FakeEngine()
     requests: queue.Queue[dict[str, Any] | None] = queue.Queue()
     reply(0, "ready", torch="2.0.fake", devices=["cpu"])

@@ -16,7 +16,7 @@ from studio.engine.host import EngineHost
 from studio.engine.in_place import InPlaceLink
 from studio.engine.link import EngineChoice
 from studio.engine.messages import EngineDeath, EngineState
-from tests.studio.conftest import ENDLESS, FAKE_ENGINE, MakeHost
+from tests.studio.conftest import ENDLESS, MakeHost
 from training.config import RunConfig
 from training.config.files import config_data
 from training.control import Command, send
@@ -54,7 +54,7 @@ class Ears:
 
 def children() -> set[int]:
     """The processes that this one started."""
-    return {child.pid for child in psutil.Process().children()}
+    return {child.pid for child in psutil.Process().children(recursive=True)}
 
 
 def ready(qtbot: QtBot, host: EngineHost) -> None:
@@ -146,7 +146,7 @@ def test_the_engine_that_answers_beside_a_run_gives_way_to_it(
     owner = owner_of(RunFolder(ears.last("started")).path)
     assert owner is not None
     worker = owner.pid
-    engines = [child for child in psutil.Process().children() if child.pid not in others]
+    engines = [child for child in psutil.Process().children(recursive=True) if child.pid not in others]
     niceness = {engine.pid: engine.nice() for engine in engines}
     assert niceness.pop(worker) == before
     assert list(niceness.values()) == [max(before, 10)]
@@ -209,7 +209,10 @@ def test_an_engine_killed_while_training_is_mourned_and_replaced(
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        ([sys.executable, str(FAKE_ENGINE), "--broken"], "PyTorch is not installed in the engine's Python"),
+        (
+            [sys.executable, "-c", """raise ModuleNotFoundError("No module named 'torch'")"""],
+            "PyTorch is not installed in the engine's Python",
+        ),
         ([sys.executable, "-c", "raise SystemExit(7)"], "ended unexpectedly (exit code 7)"),
         ([sys.executable, "-c", "import os; os.abort()"], "crashed in native code (SIGABRT)"),
         ([sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"], "native code (SIGSEGV)"),
