@@ -23,9 +23,15 @@ SUBJECT = "exclude list"
 _Result = TypeVar("_Result")
 
 
-def exclude_rows(context: AppContext, parent: QWidget, evaluation: Evaluation, rows: list[int]) -> bool:
+def exclude_rows(
+    context: AppContext,
+    parent: QWidget,
+    evaluation: Evaluation,
+    rows: list[int],
+    after_undo: Callable[[], object] = lambda: None,
+) -> bool:
     """Put the samples in ``rows`` of the evaluation on the run's exclude list; whether they are on it now. Where it lies is asked
-    once."""
+    once. ``after_undo`` is called when they were taken off it again."""
     run = RunFolder(evaluation.folder.parent.parent)
     try:
         entries = describe_rows(evaluation, rows)
@@ -45,7 +51,7 @@ def exclude_rows(context: AppContext, parent: QWidget, evaluation: Evaluation, r
         "success",
         subject=SUBJECT,
         action_text="Undo",
-        action=lambda: take_off(context, path, new),
+        action=lambda: (take_off(context, path, new), after_undo()),
     )
     return True
 

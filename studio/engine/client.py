@@ -103,6 +103,11 @@ class EngineClient(QObject):
         return self.state is EngineState.READY and not self._waiting
 
     @property
+    def doing(self) -> str:
+        """The action of the request under way; "" where there is none."""
+        return str(getattr(self._current.request, "action", "")) if self._current is not None else ""
+
+    @property
     def in_process(self) -> bool:
         """Whether the engine works in a thread of this process."""
         return self._thread.link.in_process

@@ -111,6 +111,11 @@ class EngineHost(QObject):
         return self._run is not None
 
     @property
+    def doing(self) -> str:
+        """The action that the main engine carries out, such as "evaluate"; "" while it rests."""
+        return self._pool.main.doing
+
+    @property
     def in_process(self) -> bool:
         """Whether the engine works inside the window: it cannot be left behind, a run of its own has to be handed over."""
         return self._pool.main.in_process
@@ -219,7 +224,7 @@ class EngineHost(QObject):
             elif isinstance(reply, Refusal):
                 handle_failure(reply)
             elif isinstance(reply, EngineDeath):
-                handle_failure(refuse_for(reply))
+                self._refuse_for(reply, handle_failure)
             elif isinstance(reply, Progress) and show_progress is not None:
                 show_progress(reply.text, reply.fraction)
 
@@ -243,6 +248,10 @@ class EngineHost(QObject):
         else:
             client.submit(ticket)
         return ticket
+
+    def _refuse_for(self, death: EngineDeath, handle_failure: HandleFailure) -> None:
+        if not self._pool.shutting_down:  # else the window closes, and nothing is wrong
+            handle_failure(refuse_for(death))
 
     def _cancel_older(self, ticket: Ticket) -> None:
         older = self._asked.get(type(ticket.request))

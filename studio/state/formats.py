@@ -26,6 +26,8 @@ def format_share(value: float) -> str:
 
 def metric_title(name: str) -> str:
     """ "val/accuracy" as "validation accuracy"."""
+    if name == "train/loss":  # batches have one, too
+        return "training loss (epoch mean)"
     where, _, quantity = name.rpartition("/")
     split, _, target = where.partition("/")  # the target, where there are several
     quantity = metric(name).title if is_known(name) else quantity.replace("_", " ")

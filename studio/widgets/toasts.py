@@ -18,6 +18,7 @@ from studio.widgets.messages import TONE_ICONS
 
 _AT_ONCE = 2
 _MOST_TEXT = 200  # characters; the rest is among the details
+_TO_READ, _TO_ACT = 8.0, 25.0  # seconds; what can be undone is thought about first
 _LONGEST_WORD = 18  # characters that fit beside each other; a longer word, such as a path, is broken
 _BREAK = "\u200b"  # a space of no width
 
@@ -40,7 +41,7 @@ class Toast(QFrame):
         short = _shorten(self.text)
         self.details = _list_untold(notice.details, self.text, short)
         if seconds is None:
-            seconds = 0.0 if notice.lasting or notice.tone == "danger" else 8.0
+            seconds = 0.0 if notice.lasting or notice.tone == "danger" else _TO_READ if action is None else _TO_ACT
         self._life = QTimer(self, singleShot=True, interval=round(seconds * 1000))
         self._life.timeout.connect(self.dismiss)
         close = icon_button("cross", "Close this notice", clicked=self.dismiss)
@@ -60,6 +61,7 @@ class Toast(QFrame):
             act.clicked.connect(lambda: action())
             act.clicked.connect(self.dismiss)
             column.addWidget(act, 0, Qt.AlignmentFlag.AlignLeft)
+            self.setTabOrder(act, close)  # the keyboard comes to it first where what it was in went away
         if self.details:
             more = button("Show details", variant="ghost", clicked=lambda: self.details_wanted.emit(self.details))
             column.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)

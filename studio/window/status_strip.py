@@ -14,6 +14,22 @@ if TYPE_CHECKING:
     from studio.state.context import AppContext
 
 _WARMING_UP = "Starting PyTorch …"
+_DOING = {
+    "inspect_dataset": "Reading the dataset",
+    "digest_data": "Reading the dataset",
+    "browse_samples": "Reading samples",
+    "digest_samples": "Reading samples",
+    "read_samples": "Reading samples",
+    "find_duplicates": "Looking for duplicates",
+    "summarise_model": "Building the model",
+    "check": "Checking the settings",
+    "measure_run_time": "Timing some steps",
+    "export": "Exporting",
+    "evaluate": "Evaluating",
+    "add_intervals": "Computing intervals",
+    "compare_evaluations": "Comparing evaluations",
+}
+"""What the engine does, by the action that it was asked for; all others ask a model."""
 
 
 class StatusStrip(QWidget):
@@ -63,7 +79,8 @@ class StatusStrip(QWidget):
             role = "success"
         elif engine.state is EngineState.BUSY:
             doing = "Paused" if self._context.live.state is RunState.PAUSED else "Training"
-            text = f"{doing} · {engine.info}" if engine.training else "Busy"
+            asked = _DOING.get(engine.doing, "Asking the model")
+            text = f"{doing if engine.training else asked} · {engine.info}"
             role = "accent"
         else:
             text = engine.death.sentence if engine.death else "Closed"

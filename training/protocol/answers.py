@@ -259,7 +259,7 @@ class RunTime(Answer):
     def __str__(self) -> str:
         whole = self.step * self.steps + self.validation * self.validations
         if whole < 1:
-            return "less than a second"
+            return "a few seconds, less than one of them for the steps"
         per_epoch = whole * self.steps_per_epoch / self.steps
         each = f", {format_duration(per_epoch)} an epoch" if 1 <= per_epoch < whole else ""
         return f"about {format_duration(whole)}{each}"

@@ -106,7 +106,7 @@ class AboutRun(QWidget):
         menu.addAction(icon("file"), REPORT_TITLE, self._save_report)
         menu.addAction(icon("folder"), "Open folder", self._open)
         menu.addSeparator()
-        self.delete = menu.addAction(icon("trash"), "Move to the trash", self._delete)
+        self.delete = menu.addAction(icon("trash"), "Delete", self._delete)
         self.more.setMenu(menu)
         hbox(self.tags, parent=self, spacing=0)
         self.name.renamed.connect(self._rename)

@@ -23,7 +23,7 @@ class NumbersRow(Card):
 
     def __init__(self) -> None:
         super().__init__()
-        self.loss = BigNumber("Training loss")
+        self.loss = BigNumber("Training loss, batches")
         self.quality = BigNumber("Validation")
         self.rate = BigNumber("Learning rate")
         self.norm = BigNumber("Gradient norm")

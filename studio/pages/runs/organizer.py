@@ -29,7 +29,9 @@ class Organizer(QWidget):
         self.star = button("Star", "star", "ghost", clicked=lambda: star_runs(context, table.chosen_runs()))
         self.tag = button("Tag …", "tag", "ghost", clicked=lambda: ask_for_tags(context, self, table.chosen_runs()))
         self.archive = button("Archive", "save", "ghost", clicked=lambda: archive_runs(context, table.chosen_runs()))
-        self.delete = button("Delete", "trash", "ghost", clicked=self._delete)
+        self.delete = button(
+            "Delete", "trash", "ghost", tooltip="Move to the trash (Del); Undo brings it back", clicked=self._delete
+        )
         hbox(self.open, self._count, STRETCH, self.star, self.tag, self.archive, self.delete, parent=self)
         self.hide()
         table.chosen_changed.connect(self._update)
@@ -45,7 +47,7 @@ class Organizer(QWidget):
         self.setVisible(bool(chosen))
         self.open.setVisible(len(chosen) == 1)
         self._count.setText(
-            f"{len(chosen):,} chosen" if len(chosen) > 1 else "Choose more with Ctrl or Shift to compare them"
+            f"{len(chosen):,} selected" if len(chosen) > 1 else "Select more with Ctrl or Shift to compare them"
         )
         self.star.setText(_star_word(chosen))
         self.archive.setText(_archive_word(chosen))
@@ -72,7 +74,7 @@ class Organizer(QWidget):
         if not chosen:
             return None
         menu = QMenu(self._table)
-        menu.setAccessibleName(f"{pluralize(len(chosen), 'run')} chosen")
+        menu.setAccessibleName(f"{pluralize(len(chosen), 'run')} selected")
         if len(chosen) == 1:
             menu.addAction("Open", self._open).setShortcut(QKeySequence("Return"))
             rename = menu.addAction("Rename", self._rename)
@@ -88,7 +90,7 @@ class Organizer(QWidget):
         menu.addSeparator()
         if len(chosen) == 1:
             menu.addAction("Open folder", lambda: reveal(chosen[0].folder.path))
-        delete = menu.addAction("Move to the trash", lambda: delete_runs(context, chosen))
+        delete = menu.addAction("Delete", lambda: delete_runs(context, chosen))
         delete.setShortcut(QKeySequence("Del"))
         return menu
 

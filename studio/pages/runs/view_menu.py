@@ -58,7 +58,7 @@ class ViewMenu(QWidget):
     @Slot()
     def choose_columns(self) -> None:
         """Ask which settings and metrics are shown, beside the columns that every run has."""
-        metrics = sorted(self._values.names.metrics)
+        metrics = sorted(self._values.names.measured)
         offered = [*_TITLES, *metrics, *map(best_key, metrics), *sorted(self._values.names.settings)]
         hidden = self._list_hidden()
         shown = [title for title in _TITLES if title not in hidden] + list(self._model.keys)

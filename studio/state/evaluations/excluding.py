@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from training.errors import InputError
@@ -62,6 +62,18 @@ def describe_rows(evaluation: Evaluation, rows: list[int]) -> dict[str, str]:
             "Evaluate a part of a run's data; data that differs from epoch to epoch has no such list.",
         )
     return {evaluation.digests[row]: str(evaluation.names[row]) for row in rows}
+
+
+def find_listed(evaluation: Evaluation, rows: Iterable[int]) -> set[int]:
+    """Those of ``rows`` whose samples are on the list of the evaluation's run, as far as can be read."""
+    path = find_list(RunFolder(evaluation.folder.parent.parent))
+    if path is None or evaluation.digests is None:
+        return set()
+    try:
+        known = read_exclude_list(path)
+    except InputError:
+        return set()  # trying to use it says what is wrong with it
+    return {row for row in rows if evaluation.digests[row] in known}
 
 
 def put_on_list(path: Path, entries: Mapping[str, str]) -> dict[str, str]:

@@ -125,8 +125,10 @@ def test_two_runs_side_by_side(qtbot: QtBot, panel: ComparePanel, make_run: Make
         make_evaluation(folder.path, 60)
     rows = panel.metrics.table
     qtbot.mouseClick(rows.viewport(), LEFT, pos=rows.visualRect(rows.model().index(1, 0)).center())
-    qtbot.waitUntil(lambda: "B is better by 3.0 points (1.0 to 5.0)" in panel.metrics.paired.text())
-    assert panel.metrics.paired.text().startswith("A is first, B the selected run.\nAccuracy: ")
+    qtbot.waitUntil(lambda: "B is better by 3.0 points (1.0 to 5.0)" in panel.metrics.answer.text())
+    assert panel.metrics.answer.text().startswith("Accuracy: ")
+    assert panel.metrics.paired.text().startswith("A is first, B the selected run.")
+    assert panel.metrics.answer.y() < panel.metrics.table.y()
     other = make_run("other", dataset={"kind": "moons"}, model={"kind": "mlp"})
     show(qtbot, panel, [first, second, other])
     panel.metrics.pin(first.id)

@@ -76,6 +76,8 @@ def test_a_filter_finds_what_it_says(text: str, wanted: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "told"),
     [
+        ("tag:blue", (0, 8), 'a condition is written otherwise: "blue" in tags. To search'),
+        ("night lr:0.1", (6, 12), "a condition is written otherwise: lr == 0.1."),
         ("acuracy > 0.9", (0, 7), "did you mean accuracy?"),
         ("star and optimzer.lr < 1", (9, 20), "did you mean optimizer.lr?"),
         ("loss < 1", (0, 4), "objective.loss or val/loss; write one of them"),
@@ -143,4 +145,5 @@ def test_names_that_runs_measured_count_too_and_are_completed() -> None:
     assert parse("`own score` < 1", names).matches({"val/own score": 0.5})
     assert complete("star and lr", 11, names) == (9, 11, ["optimizer.lr", "optimizer.lr_decay"])
     assert complete("accura > 3", 4, names)[2][:2] == ["train/accuracy", "val/accuracy"]
+    assert complete("accura", 6, Names((), names.metrics, {"val/rmse"}))[2] == []  # no run has it
     assert complete('"lr', 3, names)[2] == []

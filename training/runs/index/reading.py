@@ -56,7 +56,7 @@ def read_names(session: Session) -> Names:
     known = collect_names()
     settings = set(session.scalars(select(SettingRow.name).distinct()))
     metrics = set(session.scalars(select(FinalRow.name).distinct()))
-    return Names(known.settings | settings, known.metrics | metrics)
+    return Names(known.settings | settings, known.metrics | metrics, metrics)
 
 
 def read_recipes(session: Session, where: Where) -> dict[str, str]:

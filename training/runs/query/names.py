@@ -63,9 +63,11 @@ class Names:
     """All names that a filter may have. A setting has its whole name, or its last part where no other has it; a metric that names
     no part of the data is the validation's."""
 
-    def __init__(self, settings: Iterable[str], metrics: Iterable[str]) -> None:
+    def __init__(self, settings: Iterable[str], metrics: Iterable[str], measured: Iterable[str] | None = None) -> None:
+        """``measured``: the metrics that some run has, which alone are offered; all where nobody knows."""
         self.settings = frozenset(settings)
         self.metrics = frozenset(metrics)
+        self.measured = self.metrics if measured is None else frozenset(measured)
         self._short: dict[str, list[str]] = {}
         for name in sorted(self.settings):
             self._short.setdefault(name.rpartition(".")[2], []).append(name)
@@ -110,8 +112,8 @@ class Names:
         start = text.lower()
         every = [
             *FACTS,
-            *sorted(self.metrics),
-            *(f"best({name})" for name in sorted(self.metrics)),
+            *sorted(self.measured),
+            *(best_key(name) for name in sorted(self.measured)),
             *sorted(self.settings),
         ]
         first = sorted((name for name in every if name.lower().startswith(start)), key=len)

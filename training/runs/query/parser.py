@@ -68,6 +68,7 @@ def parse(text: str, names: Names | None = None) -> Query:
     names = names or collect_names()
     words = _search_words(text)
     if words:
+        _refuse_colons(text, names)
         return Query(text, All(tuple(Find(word) for word in words)))
     return Query(text, _Parser(text, names).parse())
 
@@ -97,6 +98,20 @@ def _search_words(text: str) -> list[str]:
     words = text.split()
     alone = {word.lower() for word in words}
     return [] if alone & _LOGIC or alone <= {"star", "starred", "archived", "archive"} else words
+
+
+def _refuse_colons(text: str, names: Names) -> None:
+    """Say how a condition is written that is typed as other programs have it, ``tag:blue``. Raises FilterError."""
+    for found in re.finditer(r"([^\s:]+):(\S+)", text):
+        try:
+            name = names.find(found[1])
+        except Unknown:
+            continue
+        meant = f'"{found[2]}" in tags' if name.form == "tags" else f'{found[1]} == "{found[2]}"'
+        if re.fullmatch(r"[-+.\w]*\d", found[2]) and name.form != "text":
+            meant = f"{found[1]} == {found[2]}"
+        why = f'a condition is written otherwise: {meant}. To search for these letters, write "{found[0]}".'
+        raise FilterError(why, text, found.start(), found.end())
 
 
 class _Parser:

@@ -36,6 +36,7 @@ class SuspiciousModel(QAbstractTableModel):
         super().__init__(parent)
         self.labels: Sequence[SuspiciousLabel] = ()
         self.ticks: set[int] = set()  # numbers of samples
+        self.listed: set[int] = set()  # those on the exclude list, which have no tick
         self.find_image: Callable[[int], QImage | None] | None = None
 
     def replace(self, labels: Sequence[SuspiciousLabel]) -> None:
@@ -50,12 +51,20 @@ class SuspiciousModel(QAbstractTableModel):
         self._tell_all([Qt.ItemDataRole.CheckStateRole])
         self.ticked.emit()
 
+    def set_listed(self, numbers: set[int]) -> None:
+        """Say of these samples that they are on the exclude list, and take their ticks away."""
+        self.listed = numbers
+        self.ticks -= numbers
+        self._tell_all([])
+
     def show_images(self) -> None:
         """There are more images than before."""
         self._tell_all([Qt.ItemDataRole.DecorationRole])
 
     def toggle(self, row: int) -> None:
-        """Tick the label in ``row``, or take its tick away."""
+        """Tick the label in ``row``, or take its tick away; one on the exclude list has none."""
+        if self.labels[row].number in self.listed:
+            return
         self.ticks ^= {self.labels[row].number}
         index = self.index(row, 0)
         self.dataChanged.emit(index, index, [Qt.ItemDataRole.CheckStateRole])
@@ -68,8 +77,8 @@ class SuspiciousModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(_TITLES)
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
-        ticked = Qt.ItemFlag.ItemIsUserCheckable if index.column() == 0 else Qt.ItemFlag.NoItemFlags
-        return super().flags(index) | ticked
+        is_free = index.column() == 0 and self.labels[index.row()].number not in self.listed
+        return super().flags(index) | (Qt.ItemFlag.ItemIsUserCheckable if is_free else Qt.ItemFlag.NoItemFlags)
 
     def setData(self, index: AnyIndex, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
         if role != Qt.ItemDataRole.CheckStateRole or not index.isValid():
@@ -82,10 +91,11 @@ class SuspiciousModel(QAbstractTableModel):
             return None
         found, column = self.labels[index.row()], index.column()
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
-            return (found.name, found.given, found.suggested, f"{found.score:.3f}")[column]
+            name = f"{found.name} · on the exclude list" if found.number in self.listed else found.name
+            return (name, found.given, found.suggested, f"{found.score:.3f}")[column]
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return ALIGN_RIGHT if column == len(_TITLES) - 1 else ALIGN_LEFT
-        if column == 0 and role == Qt.ItemDataRole.CheckStateRole:
+        if column == 0 and role == Qt.ItemDataRole.CheckStateRole and found.number not in self.listed:
             return Qt.CheckState.Checked if found.number in self.ticks else Qt.CheckState.Unchecked
         if column == 0 and role == Qt.ItemDataRole.DecorationRole and self.find_image is not None:
             return _fit(self.find_image(found.number))

@@ -16,7 +16,7 @@ from studio.pages.evaluate.views.fold_runs import FoldRuns
 from studio.pages.evaluate.views.suspicious_table import SuspiciousTable
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.context import AppContext
-from studio.state.evaluations.excluding import would_leave_out_more
+from studio.state.evaluations.excluding import find_listed, would_leave_out_more
 from studio.state.evaluations.selection import Selection
 from studio.widgets import button, flow_box, in_widget, label, vbox
 from training.errors import pluralize
@@ -99,10 +99,20 @@ class SuspiciousView(View):
     def exclude_ticked(self) -> None:
         """Put the ticked samples on the exclude list, and take their ticks away."""
         rows = [self._rows[number] for number in sorted(self.table.labels.ticks) if number in self._rows]
-        if self._evaluation is not None and exclude_rows(self.context, self, self._evaluation, rows):
+        if self._evaluation is not None and exclude_rows(self.context, self, self._evaluation, rows, self._show_listed):
             self.table.labels.set_ticks(set())
+            self._show_listed()
 
     # ------------------------------------------------------------------------------------------- inside
+
+    @Slot()
+    def _show_listed(self) -> None:
+        """Say which are on the exclude list already."""
+        evaluation = self._evaluation
+        if evaluation is not None and isValid(self):
+            listed = find_listed(evaluation, self._rows.values())
+            self.table.labels.set_listed({number for number, row in self._rows.items() if row in listed})
+            self._show_buttons()
 
     @property
     def _is_own_part(self) -> bool:
@@ -152,6 +162,7 @@ class SuspiciousView(View):
                 if int(index[row]) == number
             }
         self.table.labels.replace(self._list_known())
+        self._show_listed()
 
     def _list_known(self) -> Sequence[SuspiciousLabel]:
         return [each for each in self.found.found if each.number in self._rows] if self.found is not None else ()
@@ -194,7 +205,7 @@ class SuspiciousView(View):
         self.choose(words, partial(find_numbers, numbers=[found.number]), found.number)
 
     def _tick_all(self) -> None:
-        shown = {each.number for each in self.table.labels.labels}
+        shown = {each.number for each in self.table.labels.labels} - self.table.labels.listed
         self.table.labels.set_ticks(set() if self.table.labels.ticks & self._rows.keys() else shown)
 
     def _tabulate(self) -> Table:

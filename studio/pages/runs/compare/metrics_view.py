@@ -48,14 +48,16 @@ class MetricsView(QWidget):
         self.baseline.currentIndexChanged.connect(self._fill)
         self.table = TextTable("Metrics of the compared runs")
         self.table.row_chosen.connect(self._on_row_chosen)
-        self.paired = label(_NOTHING, "help", wrap=True)
+        self.answer = label(_NOTHING, "field", wrap=True)  # which is better
+        self.paired = label("", "help", wrap=True)  # what that rests on
+        self._warning = ""  # of the selected run
         self._rows: list[RunFolder | None] = []
         self._question = ComparisonQuestion(context.engine, self)
         self._question.answered.connect(self._on_answered)
         menu = SaveMenu(context, self, lambda: "compared-metrics", tabulate=lambda: [self.table.tabulate()])
         save = icon_button("save", "Copy or save this table", clicked=menu.open)
         head = hbox(label("Baseline", "caption"), self.baseline, STRETCH, save)
-        vbox(head, (self.table, 1), self.paired, parent=self)
+        vbox(head, self.answer, self.paired, (self.table, 1), parent=self)
 
     def rebuild(self) -> None:
         """Show the runs compared now."""
@@ -96,8 +98,15 @@ class MetricsView(QWidget):
                 self._rows.append(None)
         self.table.show_rows(["Run", *(_title(name) for name in names)], rows)
         self._question.drop()
-        words = [_NOTHING, self._warn(base, runs)] if base is not None and len(runs) > 1 else []
-        self.paired.setText("\n".join(each for each in words if each))
+        is_asked = base is not None and len(runs) > 1
+        self._tell(_NOTHING if is_asked else "", self._warn(base, runs) if base is not None and is_asked else "")
+        if is_asked and len(runs) == 2:
+            self._on_row_chosen(1)
+
+    def _tell(self, answer: str, more: str = "") -> None:
+        for part, words in ((self.answer, answer), (self.paired, more)):
+            part.setText(words)
+            part.setVisible(bool(words))
 
     def _warn(self, base: ComparedRun, runs: Sequence[ComparedRun]) -> str:
         """Which of ``runs`` may not have been validated on the samples of ``base``, and by which settings; "" where all were."""
@@ -118,27 +127,30 @@ class MetricsView(QWidget):
         self.table.mark(row)
         if base is None or folder is None or folder == base.folder:
             return
-        self.paired.setText("Looking for evaluations on the same data …")
+        more = self._warning = self._warn(base, [run for run in self._comparison.list_read() if run.folder == folder])
+        self._tell("Looking for evaluations on the same data …", more)
 
         def handle_result(pair: tuple[Evaluation, Evaluation] | None) -> None:
             if pair is None:
-                self.paired.setText(
-                    "These two runs have no evaluations on the same data: open each run and evaluate it in its Evaluate tab."
+                self._tell(
+                    "Which is better is not known yet: the two have no evaluations on the same data. Open each run and evaluate it in its "
+                    "Evaluate tab.",
+                    more,
                 )
             else:
-                self.paired.setText("Comparing …")
+                self._tell("Comparing …", more)
                 self._question.ask(*pair)
 
         def handle_failure(error: Exception) -> None:
-            self.paired.setText(f"The evaluations cannot be read: {error}")
+            self._tell(f"The evaluations cannot be read: {error}", more)
 
         self._context.background.submit(lambda: find_pair(base.folder, folder), handle_result, handle_failure)
 
     def _on_answered(self, compared: Compared) -> None:
         base = self._base()
         title = self._comparison.title(base.folder) if base else "the baseline"
-        lines = [f"A is {title}, B the selected run.", *compared.list_lines(), " ".join(compared.notes)]
-        self.paired.setText("\n".join(line for line in lines if line))
+        lines = [f"A is {title}, B the selected run.", " ".join(compared.notes), self._warning]
+        self._tell("\n".join(compared.list_lines()), "\n".join(line for line in lines if line))
 
 
 def find_pair(first: RunFolder, second: RunFolder) -> tuple[Evaluation, Evaluation] | None:

@@ -23,7 +23,7 @@ _LOOK = 2000  # milliseconds between two looks at runs that go on
 _NOTHING = (
     "runs",
     "Nothing to compare",
-    "Choose two or more runs in the table: with Ctrl and a click, or Shift and the arrow keys.",
+    "Select two or more runs in the table: with Ctrl and a click, or Shift and the arrow keys.",
 )
 _VIEWS = (("curves", "Curves"), ("settings", "Settings"), ("metrics", "Metrics"), ("shares", "Importance"))
 
