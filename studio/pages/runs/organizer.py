@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QPoint, Slot
+from PySide6.QtCore import QPoint, Qt, Slot
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -60,6 +60,7 @@ class Organizer(QWidget):
     def _delete(self) -> None:
         chosen = self._table.chosen_runs()
         if chosen:
+            self._table.setFocus(Qt.FocusReason.OtherFocusReason)  # the button is about to go
             delete_runs(self._context, chosen)
 
     @Slot(QPoint)

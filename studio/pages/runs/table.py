@@ -255,31 +255,33 @@ def _list_texts(model: RunTableModel, column: int) -> list[str]:
 
 
 class _NameDelegate(QStyledItemDelegate):
-    """Of names that do not fit, what they all begin with is left out first, and then the middle: their ends differ."""
+    """Of names that do not fit, what all of those begin with is left out first, and then the middle: their ends differ."""
 
     def __init__(self, model: RunTableModel, parent: QTableView) -> None:
         super().__init__(parent)
         self._model = model
-        self._shared: str | None = None  # what they all begin with, once that was looked for
+        self._shared = 0, ""  # for which room that was looked for, and what it is
         for changed in (model.layoutChanged, model.modelReset, model.dataChanged):
             changed.connect(self._forget)
 
     @Slot()
     def _forget(self) -> None:
-        self._shared = None
+        self._shared = 0, ""
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         super().initStyleOption(option, index)
         option.textElideMode = Qt.TextElideMode.ElideMiddle
         style = option.widget.style() if option.widget is not None else QApplication.style()
         place = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, option.widget)
-        margin = style.pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin, option, option.widget)
-        if option.fontMetrics.horizontalAdvance(option.text) <= place.width() - 2 * margin:
+        room = place.width() - 2 * style.pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin, option, option.widget)
+        measure = option.fontMetrics.horizontalAdvance
+        if measure(option.text) <= room:
             return
-        if self._shared is None:
-            self._shared = _find_beginning(_list_texts(self._model, NAME))
-        if self._shared and option.text.startswith(self._shared):
-            option.text = f"…{option.text.removeprefix(self._shared)}"
+        if self._shared[0] != room:
+            names = _list_texts(self._model, NAME)
+            self._shared = room, _find_beginning([name for name in names if measure(name) > room])
+        if (shared := self._shared[1]) and option.text.startswith(shared):
+            option.text = f"…{option.text.removeprefix(shared)}"
 
 
 def _find_beginning(names: list[str]) -> str:
@@ -288,5 +290,5 @@ def _find_beginning(names: list[str]) -> str:
         return ""
     first, last = min(names), max(names)
     same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
-    found = re.match(r".*[-_ ./]", first[:same])
+    found = re.match(r".*[-_ /]", first[:same])
     return found[0] if found else ""

@@ -87,9 +87,9 @@ def test_ticked_labels_go_on_a_list_that_a_branch_leaves_out(
     assert said[-1].text.startswith("2 samples put on the exclude list")
     assert not view.table.labels.ticks
     assert view.table.labels.listed == set(shown[:2])
-    first = view.table.labels.index(0, 0)
-    assert str(first.data()).endswith(" · on the exclude list")
-    assert not first.flags() & Qt.ItemFlag.ItemIsUserCheckable
+    cell = view.table.labels.index(0, 0)
+    assert str(cell.data()).endswith(" · on the exclude list")
+    assert not cell.flags() & Qt.ItemFlag.ItemIsUserCheckable
     # The selected samples, too; it is not asked again, and there is a way back.
     view.choose_all()
     page.samples.list_actions.exclude()

@@ -156,7 +156,7 @@ def test_a_small_window_leaves_columns_out_and_says_so_and_a_damaged_run_says_wh
     qtbot: QtBot, qapp: QApplication, context: AppContext, config: MakeConfig, workspace: Path
 ) -> None:
     apply(qapp, "light")
-    names = [f"photos-of-the-street-and-the-park-lr-{lr}-seed-1" for lr in (0.1, 0.01)]
+    names = [f"photos-of-the-street-and-the-park-lr-{lr}-seed-1" for lr in (0.1, 0.01, 0.011)]
     folders = [create_run(workspace, config(name)) for name in names]
     folders[0].status_file.write_text("{")
     folders[0].config_file.write_text("kind = ")
@@ -172,7 +172,7 @@ def test_a_small_window_leaves_columns_out_and_says_so_and_a_damaged_run_says_wh
     delegate = page.table.itemDelegateForColumn(NAME)
     assert isinstance(delegate, QStyledItemDelegate)
     delegate.initStyleOption(option, page.model.index(1, NAME))
-    assert option.text == "…0.01-seed-1"
+    assert option.text == "…0.011-seed-1"
     page.choose(folders[0].id)
     qtbot.keyClick(page.table, Qt.Key.Key_Return)
     [toast] = window.controller.toasts.toasts()
