@@ -19,7 +19,7 @@ from training.data.sources.ranking import NO_ROW, place_items
 from training.data.tables.columns import dense_codes
 from training.data.tables.table_file import read_new_table
 from training.errors import pluralize
-from training.evaluation.given_rows import count_notes, find_targets, read_targets, refuse_column, stack_values
+from training.evaluation.given_rows import find_targets, list_notes, read_targets, refuse_column, stack_values
 from training.facts import DataFacts, Layout
 from training.runs.records.manifest import digest
 from training.system.untrusted import escape_unprintable
@@ -72,7 +72,7 @@ def open_queries(
     ]
     values = stack_values(samples, path, ", ")
     ranks = read_targets(ranked, (name,), facts, path)[:, 0]
-    notes = count_notes((note.partition(": ")[2] for each in samples for note in each.notes), "row")
+    notes = list_notes(_split_note(note) for each in samples for note in each.notes if note.startswith("row "))
     without, alone = frame.height - ranked.height, len(texts) - len(kept)
     notes += [f"{pluralize(without, 'row')} without a target left out."] if without else []
     notes += [f"{'1 query' if alone == 1 else f'{alone:,} queries'} of a single row left out."] if alone else []
@@ -96,3 +96,9 @@ def open_queries(
         ),
         tuple(notes),
     )
+
+
+def _split_note(note: str) -> tuple[str, int]:
+    """What ``read_query`` notes of a row, and its number."""
+    row, _, what = note.partition(": ")
+    return what, int(row.removeprefix("row ").replace(",", ""))

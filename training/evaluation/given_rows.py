@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +60,7 @@ def open_rows(
     wanted = [samples[row] for row in rows.tolist()]
     values = stack_values(wanted, path)
     targets = read_targets(frame.filter(known), names, facts, path)
-    notes = count_notes((note for each in wanted for note in each.notes), "row")
+    notes = list_notes((note, row + 1) for each, row in zip(wanted, rows.tolist(), strict=True) for note in each.notes)
     if len(rows) < frame.height:
         notes.append(f"{pluralize(frame.height - len(rows), 'row')} without a target left out.")
     return (
@@ -110,12 +109,20 @@ def stack_values(samples: Sequence[Sample], path: Path, between: str = ": ") -> 
     return torch.from_numpy(np.stack(read).astype(np.float32))
 
 
-def count_notes(notes: Iterable[str], noun: str) -> list[str]:
-    """The commonest of ``notes``, each with how often it was made."""
-    counted = Counter(notes)
-    told = [f"{note} ({pluralize(count, noun)})." for note, count in counted.most_common(_NAMED)]
-    more = len(counted) - len(told)
-    return [*told, f"{pluralize(more, 'more remark')} of this kind, told by predict."] if more else told
+def list_notes(notes: Iterable[tuple[str, int]]) -> list[str]:
+    """The commonest of what was noted of rows, by their numbers: each with the first of those."""
+    rows: dict[str, list[int]] = {}
+    for note, row in notes:
+        rows.setdefault(note, []).append(row)
+    told = sorted(rows, key=lambda note: -len(rows[note]))[:_NAMED]
+    more = len(rows) - len(told)
+    said = [f"{note} ({_name_rows(rows[note])})." for note in told]
+    return [*said, f"{pluralize(more, 'more remark')} of this kind, told by predict."] if more else said
+
+
+def _name_rows(rows: Sequence[int]) -> str:
+    named = list_first([f"{row:,}" for row in rows[:_NAMED]], len(rows))
+    return f"row {named}" if len(rows) == 1 else f"{len(rows):,} rows: {named}"
 
 
 def read_targets(frame: pl.DataFrame, names: tuple[str, ...], facts: DataFacts, path: Path) -> Tensor:

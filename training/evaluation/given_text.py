@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,21 @@ class GivenText(Text):
         return f"tokens {start:,} to {start + self.shape[0]:,}"
 
 
+@dataclass
+class Foreign:
+    """Characters that a vocabulary lacks: how many, and in which line of the text each comes first, in that order."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    lines: dict[str, int] = field(default_factory=dict)
+
+    def take(self, piece: str, found: Mapping[str, int], line: int) -> None:
+        """Those ``found`` in a piece of the text that begins in ``line``, in the order in which they come."""
+        for each in found:
+            if each not in self.lines:
+                self.lines[each] = line + piece.count("\n", 0, piece.index(each))
+        self.counts.update(found)
+
+
 def open_given_text(
     dataset: DatasetSection, facts: DataFacts, path: Path, report_progress: ReportProgress
 ) -> tuple[GivenText, tuple[str, ...]]:
@@ -42,7 +57,7 @@ def open_given_text(
     files = find_text(path, encoding, "--on")
     report_progress("encoding the text", None)
     vocabulary = vocabulary_of(facts)
-    foreign: Counter[str] = Counter()
+    foreign = Foreign()
     kind = token_kind(len(vocabulary.names))
     pieces = vocabulary.encode_all(_note_foreign(files.pieces(lambda count: None), vocabulary, foreign))
     tokens = np.concatenate([np.zeros(0, kind), *(piece.astype(kind) for piece in pieces)])
@@ -67,18 +82,22 @@ def open_given_text(
     return text, _describe_foreign(foreign)
 
 
-def _note_foreign(pieces: Iterator[str], vocabulary: Vocabulary, foreign: Counter[str]) -> Iterator[str]:
+def _note_foreign(pieces: Iterator[str], vocabulary: Vocabulary, foreign: Foreign) -> Iterator[str]:
     """``pieces``; their characters that the vocabulary lacks are counted on the way."""
-    known = frozenset(vocabulary.names)
+    known, line = frozenset(vocabulary.names), 1
     for piece in pieces:
-        if vocabulary.kind == "characters" and not known.issuperset(found := Counter(piece)):
-            foreign.update({each: count for each, count in found.items() if each not in known})
+        if vocabulary.kind == "characters":
+            if not known.issuperset(found := Counter(piece)):
+                foreign.take(piece, {each: count for each, count in found.items() if each not in known}, line)
+            line += piece.count("\n")
         yield piece
 
 
-def _describe_foreign(foreign: Counter[str]) -> tuple[str, ...]:
-    if not foreign:
+def _describe_foreign(foreign: Foreign) -> tuple[str, ...]:
+    counts, lines = foreign.counts, foreign.lines
+    if not counts:
         return ()
-    count, first = foreign.total(), [f"'{escape_unprintable(each)}'" for each in list(foreign)[:_NAMED]]
+    count = counts.total()
+    first = [f"'{escape_unprintable(each)}' (first in line {lines[each]:,})" for each in list(lines)[:_NAMED]]
     said = f"{'is' if count == 1 else 'are'} not in the vocabulary and {'counts' if count == 1 else 'count'} as unknown"
-    return (f"{pluralize(count, 'character')} of the text {said}: {list_first(first, len(foreign))}.",)
+    return (f"{pluralize(count, 'character')} of the text {said}: {list_first(first, len(counts))}.",)

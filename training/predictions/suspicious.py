@@ -173,12 +173,14 @@ def write_found(run: RunFolder, found: SuspiciousLabels) -> None:
     write_text(run.labels / FILE, json.dumps(seal(json.loads(found.model_dump_json())), indent=1) + "\n")
 
 
-def read_found(run: RunFolder) -> SuspiciousLabels | None:
-    """What was found in the training part; None where nobody looked, or the file is damaged."""
+def read_found(run: RunFolder, fingerprint: str = "") -> SuspiciousLabels | None:
+    """What was found in the training part of the data with that ``fingerprint``, "" for any; None where nobody looked, or the file is
+    damaged."""
     data = read_json(run.labels / FILE)
     if not data or data != seal(data):
         return None
     try:
-        return SuspiciousLabels.model_validate(data)
+        found = SuspiciousLabels.model_validate(data)
     except ValidationError:
         return None
+    return found if fingerprint in ("", found.fingerprint) else None

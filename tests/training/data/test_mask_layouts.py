@@ -187,6 +187,14 @@ def test_images_and_masks_that_lie_elsewhere(tmp_path: Path) -> None:
     (there / "held.txt").write_text("\n".join(f"val/{row:03}.png valannot/{row:03}.png" for row in range(12, 18)))
     for held in ({"validation_images": str(there / "held.txt")}, {"validation_images": str(there / "val")}):
         assert_all_pairs(opened(here, **settings | {"validation_masks": ""} | held))
+
+    def print_of(place: Path) -> str:
+        by_list = {"validation_images": str(place / "held.txt"), "validation_masks": ""}
+        return opened(here, **settings | by_list | {"train_masks": str(place / "trainannot")}).fingerprint
+
+    before_moving, moved = print_of(there), there.rename(tmp_path / "moved")
+    assert print_of(moved) == before_moving
+    moved.rename(there)
     pattern = {"validation_images": str(there / "val" / "*.png"), "validation_masks": str(there / "valannot" / "*.png")}
     assert_all_pairs(opened(here, **settings | pattern))
     source = opened(here, **settings)

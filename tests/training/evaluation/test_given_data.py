@@ -132,19 +132,26 @@ def test_fewer_classes_and_new_categories_are_taken(
     table.write_text(table.read_text().replace("red", "blue"))
     assert main(["evaluate", str(runs["table class"].path), "--on", str(table), "--json"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert any("'blue' in color was not in the training data and counts as unknown" in note for note in notes)
+    blue = [number for number, line in enumerate(table.read_text().splitlines()[1:], 1) if ",blue," in line]
+    said = f"'blue' in color was not in the training data and counts as unknown ({len(blue)} rows: "
+    first = ", ".join(map(str, blue[:5]))
+    assert any(f"{said}{first} and {len(blue) - 5} more)." in note for note in notes)
     text = write_text(tmp_path / "other.txt")
     text.write_text(text.read_text().replace(" + 7 ", " ⊕ é ").replace("\n", "~\n", 3), encoding="utf-8")
     assert main(["evaluate", str(runs["tokens"].path), "--on", str(text), "--json"]) == 0
     count = text.read_text(encoding="utf-8").count("⊕") * 2 + 3
-    said = f"{count} characters of the text are not in the vocabulary and count as unknown: '~', '⊕', 'é'."
+    line = next(number for number, each in enumerate(text.read_text(encoding="utf-8").splitlines(), 1) if "⊕" in each)
+    said = f"{count} characters of the text are not in the vocabulary and count as unknown: '~' (first in line 1), "
+    said += f"'⊕' (first in line {line}), 'é' (first in line {line})."
     assert json.loads(capsys.readouterr().out)["notes"][0] == said
     ranked = write_ranked(tmp_path / "ranked.csv", queries=4, seed=1)
     ranked.write_text(ranked.read_text() + "alone,0.5,red,1\nq00,0.1,blue,\nq00,0.2,blue,3\n")
     assert main(["evaluate", str(runs["ranked table"].path), "--on", str(ranked), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert {"1 row without a target left out.", "1 query of a single row left out."} <= set(told["notes"])
-    assert any("'blue' in color was not in the training data" in note for note in told["notes"])
+    row = len(ranked.read_text().splitlines()) - 1  # the other blue one has no rank
+    said = f"'blue' in color was not in the training data and counts as unknown (row {row})."
+    assert any(said in note for note in told["notes"])
     assert read(Path(told["folder"])).record.samples == 4
 
 

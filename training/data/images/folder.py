@@ -224,7 +224,7 @@ def _check_outside(root: Path, parts: Mapping[str, str], part: str, folder: str)
             "Choose a folder beside it, or the folder of the training images alone as dataset.path.",
             {setting: None},
         )
-    return show_path(str(there))
+    return there.as_posix()
 
 
 def list_tree(listing: Listing, part: str, folder: str) -> None:

@@ -85,9 +85,7 @@ def list_pairs(dataset: SegmentationDataset, report_progress: ReportProgress) ->
     for place in places:
         paired.add(place)
     listing = paired.finish()
-    listing.folders = {
-        place.part: Pattern.read(place.images).folder if "*" in place.images else place.images for place in places
-    }
+    listing.folders = {place.part: _find_folder(place.images, root) for place in places}
     if not listing.paths:
         raise InputError(f"{root} holds no image with a mask of the same name{listing.first_skipped}.", _ADVICE)
     if all(part != "train" for part, _ in listing.groups):
@@ -99,6 +97,13 @@ def list_pairs(dataset: SegmentationDataset, report_progress: ReportProgress) ->
         found = ", ".join(f"{place.part} in {place.images}" for place in places)
         listing.notes.append(f"parts found: {found}")
     return listing
+
+
+def _find_folder(images: str, root: Path) -> str:
+    """Where the images lie that a place names by their folder, by a pattern or by a list."""
+    if "*" in images:
+        return Pattern.read(images).folder
+    return PurePath(images).parent.as_posix() if (root / images).is_file() else images
 
 
 def _places(dataset: SegmentationDataset, root: Path) -> tuple[list[Place], bool]:

@@ -10,6 +10,7 @@ from studio.state.context import AppContext
 from studio.widgets import ProgressLine, button, flow_box, in_widget, label, vbox
 from training.errors import InputError, pluralize
 from training.labels.progress import USUAL, expect_time, read_progress
+from training.predictions import EvaluationRecord
 from training.predictions.suspicious import SuspiciousLabels, read_found
 from training.runs.folder import RunFolder
 
@@ -23,6 +24,7 @@ class FoldRuns(QWidget):
         self._run: RunFolder | None = None
         self._is_shown = False  # what was found stands beside
         self._found: SuspiciousLabels | None = None  # of the run
+        self._fingerprint = ""  # of the run's data; "" where that is not known
         self._step = 0
         self.progress = ProgressLine()
         self.words = label("", "help", wrap=True)
@@ -34,12 +36,13 @@ class FoldRuns(QWidget):
         context.labels.changed.connect(self.follow)
         context.labels.finished.connect(self._read_found)
 
-    def show_run(self, run: RunFolder, step: int, is_shown: bool) -> None:
-        """Be about ``run``, whose checkpoint of ``step`` is looked at; ``is_shown``: what was found stands beside."""
-        if run != self._run:
-            self._run, self._found = run, None
+    def show_run(self, run: RunFolder, record: EvaluationRecord, is_shown: bool) -> None:
+        """Be about ``run``, of which ``record`` is looked at; ``is_shown``: what was found stands beside."""
+        fingerprint = record.fingerprint if record.part else self._fingerprint if run == self._run else ""
+        if (run, fingerprint) != (self._run, self._fingerprint):
+            self._run, self._fingerprint = run, fingerprint
             self._read_found()
-        self._step, self._is_shown = step, is_shown
+        self._step, self._is_shown = record.step, is_shown
         self.follow()
 
     def ask_to_examine(self) -> None:
@@ -112,7 +115,7 @@ class FoldRuns(QWidget):
 
     @Slot()
     def _read_found(self) -> None:
-        self._found = read_found(self._run) if self._run is not None else None
+        self._found = read_found(self._run, self._fingerprint) if self._run is not None else None
         self.follow()
 
     def _look(self) -> None:

@@ -132,8 +132,7 @@ class SuspiciousView(View):
         def find() -> SuspiciousLabels | None:
             if evaluation.record.on != "train":
                 return find_suspicious_labels(evaluation)
-            found = read_found(run)
-            return found if found is not None and found.fingerprint == evaluation.record.fingerprint else None
+            return read_found(run, evaluation.record.fingerprint)
 
         def take(found: SuspiciousLabels | None) -> None:
             if isValid(self) and evaluation is self._evaluation:
@@ -185,7 +184,7 @@ class SuspiciousView(View):
         self._show_buttons()
         run = self._find_run()
         if run is not None and self._evaluation is not None:
-            self.folds.show_run(run, self._evaluation.record.step, self._is_own_part and found is not None)
+            self.folds.show_run(run, self._evaluation.record, self._is_own_part and found is not None)
 
     @Slot()
     def _show_buttons(self) -> None:
