@@ -24,6 +24,7 @@ class ResumeButton(QWidget):
         self._folder: RunFolder | None = None
         self._chosen: CheckpointInfo | None = None
         self._from_chosen = False  # what `main` does
+        self._longer_from: CheckpointInfo | None = None  # the end of a complete run, from which a branch goes on
         self.main = button(RESUME.verb, clicked=self._go_on)
         self.more = button("")
         self.more.setAccessibleName("Choose where to resume from")
@@ -64,7 +65,8 @@ class ResumeButton(QWidget):
         completed = state is RunState.COMPLETED
         older = chosen is not None and chosen.step != done_at and (completed or chosen != last)
         self._from_chosen = completed and older
-        self.main.setEnabled(not problem and (older or not completed))
+        self._longer_from = last if completed and not older and way is RESUME else None
+        self.main.setEnabled(not problem and (older or not completed or self._longer_from is not None))
         self.more.setVisible(way is RESUME)
         self.more.setEnabled(not problem and (older or not completed))
         self.last.setEnabled(not completed)
@@ -83,7 +85,7 @@ class ResumeButton(QWidget):
             text, tip = f"Resume from {at_chosen} …", "Continue this run from the selected checkpoint"
         elif completed:
             reached = f" at step {done_at:,}" if done_at is not None else ""
-            text, tip = RESUME.verb, f"The run is complete{reached}. {LONGER}"
+            text, tip = "Train longer …", f"The run is complete{reached}. {LONGER}"
         else:
             text, tip = "Resume from last", f"{way.tooltip}{at_last}"
         self.main.setText(text)
@@ -93,6 +95,8 @@ class ResumeButton(QWidget):
     def _go_on(self) -> None:
         if self._from_chosen:
             self._go_on_from_chosen()
+        elif self._longer_from is not None and self._folder is not None:
+            self._context.branch_from(self._folder, self._longer_from)
         else:
             self._go_on_from_last()
 

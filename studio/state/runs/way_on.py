@@ -25,7 +25,7 @@ class WayOn:
 RESUME = WayOn("Resume", "Go on from the last checkpoint", "Everything up to the last checkpoint is kept.")
 START_OVER = WayOn("Start over", "Train this run again from its beginning", "No checkpoint was saved.")
 
-LONGER = "To train longer, press Branch and raise Epochs."
+LONGER = "A branch of its last checkpoint trains longer: raise Epochs in it."
 
 UNREADABLE = "None of its checkpoints can be read: they are damaged, or a newer version of Trainwright wrote them."
 

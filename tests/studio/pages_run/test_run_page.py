@@ -170,8 +170,8 @@ def test_resuming_from_a_chosen_checkpoint_continues_one_curve(
     qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.engine.training)
     qtbot.waitUntil(lambda: len(page.checkpoints.list.checkpoints) == 3)
     main = page.checkpoints.resume.main
-    qtbot.waitUntil(lambda: main.isVisible() and not main.isEnabled())  # nothing is left after the last one
-    told = "The run is complete at step 60. To train longer, press Branch and raise Epochs."
+    qtbot.waitUntil(lambda: main.isVisible() and main.text() == "Train longer …" and main.isEnabled())
+    told = "The run is complete at step 60. A branch of its last checkpoint trains longer: raise Epochs in it."
     assert main.toolTip() == told
     assert not window.controller.actions.actions["resume"].isEnabled()
     page.checkpoints.choose("step-00000020")

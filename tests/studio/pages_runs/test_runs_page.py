@@ -303,7 +303,7 @@ def test_branching_opens_the_setup_page(qtbot: QtBot, context: AppContext, confi
     shown.show_tab("checkpoints")
     qtbot.waitUntil(shown.checkpoints.export.isEnabled)
     assert "The run is complete at step 40." in shown.checkpoints.resume.main.toolTip()
-    click(qtbot, shown.checkpoints.branch)
+    click(qtbot, shown.checkpoints.resume.main)
     assert window.rail.current() == "setup"
     assert context.branch is not None
     assert context.branch.checkpoint.step == 40
