@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from studio.engine import child
 from studio.engine.child import ChildLink
 from studio.engine.host import EngineHost
 from studio.engine.in_place import InPlaceLink
@@ -17,6 +18,7 @@ from studio.engine.link import EngineChoice, EngineLink
 from studio.services.app_settings import AppSettings
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
+from tests.engine_forks import EngineForks
 from training.config import RunConfig, parse_config
 
 
@@ -44,11 +46,27 @@ def tiny() -> Callable[..., RunConfig]:
     return make
 
 
+@pytest.fixture(scope="session")
+def engine_forks() -> Iterator[EngineForks]:
+    """Where engines come from; ``test_the_program_itself_...`` starts one as a person does."""
+    made = EngineForks(
+        "training.cli", "training.serve", "training.engine.assemble", "torchvision", "sqlalchemy.dialects.sqlite"
+    )
+    yield made
+    made.close()
+
+
 @pytest.fixture
 def make_context(
-    qtbot: QtBot, qapp: QApplication, workspace: Path, isolated_home: Path
+    qtbot: QtBot,
+    qapp: QApplication,
+    workspace: Path,
+    isolated_home: Path,
+    engine_forks: EngineForks,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Callable[..., AppContext]]:
     """Makes contexts on the real engine, and ends them."""
+    monkeypatch.setattr(child, "start_process", engine_forks.start_process)
     made: list[AppContext] = []
 
     def make(in_process: bool = False, command: list[str] | None = None) -> AppContext:

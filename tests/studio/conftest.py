@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, SignalInstance
@@ -24,11 +25,10 @@ from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
 from studio.theme import apply, theme
 from studio.window.main_window import MainWindow
-from tests.studio.engine_forks import EngineForks
+from tests.engine_forks import EngineForks
 from training.config import RunConfig, parse_config
 
-FAKE_ENGINE = "fake engine"
-"""Stands for the command of an engine that is forked."""
+FAKE_ENGINE = [sys.executable, "-m", "tests.studio.fake_engine"]
 
 MakeHost = Callable[..., EngineHost]
 PATIENCE = 60_000
@@ -103,7 +103,8 @@ def background(qapp: QApplication) -> Iterator[Background]:
 @pytest.fixture(scope="session")
 def engine_forks() -> Iterator[EngineForks]:
     """Where fake engines come from."""
-    made = EngineForks()
+    late = ("tests.evaluations", "tests.reports", "training.predictions.writing")
+    made = EngineForks("tests.studio.fake_engine", *late)
     yield made
     made.close()
 
@@ -114,15 +115,10 @@ def make_host(
 ) -> Iterator[MakeHost]:
     """Makes EngineHosts on the fake engine, or on the process of ``command``, and ends them."""
     hosts: list[EngineHost] = []
-    start = child.start_process
-
-    def start_process(command: list[str], pipes: int, stderr: IO[bytes]) -> Any:
-        return engine_forks.start(stderr) if command == [FAKE_ENGINE] else start(command, pipes, stderr)
-
-    monkeypatch.setattr(child, "start_process", start_process)
+    monkeypatch.setattr(child, "start_process", engine_forks.start_process)
 
     def make(command: list[str] | None = None, python: str = "") -> EngineHost:
-        words = None if python else command or [FAKE_ENGINE]
+        words = None if python else command or FAKE_ENGINE
         host = EngineHost(EngineChoice(python), lambda choice: ChildLink(choice.python, isolated_home / "logs", words))
         hosts.append(host)
         return host
