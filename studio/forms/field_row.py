@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from pydantic import JsonValue
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSizePolicy, QToolButton, QWidget
@@ -68,14 +70,14 @@ class FieldRow(QWidget):
         self._dot = ResetDot(spec.title, format_value(default_value(spec), spec))
         self._hint = Hint(self._explanation)
         self._hint.setAccessibleName(f"Explanation of {spec.title}")
-        self._problem = label("", "problem", wrap=True)
-        self._problem.hide()
         self.inactive = Inactive("")
-        self.inactive_label: QLabel | None = None
         self.note = ""
+        # Made when there is something to say: a page has a hundred rows, and few of them ever do.
+        self._problem: QLabel | None = None
+        self.inactive_label: QLabel | None = None
+        self._fix: FixLink | None = None
         self.note_label: QLabel | None = None
-        self._fix = FixLink()
-        self._fix.fix_asked.connect(self.fix_asked)
+        self._above: QWidget | None = None
         self._needs_line = bool(spec.path) or spec.classes  # paths are long, lists of classes high
         self._is_stacked = self._needs_line
         self._lay_out()
@@ -97,11 +99,14 @@ class FieldRow(QWidget):
         sentence = ""
         if problem is not None:
             sentence = self.editor.problem() or problem_sentence(problem, self.spec, self.editor.value())
-        self._fix.set_fix(problem.fix if problem is not None else self.inactive.fix)
+        self._set_fix(problem.fix if problem is not None else self.inactive.fix)
         if (sentence, waits) == (self.sentence, self.waits):
             return
         self.sentence, self.waits = sentence, waits
         asks = "" if sentence.startswith(_EMPTY) else sentence
+        if self._problem is None:
+            self._problem = label(wrap=True)
+            self._place_parts()
         self._problem.setText(f"Required. {asks}".strip() if waits else sentence)
         set_role(self._problem, "help" if waits else "problem")
         self._problem.setVisible(bool(sentence))
@@ -120,7 +125,7 @@ class FieldRow(QWidget):
         self.inactive_label.setText(inactive.why)
         self.inactive_label.setVisible(bool(inactive.why))
         if not self.sentence:
-            self._fix.set_fix(inactive.fix)
+            self._set_fix(inactive.fix)
         self._enable()
 
     def set_note(self, note: str) -> None:
@@ -134,6 +139,15 @@ class FieldRow(QWidget):
         self.note_label.setText(note)
         self.note_label.setVisible(bool(note))
         self._enable()
+
+    def _set_fix(self, fix: Mapping[str, JsonValue]) -> None:
+        if fix and self._fix is None:
+            self._fix = FixLink()
+            self._fix.fix_asked.connect(self.fix_asked)
+            self._place_parts()
+            self.setTabOrder(self._hint, self._fix)
+        if self._fix is not None:
+            self._fix.set_fix(fix)
 
     def _enable(self) -> None:
         """Whatever is wrong can be put right, also where it has no effect."""
@@ -158,7 +172,7 @@ class FieldRow(QWidget):
             and child.focusProxy() is None
             and child.window() is self.window()  # not the list a combo box opens
         ]
-        return [*inner, self._hint, self._fix, self._dot]
+        return [*inner, self._hint, *([self._fix] if self._fix is not None else []), self._dot]
 
     def _lay_out(self) -> None:
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -171,9 +185,6 @@ class FieldRow(QWidget):
         grid.addWidget(self._dot, 0, 0, middle)
         grid.addWidget(self.title, 0, 1, middle)
         grid.addWidget(self._hint, 0, 3, middle)
-        self._above = QWidget()  # as wide as an editor, so that the hints of all rows stand below each other
-        self._above.setMaximumSize(EDITOR_WIDTH, 1)
-        grid.addWidget(self._above, 0, 2, middle)
         self._place_parts()
         # The editors' column takes what it can, up to their greatest width; the rest stays free.
         grid.setColumnStretch(2, 1000)
@@ -185,9 +196,14 @@ class FieldRow(QWidget):
         middle = Qt.AlignmentFlag.AlignVCenter
         if self._is_stacked:
             self._grid.addWidget(self.editor, 1, 1, 1, 4)
+            if self._above is None:  # as wide as an editor, so that the hints of all rows stand below each other
+                self._above = QWidget()
+                self._above.setMaximumSize(EDITOR_WIDTH, 1)
+                self._grid.addWidget(self._above, 0, 2, middle)
         else:
             self._grid.addWidget(self.editor, 0, 2, middle)
-        self._above.setVisible(self._is_stacked)
+        if self._above is not None:
+            self._above.setVisible(self._is_stacked)
         told = (self._problem, self.inactive_label, self._fix, self.note_label)
         for line, part in enumerate(told, start=2):
             if part is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent
@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit
 from studio.forms.messages import KIND_TITLES
 from studio.forms.section_form import SectionForm
 from studio.state.search import describe_setting, holds, rank_title, split_query
-from studio.theme import icon, set_property
+from studio.theme import icon
 from studio.widgets import label, leave_undo_to_page
 from training import catalog
 
@@ -38,8 +38,8 @@ def _texts(form: SectionForm) -> Iterable[tuple[str, str, str]]:
         entries = catalog.entries(form.section)
         rest = " ".join(f"{entry.title} {entry.kind} {entry.summary} {entry.also}" for entry in entries)
         yield form.chooser.path, f"{KIND_TITLES[form.section]} {form.heading}", f"{rest} kind"
-    for path, row in form.rows().items():
-        yield path, row.spec.title, f"{describe_setting(row.spec)} {form.heading}"
+    for path, spec in form.settings().items():
+        yield path, spec.title, f"{describe_setting(spec)} {form.heading}"
 
 
 class SearchEdit(QLineEdit):
@@ -99,14 +99,3 @@ class SearchEdit(QLineEdit):
         size = self._count.sizeHint()
         self._count.resize(size)
         self._count.move(QPoint(self.width() - size.width() - 10, (self.height() - size.height()) // 2))
-
-
-def mark_found(forms: Iterable[SectionForm], found: Sequence[str], current: str) -> None:
-    """Tint the rows of the settings found, and the one looked at a little more."""
-    for form in forms:
-        owners = {path: form.row_of(path) for path in form.rows()}
-        if form.chooser:
-            owners[form.chooser.path] = form.chooser
-        for path, owner in owners.items():
-            if owner is not None:
-                set_property(owner, "found", "current" if path == current else "match" if path in found else "")

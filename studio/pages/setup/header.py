@@ -9,7 +9,7 @@ from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.actions.configurations import ask_and_open, ask_and_save
-from studio.forms.search import SearchEdit, find_settings, mark_found
+from studio.forms.search import SearchEdit, find_settings
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.presets import ask_for_preset
 from studio.state.context import AppContext
@@ -134,5 +134,6 @@ class Finder(QObject):
         path = self.found[self.current] if self.found else ""
         if path:
             self._show(path)
-        mark_found(self._forms, self.found, path)
+        for form in self._forms:
+            form.mark_found(self.found, path)
         self._search.set_count(self.current, len(self.found))

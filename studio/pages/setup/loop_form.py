@@ -23,4 +23,5 @@ class LoopForm(SectionForm):
         if limited and length is not None:
             steps = f"{length.total_steps:,} step{'s' if length.total_steps != 1 else ''}"
             note = f"Stops at {steps} ({specs('loop')['max_steps'].title})"
-        self.rows()["loop.epochs"].set_note(note)
+        if row := self.made_row("loop.epochs"):
+            row.set_note(note)

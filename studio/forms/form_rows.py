@@ -1,0 +1,92 @@
+"""The rows of a form, and what the page tells them: also those that are made only when somebody wants to see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from PySide6.QtWidgets import QWidget
+
+from studio.forms.field_row import FieldRow
+from studio.forms.kinds.chooser import KindChooser
+from studio.forms.messages import with_titles
+from studio.state.drafts.draft import Draft
+from studio.theme import set_property
+from studio.widgets import Card
+from training.config.field_spec import FieldSpec
+from training.config.rules.inactive_settings import Inactive
+from training.protocol.answers import Column
+
+
+class FormRows(Card):
+    """A card with a row for each setting, as far as they were made; whoever makes one calls ``_tell_all``."""
+
+    def __init__(self, draft: Draft, title: str, icon_name: str) -> None:
+        super().__init__(title, icon_name)
+        self._draft = draft
+        self.chooser: KindChooser | None = None
+        self._specs: dict[str, FieldSpec] = {}  # by path, plain ones first
+        self._rows: dict[str, FieldRow] = {}  # those that were made
+        self._columns: tuple[Column, ...] = ()
+        self._length = (0, 0)
+        self._several = False
+        self._inactive: Mapping[str, Inactive] = {}
+        self._found: Sequence[str] = ()
+        self._current = ""
+
+    def made_row(self, path: str) -> FieldRow | None:
+        """The row of a setting; None where it was not made yet, and is told all when it is."""
+        return self._rows.get(path)
+
+    def settings(self) -> dict[str, FieldSpec]:
+        """The settings that stand in this form, by path."""
+        return self._specs | {path: row.spec for path, row in self._rows.items()}
+
+    def set_columns(self, columns: Sequence[Column]) -> None:
+        """Offer the columns of the dataset's table wherever a setting names some."""
+        self._columns = tuple(columns)
+        for row in self._rows.values():
+            if row.spec.columns:
+                row.editor.set_columns(self._columns)
+
+    def set_length(self, total_steps: int, steps_per_epoch: int) -> None:
+        """Tell settings that are stretches of the run how long it is; 0 steps while that is not known."""
+        self._length = (total_steps, steps_per_epoch)
+        for row in self._rows.values():
+            row.editor.set_length(total_steps, steps_per_epoch)
+
+    def suggest_several(self, several: bool) -> None:
+        """Whether the task wants several columns where a setting mostly names one."""
+        self._several = several
+        for row in self._rows.values():
+            row.editor.suggest_several(several)
+
+    def set_inactive(self, found: Mapping[str, Inactive]) -> None:
+        """Say of the settings in ``found``, by path, that they do nothing as the others stand."""
+        self._inactive = found
+        for row in self._rows.values():
+            self._tell_inactive(row)
+
+    def _tell_inactive(self, row: FieldRow) -> None:
+        inactive = self._inactive.get(row.path, Inactive(""))
+        row.set_inactive(replace(inactive, why=with_titles(inactive.why, self._draft.kind)))
+
+    def mark_found(self, found: Sequence[str], current: str) -> None:
+        """Tint the settings that were found, by path, and the one looked at a little more."""
+        self._found, self._current = found, current
+        for path, row in self._rows.items():
+            self._tint(path, row)
+        if self.chooser:
+            self._tint(self.chooser.path, self.chooser)
+
+    def _tint(self, path: str, owner: QWidget) -> None:
+        set_property(owner, "found", "current" if path == self._current else "match" if path in self._found else "")
+
+    def _tell_all(self, row: FieldRow) -> None:
+        """What the others were told before ``row`` was made."""
+        if row.spec.columns:
+            row.editor.set_columns(self._columns)
+        row.editor.set_length(*self._length)
+        row.editor.suggest_several(self._several)
+        self._tell_inactive(row)
+        self._tint(row.path, row)
