@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Callable
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
@@ -159,10 +161,12 @@ class RunsTable(QTableView):
         if left >= _COMFORTABLE_NAME:
             return gone
         same = [column for column in (DATASET, MODEL) if len(set(_list_texts(self._runs_model, column))) < 2]
-        for column in dict.fromkeys((*same, *_FIRST_TO_GO)):
+        order = dict.fromkeys((*same, *_FIRST_TO_GO))
+        sorted_by = self.horizontalHeader().sortIndicatorSection()
+        for column in sorted(order, key=lambda column: column == sorted_by):
             if left >= _COMFORTABLE_NAME:
                 break
-            if column in needed and column != self.horizontalHeader().sortIndicatorSection():
+            if column in needed:
                 gone.append(column)
                 left += needed[column]
         return gone
@@ -255,18 +259,18 @@ def _list_texts(model: RunTableModel, column: int) -> list[str]:
 
 
 class _NameDelegate(QStyledItemDelegate):
-    """Of names that do not fit, what all of those begin with is left out first, and then the middle: their ends differ."""
+    """Of a name that does not fit, as much of its beginning is left out as another row has, too; then its middle."""
 
     def __init__(self, model: RunTableModel, parent: QTableView) -> None:
         super().__init__(parent)
         self._model = model
-        self._shared = 0, ""  # for which room that was looked for, and what it is
+        self._names: list[str] = []  # in alphabetical order, once one did not fit
         for changed in (model.layoutChanged, model.modelReset, model.dataChanged):
             changed.connect(self._forget)
 
     @Slot()
     def _forget(self) -> None:
-        self._shared = 0, ""
+        self._names = []
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         super().initStyleOption(option, index)
@@ -274,21 +278,27 @@ class _NameDelegate(QStyledItemDelegate):
         style = option.widget.style() if option.widget is not None else QApplication.style()
         place = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, option.widget)
         room = place.width() - 2 * style.pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin, option, option.widget)
-        measure = option.fontMetrics.horizontalAdvance
-        if measure(option.text) <= room:
-            return
-        if self._shared[0] != room:
-            names = _list_texts(self._model, NAME)
-            self._shared = room, _find_beginning([name for name in names if measure(name) > room])
-        if (shared := self._shared[1]) and option.text.startswith(shared):
-            option.text = f"…{option.text.removeprefix(shared)}"
+        if option.fontMetrics.horizontalAdvance(option.text) > room:
+            self._names = self._names or sorted(_list_texts(self._model, NAME))
+            option.text = _shorten(
+                option.text, self._names, lambda text: option.fontMetrics.horizontalAdvance(text) <= room
+            )
 
 
-def _find_beginning(names: list[str]) -> str:
-    """What two and more names begin with, up to a place where words end."""
-    if len(names) < 2:
-        return ""
-    first, last = min(names), max(names)
-    same = next((at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
-    found = re.match(r".*[-_ /]", first[:same])
-    return found[0] if found else ""
+def _shorten(name: str, names: list[str], fits: Callable[[str], bool]) -> str:
+    """``name`` without the first of its words that one of ``names``, which are sorted, begins with, too: as few as make it fit."""
+    at = bisect_left(names, name)
+    near = [each for each in names[max(at - 1, 0) : at + 2] if each != name]
+    shared = max((_count_same(name, each) for each in near), default=0)
+    short = name
+    for word in re.finditer(r"[-_ /]", name[:shared]):
+        short = f"…{name[word.end() :]}"
+        if fits(short):
+            break
+    return short
+
+
+def _count_same(first: str, second: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))

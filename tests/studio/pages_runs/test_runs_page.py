@@ -172,7 +172,7 @@ def test_a_small_window_leaves_columns_out_and_says_so_and_a_damaged_run_says_wh
     delegate = page.table.itemDelegateForColumn(NAME)
     assert isinstance(delegate, QStyledItemDelegate)
     delegate.initStyleOption(option, page.model.index(1, NAME))
-    assert option.text == "…0.011-seed-1"
+    assert (option.text[0], option.text.endswith("0.011-seed-1")) == ("…", True)
     page.choose(folders[0].id)
     qtbot.keyClick(page.table, Qt.Key.Key_Return)
     [toast] = window.controller.toasts.toasts()
