@@ -58,6 +58,10 @@ _OF_EVALUATIONS = (
 _KNOWN = {candidate.name: candidate for candidate in (*METRICS, *_OF_EVALUATIONS)}
 
 
+CURVE_TITLES = {"train/loss": "Training loss", "grad_norm": "Gradient norm (pre-clip)", "lr": "Learning rate"}
+"""What a person calls the curves of a run's steps."""
+
+
 def metric(name: str) -> Metric:
     """The metric called ``name``, with or without its part ("val/accuracy" or "accuracy"). KeyError when unknown."""
     plain = name.rpartition("/")[2]

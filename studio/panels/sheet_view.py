@@ -8,11 +8,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.forms.messages import KindOf, as_full_sentence, tell_change
-from studio.state.drafts.setting_specs import defaults
 from studio.theme import SPACING, IconRole
 from studio.widgets import IconLabel, empty, label
 from training.config import RunConfig
-from training.config.diff import Change
+from training.config.diff import telling
 from training.runs.resume_plan import ResumePlan
 
 _Group = tuple[str, str, IconRole, Sequence[str]]
@@ -55,25 +54,6 @@ class SheetView(QWidget):
 def kinds_of(config: RunConfig) -> KindOf:
     """What is chosen in a section of ``config``."""
     return lambda section: str(getattr(getattr(config, section), "kind", ""))
-
-
-def telling(changes: Sequence[Change]) -> list[Change]:
-    """``changes`` without what another kind brings along: the old one's settings, and the new one's defaults."""
-    usual = {
-        f"{section}.{name}": value
-        for section, kind in (
-            (change.path.partition(".")[0], str(change.new)) for change in changes if change.path.endswith(".kind")
-        )
-        for name, value in defaults(section, kind).items()
-    }
-    replaced = {path.partition(".")[0] for path in usual}
-    return [
-        change
-        for change in changes
-        if change.path.partition(".")[0] not in replaced
-        or change.path.endswith(".kind")
-        or (change.path in usual and change.new != usual[change.path])
-    ]
 
 
 def _groups(sheet: ResumePlan, kind_of: KindOf) -> list[_Group]:

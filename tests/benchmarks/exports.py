@@ -135,6 +135,7 @@ def train(task: str, folder: Path, data: Path | None = None) -> Path:
     record = start_run(config, folder)
     if record.status != "completed":
         raise SystemExit(f"{task}: {record.reason}")
+    torch.set_num_threads(1)  # a run takes as many as its work wants
     return Path(str(record.last_checkpoint))
 
 

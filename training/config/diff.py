@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from training.config.describe import describe
+from training.config.field_spec import plain
 from training.config.files import config_data
 from training.config.run import SECTIONS, RunConfig, alternatives
 from training.toml_text import Toml
@@ -48,6 +50,38 @@ def diff(old: RunConfig, new: RunConfig) -> list[Change]:
         for path in dict.fromkeys([*left, *right])
         if left.get(path) != right.get(path)
     ]
+
+
+def telling(changes: Sequence[Change]) -> list[Change]:
+    """``changes`` without what another kind brings along: the old one's settings, and the new one's defaults."""
+    usual = _find_defaults(changes)
+    return [
+        change
+        for change in changes
+        if (section := change.path.partition(".")[0]) not in usual
+        or change.path.endswith(".kind")
+        or (change.path in usual[section] and change.new != usual[section][change.path])
+    ]
+
+
+def changes_from_defaults(config: RunConfig) -> list[Change]:
+    """What was chosen: kinds, and settings that are not at the default of the kind that was chosen, which is their ``old``."""
+    order = {path: place for place, path in enumerate(flatten(config))}
+    changes = sorted(diff(RunConfig(), config), key=lambda change: order.get(change.path, len(order)))
+    usual = {path: value for found in _find_defaults(changes).values() for path, value in found.items()}
+    return [replace(change, old=usual.get(change.path, change.old)) for change in telling(changes)]
+
+
+def _find_defaults(changes: Sequence[Change]) -> dict[str, dict[str, Any]]:
+    """By the section in which another kind was chosen: its settings by their dotted names, at their defaults."""
+    chosen = {change.path.partition(".")[0]: str(change.new) for change in changes if change.path.endswith(".kind")}
+    return {
+        section: {
+            f"{section}.{spec.name}": None if spec.default == "" else plain(spec.default)
+            for spec in describe(alternatives(section)[kind])
+        }
+        for section, kind in chosen.items()
+    }
 
 
 def flatten(config: RunConfig) -> dict[str, Toml]:

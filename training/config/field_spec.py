@@ -52,3 +52,8 @@ class FieldSpec:
     def label(self, value: object) -> str:
         """``value`` as people read it, where it is one of the choices."""
         return self.labels.get(str(value), str(value))
+
+
+def plain(value: Any) -> Any:
+    """``value`` as JSON would give it back: lists for tuples."""
+    return [plain(item) for item in value] if isinstance(value, tuple | list) else value

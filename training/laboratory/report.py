@@ -17,6 +17,7 @@ from training.laboratory.measure import Figures, Measured
 from training.laboratory.sameness import Sameness
 from training.laboratory.short_script import ScriptNote
 from training.laboratory.steps import STEPS, Step
+from training.metric_names import CURVE_TITLES
 from training.report.chart import Curve, Drawing, Numbers, histogram, line_drawing, smooth
 from training.report.pages import render
 from training.system.atomic import write_text
@@ -188,7 +189,7 @@ def _norms(clip: Measured | None) -> Drawing | None:
     norms, steady = clip.rows["grad_norm"].astype(np.float64), clip.figures.steady_from - 1
     limit = clip.figures.clip_norm
     groups = [("Before", norms[:steady]), ("Last epoch", norms[steady:])]
-    return histogram("Gradient norm before clipping", "Norm", groups, limit, f"limit {limit:g}")
+    return histogram(CURVE_TITLES["grad_norm"], "Norm", groups, limit, f"limit {limit:g}")
 
 
 def _crash(crash: Measured | None, same: Sameness | None) -> tuple[Drawing, Drawing] | None:

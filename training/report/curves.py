@@ -9,22 +9,19 @@ import numpy as np
 
 from training.errors import InputError
 from training.events import Validated
-from training.metric_names import is_share, title_of
+from training.metric_names import CURVE_TITLES, is_share, title_of
 from training.report.chart import COLUMNS, Curve, Drawing, find_weight, line_drawing
 from training.report.facts import RunFacts
 from training.runs.pyramid.curve import Pyramid
+from training.runs.pyramid.kept import STEP_CURVES
 from training.runs.pyramid.smoothing import make_smoother
 from training.runs.pyramid.stored import StoredSeries
 from training.runs.records.series import STEP_ROW, is_series
 
 _MOST_METRICS = 6
 _POINTS = 60  # validations that are drawn as points
-_STEP_CURVES = {
-    "loss": ("Training", True),
-    "grad_norm": ("Gradient norm before clipping", True),
-    "lr": ("Learning rate", False),
-}
-"""Of each step: what is drawn, what it is called, whether it is smoothed."""
+_SMOOTHED = ("loss", "grad_norm")
+"""Of what is drawn of each step."""
 
 
 def draw_curves(runs: Sequence[RunFacts]) -> list[Drawing]:
@@ -42,7 +39,7 @@ def draw_curves(runs: Sequence[RunFacts]) -> list[Drawing]:
         drawn.append(line_drawing(title, "Step", title_of(name.removeprefix("val/")), curves, percent=is_share(name)))
     for column in ("grad_norm", "lr"):
         if curves := of_steps[column]:
-            title = _STEP_CURVES[column][0]
+            title = CURVE_TITLES[column]
             drawn.append(line_drawing(title, "Step", title, curves, log_y=column == "grad_norm"))
     return drawn
 
@@ -54,7 +51,7 @@ def _draw_loss(runs: Sequence[RunFacts], trained: list[Curve]) -> Iterator[Drawi
         for curve in _draw_validations(run, "val/loss", _call(run, runs, "Validation"), number if len(runs) > 1 else 1)
     ]
     together = [[*trained, *validated]] if len(runs) == 1 else [trained, validated]
-    titles = ("Loss",) if len(runs) == 1 else ("Training loss", "Validation loss")
+    titles = ("Loss",) if len(runs) == 1 else (CURVE_TITLES["train/loss"], "Validation loss")
     for title, curves in zip(titles, together, strict=True):
         if curves:
             positive = all((curve.y > 0).all() for curve in curves if curve.style != "raw")
@@ -68,12 +65,12 @@ def _call(run: RunFacts, runs: Sequence[RunFacts], quantity: str) -> str:
 def _draw_steps(runs: Sequence[RunFacts]) -> dict[str, list[Curve]]:
     """The curves of all runs, by what they are of; of each run its series is opened once."""
     columns = max(COLUMNS // len(runs), 120)  # fewer where many runs share the page
-    found: dict[str, list[Curve]] = {name: [] for name in _STEP_CURVES}
+    found: dict[str, list[Curve]] = {name: [] for name in STEP_CURVES}
     for number, run in enumerate(runs):
         if (series := _open(run)) is not None:
-            for name, (title, smooths) in _STEP_CURVES.items():
-                curve = series.curve(name, series.steps)
-                found[name] += _draw_curve(curve, _call(run, runs, title), number, columns, smooths)
+            for name in STEP_CURVES:
+                curve, label = series.curve(name, series.steps), CURVE_TITLES.get(name, "Training")
+                found[name] += _draw_curve(curve, _call(run, runs, label), number, columns, name in _SMOOTHED)
     return found
 
 

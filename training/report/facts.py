@@ -10,8 +10,9 @@ from typing import NamedTuple
 from training.catalog import entry
 from training.catalog.summary import summarize
 from training.config.describe import describe
+from training.config.diff import changes_from_defaults
 from training.config.fields import Section
-from training.config.run import SECTIONS, RunConfig
+from training.config.run import RunConfig
 from training.data_report import DataReport
 from training.embedded_config import EmbeddedConfig
 from training.environment import Environment
@@ -141,25 +142,21 @@ class Setting(NamedTuple):
 
 
 def find_changed_settings(config: RunConfig) -> Iterator[Setting]:
-    """Kind by kind: each choice, and what was set to another value than that kind has by itself."""
-    yield from _find_changed(config, "", type(config), skip=("name", *SECTIONS))
-    for name in SECTIONS:
-        section = getattr(config, name)
-        title, kind = RunConfig.model_fields[name].title or name, getattr(section, "kind", "")
-        if kind:
-            usual = getattr(RunConfig.model_fields[name].default, "kind", "")
-            default = "" if kind == usual else f"{entry(name, usual).title}"
-            yield Setting(title, f"{name}.kind", entry(name, kind).title, default)
-        yield from _find_changed(section, f"{name}.", type(section))
-
-
-def _find_changed(section: Section, prefix: str, cls: type[Section], skip: tuple[str, ...] = ()) -> Iterator[Setting]:
-    for spec in describe(cls):
-        value = getattr(section, spec.name)
-        if spec.name in skip or spec.editor == "consent" or (value == spec.default and not spec.required):
-            continue
-        default = "" if spec.required else _show(spec.label(spec.default), spec.default)
-        yield Setting(spec.title, f"{prefix}{spec.name}", _show(spec.label(value), value), default)
+    """Each choice of a kind, and what was set to another value than that kind has by itself, as the window's *Config* has them."""
+    for change in changes_from_defaults(config):
+        section, _, name = change.path.rpartition(".")
+        if name == "kind":
+            yield Setting(
+                RunConfig.model_fields[section].title or section,
+                change.path,
+                *(entry(section, str(kind)).title for kind in (change.new, change.old)),
+            )
+        elif change.path != "name":
+            cls: type[Section] = type(getattr(config, section)) if section else RunConfig
+            spec = next(each for each in describe(cls) if each.name == name)
+            if spec.editor != "consent":
+                value, default = (_show(spec.label(each), each) for each in (change.new, change.old))
+                yield Setting(spec.title, change.path, value, "–" if spec.required else default)
 
 
 def _show(label: str, value: object) -> str:

@@ -21,7 +21,7 @@ from training.predictions.sample_columns import describe_samples
 from training.system.untrusted import escape_unprintable
 
 WORST = 24
-"""Samples that are shown, those of the greatest losses."""
+"""Samples that are shown at most, those of the greatest losses: of few samples a quarter."""
 _MOST_CLASSES = 60
 _LARGEST_MATRIX = 20
 _MOST_COUNTED = 2000  # classes whose mistakes are counted
@@ -68,6 +68,8 @@ class EvaluationTables:
     mistakes: tuple[tuple[str, ...], ...]
     worst_titles: tuple[str, ...]
     worst: tuple[WorstSample, ...]
+    judged: int
+    """Samples of which those are the worst."""
 
 
 def tabulate(evaluation: Evaluation, read_images: ReadImages | None = None) -> EvaluationTables:
@@ -76,7 +78,7 @@ def tabulate(evaluation: Evaluation, read_images: ReadImages | None = None) -> E
     titles, classes, note = _tabulate_classes(evaluation)
     counts = _count(evaluation)
     matrix, mistakes = _tabulate_mistakes(evaluation, counts)
-    worst_titles, worst = _find_worst(evaluation, read_images)
+    worst_titles, worst, judged = _find_worst(evaluation, read_images)
     return EvaluationTables(
         on=shorten(record.on, 300),
         step=record.step,
@@ -92,6 +94,7 @@ def tabulate(evaluation: Evaluation, read_images: ReadImages | None = None) -> E
         mistakes=mistakes,
         worst_titles=worst_titles,
         worst=worst,
+        judged=judged,
     )
 
 
@@ -190,21 +193,23 @@ def _tabulate_mistakes(
 
 def _find_worst(
     evaluation: Evaluation, read_images: ReadImages | None
-) -> tuple[tuple[str, ...], tuple[WorstSample, ...]]:
+) -> tuple[tuple[str, ...], tuple[WorstSample, ...], int]:
     losses = np.asarray(evaluation.column("loss"), dtype=np.float64)
     finite = np.flatnonzero(np.isfinite(losses))
-    rows = finite[np.argsort(-losses[finite], kind="stable")[:WORST]].tolist()
+    most = min(WORST, math.ceil(len(finite) / 4))
+    rows = finite[np.argsort(-losses[finite], kind="stable")[:most]].tolist()
     if not rows:
-        return (), ()
+        return (), (), 0
     columns = describe_samples(evaluation)
     images = read_images(evaluation, rows) if read_images is not None and evaluation.record.layout == "image" else {}
-    return tuple(column.title for column in columns), tuple(
+    samples = tuple(
         WorstSample(
             tuple(shorten(column.describe(row)) for column in columns),
             encode_thumbnail(images[row]) if row in images else "",
         )
         for row in rows
     )
+    return tuple(column.title for column in columns), samples, len(finite)
 
 
 def encode_thumbnail(pixels: NDArray[np.uint8]) -> str:

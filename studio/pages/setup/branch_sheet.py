@@ -9,11 +9,12 @@ from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from studio.forms.messages import KindOf, tell_change, with_titles
-from studio.panels.sheet_view import SheetView, telling
+from studio.panels.sheet_view import SheetView
 from studio.state.context import AppContext, BranchSource
 from studio.theme import SPACING, icon
 from studio.widgets import Card, button, label, scroll_area, vbox
 from training.config import RunConfig
+from training.config.diff import telling
 from training.config.sections.objective import Distillation
 from training.runs.records.teachers import teacher_since
 from training.runs.resume_plan import ResumePlan, plan_branch

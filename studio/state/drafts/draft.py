@@ -21,7 +21,6 @@ from studio.state.drafts.setting_specs import (
     is_setting,
     join_sections,
     kinds,
-    plain,
     spec_of,
     specs,
     split_path,
@@ -31,7 +30,7 @@ from studio.state.drafts.setting_specs import (
 )
 from studio.state.drafts.touched import Touched
 from training.config import RunConfig, load_config, save_config
-from training.config.field_spec import FieldSpec
+from training.config.field_spec import FieldSpec, plain
 from training.config.paths import with_absolute_paths
 from training.errors import ConfigError, Problem
 from training.toml_text import Toml, read_config_text, read_toml

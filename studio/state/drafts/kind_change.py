@@ -12,11 +12,10 @@ from studio.state.drafts.setting_specs import (
     default_value,
     defaults,
     join_path,
-    plain,
     same_sort,
     specs,
 )
-from training.config.field_spec import FieldSpec
+from training.config.field_spec import FieldSpec, plain
 from training.config.rules.optimizer_scale import Moved, carry_to_scale, move_rates, take_peak
 from training.config.rules.schedule_problems import FITS_ANY_RUN
 from training.toml_text import Toml

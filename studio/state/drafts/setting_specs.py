@@ -8,7 +8,7 @@ from typing import Any
 
 from training.config import RunConfig
 from training.config.describe import describe
-from training.config.field_spec import FieldSpec
+from training.config.field_spec import FieldSpec, plain
 from training.config.run import SECTIONS, alternatives
 from training.toml_text import Toml
 
@@ -62,11 +62,6 @@ def kinds(section: str) -> tuple[str, ...]:
 def default_kind(section: str) -> str:
     """The kind a new run has in ``section``; "" where there is nothing to choose."""
     return str(getattr(RunConfig.model_fields[section].default, "kind", "")) if section != RUN else ""
-
-
-def plain(value: Any) -> Any:
-    """``value`` as JSON would give it back: lists for tuples."""
-    return [plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def default_value(spec: FieldSpec) -> Any:

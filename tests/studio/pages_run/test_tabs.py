@@ -58,6 +58,7 @@ def test_a_run_that_ended_is_looked_at_while_another_one_trains(
 
     tab = window.page("run/config")
     assert isinstance(tab, ConfigTab)
+    assert any("(default: " in label.text() for label in tab.settings.findChildren(QLabel))
     context.library.refresh()
     qtbot.waitUntil(lambda: tab.other.findText("second") > 0)
     tab.other.setCurrentText("second")

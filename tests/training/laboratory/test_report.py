@@ -194,7 +194,7 @@ def test_data_that_changed_between_two_steps_is_told(workspace: Path, capsys: Ca
 
 def test_a_histogram_holds_every_step(found: dict[str, Any]) -> None:
     page = Path(found["report"]).read_text(encoding="utf-8")
-    drawing = next(f"<svg{part}" for part in page.split("<svg") if 'aria-label="Gradient norm before clipping"' in part)
+    drawing = next(f"<svg{part}" for part in page.split("<svg") if 'aria-label="Gradient norm (pre-clip)"' in part)
     titles = [title.text or "" for title in ET.fromstring(drawing[: drawing.index("</svg>") + 6]).iter("title")]
     assert sum(int(title.split(": ")[1].split(" steps")[0]) for title in titles) == 16
     assert "limit 1" in drawing

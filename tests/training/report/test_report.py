@@ -43,7 +43,11 @@ def test_the_run_begins_from_its_report_again_to_the_bit(tmp_path: Path, capsys:
     assert json_line(capsys)["bytes"] == out.stat().st_size < MOST_BYTES
     page = out.read_text()
     assert "<script" not in page
-    assert page.count("data:image/webp;base64,") == 24
+    assert page.count("data:image/webp;base64,") == 6
+    assert "6 of 24 samples, those with the largest losses" in page
+    losses = [float(each) for each in re.findall(r"<b>Loss</b> ([0-9.]+)<", page)]
+    assert len(losses) == 6
+    assert losses == sorted(losses, reverse=True)
     assert "<code>dataset.rotation</code>" in page
     assert re.search(r"Accuracy</td><td>[0-9.]+%</td><td>[0-9.]+% to [0-9.]+%</td><td>majority class", page)
 

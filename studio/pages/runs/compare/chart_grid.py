@@ -18,9 +18,9 @@ from studio.state.context import AppContext
 from studio.state.formats import metric_title
 from studio.theme import SPACING
 from studio.widgets import Card, scroll_area, vbox
+from training.metric_names import CURVE_TITLES
 from training.runs.comparison.compared_run import Axis
 
-_TITLES = {"train/loss": "Training loss", "lr": "Learning rate", "grad_norm": "Gradient norm (pre-clip)"}
 _CHART, _LEAST_CHART = 240, 150  # pixels high: in a low window one is seen whole all the same
 _AROUND = 2 * SPACING.l  # the edges of its card
 _TWO_BESIDE = 760  # pixels wide
@@ -29,8 +29,8 @@ _AXIS_TITLES: dict[Axis, str] = {"step": "Step", "epoch": "Epoch", "samples": "S
 
 def title_curve(name: str) -> str:
     """What a chart of this quantity is called."""
-    if name in _TITLES:
-        return _TITLES[name]
+    if name in CURVE_TITLES:
+        return CURVE_TITLES[name]
     if name.startswith(("parts/", "layers/")):
         return name.replace("/", " · ", 1)
     title = metric_title(name)
