@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from studio.state.drafts.draft import Draft
-from studio.state.drafts.setting_specs import RUN, kinds, plain, specs
-from training.config.field_spec import FieldSpec
+from studio.state.drafts.setting_specs import RUN, kinds, specs
+from training.config.field_spec import FieldSpec, plain
 from training.config.run import SECTIONS
 
 EVERY_KIND = [
