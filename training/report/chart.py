@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from training.runs.pyramid.smoothing import ExponentialAverage
 
 WIDTH, HEIGHT = 880.0, 320.0
-LEFT, RIGHT, TOP, BOTTOM = 78.0, WIDTH - 12.0, 12.0, HEIGHT - 42.0
+LEFT, RIGHT, TOP, BOTTOM = 104.0, WIDTH - 24.0, 12.0, HEIGHT - 42.0
 COLUMNS = 800
 """A curve with more than twice as many points is drawn as the least and the greatest of each column."""
 COLORS = 7
@@ -129,8 +129,11 @@ def line_drawing(
     elif curves:
         edge = 0.04 * (high - low) or 0.01
         low, high = (max(low - edge, 0.0) if low >= 0 else low - edge), high + edge
+        high = min(high, 1.0) if percent and high - edge <= 1.0 else high
     first = min((float(curve.x.min()) for curve in curves), default=0.0)
     last = max((float(curve.x.max()) for curve in curves), default=1.0)
+    if all(curve.style == "points" for curve in curves):  # even a single one lies on the way from the beginning
+        first = min(first, 0.0)
     x, y = _Axis(first, last, LEFT, RIGHT), _Axis(low, high, BOTTOM, TOP, log_y and bool(curves))
     return Drawing(
         title,
