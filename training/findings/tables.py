@@ -28,7 +28,7 @@ IDENTIFIER = Rule(
     f"Whole numbers, {DISTINCT:.0%} of them different, that rise or fall from row to row, or lie in a range at most {DENSE:g} times "
     "as large as there are rows; or nearly as different and called id, index, key, number or uuid.",
     "deepchecks (95 % distinct), with the order and the range as guards",
-    unless="Its name speaks of time or age. Columns that number the rows from 0 or 1, and texts that differ in most rows, are left out "
+    unless="Its name speaks of time or age. Columns that number the rows from 0 or 1, that are called an id, and texts that differ in most rows, are left out "
     "before this.",
     fix="dataset.ignored",
 )

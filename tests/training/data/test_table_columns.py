@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import torch
 
@@ -47,6 +48,31 @@ def test_columns_that_tell_nothing_are_left_out_and_may_be_kept(tmp_path: Path) 
     assert open_rows(tmp_path, content, uninformative="keep").columns == ("a", "id", "same", "who", "year")
     named = open_rows(tmp_path, content, categorical="id")  # a person says that it is one
     assert (named.columns, named.categories) == (("a", "id", "year"), (0, 13, 0))
+
+
+def test_whole_numbers_that_name_the_rows_are_left_out_and_amounts_stay(tmp_path: Path) -> None:
+    draw, count = np.random.default_rng(3), 400
+    columns = {
+        "customer_id": draw.choice(10**9, count, replace=False),
+        "ticket": draw.choice(4000, count, replace=False) + 1000,
+        "rank": draw.permutation(count) + 1,
+        "day": np.sort(draw.choice(1000, count, replace=False)) + 44_000,
+        "count": draw.poisson(3000.0, count),
+        "price": draw.choice(10**7, count, replace=False),  # all different by chance
+        "cents": np.round(np.exp(draw.normal(10.0, 1.0, count))).astype(np.int64),
+        "grid": draw.permutation(count) % 390,
+        "y": draw.integers(0, 2, count),
+    }
+    pl.DataFrame(columns).write_csv(tmp_path / "all.csv")
+    table = open_rows(tmp_path, (tmp_path / "all.csv").read_text())
+    assert table.columns == ("rank", "day", "count", "price", "cents", "grid")
+    for name in ("customer_id", "ticket"):
+        assert any(note.startswith(f"column '{name}' is left out: it ") for note in table.notes)
+    for name in ("rank", "day"):
+        assert any(note.startswith(f"column '{name}' has another whole number in each row") for note in table.notes)
+    pl.DataFrame(columns)[:40].write_csv(tmp_path / "few.csv")
+    small = open_rows(tmp_path, (tmp_path / "few.csv").read_text())  # where little is told by chance alone
+    assert small.columns == ("ticket", "rank", "day", "count", "price", "cents", "grid")
 
 
 def test_texts_of_many_values_are_left_out_or_hashed(tmp_path: Path) -> None:

@@ -166,9 +166,13 @@ def test_refuses_by_name_what_it_cannot_say() -> None:
 
 
 def test_has_the_columns_of_the_run_and_refuses_dates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [f"{i};7;Ä {i};{'äöü'[i % 3]};{i * 3 % 11},5;2024-05-{i % 28 + 1:02};{i % 2}" for i in range(40)]
+    named = [f"{i * 41 % 400};{i * 37 % 151};{i * 7 % 120}" for i in range(120)]  # by its name, by chance; a rank
+    lines = [
+        f"{i};7;Ä {i};{'äöü'[i % 3]};{i * 3 % 11},5;{each};2024-05-{i % 28 + 1:02};{i % 2}"
+        for i, each in enumerate(named)
+    ]
     table = tmp_path / "t.csv"
-    table.write_bytes("\n".join(["id;same;who;maß;size;day;y", *lines]).encode("cp1252"))
+    table.write_bytes("\n".join(["id;same;who;maß;size;shopId;ticket;rank;day;y", *lines]).encode("cp1252"))
     sections = ("dataset.kind=table", f"dataset.path={table}", 'dataset.keep_columns=["same"]', "model.kind=tabular")
     config = tiny(*sections, "loop.epochs=1", "precision.device=cpu")
     with pytest.raises(
@@ -182,8 +186,8 @@ def test_has_the_columns_of_the_run_and_refuses_dates(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(script)])
     names = runpy.run_path(str(script))
-    assert tuple(names["features"]) == open_source(config.dataset).columns == ("same", "maß", "size")
-    assert names["numbers"][:, -1].tolist() == [i * 3 % 11 + 0.5 for i in range(40)]
+    assert tuple(names["features"]) == open_source(config.dataset).columns == ("same", "maß", "size", "rank")
+    assert names["numbers"][:, 1].tolist() == [i * 3 % 11 + 0.5 for i in range(120)]
     with pytest.raises(InputError, match=r"^dataset\.high_cardinality: the short script hashes no texts"):
         write_short_script(tiny(*sections, "dataset.high_cardinality=hash"), "script.py")
 

@@ -70,6 +70,8 @@ def _judge(choice: Choice, column: pl.Series, sort: Sort, dataset: TableSection)
     if sort == "int" and _numbers_rows(column):
         why = "numbers the rows"
         sure = sure and column[0] in (0, 1)  # else years, or a part of a longer table
+    elif sort == "int" and (why := _names_rows(column)):
+        sure = sure and why != _IN_ORDER
     elif sort != "other" and column.min() == column.max():
         why = "holds the same in every row"
     elif sort == "string" and _differs(column):
@@ -112,3 +114,32 @@ def _differs(column: pl.Series) -> bool:
 def _numbers_rows(column: pl.Series) -> bool:
     """The ends tell of nearly all columns that do not."""
     return int(column[-1]) - int(column[0]) == len(column) - 1 and bool((column.diff().drop_nulls() == 1).all())
+
+
+_IN_ORDER = "has another whole number in each row, as close together as numbers of rows"
+_BY_CHANCE = 28
+"""Of n amounts drawn from r whole numbers none are alike with a chance of at most exp(-n (n - 1) / 2r): 1 in a million at n² = 28 r."""
+
+
+def _names_rows(column: pl.Series) -> str:
+    """Why whole numbers are names of the rows and no amounts: they are called so, or not two are alike where amounts would be; "" of others.
+    Those that rise or fall may be times, and those without a gap ranks."""
+    count, different = len(column), int(column.n_unique())
+    if different >= _DIFFERENT * count and is_called_id(column.name):
+        return "is called an id, and has another whole number in nearly each row"
+    spread = int(column.max()) - int(column.min()) + 1  # type: ignore[arg-type]
+    if different < count or count < _MANY_TEXTS or count * count <= _BY_CHANCE * spread:
+        return ""
+    ordered = column.is_sorted() or column.is_sorted(descending=True)
+    return (
+        _IN_ORDER if ordered or spread == count else "has another whole number in each row, where amounts would repeat"
+    )
+
+
+_DIFFERENT = 0.99
+
+
+def is_called_id(name: str) -> bool:
+    """Whether a column's name says that it names the rows: "id", "customer_id", "PassengerId"."""
+    ends = name.endswith(("_id", "_ID", "-id", " id", " ID", "Id"))
+    return name.lower() == "id" or ends or (name.endswith("ID") and name[-3:-2].islower())

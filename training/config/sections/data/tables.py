@@ -116,7 +116,7 @@ class TableSection(Section):
     uninformative: Literal["leave_out", "keep"] = advanced(
         "leave_out",
         "Uninformative columns",
-        "Columns that number the rows, have another text in each of them or are all the same tell nothing of new rows. Where "
+        "Columns that number or name the rows, have another text in each of them or are all the same tell nothing of new rows. Where "
         "dataset.features names columns, those are taken as they are.",
         also="identifiers constant id",
     )
