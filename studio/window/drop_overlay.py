@@ -41,7 +41,7 @@ class DropOverlay(QWidget):
         self,
         host: QWidget,
         context: AppContext,
-        take: Callable[[str, Path, Mapping[str, str]], object],
+        take: Callable[[str, Path, Mapping[str, str | None]], object],
         find_page: Callable[[], QWidget | None],
     ) -> None:
         super().__init__(host)

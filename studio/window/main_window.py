@@ -178,7 +178,7 @@ class MainWindow(QMainWindow):
             return page.help_topic()
         return next(entry.help for entry in PAGES if entry.key == self.rail.current())
 
-    def _take_dropped(self, kind: str, place: Path, settings: Mapping[str, str]) -> None:
+    def _take_dropped(self, kind: str, place: Path, settings: Mapping[str, str | None]) -> None:
         from studio.pages.setup.page import SetupPage
 
         page = self.page("setup")

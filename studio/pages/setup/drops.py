@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from PySide6.QtGui import QImageReader
+
 from studio.state.context import AppContext
 from studio.state.formats import kind_title
 from training.catalog import DATASETS
@@ -22,6 +24,8 @@ _IDX_MARKS = ("idx1-ubyte", "idx3-ubyte")
 _FILES = {".csv": "table", ".tsv": "table", ".parquet": "table", ".npz": "npz", ".txt": "text"}
 _MOST = 2000
 _HEAD = 1 << 16
+_PROBED = 12  # folders, and folders in each
+_LEAST, _SMALL = 8, 64  # pixels; what recipes scale larger images to
 _LONGEST = 60  # letters of a file's name
 _LONGEST_DETAIL = 200
 
@@ -35,7 +39,7 @@ class Dropped:
     detail: str = ""
     usable: bool = True
     dataset: tuple[str, Path] | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def recognize(path: Path) -> Dropped:
@@ -53,13 +57,16 @@ def recognize(path: Path) -> Dropped:
         )
     kind, place = found
     whole = f"{escape_unprintable(place.name, _LONGEST)}/" if place != path or path.is_dir() else name
-    detail, settings = kind_title("dataset", kind), dict[str, str]()
+    detail, settings = kind_title("dataset", kind), dict[str, str | None]()
     if kind == "segmentation":
         layout = find_layout(place)
-        settings = layout_settings(layout)
+        settings |= layout_settings(layout)
         detail += "".join(
             f"; {each.part}: {each.images}{f' with {each.masks}' if each.masks else ''}" for each in layout
         )
+    if kind == "image_folder" and (side := _find_small_side(place)):
+        settings["image_size"] = None  # their own
+        detail += f" of {side} x {side} pixels"
     return Dropped(
         f"Use {whole} as the dataset", escape_unprintable(detail, _LONGEST_DETAIL), dataset=found, settings=settings
     )
@@ -71,7 +78,9 @@ def unreadable(path: Path, error: Exception) -> Dropped:
     return Dropped(f"{escape_unprintable(str(path), _LONGEST)} cannot be read ({why}).", usable=False)
 
 
-def open_dropped(context: AppContext, path: Path, take: Callable[[str, Path, Mapping[str, str]], object]) -> None:
+def open_dropped(
+    context: AppContext, path: Path, take: Callable[[str, Path, Mapping[str, str | None]], object]
+) -> None:
     """A TOML file becomes the draft; of a folder or file of data ``take`` is told the kind, the place and other settings; the page with the
     forms is shown. Says so when it is neither."""
     if _is_configuration(path):
@@ -129,6 +138,20 @@ def dataset_kind(folder: Path) -> str | None:
     if any(_has_images(sub) for sub in classes[:50]):
         return "image_folder"
     return "text" if files and all(file.suffix.lower() == ".txt" for file in files) else None
+
+
+def _find_small_side(folder: Path) -> int:
+    """The side of the images in the class folders, where those looked at are squares of one size that is small enough to be trained on
+    as it is; else 0."""
+    sizes = set()
+    for place in [folder, *_content(folder)[1]][:_PROBED]:
+        for inner in [place, *_content(place)[1]][:_PROBED]:
+            images = (file for file in _content(inner)[0] if file.suffix.lower() in IMAGE_SUFFIXES)
+            sizes |= {QImageReader(str(file)).size().toTuple() for file in islice(images, 1)}
+    if len(sizes) != 1:
+        return 0
+    width, height = sizes.pop()
+    return int(width) if width == height and _LEAST <= width <= _SMALL else 0
 
 
 def _names_images(table: Path) -> bool:

@@ -76,7 +76,7 @@ class OtherData(QObject):
         question.changed.connect(self._on_preview)
         self._on_replaced()
 
-    def take(self, kind: str, place: Path, settings: Mapping[str, str]) -> None:
+    def take(self, kind: str, place: Path, settings: Mapping[str, str | None]) -> None:
         """Data was dropped: what lies at ``place``, with other ``settings`` that were found to suit it."""
         draft, before = self._draft, self._draft.settings()
         if draft.kind("dataset") != kind:
@@ -89,6 +89,7 @@ class OtherData(QObject):
             draft.set("dataset.path", str(place.absolute()))
             data = draft.settings()
         data["dataset"].update(settings)
+        self._edited |= {f"dataset.{name}" for name in settings}  # no recipe knows better
         name = new_name(before, with_name(data, str(before[RUN]["name"])), str(data[RUN]["name"]))
         self._write(with_name(data, name))
 

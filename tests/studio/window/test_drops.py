@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData
-from PySide6.QtGui import QDragLeaveEvent
+from PySide6.QtGui import QDragLeaveEvent, QImage
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -19,7 +19,9 @@ def photos(tmp_path: Path) -> Path:
     folder = tmp_path / "photos"
     for name in ("cat", "dog"):
         (folder / name).mkdir(parents=True)
-        (folder / name / "1.jpg").touch()
+        image = QImage(32, 32, QImage.Format.Format_RGB32)
+        image.fill(0)
+        assert image.save(str(folder / name / "1.png"))
     return folder
 
 
@@ -41,6 +43,7 @@ def test_a_folder_over_any_page_is_named_and_becomes_the_dataset(
     assert shown.isHidden()
     qtbot.waitUntil(lambda: context.draft.kind("dataset") == "image_folder")
     assert context.draft.value("dataset.path") == str(photos)
+    assert context.draft.value("dataset.image_size") is None, "small images keep their size"
     assert window.rail.current() == "setup"
 
 
