@@ -144,10 +144,12 @@ def test_the_training_part_is_never_judged_by_the_model_itself(
     assert view.folds.examine.isVisibleTo(view)
     # What other runs found is shown, of these very samples.
     labels = tuple(SuspiciousLabel(number=n, name=f"{n}", given="a", suggested="b", score=0.5) for n in (7, 3, 9999))
-    write_found(
-        run,
-        SuspiciousLabels(on="train", fingerprint="0123456789abcdef", samples=SAMPLES, folds=5, found=labels),
-    )
+    found = SuspiciousLabels(on="train", fingerprint="0123456789abcdef", samples=SAMPLES, folds=5, found=labels)
+    write_found(run, found.model_copy(update={"fingerprint": "of other data"}))
+    context.labels.finished.emit()
+    assert "are suspicious to 5 runs" not in view.folds.words.text()
+    assert view.folds.examine.isVisibleTo(view)
+    write_found(run, found)
     context.labels.finished.emit()
     qtbot.waitUntil(lambda: view.table.isVisibleTo(view))
     assert [each.number for each in view.table.labels.labels] == [7, 3]

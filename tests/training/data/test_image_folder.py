@@ -111,6 +111,12 @@ def test_parts_that_lie_elsewhere(image_folder: Path, tmp_path: Path) -> None:
     assert (
         opened(image_folder, **places | {"validation_path": str(tmp_path / "moved")}).fingerprint == source.fingerprint
     )
+    odd = tmp_path / os.fsdecode(b"v\xe4l")  # no UTF-8, and found all the same
+    shutil.copytree(tmp_path / "moved", odd)
+    (tmp_path / "link").symlink_to(odd)
+    assert (
+        opened(image_folder, **places | {"validation_path": str(tmp_path / "link")}).fingerprint == source.fingerprint
+    )
     # With the training part of a folder that has others, and where it would be trained on as well.
     shutil.rmtree(whole / "test")
     assert len(opened(whole, test_path=str(image_folder)).parts["test"]) == 36
