@@ -55,11 +55,13 @@ def test_parts_have_their_names_shares_and_values(
     folder = run(workspace, small("regression", tmp_path, *SUM))
     card = PartsCard(context)
     qtbot.addWidget(card)
+    card.resize(600, 400)
     card.set_run(folder, growing=False)
     qtbot.waitUntil(lambda: card.plot is not None and len(card.plot._curves["l1"].series) == 8)
     assert card.plot is not None
     rows = ColumnsReader(folder.parts_file).read()[1]
     assert card.plot._curves["mse"].series.nearest(8) == pytest.approx((8, float(rows["values"][-1, 0])))
+    qtbot.waitUntil(lambda: card.plot is not None and card.plot._canvas.pixels() > 100)  # laid out
     card.plot.refresh()
     assert card.plot._canvas.view.viewRange()[0] == [1.0, pytest.approx(8, abs=1)]  # no room for more steps
     card.set_run(run(workspace, tiny()), growing=False)  # a loss of one term
