@@ -117,6 +117,10 @@ class InputError(TrainingError):
     exit_code = 2
 
 
+class NonFiniteError(InputError):
+    """The data holds a number that is missing where none may be, infinite, or too large for float32."""
+
+
 class ConfigError(InputError):
     """A configuration that cannot run; ``problems`` lists every fault found, in the order of the file."""
 

@@ -142,7 +142,7 @@ def test_check_proposes_settings_as_they_are_typed(config: Path, capsys: Capture
     assert main(["check", str(config), "--set", "loop.batch_size=100000"]) == 0
     assert (
         "warning  loop.batch_size is 100,000, more than the 240 training samples: an epoch is a single step. Only steps "
-        "change the weights; take smaller batches. Try --set loop.batch_size=8."
+        "change the weights; take smaller batches. Try --set loop.batch_size=8. [batch.too_large]"
     ) in capsys.readouterr().err.splitlines()
     assert main(["check", str(config), "--set", "loop.batch_size=240"]) == 0
     assert "--set" not in capsys.readouterr().err

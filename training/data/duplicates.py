@@ -89,6 +89,31 @@ def find_duplicates(
     return found
 
 
+@dataclass(frozen=True)
+class Conflicts:
+    """``samples`` of ``looked`` training samples are equal to one of another class, ``distinct`` differ from each other; ``pairs`` are the
+    first, by their numbers."""
+
+    samples: int = 0
+    looked: int = 0
+    distinct: int = 0
+    pairs: tuple[tuple[int, int], ...] = ()
+
+
+def find_conflicts(source: Source, train: Tensor, read: Read, decoding: bool) -> Conflicts:
+    """Training samples ``train`` of equal inputs and different classes, as many of them as ``find_duplicates`` compares."""
+    looking, _, _ = _pick_compared(source, {"train": train}, decoding)
+    keys = [key.tobytes() for key in _all_keys(source, looking, read)]
+    classes = source.targets[looking].tolist()
+    first: dict[bytes, int] = {}
+    several: dict[bytes, int] = {}
+    for row, key in enumerate(keys):
+        if classes[first.setdefault(key, row)] != classes[row]:
+            several.setdefault(key, row)
+    pairs = tuple((int(looking[first[key]]), int(looking[row])) for key, row in several.items())
+    return Conflicts(sum(key in several for key in keys), len(keys), len(first), pairs[:_MOST_NAMED])
+
+
 def report_duplicates(data: OpenedData, report_progress: ReportProgress = silent) -> DuplicateReport:
     """The same of data that was listed and not read, for people. Raises InputError where nothing can be compared."""
     source, splits = data.source, data.splits

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from training.core.normalization import normalize, scale_and_shift
 from training.core.splits import pick_evenly
-from training.errors import InputError
+from training.errors import NonFiniteError
 from training.facts import DataFacts, Layout
 from training.system.untrusted import escape_unprintable
 
@@ -186,7 +186,7 @@ def _require_finite(mean: NDArray[np.float64], std: NDArray[np.float64], columns
     wrong = np.flatnonzero(~np.isfinite(mean) | ~np.isfinite(std)).tolist()
     if wrong:
         which = f"'{escape_unprintable(columns[wrong[0]], 60)}'" if columns else f"number {wrong[0] + 1}"
-        raise InputError(
+        raise NonFiniteError(
             f"Feature {which} of the training samples has no finite mean and std, so some value of it is infinite or too "
             "large.",
             "Correct the value, or leave its sample out.",

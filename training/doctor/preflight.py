@@ -11,17 +11,21 @@ from training.config.rules.inactive_settings import list_inactive_on_purpose
 from training.data.prepared import PreparedData
 from training.doctor.data import opened_findings
 from training.doctor.device import compile_findings, device_findings, disk_finding
+from training.doctor.inputs import conflict_findings, input_findings
 from training.doctor.loss import step_findings
 from training.doctor.network import norm_findings, own_network_findings, weight_findings
 from training.doctor.run_time import WARM, measure_run_time
+from training.doctor.settings import setting_findings
 from training.doctor.split import duplicate_findings
+from training.doctor.tables import table_findings
 from training.doctor.validation import validation_findings
 from training.engine.assemble import assemble
 from training.engine.runs.outcome import describe_error, explain
 from training.engine.session import Session
-from training.errors import ConfigError, TrainingError
+from training.errors import ConfigError, NonFiniteError, TrainingError
 from training.events import Finding
 from training.findings import without_muted
+from training.findings.data import NONFINITE
 from training.findings.settings import FAULT, INACTIVE, INVALID, TIME
 from training.protocol.answers import RunTime
 from training.system.untrusted import escape_unprintable
@@ -67,6 +71,8 @@ def preflight(
         found += [
             INVALID.find("error", str(problem), place=problem.path, fix=problem.fix) for problem in error.problems
         ]
+    except NonFiniteError as error:
+        found.append(NONFINITE.find_error(error))
     except Exception as error:
         logger.info("The check found a fault", exc_info=True)
         unforeseen = f"An unexpected fault would end the run: {escape_unprintable(describe_error(error), 300)}"
@@ -74,10 +80,22 @@ def preflight(
     return without_muted(found, config.muted_findings)
 
 
+def quick_findings(session: Session) -> list[Finding]:
+    """What can be told in a second or two of settings and data that are open, without a step."""
+    config, data = session.config, session.data
+    return [
+        *table_findings(data, config.dataset),
+        *input_findings(data),
+        *validation_findings(session),
+        *setting_findings(config, session.total_steps, data.steps_per_epoch),
+    ]
+
+
 def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[Finding]]:
     """What there is to say, one look after the other."""
     yield opened_findings(session)
-    yield validation_findings(session)
+    yield quick_findings(session)
+    yield conflict_findings(session.data)
     idle = list_inactive_on_purpose(session.config, session.data.source.parts)  # what was set and does nothing
     yield [INACTIVE.find("info", f"{clause}.") for clause in idle]
     yield duplicate_findings(session.data, session.config.dataset, report)

@@ -6,17 +6,46 @@ import math
 
 from torch import Tensor
 
+from training.config.sections.data.dataset_section import DatasetSection
+from training.data import Data
 from training.engine.session import Session
+from training.errors import pluralize
 from training.events import Finding
 from training.facts import DataFacts
-from training.findings.split import UNMEASURABLE
+from training.findings.split import DOUBTFUL_SAMPLES, TELLING, TINY, UNMEASURABLE
+from training.statistics.intervals import wilson
 from training.system.untrusted import escape_unprintable
+
+_LIKELY = 0.9
+_USUAL = 0.2
 
 
 def validation_findings(session: Session) -> list[Finding]:
-    """Metrics that the validation samples cannot give."""
+    """Metrics that the validation samples cannot give, or only roughly."""
     data = session.data
-    return _unmeasurable(data.facts, data.source.targets[data.splits["validation"]])
+    found = _unmeasurable(data.facts, data.source.targets[data.splits["validation"]])
+    return [*found, *_tiny(data, session.config.dataset)]
+
+
+def _tiny(data: Data, dataset: DatasetSection) -> list[Finding]:
+    """An accuracy of 90 %, because the interval of a better or worse one differs little."""
+    count, classes = len(data.splits["validation"]), data.facts.target == "class"
+    interval = wilson(_LIKELY * count, count)
+    half = (interval.high - interval.low) / 2.0
+    few = count <= DOUBTFUL_SAMPLES
+    if data.facts.layout == "tokens" or not (few or (classes and half > TELLING)):
+        return []
+    title = f"Validation has {pluralize(count, 'sample')}"
+    title += (
+        f": an accuracy of {_LIKELY:.0%} is known to ± {100 * half:.0f} points, so smaller differences are chance."
+        if classes
+        else "."
+    )
+    fraction = dataset.validation_fraction
+    fix = {"dataset.validation_fraction": _USUAL} if few and fraction < _USUAL else {}
+    advice = "Hold out more, or compare several seeds." if few else ""
+    evidence = {"samples": count, "half_width": half}
+    return [TINY.find("warning" if few else "info", title, advice, evidence=evidence, fix=fix)]
 
 
 def _unmeasurable(facts: DataFacts, targets: Tensor) -> list[Finding]:

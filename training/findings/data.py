@@ -19,9 +19,9 @@ FEW_STEPS = Rule(
 NONFINITE = Rule(
     "data.nonfinite",
     "A sample holds NaN or infinity",
-    "Any number among the inputs or the values to predict that is not finite.",
+    "Any number among the inputs or the values to predict that is infinite or too large for float32, and any value to predict that is missing.",
     "All tools agree",
-    unless="A gap of a table is a missing number, which becomes the column's mean.",
+    unless="A missing number among the inputs becomes the mean of its column.",
 )
 
 FAR_MEAN, WIDE_STD, UNLIKE_STDS = 3.0, 10.0, 100.0

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from pydantic import JsonValue
+from typing import Any
 
 from training.errors import TrainingError
 from training.events import Finding, FindingLevel
@@ -30,8 +29,8 @@ class Rule:
         advice: str = "",
         *,
         place: str = "",
-        evidence: Mapping[str, JsonValue] | None = None,
-        fix: Mapping[str, JsonValue] | None = None,
+        evidence: Mapping[str, Any] | None = None,  # as JSON has it
+        fix: Mapping[str, Any] | None = None,
     ) -> Finding:
         """A finding of this code. ``place`` says of which column, part, module or setting it is, where there are several."""
         return Finding(

@@ -24,16 +24,16 @@ FAULT = Rule(
 )
 TIME = Rule("run.time", "How long the run takes", "Some warm steps and validation batches, timed.", "Measured")
 
-DECAYED_BY, DECAYED_SHARE = 0.8, 0.01
+DECAYED_BY, DECAYED_SHARE = 0.8, 0.005
 ENDS_HIGH = 0.1
 LONG_WARMUP, TOO_LONG_WARMUP = 0.1, 0.3
 LENGTH = Rule(
     "schedule.length",
     "The schedule does not fit the length of the run",
-    f"The learning rate, computed for every step: it is at most {DECAYED_SHARE:.0%} of its peak before {DECAYED_BY:.0%} of the steps are "
+    f"The learning rate, computed for every step: it is at most {DECAYED_SHARE:.1%} of its peak before {DECAYED_BY:.0%} of the steps are "
     f"done; or it still rises at the last step; or warm-up takes more than {TOO_LONG_WARMUP:.0%} of the run (a note from "
     f"{LONG_WARMUP:.0%}); or a decay ends above {ENDS_HIGH:.0%} of the peak (a note).",
-    "gradsnitch 0.1 (collapse); Google's tuning playbook (warm-up at most 10 %)",
+    "gradsnitch 0.1 (1 %, to which two drops by ten lead that are usual); Google's tuning playbook (warm-up at most 10 %)",
     unless="Constant rates, plateau, restarts and the rise of one-cycle are as they are meant.",
     fix="Durations as shares of the run.",
 )

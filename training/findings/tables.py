@@ -12,7 +12,7 @@ TARGET_LEAK = Rule(
     "table.target_leak",
     "One column alone predicts the target",
     f"Half of the training rows, the other half predicted by one column alone (by equal cells, else by the nearest number): a skill of "
-    f"{LEAKS:g} or more, where 0 is guessing and 1 is always right. The column repeats the target under other names, or is the one "
+    f"{LEAKS:g} or more, where 0 is guessing and 1 is always right (of numbers: of their ranks). The column repeats the target under other names, or is the one "
     f"from which it was computed.",
     "deepchecks (predictive power score 0.8), which honest columns reach",
     unless="It is the only column; another column that is no copy of it reaches "
@@ -25,11 +25,11 @@ DISTINCT, DENSE = 0.99, 1.1
 IDENTIFIER = Rule(
     "table.identifier",
     "A column names the rows",
-    f"Whole numbers, {DISTINCT:.0%} of them different, that rise or fall from row to row, or lie in a range at most {DENSE:g} times "
-    "as large as there are rows; or nearly as different and called id, index, key, number or uuid.",
+    f"Whole numbers, {DISTINCT:.0%} of them different, in a range at most {DENSE:g} times as large as there are rows (a warning where they "
+    "rise or fall from row to row, else a note); or in any range, where the column is called id, index, key, number or uuid.",
     "deepchecks (95 % distinct), with the order and the range as guards",
-    unless="Its name speaks of time or age. Columns that number the rows from 0 or 1, that are called an id, and texts that differ in most rows, are left out "
-    "before this.",
+    unless="Its name speaks of time or age. Columns that number the rows from 0 or 1, that are called an id, and texts that differ in "
+    "most rows, are left out before this; dataset.keep_columns keeps them without a word.",
     fix="dataset.ignored",
 )
 RULES = (TARGET_LEAK, IDENTIFIER)

@@ -18,7 +18,7 @@ from training.data.arrays.npz_file import NpzFile
 from training.data.class_choice import choose_classes, require_class_target
 from training.data.source import Opening, Source, gather_rows, number_parts
 from training.data.tables.targets import require_trained_classes
-from training.errors import InputError
+from training.errors import InputError, NonFiniteError
 from training.facts import IGNORED_PIXEL, Target
 from training.system.untrusted import escape_unprintable
 
@@ -204,7 +204,7 @@ def _has_gaps(part: Part) -> bool:
         values = _float32(rows)
         row = _first_row(np.isinf(values))
         if row is not None:
-            raise InputError(
+            raise NonFiniteError(
                 f"dataset.inputs: array '{escape_unprintable(part.arrays[0], 60)}' holds a number that is infinite or too large for "
                 f"float32 in row {first + row:,}, counted from 0.",
                 "Correct it, save NaN where it is not known, or leave that sample out.",
@@ -276,7 +276,7 @@ def _values(parts: Parts, target: Target) -> tuple[tuple[str, ...], Tensor]:
             if row < len(part.targets):
                 break
             row -= len(part.targets)
-        raise InputError(
+        raise NonFiniteError(
             f"dataset.targets: array '{escape_unprintable(part.arrays[1], 60)}' holds a number that is missing or infinite, or too large "
             f"for float32, in row {row:,}, counted from 0; correct it, or leave that sample out."
         )

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from training.data.source import Source
-from training.errors import InputError, list_first
+from training.errors import InputError, NonFiniteError, list_first
 from training.facts import IGNORED_PIXEL, DataFacts
 from training.system.untrusted import escape_unprintable
 
@@ -53,7 +53,7 @@ def target_facts(source: Source, train: Tensor, read: Callable[[Tensor], Tensor]
             mean, std = values.mean(axis=0), values.std(axis=0)
         for name, numbers in zip(facts.names, zip(mean, std, strict=True), strict=True):
             if not np.isfinite(numbers).all():
-                raise InputError(
+                raise NonFiniteError(
                     f"dataset.targets: '{escape_unprintable(name, 60)}' has no finite mean and std in the training samples, so some "
                     "value of it is missing, infinite or too large.",
                     "Correct the value, or leave its sample out.",

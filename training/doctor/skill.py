@@ -1,0 +1,147 @@
+"""How well one column alone predicts a target, measured on rows that were not looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.data.source import Source
+
+_MOST_TARGETS = 20
+_LEAST_OTHERS = 10
+"""Rows of other classes than the usual one, of fewer nothing is said."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What is to be predicted in the rows: ``values`` float64 (n,), class numbers where there are ``classes``, else (0) the ranks of numbers,
+    so that a few large ones do not decide."""
+
+    name: str
+    values: NDArray[np.float64]
+    classes: int
+
+
+@dataclass(frozen=True)
+class ColumnSkill:
+    """``skill`` is 0 of guessing the usual class or the mean, 1 of being always right; ``right`` the share of rows whose class is;
+    ``distinct`` how many values the column has in the ``rows``."""
+
+    skill: float
+    right: float
+    distinct: int
+    rows: int
+
+
+def answers_of(source: Source, rows: Tensor) -> list[Answers]:
+    """The targets of ``rows`` (int64), the first of very many."""
+    targets = source.targets[rows].numpy()
+    if source.target == "class":
+        return [Answers("the target", targets.astype(np.float64), len(source.classes))]
+    if source.target not in ("labels", "values", "tasks"):
+        return []
+    kinds = source.target_classes or ((),) * len(source.classes)
+    answers = []
+    for place, name in enumerate(source.classes[:_MOST_TARGETS]):
+        values, classes = targets[:, place].astype(np.float64), 2 if source.target == "labels" else len(kinds[place])
+        answers.append(Answers(name, values if classes else _rank(values), classes))
+    return answers
+
+
+def measure_skill(column: NDArray[np.float32], coded: bool, answers: list[Answers]) -> list[ColumnSkill]:
+    """For each of ``answers`` what half of the rows tells of the other half, and the other way round: by rows with an equal cell,
+    else by those with the nearest number (``coded``: codes are equal or not)."""
+    order = np.random.default_rng(0).permutation(len(column))
+    halves = order[: len(order) // 2], order[len(order) // 2 :]
+    distinct = len(np.unique(column))
+    sums = np.zeros((len(answers), 3))  # the error, that of guessing, rows
+    for known, asked in (halves, halves[::-1]):
+        cells, which = np.unique(column[known], return_inverse=True)
+        near = _find_nearest(cells, column[asked], coded)
+        for number, target in enumerate(answers):
+            errors = (_count_wrong if target.classes else _sum_squares)(target, known, asked, which, near, len(cells))
+            sums[number] += (*errors, len(asked))
+    return [_conclude(target, row, distinct) for target, row in zip(answers, sums, strict=True)]
+
+
+def _conclude(target: Answers, sums: NDArray[np.float64], distinct: int) -> ColumnSkill:
+    error, guessing, rows = sums.tolist()
+    too_few = target.classes and guessing < _LEAST_OTHERS
+    skill = 0.0 if guessing <= 0 or too_few else 1.0 - error / guessing
+    return ColumnSkill(skill, 1.0 - error / rows if target.classes else 0.0, distinct, int(rows))
+
+
+def _find_nearest(cells: NDArray[np.float32], asked: NDArray[np.float32], coded: bool) -> NDArray[np.int64]:
+    """For each of ``asked`` the place in the sorted ``cells`` (NaN last) that it is predicted by; -1: none."""
+    after = np.minimum(np.searchsorted(cells, asked), len(cells) - 1)
+    equal = (cells[after] == asked) | (np.isnan(cells[after]) & np.isnan(asked))
+    if coded:
+        return np.where(equal, after, -1)
+    before = np.maximum(after - 1, 0)
+    with np.errstate(invalid="ignore"):
+        nearer = np.isnan(cells[after]) | (np.abs(asked - cells[before]) < np.abs(cells[after] - asked))
+    place = np.where(equal, after, np.where(nearer, before, after))
+    return np.where(np.isnan(asked) & ~equal, -1, place)
+
+
+def _count_wrong(
+    target: Answers,
+    known: NDArray[np.int64],
+    asked: NDArray[np.int64],
+    which: NDArray[np.int64],
+    near: NDArray[np.int64],
+    cells: int,
+) -> tuple[float, float]:
+    """The rows that are predicted wrongly, and those that the usual class predicts wrongly."""
+    classes, of_row = np.unique(target.values[known], return_inverse=True)
+    usual = classes[np.bincount(of_row).argmax()]
+    pairs, counts = np.unique(which * len(classes) + of_row, return_counts=True)
+    best = np.full(cells, -1, np.int64)
+    order = np.argsort(counts, kind="stable")  # the commonest of a cell is written last
+    best[pairs[order] // len(classes)] = pairs[order] % len(classes)
+    answered = np.where(near < 0, usual, classes[best[near]])
+    truth = target.values[asked]
+    return float((answered != truth).sum()), float((truth != usual).sum())
+
+
+def _sum_squares(
+    target: Answers,
+    known: NDArray[np.int64],
+    asked: NDArray[np.int64],
+    which: NDArray[np.int64],
+    near: NDArray[np.int64],
+    cells: int,
+) -> tuple[float, float]:
+    """The squared error, and that of the mean."""
+    values, truth = target.values[known], target.values[asked]
+    means = np.bincount(which, values, cells) / np.bincount(which, minlength=cells)
+    mean = values.mean()
+    answered = np.where(near < 0, mean, means[near])
+    return float(((answered - truth) ** 2).sum()), float(((mean - truth) ** 2).sum())
+
+
+def rank_correlation(left: NDArray[np.float32], right: NDArray[np.float64]) -> float:
+    """Spearman's, of the rows that have both numbers; 0 where one of them is always the same."""
+    known = np.isfinite(left) & np.isfinite(right)
+    if known.sum() < 3:
+        return 0.0
+    ranks = [_rank(values[known]) for values in (left, right)]
+    if any(rank.std() == 0 for rank in ranks):
+        return 0.0
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _rank(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Ties share their mean rank."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    ranks: NDArray[np.float64] = (ends - (counts - 1) / 2.0)[which]
+    return ranks
+
+
+def is_copy(left: NDArray[np.float32], right: NDArray[np.float32], least: float = 0.99) -> bool:
+    """Whether one column is the other in other numbers."""
+    return abs(rank_correlation(left, right.astype(np.float64))) >= least

@@ -1,0 +1,228 @@
+"""What there is to say of a table's columns: one that alone predicts the target, and one that names the rows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from training.config.sections.data.tables import TableDataset
+from training.core.splits import pick_evenly
+from training.data import Data
+from training.data.sources.table import Table
+from training.doctor.skill import Answers, ColumnSkill, answers_of, is_copy, measure_skill, rank_correlation
+from training.events import Finding
+from training.findings.split import ALIKE_IN_GROUP, GROUP, LEAST_GROUPS, LEAST_ROWS_OF_GROUP
+from training.findings.tables import DENSE, DISTINCT, IDENTIFIER, LEAK_ROWS, LEAKS, MONOTONE, RIVAL, TARGET_LEAK
+from training.system.untrusted import escape_unprintable
+
+_MOST_CELLS = 2_000_000
+_MOST_ROWS, _LEAST_ROWS = 20_000, 1_000
+_ALL_ROWS = 200_000
+_NAMES_ROWS = re.compile(r"(^|[\W_])(?i:id|idx|index|uuid|guid|key|no|nr|num|number|row)([\W_]|$)|[a-z](ID|Id)$")
+_TELLS_TIME = re.compile(r"time|date|year|month|week|day|hour|minute|second|age|step|epoch|(^|_)t($|_)", re.IGNORECASE)
+_NAMES_GROUP = re.compile(
+    r"(^|[\W_])(patient|subject|person|user|customer|client|member|student|household|session|visit|group|speaker|author|donor|animal)s?([\W_]|$)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A feature as the file has it: ``name`` is the one in the file, ``place`` its own."""
+
+    name: str
+    place: str
+    values: NDArray[np.float32]
+    coded: bool
+
+
+def table_findings(data: Data, dataset: object) -> list[Finding]:
+    """Of the columns of a table; nothing of other data."""
+    source = data.source
+    if not isinstance(source, Table) or not isinstance(dataset, TableDataset) or source.shape[:-1]:
+        return []
+    train = data.splits["train"]
+    features = source.in_file(train[:1]).shape[1]
+    rows = pick_evenly(train, min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_CELLS // max(1, features))))
+    columns = _read_columns(data, source, rows)
+    answers = answers_of(source, rows)
+    found = _groups(columns, answers, dataset)
+    for more in (_leaks(columns, answers, dataset) if len(rows) >= LEAK_ROWS else [], _identifiers(source, dataset)):
+        said = {finding.evidence["column"] for finding in found}  # the first explains the others
+        found += [finding for finding in more if finding.evidence["column"] not in said]
+    return [*found, *_dates(data, dataset)]
+
+
+def _read_columns(data: Data, source: Table, rows: Tensor) -> list[_Column]:
+    cells: NDArray[np.float32] = source.in_file(rows).numpy()
+    facts = data.facts
+    columns = []
+    for place in range(cells.shape[1]):
+        derived, name = facts.derivation(place), source.columns[place]
+        coded = bool(source.categories) and source.categories[place] > 0
+        columns.append(_Column(derived.column if derived is not None else name, name, cells[:, place], coded))
+    return columns
+
+
+def _leaks(columns: list[_Column], answers: list[Answers], dataset: TableDataset) -> list[Finding]:
+    if len(columns) < 2:
+        return []  # one column is all that there is to predict from
+    skills = [measure_skill(column.values, column.coded, answers) for column in columns]
+    found = []
+    for number, target in enumerate(answers):
+        mine = [skill[number] for skill in skills]
+        told: set[str] = set()  # of the parts of a date one is enough
+        for place, column in enumerate(columns):
+            if column.name not in told and mine[place].skill >= LEAKS and _tells(column, mine[place], target):
+                told.add(column.name)
+                repeats = _repeats(mine[place], target)
+                easy = not repeats and _has_rival(place, columns, mine, target)
+                found.append(_leak(column, mine[place], target, repeats, easy, dataset, len(answers) > 1))
+    return found
+
+
+def _repeats(skill: ColumnSkill, target: Answers) -> bool:
+    """Whether a column has no more values than there are classes: the target under other names."""
+    return bool(target.classes) and skill.distinct <= target.classes
+
+
+def _tells(column: _Column, skill: ColumnSkill, target: Answers) -> bool:
+    """Whether it is more than a curve: a number that rises or falls with the column."""
+    if target.classes or column.coded:
+        return True
+    return abs(rank_correlation(column.values, target.values)) >= MONOTONE
+
+
+def _has_rival(place: int, columns: list[_Column], skills: list[ColumnSkill], target: Answers) -> bool:
+    """Whether another column, no copy of it and no repetition of the target, does nearly as well."""
+    return any(
+        other != place
+        and skills[other].skill >= RIVAL
+        and not _repeats(skills[other], target)
+        and columns[other].name != columns[place].name
+        and not is_copy(columns[place].values, columns[other].values)
+        for other in range(len(columns))
+    )
+
+
+def _leak(
+    column: _Column,
+    skill: ColumnSkill,
+    target: Answers,
+    repeats: bool,
+    easy: bool,
+    dataset: TableDataset,
+    several: bool,
+) -> Finding:
+    name, what = escape_unprintable(column.name, 60), escape_unprintable(target.name, 60)
+    title = f"Column '{name}' alone predicts '{what}' almost exactly: the order of its values is the same."
+    if target.classes:
+        title = f"Column '{name}' alone predicts '{what}' in {skill.right:.1%} of the rows."
+    if repeats:
+        title = f"Column '{name}' repeats the target '{what}' in {skill.right:.1%} of the rows."
+    advice = (
+        "Other columns do nearly as well, so the task may simply be easy; if it is known only together with the target, leave it out."
+        if easy
+        else "Is it known before the target is? If not, the metrics will be perfect and the model useless: leave it out."
+    )
+    return TARGET_LEAK.find(
+        "info" if easy else "warning",
+        title,
+        advice,
+        place=f"{column.name} -> {target.name}" if several else column.name,
+        evidence={"column": column.name, "target": target.name, "skill": skill.skill, "rows": skill.rows},
+        fix=without_column(column.name, dataset),
+    )
+
+
+def without_column(name: str, dataset: TableDataset) -> dict[str, list[str]]:
+    """The settings that leave a column out."""
+    if dataset.features:
+        return {"dataset.features": [other for other in dataset.features if other != name]}
+    return {"dataset.ignored": [*dataset.ignored, name]}
+
+
+def _identifiers(source: Table, dataset: TableDataset) -> list[Finding]:
+    """Columns of whole numbers that name the rows."""
+    found = []
+    cells: NDArray[np.float32] = source.features.values[:_ALL_ROWS].numpy()
+    for place, name in enumerate(source.features.names):
+        values = cells[:, place]
+        if (
+            source.features.texts[place]
+            or source.features.derived[place] is not None
+            or _TELLS_TIME.search(name)
+            or name in dataset.keep_columns
+            or len(values) < LEAK_ROWS
+            or not np.isfinite(values).all()
+            or (values != np.round(values)).any()
+        ):
+            continue
+        distinct = len(np.unique(values))
+        named = bool(_NAMES_ROWS.search(name))
+        dense = float(values.max()) - float(values.min()) <= DENSE * len(values)
+        if distinct < DISTINCT * len(values) or not (named or dense):
+            continue
+        steps = np.diff(values)
+        in_order = bool((steps > 0).all() or (steps < 0).all())
+        found.append(
+            IDENTIFIER.find(
+                "warning" if named or in_order else "info",
+                f"Column '{escape_unprintable(name, 60)}' has another number in {distinct / len(values):.0%} of the rows: it names them, "
+                "and tells nothing of new ones.",
+                "Leave it out, or it is learned by heart.",
+                place=name,
+                evidence={"column": name, "distinct": distinct, "rows": len(values), "in_order": in_order},
+                fix=without_column(name, dataset),
+            )
+        )
+    return found
+
+
+def _groups(columns: list[_Column], answers: list[Answers], dataset: TableDataset) -> list[Finding]:
+    """Columns that say to whom or what rows belong, where rows of one are trained on and held out."""
+    if dataset.group_column or dataset.time_column or dataset.split_column:
+        return []
+    found = []
+    for column in columns:
+        if column.name != column.place or not _NAMES_GROUP.search(column.name) or len(column.values) < LEAK_ROWS:
+            continue
+        values = column.values[~np.isnan(column.values)]
+        groups = len(np.unique(values))
+        if groups < LEAST_GROUPS or len(values) < LEAST_ROWS_OF_GROUP * groups:
+            continue
+        skill = max((each.skill for each in measure_skill(column.values, True, answers)), default=0.0)
+        if skill < ALIKE_IN_GROUP:
+            continue
+        name = escape_unprintable(column.name, 60)
+        found.append(
+            GROUP.find(
+                "warning",
+                f"Rows of one '{name}' are trained on and held out, and resemble each other: validation tells how well known ones are "
+                "predicted, not new ones.",
+                "Keep the rows of each together.",
+                place=column.name,
+                evidence={"column": column.name, "groups": groups, "rows": len(values), "skill": skill},
+                fix={"dataset.group_column": column.name},
+            )
+        )
+    return found
+
+
+def _dates(data: Data, dataset: TableDataset) -> list[Finding]:
+    """A note where rows have a date and are held out at random."""
+    if dataset.group_column or dataset.time_column or dataset.split_column or data.facts.table is None:
+        return []
+    dated = [each.column for each in data.facts.table.derived if each is not None and each.part != "hash"]
+    if not dated:
+        return []
+    name = escape_unprintable(dated[0], 60)
+    title = (
+        f"Rows have a date ('{name}'), and are held out at random: validation knows rows from after those it predicts."
+    )
+    advice = "If the model is to predict later rows, hold out the newest."
+    return [GROUP.find("info", title, advice, place=dated[0], fix={"dataset.time_column": dated[0]})]
