@@ -51,9 +51,13 @@ class ForkedEngine:
 
 
 class EngineForks:
-    """Starts the process that is forked, which imports ``modules``, and ends it."""
+    """Starts the process that is forked, which imports ``modules``, and ends it. On Linux: elsewhere each engine is a process that imports
+    them itself."""
 
     def __init__(self, *modules: str) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        if sys.platform != "linux":
+            return
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.engine_forks", str(theirs.fileno()), *modules],
@@ -65,7 +69,7 @@ class EngineForks:
 
     def start_process(self, command: list[str], pipes: int, stderr: IO[bytes]) -> Any:
         """Like its namesake; what is no module for this Python is started as it would be."""
-        if command[:2] != [sys.executable, "-m"]:
+        if self._process is None or command[:2] != [sys.executable, "-m"]:
             return start_process(command, pipes, stderr)
         their_in, stdin = os.pipe()
         stdout, their_out = os.pipe()
@@ -80,8 +84,9 @@ class EngineForks:
 
     def close(self) -> None:
         """End the process; engines that still work go on."""
-        self._requests.close()
-        self._process.wait()
+        if self._process is not None:
+            self._requests.close()
+            self._process.wait()
 
 
 class _Nursery:
