@@ -78,6 +78,8 @@ FORMATS = (
 
 QUANTIZED = ("onnx", "openvino")
 """The formats that can be written in int8."""
+_INT8 = "int8: weights of 8 bits instead of 32"
+_NO_INT8 = "int8: for ONNX and OpenVINO; this format holds the weights as they were trained"
 NO_ANSWERS = Answers()
 SHORT = ("tutorial", "accelerate")
 """The formats that are a short script."""
@@ -117,11 +119,11 @@ class ExportDialog(QDialog):
         self.large_data = Switch(f"Write {format_bytes(data_bytes)} of samples beside it")
         self.temperature = TemperatureChoice()
         self.threshold = ThresholdChoice(answers)
-        self.int8 = Switch("int8: weights of 8 bits instead of 32")
+        self.int8 = Switch(_INT8)
         self.int8.setToolTip(
             "Smaller, and faster where the CPU has such instructions. The proof counts the answers that differ and warns where they are more "
-            "than 0.5%. A file is not kept where its metric loses more than a point, as the interval of the difference tells, or where more than "
-            "5% of its answers differ."
+            "than 0.5%. A file is not kept where its metric loses more than a point, as the interval of the difference tells, where more than 5% of "
+            "its answers differ, where the network has no convolution and no linear layer, or, of images, where its training samples are gone."
         )
         self.place = PathEdit("folder", title="Folder for exports")
         self.place.setAccessibleName("Save in")
@@ -203,7 +205,11 @@ class ExportDialog(QDialog):
         is_model = self.format.suffix != ".py"
         self.temperature.setVisible(is_model and self._answers.has_probabilities)
         self.threshold.setVisible(is_model and self._answers.threshold is not None)
-        self.int8.setVisible(self.format.key in QUANTIZED)
+        has_int8 = self.format.key in QUANTIZED
+        self.int8.setVisible(is_model)
+        self.int8.setEnabled(has_int8)
+        self.int8.setText(_INT8 if has_int8 else _NO_INT8)
+        self.int8.updateGeometry()
         if not self._renamed:
             self.name.setText(self._propose_name(self._step))
         self._update()

@@ -187,7 +187,8 @@ def explain_full_disk(folder: Path) -> Iterator[None]:
     except OSError as error:
         raise Unwritable(
             f"{folder} cannot be written ({error.strerror or error}).",
-            "Free some space or make the folder writable, and evaluate again: it goes on where it was.",
+            "Evaluations are kept in the run's folder: make it writable, free some space, or copy the run to where you may write, and evaluate "
+            "again. It goes on where it was.",
         ) from error
 
 

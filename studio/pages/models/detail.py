@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.actions.exports import delete_export, unlist_export
-from studio.actions.files import copy_text, open_file, reveal
+from studio.actions.files import copy_text, reveal
 from studio.actions.question import Answer, ask
 from studio.engine.side_command import Answer as CommandAnswer
 from studio.engine.side_command import SideCommand
+from studio.pages.models.card_dialog import CardDialog
 from studio.pages.models.table import MEASURED, NONE, STATE_WORDS
 from studio.state.context import AppContext
 from studio.state.exports import Exported
@@ -59,7 +61,7 @@ class ExportDetail(Card):
         )
         self.copy = button("Copy path", "copy", "ghost", clicked=lambda: self._each(lambda it: copy_text(it.note.path)))
         self.card = button(
-            "Model card", "file", "ghost", clicked=lambda: self._each(lambda it: open_file(it.path.parent / CARD))
+            "Model card", "file", "ghost", clicked=lambda: self._each(lambda it: self._show_card(it.path.parent / CARD))
         )
         self.remove = button(
             "Remove from list",
@@ -117,10 +119,13 @@ class ExportDetail(Card):
         if self._shown is not None:
             act(self._shown)
 
+    def _show_card(self, path: Path) -> None:
+        CardDialog(path, self).open()
+
     def _on_try(self) -> None:
         if self._shown is not None:
+            self._context.open_run(self._shown.folder.path, "tryit")  # whose tab shows nothing while no run is shown
             self._context.model_to_try.choose(self._shown.path.parent)
-            self._context.show_page("run/tryit")
 
     def _on_verify(self) -> None:
         each = self._shown

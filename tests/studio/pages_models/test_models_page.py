@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from studio.pages.models.card_dialog import CardDialog
 from studio.pages.models.page import ModelsPage
+from studio.pages.tryit.page import TryItPage
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from tests.studio.window_driver import answer_next_question, open_window
@@ -27,7 +29,8 @@ def test_exports_are_listed_verified_and_brought_back(
     last = Path(str(record.last_checkpoint))
     for name, to in (("graph", "onnx"), ("weights", "safetensors")):
         export_checkpoint(last, to, tmp_path / name)
-    page = open_window(qtbot, context, "models").page("models")
+    window = open_window(qtbot, context, "models")
+    page = window.page("models")
     assert isinstance(page, ModelsPage)
     context.library.refresh()
     qtbot.waitUntil(lambda: [each.state for each in page.exports.found] == ["present", "present"], timeout=20_000)
@@ -43,6 +46,20 @@ def test_exports_are_listed_verified_and_brought_back(
     assert asked == ["Run the code beside it?"]
     assert "was not run" not in page.detail.result.text()
     assert page.detail.trust.isHidden()
+    page.detail.card.click()
+    card = page.detail.findChild(CardDialog)
+    assert card is not None
+    shown = card.text.toPlainText()
+    assert shown.startswith("regression")  # not with what is for machines
+    assert "To be filled in by the author" in shown
+    assert "rows exactly as training did." in shown
+    card.reject()
+    page.detail.try_it.click()
+    asked_of = window.page("run/tryit")
+    assert isinstance(asked_of, TryItPage)
+    assert asked_of.isVisible()
+    assert context.model_to_try.path == tmp_path / "graph"
+    window.show_page("models")
     said: list[Notification] = []
     context.notifier.notified.connect(said.append)
     graph = tmp_path / "graph" / "model.onnx"

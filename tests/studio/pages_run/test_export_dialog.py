@@ -178,4 +178,6 @@ def test_only_models_that_answer_so_are_asked_about_it(qtbot: QtBot, tmp_path: P
             is_model = each.suffix != ".py"
             assert dialog.temperature.isHidden() != (is_model and answers.has_probabilities)
             assert dialog.threshold.isHidden() != (is_model and answers.threshold is not None)
-            assert dialog.int8.isHidden() == (each.key not in ("onnx", "openvino"))
+            assert dialog.int8.isHidden() == (each.suffix == ".py")
+            assert dialog.int8.isEnabled() == (each.key in ("onnx", "openvino"))
+            assert ("for ONNX and OpenVINO" in dialog.int8.text()) == (not dialog.int8.isEnabled())
