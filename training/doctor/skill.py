@@ -40,7 +40,7 @@ def answers_of(source: Source, rows: Tensor) -> list[Answers]:
     """The targets of ``rows`` (int64), the first of very many."""
     targets = source.targets[rows].numpy()
     if source.target == "class":
-        return [Answers("the target", targets.astype(np.float64), len(source.classes))]
+        return [Answers("", targets.astype(np.float64), len(source.classes))]
     if source.target not in ("labels", "values", "tasks"):
         return []
     kinds = source.target_classes or ((),) * len(source.classes)

@@ -118,12 +118,15 @@ def _leak(
     dataset: TableDataset,
     several: bool,
 ) -> Finding:
-    name, what = escape_unprintable(column.name, 60), escape_unprintable(target.name, 60)
-    title = f"Column '{name}' alone predicts '{what}' almost exactly: the order of its values is the same."
+    name = escape_unprintable(column.name, 60)
+    called = target.name or next(iter(dataset.targets), "")
+    what = f"the target '{escape_unprintable(called, 60)}'" if called else "the target"
+    where = "all rows" if skill.right == 1.0 else f"{skill.right:.1%} of the rows"
+    title = f"Column '{name}' alone predicts {what} almost exactly: the order of its values is the same."
     if target.classes:
-        title = f"Column '{name}' alone predicts '{what}' in {skill.right:.1%} of the rows."
+        title = f"Column '{name}' alone predicts {what} in {where}."
     if repeats:
-        title = f"Column '{name}' repeats the target '{what}' in {skill.right:.1%} of the rows."
+        title = f"Column '{name}' repeats {what} in {where}."
     advice = (
         "Other columns do nearly as well, so the task may simply be easy; if it is known only together with the target, leave it out."
         if easy
@@ -134,7 +137,7 @@ def _leak(
         title,
         advice,
         place=f"{column.name} -> {target.name}" if several else column.name,
-        evidence={"column": column.name, "target": target.name, "skill": skill.skill, "rows": skill.rows},
+        evidence={"column": column.name, "target": called, "skill": skill.skill, "rows": skill.rows},
         fix=without_column(column.name, dataset),
     )
 

@@ -1,6 +1,14 @@
 """Every code that a finding can have: its rule with the threshold, the source of that, and what is proposed. No torch here."""
 
 from training.findings.rule import Rule
-from training.findings.rules import FAMILIES, RULES, is_named, merge_fixes, require_code, without_muted
+from training.findings.rules import (
+    FAMILIES,
+    RULES,
+    describe_evidence,
+    is_named,
+    merge_fixes,
+    require_code,
+    without_muted,
+)
 
-__all__ = ["FAMILIES", "RULES", "Rule", "is_named", "merge_fixes", "require_code", "without_muted"]
+__all__ = ["FAMILIES", "RULES", "Rule", "describe_evidence", "is_named", "merge_fixes", "require_code", "without_muted"]

@@ -31,6 +31,7 @@ from studio.widgets import (
     vbox,
 )
 from training.events import Finding, FindingLevel
+from training.findings import describe_evidence
 from training.protocol.answers import Findings, RunTime
 from training.protocol.messages import CheckRequest, Refusal
 
@@ -40,6 +41,7 @@ _ICONS: dict[FindingLevel, tuple[str, IconRole]] = {
     "warning": ("warning", "warning"),
     "error": ("cross", "danger"),
 }
+_ORDER: tuple[FindingLevel, ...] = ("error", "warning", "info", "ok")
 _MOST_HEIGHT = 210
 _TOP = Qt.AlignmentFlag.AlignTop
 
@@ -97,6 +99,10 @@ class FindingsPanel(Card):
             return
         self.check()
 
+    def mute(self, finding: Finding) -> None:
+        """Note among the settings that it is no problem in this run, and look again."""
+        self.apply({"muted_findings": [*self._context.draft.value("muted_findings"), finding.key]})
+
     def texts(self) -> list[str]:
         """What the rows say, for tests and screen readers."""
         rows = [child for child in self._list.children() if isinstance(child, QWidget) and not child.isHidden()]
@@ -130,14 +136,15 @@ class FindingsPanel(Card):
             self._show([Finding(level="error", title=refusal.message, advice=refusal.advice)])
 
     def _show(self, findings: Sequence[Finding], run_time: RunTime | None = None) -> None:
-        """One row for each finding; the pill says the worst."""
+        """One row for each finding, the worst first, which the pill says."""
         self.timed.emit(run_time)
         levels = {finding.level for finding in findings}
         tone: Tone = "danger" if "error" in levels else "warning" if "warning" in levels else "success"
         words = {"danger": "Cannot start", "warning": "Worth a look", "success": "Ready to start"}
         self._pill.set_status(words[tone], tone)
         empty(self._rows)
-        fill(self._rows, *(self._make_row(finding) for finding in findings), STRETCH)
+        worst_first = sorted(findings, key=lambda finding: _ORDER.index(finding.level))
+        fill(self._rows, *(self._make_row(finding) for finding in worst_first), STRETCH)
         self._line.hide()
         self._area.show()
         self.show()
@@ -149,6 +156,10 @@ class FindingsPanel(Card):
         words = vbox(label(title, wrap=True, selectable=True), spacing=1)
         if advice:
             fill(words, label(advice, "help", wrap=True, selectable=True))
+        judged = finding.level != "ok" and bool(finding.evidence or finding.level != "info")
+        if judged and finding.code:
+            on = describe_evidence(finding)
+            fill(words, label(f"{finding.key} ({on})" if on else finding.key, "caption", wrap=True, selectable=True))
         name, role = _ICONS[finding.level]
         line = hbox((IconLabel(name, 16, role), 0, _TOP), (words, 1))
         if settings := finding.fix:
@@ -156,6 +167,11 @@ class FindingsPanel(Card):
             apply = button("Apply", tooltip=tooltip)
             apply.clicked.connect(lambda: self.apply(settings))
             fill(line, (apply, 0, _TOP))
+        if finding.level == "warning" and finding.code:
+            tooltip = f"Leave {finding.key} out of the checks of this run: it goes to Muted findings, and can be undone"
+            mute = button("Not a problem here", variant="ghost", tooltip=tooltip)
+            mute.clicked.connect(lambda: self.mute(finding))
+            fill(line, (mute, 0, _TOP))
         row = in_widget(line)
         row.setAccessibleName(f"{finding.level}: {title} {advice}".strip())
         return row

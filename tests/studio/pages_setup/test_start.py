@@ -177,8 +177,8 @@ def test_check_lists_findings_until_a_setting_changes(qtbot: QtBot, page: SetupP
     ]
     context.engine.checks[-1].done({"findings": findings})
     assert page.findings.texts() == [
-        "ok: The data opens.",
         "warning: The disk is nearly full. Free some space, or set Keep last N checkpoints.",
+        "ok: The data opens.",
     ]
     assert "Worth a look" in words(page.findings)
     context.draft.set("seed", 9)
@@ -276,6 +276,29 @@ def line_of(row: FieldRow) -> QLineEdit:
     found = row.findChild(QLineEdit)
     assert isinstance(found, QLineEdit)
     return found
+
+
+def test_a_finding_that_is_no_problem_here_is_muted_until_that_is_undone(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    page.bar.check_button.click()
+    context.engine.checks[-1].done(
+        {
+            "findings": [
+                {
+                    "level": "warning", "title": "It leaks.", "code": "table.target_leak", "place": "total",
+                    "evidence": {"skill": 0.99876, "rows": 12000, "first": [1, 2, 3, 4, 5]},
+                },
+                {"level": "error", "title": "It is black.", "code": "data.scale"},
+            ]
+        }
+    )  # fmt: skip
+    assert "table.target_leak:total (skill 0.9988, rows 12,000, first 1 2 3 4 ...)" in words(page.findings)
+    (mute,) = [made for made in page.findings.findChildren(QPushButton) if made.text() == "Not a problem here"]
+    qtbot.mouseClick(mute, Qt.MouseButton.LeftButton)
+    assert context.engine.checks[-1].config["muted_findings"] == ["table.target_leak:total"]
+    context.draft.undo()
+    assert context.draft.value("muted_findings") == []
 
 
 def test_what_a_finding_proposes_is_applied_to_the_draft_and_checked_again(
