@@ -1,0 +1,94 @@
+"""The zoo can be written: its configurations are ones, and each fault is repaired by what counts as its repair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.doctor.zoo import draws
+from tests.doctor.zoo.animals import every_animal
+from tests.doctor.zoo.case import Case, Healthy
+from tests.doctor.zoo.judged import labels_and_parts
+from tests.doctor.zoo.kinds import KINDS, LITERATURE
+from tests.doctor.zoo.trial import write_trial
+from training.config import RunConfig
+from training.config.files import load_config
+from training.config.run import SECTIONS, alternatives
+from training.runs.cli_consent import trust_file
+
+_CONTENT = BytesIO()
+Image.new("L", (32, 32)).save(_CONTENT, "png")
+MASK = _CONTENT.getvalue()
+CASES = [animal for animal in every_animal() if isinstance(animal, Case)]
+
+
+class _NoImage:
+    """Stands for an image; only masks are read again, by the case that converts them."""
+
+    def save(self, path: Path, **_options: Any) -> None:
+        if path.parent.name == "masks":
+            path.write_bytes(MASK)
+
+
+@pytest.fixture(autouse=True)
+def _no_images(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Thirty thousand images would take half a minute, and nobody looks at them here."""
+    for module in (draws, labels_and_parts):
+        monkeypatch.setattr(module, "draw_shape", lambda _kind, side, *_, **__: np.zeros((side, side, 3), np.uint8))
+    draws.draw_shapes.cache_clear()
+    monkeypatch.setattr(Image, "fromarray", lambda *_: _NoImage())
+    yield
+    draws.draw_shapes.cache_clear()
+
+
+def configure(animal: Case | Healthy, part: str, folder: Path) -> RunConfig:
+    folder.mkdir(parents=True)
+    path = write_trial(animal, part, folder)
+    return load_config(path, trust_file(path, []))
+
+
+def test_each_case_is_written_and_its_twin_is_its_repair(tmp_path: Path) -> None:
+    wrong = []
+    for case in CASES:
+        faulty, sound = (configure(case, part, tmp_path / case.name / part) for part in ("case", "twin"))
+        by_settings = [fix for fix in case.fixes if fix.settings]
+        if case.accepts(faulty):
+            wrong.append(f"{case.name}: the fault counts as repaired")
+        if faulty != sound and by_settings and len(by_settings) == len(case.fixes) and not case.accepts(sound):
+            wrong.append(f"{case.name}: the twin does not count as repaired")
+        if not by_settings and not any(fix.names for fix in case.fixes):
+            wrong.append(f"{case.name}: nothing tells what its repair is")
+    assert not wrong
+
+
+def test_repairs_name_settings_that_there_are() -> None:
+    named = {name for case in CASES for fix in case.fixes for name in fix.settings or ()}
+    known = {
+        f"{section}.{name}"
+        for section in SECTIONS
+        for each in alternatives(section).values()
+        for name in each.model_fields
+    }
+    assert named <= known
+
+
+def test_healthy_runs_are_written(tmp_path: Path) -> None:
+    runs = [animal for animal in every_animal() if isinstance(animal, Healthy)]
+    assert len(runs) >= 20
+    for run in runs:
+        configure(run, "healthy", tmp_path / run.name)
+
+
+def test_every_kind_of_fault_is_there_about_as_often_as_in_the_literature() -> None:
+    counts = {kind: sum(case.kind == kind for case in CASES) for kind in KINDS}
+    assert min(counts.values()) >= 1
+    assert len({animal.name for animal in every_animal()}) == len(every_animal())
+    order = sorted(LITERATURE, key=LITERATURE.__getitem__)
+    assert counts[order[-1]] == max(counts.values())
+    assert sum(counts[kind] for kind in LITERATURE) >= len(CASES) / 2
