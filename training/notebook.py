@@ -214,12 +214,16 @@ def _workspace(given: Place | None) -> Path:
 def _make_hooks(quiet: bool) -> tuple[Hooks, Console | None]:
     """What hears of a run, and the lines that it says on standard error, as the command line does."""
     from training.console import Console
+    from training.doctor.quick import warn_before_start
     from training.engine.runs.run import Hooks
 
     if quiet:
-        return Hooks(), None
+        return Hooks(judge=warn_before_start), None
     console = Console()
-    return Hooks(console.print_plan, console.keep_folder, console.event, console.draw_progress), console
+    hooks = Hooks(
+        console.print_plan, console.keep_folder, console.event, console.draw_progress, judge=warn_before_start
+    )
+    return hooks, console
 
 
 def _end(record: StatusRecord, console: Console | None) -> StatusRecord:

@@ -213,6 +213,7 @@ class Server:
         return Finished(result=record, reusable=reusable)
 
     def _make_hooks(self, request: TrainRequest) -> Hooks:
+        from training.doctor.quick import warn_before_start
         from training.engine.runs.run import Hooks
 
         def tell_started(folder: RunFolder) -> None:
@@ -221,7 +222,7 @@ class Server:
         self.control = Control()
         if self.ended:
             self.control.request_stop(self._end_reason)
-        return Hooks(started=tell_started, control=self.control, kept=self._kept)
+        return Hooks(started=tell_started, control=self.control, kept=self._kept, judge=warn_before_start)
 
     def _export(self, request: ExportRequest) -> ExportResult:
         from training.evaluation import evaluate_checkpoint

@@ -89,7 +89,7 @@ def _check_machine(arguments: argparse.Namespace) -> int:
     """The exit code is 1 where no run could work here: the one of Docker's health checks."""
     given = {"--set": arguments.overrides, "--fix": arguments.fix, "--mute": arguments.mute, "--out": arguments.out}
     if option := next((name for name, value in given.items() if value), ""):
-        raise InputError(f"{option} is about a configuration, and none is given; see python -m training check --help.")
+        raise InputError(f"{option} changes a configuration, and none is given; see python -m training check --help.")
     try:
         from training.doctor.machine import look_at_machine
     except (ImportError, OSError) as error:

@@ -38,10 +38,12 @@ CONTRACT = (
 def run(arguments: argparse.Namespace) -> int:
     """Train a configuration; returns the exit code."""
     config, workspace = load_given(arguments), workspace_of(arguments)
+    from training.doctor.quick import warn_before_start
     from training.engine.runs.run import Hooks
 
     console = Console()
     hooks = Hooks(console.print_plan, console.keep_folder, watch=console.event, flushed=console.draw_progress)
+    hooks.judge = warn_before_start
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
     _stop_on_signals(hooks)

@@ -11,14 +11,12 @@ from training.config.rules.inactive_settings import list_inactive_on_purpose
 from training.data.prepared import PreparedData
 from training.doctor.data import opened_findings
 from training.doctor.device import compile_findings, device_findings, disk_finding
-from training.doctor.inputs import conflict_findings, input_findings
+from training.doctor.inputs import conflict_findings
 from training.doctor.loss import step_findings
 from training.doctor.network import norm_findings, own_network_findings, weight_findings
+from training.doctor.quick import quick_findings
 from training.doctor.run_time import WARM, measure_run_time
-from training.doctor.settings import setting_findings
 from training.doctor.split import duplicate_findings
-from training.doctor.tables import table_findings
-from training.doctor.validation import validation_findings
 from training.engine.assemble import assemble
 from training.engine.runs.outcome import describe_error, explain
 from training.engine.session import Session
@@ -78,17 +76,6 @@ def preflight(
         unforeseen = f"An unexpected fault would end the run: {escape_unprintable(describe_error(error), 300)}"
         found.append(FAULT.find_error(explain(error, config, phase) or TrainingError(unforeseen)))
     return without_muted(found, config.muted_findings)
-
-
-def quick_findings(session: Session) -> list[Finding]:
-    """What can be told in a second or two of settings and data that are open, without a step."""
-    config, data = session.config, session.data
-    return [
-        *table_findings(data, config.dataset),
-        *input_findings(data),
-        *validation_findings(session),
-        *setting_findings(config, session.total_steps, data.steps_per_epoch),
-    ]
 
 
 def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[Finding]]:

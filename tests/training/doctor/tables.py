@@ -10,7 +10,7 @@ import polars as pl
 
 from tests.training.tiny import tiny
 from training.config import RunConfig
-from training.doctor.preflight import quick_findings
+from training.doctor.quick import quick_findings
 from training.engine.assemble import assemble
 from training.events import Finding
 

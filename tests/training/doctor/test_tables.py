@@ -10,6 +10,9 @@ import pytest
 
 from tests.training.doctor.tables import ROWS, Columns, honest, look, table_config
 from training.doctor import preflight
+from training.doctor.quick import warn_before_start
+from training.engine.runs.run import Hooks, start_run
+from training.events import Event, Finding
 
 Change = Callable[[dict[str, np.ndarray]], Columns]
 NUMBERS = np.random.default_rng(9)
@@ -108,3 +111,18 @@ def test_a_muted_column_is_not_told_again(tmp_path: Path) -> None:
     for muted, told in (("table.target_leak:leak", False), ("table.target_leak:b", True)):
         config = table_config(tmp_path, columns, "y", f'muted_findings=["{muted}"]')
         assert any(item.code == "table.target_leak" for item in preflight(config, tmp_path / "w")) is told
+
+
+def test_a_run_says_it_before_its_first_step_and_is_the_same_run(tmp_path: Path) -> None:
+    config = table_config(tmp_path, {"leak": YES.astype(int), **honest()}, "y")
+    plain, judged = list[Event](), list[Event]()
+    first = start_run(config, tmp_path / "w", Hooks(watch=plain.append))
+    second = start_run(config, tmp_path / "w", Hooks(watch=judged.append, judge=warn_before_start))
+    [found] = [event for event in judged if isinstance(event, Finding)]
+    assert (found.key, found.level, found.step) == ("table.target_leak:leak", "warning", 0)
+    assert judged.index(found) < [event.kind for event in judged].index("attempt_started")
+    assert not [event for event in plain if isinstance(event, Finding)]
+    weights = [(Path(record.folder) / "checkpoints").glob("*/model.safetensors") for record in (first, second)]
+    one, other = ([file.read_bytes() for file in sorted(files)] for files in weights)
+    assert len(one) > 1
+    assert one == other, "to the bit"

@@ -21,6 +21,9 @@ found of several columns, parts or settings, the place comes after a colon: `tab
 
 Neither changes `run.toml`, nor a file that is already there. Errors are never muted.
 
+At the start of each new run the warnings about settings, tables, parts and inputs are told by themselves: what takes more than a second or two, such as
+copies of samples or a trial step, is left to Check.
+
 What follows are all codes, each with the threshold from which on it is found.
 """
 

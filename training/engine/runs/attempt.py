@@ -153,7 +153,10 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
             check_data(folder, session, restore.manifest if isinstance(restore, Resume) else None)
         writer.emit(DataPrepared(report=session.data.report.shorten()))
         _report_left_out(writer, session.data.report)
-        if restore is not None:
+        if restore is None:
+            for finding in writer.hooks.judge(session):
+                writer.emit(finding)
+        else:
             load_checked(restore, folder, session)
             with explain_disk_errors(folder.series_file):
                 lost = repair_records(folder, session.progress.step, session.data.steps_per_epoch)

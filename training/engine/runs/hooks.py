@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from training.control import Control
 from training.data.prepared import PreparedData
 from training.embedded_config import EmbeddedConfig
-from training.events import Event
+from training.engine.session import Session
+from training.events import Event, Finding
 from training.runs.folder import RunFolder
 from training.runs.resume_plan import ResumePlan
 from training.tracking.settings import Name
@@ -21,7 +22,7 @@ class Hooks:
     event, ``flushed`` of each telemetry row and the newest step's (1,) row. ``kept``: where a process that trains more than once keeps its data between two
     runs. ``trackers``: where the run is sent besides those that the person uses always. ``copy_to``: an
     address that it is copied to, "" for where it was copied to before or where the person has all runs copied. ``report``: whose data
-    a new run must have, None for whatever it has."""
+    a new run must have, None for whatever it has. ``judge`` says what is doubtful about a new run, before its first step."""
 
     planned: Callable[[ResumePlan], None] = lambda sheet: None
     started: Callable[[RunFolder], None] = lambda folder: None
@@ -32,3 +33,4 @@ class Hooks:
     trackers: tuple[Name, ...] = ()
     copy_to: str = ""
     report: EmbeddedConfig | None = None
+    judge: Callable[[Session], Sequence[Finding]] = lambda session: ()

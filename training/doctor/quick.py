@@ -1,0 +1,43 @@
+"""What can be told in a second or two of settings and data that are open: a part of each check, and by itself before each new run."""
+
+from __future__ import annotations
+
+import logging
+
+from training.doctor.inputs import input_findings
+from training.doctor.settings import setting_findings
+from training.doctor.tables import table_findings
+from training.doctor.validation import validation_findings
+from training.engine.session import Session
+from training.events import Finding
+from training.findings import without_muted
+
+logger = logging.getLogger(__name__)
+
+
+def quick_findings(session: Session) -> list[Finding]:
+    """All of it, without a step."""
+    return [*_findings_at_hand(session), *input_findings(session.data)]
+
+
+def warn_before_start(session: Session) -> list[Finding]:
+    """The warnings and errors of it that cost the run nothing: no sample is read that is not in memory, and none by a person's own code,
+    which could draw random numbers. A run never fails by this."""
+    data = session.data
+    try:
+        found = _findings_at_hand(session)
+        if data.report.batches.mode == "resident" and not data.source.runs_own_code:
+            found += input_findings(data)
+    except Exception:
+        logger.exception("The look before the run failed")
+        return []
+    return [item for item in without_muted(found, session.config.muted_findings) if item.level in ("warning", "error")]
+
+
+def _findings_at_hand(session: Session) -> list[Finding]:
+    config, data = session.config, session.data
+    return [
+        *table_findings(data, config.dataset),
+        *validation_findings(session),
+        *setting_findings(config, session.total_steps, data.steps_per_epoch),
+    ]
