@@ -13,6 +13,8 @@ from training.predictions.suspicious import SuspiciousLabel
 
 _ROW_HEIGHT = 26
 _IMAGE = 40
+_BESIDE = 44
+"""Pixels of the tick and the space around it."""
 _WIDEST = 400
 _LEAST_HEIGHT = 300
 _TITLES = ("Sample", "Given label", "Suggested", "Score")
@@ -140,6 +142,7 @@ class SuspiciousTable(QTableView):
         """Show each sample's image, or none."""
         self.labels.find_image = find
         self.verticalHeader().setDefaultSectionSize(_ROW_HEIGHT if find is None else _IMAGE + 6)
+        self.horizontalHeader().setMinimumSectionSize(-1 if find is None else _IMAGE + _BESIDE)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         index = self.currentIndex()
