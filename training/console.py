@@ -278,8 +278,12 @@ def _length(started: AttemptStarted) -> str:
 
 def resume_command(folder: Any, fix: Mapping[str, JsonValue]) -> str:
     """What to type to go on with the run in ``folder``, with the settings of ``fix`` changed."""
-    changes = [f"--set {shlex.quote(override)}" for override in overrides_of(fix)]
-    return " ".join(["python -m training resume", shlex.quote(str(folder)), *changes])
+    return " ".join(["python -m training resume", shlex.quote(str(folder)), *_options_of(fix)])
+
+
+def _options_of(fix: Mapping[str, JsonValue]) -> list[str]:
+    """The settings of ``fix`` as they are typed in a shell: column names hold spaces."""
+    return [f"--set {shlex.quote(override)}" for override in overrides_of(fix)]
 
 
 def format_value(name: str, value: Any) -> str:
@@ -363,7 +367,7 @@ def format_profile(profile: Profile, config: RunConfig | None) -> list[str]:
 
 def format_finding(found: Finding) -> str:
     """What was found, what to do, and the settings that do it."""
-    tried = f"Try {' '.join(f'--set {text}' for text in overrides_of(found.fix))}." if found.fix else ""
+    tried = f"Try {' '.join(_options_of(found.fix))}." if found.fix else ""
     return " ".join(filter(None, (found.title, found.advice, tried)))
 
 

@@ -146,6 +146,11 @@ def test_check_proposes_settings_as_they_are_typed(config: Path, capsys: Capture
     ) in capsys.readouterr().err.splitlines()
     assert main(["check", str(config), "--set", "loop.batch_size=240"]) == 0
     assert "--set" not in capsys.readouterr().err
+    rows = [f"2025-01-{row % 28 + 1:02d},{row * 7 % 11},{row % 2}" for row in range(120)]
+    table = config.with_name("t.csv")
+    table.write_text("\n".join(["signup date,x,y", *rows]) + "\n", encoding="utf-8")
+    assert main(["check", "preset:table-classes", "--set", f"dataset.path={table}"]) == 0
+    assert "Try --set 'dataset.time_column=signup date'." in capsys.readouterr().err
 
 
 def refused(arguments: list[str], capsys: Captured) -> str:
