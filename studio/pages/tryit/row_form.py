@@ -120,7 +120,7 @@ class RowForm(Card):
     def _tell_range(self, name: str) -> None:
         """Beside a field: the range of the training rows, and whether the value lies in it."""
         column, field, hint = self._columns[name], self._fields[name], self._hints[name]
-        words, outside = describe_range(column), self._is_outside(column, _value_of(field))
+        words, outside = describe_range(column, *self._written), self._is_outside(column, _value_of(field))
         set_role(hint, "problem" if outside else "caption")
         hint.setText(f"outside of the training rows ({words})" if outside else words)
 
@@ -162,10 +162,10 @@ def _value_of(field: QWidget) -> str:
     return field.text().strip()
 
 
-def describe_range(column: InputColumn) -> str:
-    """What the training rows hold in ``column``."""
+def describe_range(column: InputColumn, thousands: str, decimal: str) -> str:
+    """What the training rows hold in ``column``: numbers as its field takes them."""
     if column.low is not None and column.high is not None:
-        return show_span((column.low, column.high))
+        return show_span((column.low, column.high)).translate({ord(","): thousands, ord("."): decimal})
     if column.first and column.last:
         return f"{column.first} to {column.last}"
     if column.holds in ("date", "text"):
