@@ -52,11 +52,11 @@ def rate_intervals(parts: Totals, wholes: Totals) -> list[Interval]:
     """The shares of ``wholes`` that ``parts`` are, counts of samples; all NaN where there are none.
 
     Of groups Wilson's interval of as many samples as would tell as much: their number by the design effect, how much more the rate varies
-    from group to group than that of single samples would (L. Kish, "Survey Sampling", 1965), never less than 1; and by Student's quantile for so
-    few groups (Korn and Graubard, Survey Methodology 1998). Where all samples are alike, a group tells no more than one of them."""
+    from group to group than that of single samples would (L. Kish, "Survey Sampling", 1965), with Student's quantile for so few groups, never
+    less than 1 (Korn and Graubard, Survey Methodology 1998). Where all samples are alike, a group tells no more than one of them."""
     if parts.ndim == 1:
         return [wilson(*both) for both in zip(parts.tolist(), wholes.tolist(), strict=True)]
-    return [_limit_rate(*each) for each in zip(*_describe(parts, wholes), strict=True)]
+    return [_limit_rate(each) for each in _describe(parts, wholes)]
 
 
 def mean_intervals(parts: Totals, counts: Totals, squares: Totals) -> list[Interval]:
@@ -64,7 +64,7 @@ def mean_intervals(parts: Totals, counts: Totals, squares: Totals) -> list[Inter
     their sums vary about what their sizes tell (W. G. Cochran, "Sampling Techniques", 6.4); limits are NaN of a single one."""
     if parts.ndim == 1:
         return [mean_interval(*each) for each in zip(counts.tolist(), parts.tolist(), squares.tolist(), strict=True)]
-    return [_limit_mean(*each) for each in zip(*_describe(parts, counts), strict=True)]
+    return [_limit_mean(each) for each in _describe(parts, counts)]
 
 
 def f1_intervals(correct: Totals, support: Totals, predicted: Totals) -> list[Interval]:
@@ -104,37 +104,59 @@ def find_area(ranked: Ranked) -> Interval:
     if groups is None or not 0.0 < whole.value < 1.0:
         return whole
     _, placements = place_between(scores, positive)
-    influences = placements / np.where(positive, ranking.positives, ranking.negatives)
-    sums = np.bincount(groups, influences)[np.bincount(groups) > 0]
-    if len(sums) < 2:
+    counts = sum_columns(np.stack([positive, ~positive], axis=1), groups)
+    shares = counts / counts.sum(0)
+    units = int((counts > 0).any(1).sum())
+    if shares.max() == 1.0:  # one side is a single group
         return Interval(whole.value, math.nan, math.nan)
-    error = math.sqrt(float(np.square(sums).sum()) * len(sums) / (len(sums) - 1))
+    sides = np.where(positive, 0, 1)
+    moves = np.bincount(groups, placements / (counts.sum(0) * (1.0 - shares[groups]))[np.arange(len(groups)), sides])
+    error = math.sqrt(float(np.square(moves).sum()) * (units - 1) / units)
+    alike = float((1.0 / np.square(shares).sum(0)).sum())
     logit = math.log(whole.value / (1.0 - whole.value))
-    half = student_quantile(len(sums) - 1) * error / (whole.value * (1.0 - whole.value))
+    half = student_quantile(max(alike - 2.0, 1.0)) * error / (whole.value * (1.0 - whole.value))
     return Interval(whole.value, *(1.0 / (1.0 + math.exp(-(logit + side * half))) for side in (-1.0, 1.0)))
 
 
-def _describe(parts: Totals, wholes: Totals) -> tuple[list[float], list[float], list[int], list[float]]:
-    """For each column the ratio of the sums, the sum below, how many groups have some of it, and the variance of the ratio; NaN where
-    that is not known."""
-    units, bottom = (wholes > 0).sum(0), wholes.sum(0, dtype=np.float64)
+class _Ratio(NamedTuple):
+    """Of the sums over all groups, ``value`` of ``whole``: ``groups`` have some of it, and tell as much as ``alike`` of one size would.
+    ``variance`` is by how much the ratio moves without each of the groups in turn (the jackknife, which unequal groups don't deceive); NaN of
+    a single one."""
+
+    value: float
+    whole: float
+    groups: int
+    alike: float
+    variance: float
+
+    @property
+    def quantile(self) -> float:
+        """Student's, of so few groups."""
+        return student_quantile(max(self.alike - 1.0, 1.0))
+
+
+def _describe(parts: Totals, wholes: Totals) -> list[_Ratio]:
+    """Each column's ratio."""
+    groups, whole = (wholes > 0).sum(0), wholes.sum(0, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = parts.sum(0, dtype=np.float64) / bottom
-        spread = np.square(parts - np.where(bottom > 0, ratio, 0.0) * wholes).sum(0)
-        variance = spread * units / (units - 1) / np.square(bottom)
-    return ratio.tolist(), bottom.tolist(), units.tolist(), np.where(units > 1, variance, math.nan).tolist()
+        value = parts.sum(0, dtype=np.float64) / whole
+        moves = (parts - np.where(whole > 0, value, 0.0) * wholes) / (whole - wholes)
+        variance = np.where(groups > 1, np.square(moves).sum(0) * (groups - 1) / groups, math.nan)
+        alike = 1.0 / np.square(wholes / whole).sum(0)
+    columns = value, whole, groups, alike, variance
+    return [_Ratio(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def _limit_rate(rate: float, count: float, units: int, variance: float) -> Interval:
-    if not units:
+def _limit_rate(ratio: _Ratio) -> Interval:
+    if not ratio.groups:
         return wilson(0, 0)
-    alone = rate * (1.0 - rate) / count
-    telling = float(units)
-    if alone and units > 1:
-        telling = count / max(variance / alone, 1.0) * (_EVEN / student_quantile(units - 1)) ** 2
-    return wilson(rate * telling if rate < 1.0 else telling, telling)._replace(value=rate)
+    alone = ratio.value * (1.0 - ratio.value) / ratio.whole
+    telling = float(ratio.groups)
+    if alone and ratio.groups > 1:
+        telling = ratio.whole / max(ratio.variance / alone * (ratio.quantile / _EVEN) ** 2, 1.0)
+    return wilson(ratio.value * telling if ratio.value < 1.0 else telling, telling)._replace(value=ratio.value)
 
 
-def _limit_mean(mean: float, count: float, units: int, variance: float) -> Interval:
-    half = student_quantile(units - 1) * math.sqrt(variance) if units > 1 else math.nan
-    return Interval(mean, mean - half, mean + half)
+def _limit_mean(ratio: _Ratio) -> Interval:
+    half = ratio.quantile * math.sqrt(ratio.variance) if ratio.groups > 1 else math.nan
+    return Interval(ratio.value, ratio.value - half, ratio.value + half)
