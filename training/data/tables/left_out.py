@@ -123,7 +123,7 @@ _BY_CHANCE = 28
 
 def _names_rows(column: pl.Series) -> str:
     """Why whole numbers are names of the rows and no amounts: they are called so, or not two are alike where amounts would be; "" of others.
-    Those that rise or fall may be times, and those without a gap ranks."""
+    Those that rise or fall may be times, and those as far from each other as the next ranks, or the levels of an experiment."""
     count, different = len(column), int(column.n_unique())
     if different >= _DIFFERENT * count and is_called_id(column.name):
         return "is called an id, and has another whole number in nearly each row"
@@ -131,9 +131,9 @@ def _names_rows(column: pl.Series) -> str:
     if different < count or count < _MANY_TEXTS or count * count <= _BY_CHANCE * spread:
         return ""
     ordered = column.is_sorted() or column.is_sorted(descending=True)
-    return (
-        _IN_ORDER if ordered or spread == count else "has another whole number in each row, where amounts would repeat"
-    )
+    if ordered or column.sort().diff().drop_nulls().n_unique() == 1:
+        return _IN_ORDER
+    return "has another whole number in each row, where amounts would repeat"
 
 
 _DIFFERENT = 0.99
