@@ -22,11 +22,11 @@ _AT_ONCE = 10_000
 
 
 class SampleTable(QAbstractTableModel):
-    """``rows`` are rows of the evaluation, in the order in which they are listed."""
+    """``rows`` are rows of the evaluation, in the order in which they are listed: the one that was asked for last, where these samples have it."""
 
     def __init__(self, selection: Selection, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.order = FIRST
+        self.order = self._asked = FIRST
         self.rows: NDArray[np.int64] = np.zeros(0, np.int64)
         self.columns: list[SampleColumn] = []
         self._selection = selection
@@ -38,6 +38,7 @@ class SampleTable(QAbstractTableModel):
 
     def set_order(self, key: str) -> None:
         """List the samples in another order, the key of one of ``orders_of``."""
+        self._asked = key
         if key != self.order:
             self.order = key
             self._follow()
@@ -85,8 +86,8 @@ class SampleTable(QAbstractTableModel):
         self.columns = describe_samples(evaluation) if evaluation is not None else []
         self.rows, self._sorted = np.zeros(0, np.int64), {}
         orders = [order.key for order in orders_of(evaluation)] if evaluation is not None else []
-        if orders and self.order not in orders:
-            self.order = orders[0]
+        if orders:
+            self.order = self._asked if self._asked in orders else orders[0]
         self.endResetModel()
 
     @Slot()
