@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ _LONG = "counting the pairs of so long a text takes longer than evaluating"
 class Predictor(NamedTuple):
     """What answers to the samples without having learned much: its ``name``, the ``columns`` of its answers, and ``outputs``, what a
     network would have to put out for them where the columns do not tell, float (1, outputs) for all samples, pixels and items alike.
-    ``loss`` is what the run's loss makes of that, where it can, called ``loss_name``; ``lossless`` says why it cannot, a clause."""
+    ``names`` has its name for single targets, where they are not alike. ``loss`` is what the run's loss makes of that, where it can, called ``loss_name``; ``lossless`` says why it cannot, a clause."""
 
     name: str
     columns: Mapping[str, NDArray[Any]]
@@ -33,6 +34,11 @@ class Predictor(NamedTuple):
     outputs: NDArray[np.float64] | None = None
     loss: float | None = None
     lossless: str = ""
+    names: Mapping[str, str] = MappingProxyType({})
+
+    def name_for(self, metric: str) -> str:
+        """Its name beside a metric of the evaluation, such as "price/rmse"."""
+        return self.names.get(metric.rpartition("/")[0], self.name)
 
 
 def answer_trivially(record: EvaluationRecord, facts: DataFacts, columns: Columns) -> Predictor | str:
@@ -115,6 +121,7 @@ def _answer_each_task(facts: DataFacts, columns: Columns) -> Predictor | str:
         {"target": target, **{name: np.broadcast_to(each, target.shape) for name, each in answers.items()}},
         "means and class shares",
         np.concatenate(outputs)[None],
+        names={place.name: "majority class" if place.classes else "mean" for place in place_tasks(facts)},
     )
 
 

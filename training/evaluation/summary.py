@@ -217,7 +217,11 @@ def _measure_baseline(answered: Predictor | str | None, record: EvaluationRecord
     if answered is None or isinstance(answered, str):
         return {}
     values = {metric: score.value for metric, score in measure_columns(record, answered.columns, top).whole.items()}
-    found = {name: Baseline(name=answered.name, value=value) for name, value in values.items() if math.isfinite(value)}
+    found = {
+        name: Baseline(name=answered.name_for(name), value=value)
+        for name, value in values.items()
+        if math.isfinite(value)
+    }
     if answered.loss is not None and math.isfinite(answered.loss):
         found["loss"] = Baseline(name=answered.loss_name, value=answered.loss)
     return found
@@ -244,7 +248,7 @@ def _explain_none(name: str, scores: Scores, trivial: Predictor | str) -> str:
         return trivial
     if name == "loss" and trivial.lossless:
         return trivial.lossless
-    return scores.lacking.get(name, f"it is not defined of the {trivial.name}")
+    return scores.lacking.get(name, f"it is not defined of the {trivial.name_for(name)}")
 
 
 def _find_usual(names: Sequence[str]) -> list[str]:
