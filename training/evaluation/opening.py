@@ -13,7 +13,9 @@ from safetensors.torch import load_file
 
 from training.checkpoints.load import load_weights
 from training.config import RunConfig
+from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.own_data import OwnDataSection
+from training.config.sections.data.tables import TableSection
 from training.data.batching.batches import Data
 from training.data.prepare import prepare
 from training.data.prepared import Preparing
@@ -65,9 +67,20 @@ def verify_checkpoint(checkpoint: Path) -> Measurable:
     config = config_here(run)
     device, _ = replace_missing_device(config.precision.device)
     precision = config.precision.model_copy(update={"device": device})
-    return Measurable(
-        checkpoint, run, manifest, digest(checkpoint / MANIFEST), config.model_copy(update={"precision": precision})
-    )
+    config = config.model_copy(update={"precision": precision, "dataset": _keep_columns(config.dataset, manifest)})
+    return Measurable(checkpoint, run, manifest, digest(checkpoint / MANIFEST), config)
+
+
+def _keep_columns(dataset: DatasetSection, manifest: Manifest) -> DatasetSection:
+    """Naming those that the network was trained on, which no rule of a later version leaves out then."""
+    if not isinstance(dataset, TableSection):
+        return dataset
+    with suppress(TypeError, ValueError):  # a manifest that says too little is told of where it is needed
+        facts = DataFacts.from_record(manifest.data.dump())
+        made = [facts.derivation(place) or facts.marked_column(place) for place in range(len(facts.columns))]
+        plain = [name for name, derived in zip(facts.columns, made, strict=True) if not derived]
+        return dataset.model_copy(update={"keep_columns": tuple(dict.fromkeys((*dataset.keep_columns, *plain)))})
+    return dataset
 
 
 def open_session(

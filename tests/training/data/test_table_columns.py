@@ -56,6 +56,7 @@ def test_whole_numbers_that_name_the_rows_are_left_out_and_amounts_stay(tmp_path
         "customer_id": draw.choice(10**9, count, replace=False),
         "ticket": draw.choice(4000, count, replace=False) + 1000,
         "rank": draw.permutation(count) + 1,
+        "dose": draw.permutation(count) * 5,
         "day": np.sort(draw.choice(1000, count, replace=False)) + 44_000,
         "count": draw.poisson(3000.0, count),
         "price": draw.choice(10**7, count, replace=False),  # all different by chance
@@ -65,14 +66,14 @@ def test_whole_numbers_that_name_the_rows_are_left_out_and_amounts_stay(tmp_path
     }
     pl.DataFrame(columns).write_csv(tmp_path / "all.csv")
     table = open_rows(tmp_path, (tmp_path / "all.csv").read_text())
-    assert table.columns == ("rank", "day", "count", "price", "cents", "grid")
+    assert table.columns == ("rank", "dose", "day", "count", "price", "cents", "grid")
     for name in ("customer_id", "ticket"):
         assert any(note.startswith(f"column '{name}' is left out: it ") for note in table.notes)
-    for name in ("rank", "day"):
+    for name in ("rank", "dose", "day"):
         assert any(note.startswith(f"column '{name}' has another whole number in each row") for note in table.notes)
     pl.DataFrame(columns)[:40].write_csv(tmp_path / "few.csv")
     small = open_rows(tmp_path, (tmp_path / "few.csv").read_text())  # where little is told by chance alone
-    assert small.columns == ("ticket", "rank", "day", "count", "price", "cents", "grid")
+    assert small.columns == ("ticket", "rank", "dose", "day", "count", "price", "cents", "grid")
 
 
 def test_texts_of_many_values_are_left_out_or_hashed(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.training.evaluation.tasks import (
@@ -21,7 +22,8 @@ from tests.training.evaluation.tasks import (
 )
 from training.cli import main
 from training.data.browse import Browser
-from training.engine.runs.run import start_run
+from training.engine.runs.run import resume_run, start_run
+from training.errors import CheckpointError
 from training.evaluation import evaluate_checkpoint
 from training.predictions import read
 from training.protocol.messages import ReadSamples
@@ -108,6 +110,22 @@ def test_a_given_table_is_compared_with_the_regression_of_the_training_part(
     given = evaluate_checkpoint(checkpoint, str(tmp_path / "validation.csv"))
     linear = [each.record.metrics["accuracy"].linear for each in (own, given)]
     assert linear[0] == linear[1] is not None
+
+
+def test_a_column_that_an_earlier_version_trained_on_is_kept_by_an_evaluation_and_named_by_a_resume(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pl.read_csv(data / "table.csv")
+    order = pl.Series("order", np.random.default_rng(0).choice(2 * len(table), len(table), replace=False))
+    table.with_columns(order).write_csv(tmp_path / "table.csv")
+    with monkeypatch.context() as earlier:
+        earlier.setattr("training.data.tables.left_out._names_rows", lambda column: "")
+        config = make_config("table class", tmp_path, dataset={"features": []})
+        run = RunFolder(Path(start_run(config, tmp_path).folder))
+    assert evaluate_checkpoint(list_checkpoints(run)[0].path).record.samples
+    with pytest.raises(CheckpointError, match="was trained with 'order' among the features") as refused:
+        resume_run(str(run.path), tmp_path)
+    assert """--set 'dataset.keep_columns=["order"]'""" in (refused.value.advice or "")
 
 
 def test_the_window_is_shown_the_images_of_given_data(runs: dict[str, RunFolder], tmp_path: Path) -> None:

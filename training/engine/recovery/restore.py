@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from training.engine.progress import Progress
 from training.engine.runs.environment import earlier_environment
 from training.engine.session import Session
 from training.environment import Environment
-from training.errors import CheckpointError, InputError, TrainingError
+from training.errors import CheckpointError, InputError, TrainingError, list_first
 from training.events import EpochEnded, Event, Finding, RateDropped, Validated, inform, warn
 from training.optim.optimizers import load_optimizer
 from training.runs.boundary.frames import copy_boundary
@@ -63,12 +64,26 @@ class Resume:
             raise CheckpointError(
                 f"{self.checkpoint}: was trained on other data than there is now; put the old files back, or branch."
             )
+        _refuse_lost_columns(self.checkpoint, self.manifest, session)
         state = take_over(self.checkpoint, session)
         _move_generator(state, earlier_environment(folder, session.progress.step), session.device)
         remember(folder, self.places)
         step = session.progress.step
         title = f"A newer checkpoint is damaged, so the run goes on from step {step}."
         self.findings.extend(warn(title, sentence, step=step) for sentence in self.refused)
+
+
+def _refuse_lost_columns(checkpoint: Path, manifest: Manifest, session: Session) -> None:
+    """Raises CheckpointError where the same settings and data give fewer features than they did to an earlier version."""
+    before = manifest.data.dump().get("columns")
+    now = session.data.facts.columns
+    lost = [str(name) for name in before if name not in now] if isinstance(before, Sequence) else []
+    if lost:
+        names = list_first([f"'{escape_unprintable(name, 60)}'" for name in lost[:3]], len(lost))
+        raise CheckpointError(
+            f"{checkpoint}: was trained with {names} among the features, which this version leaves out of the table.",
+            f"Resume with --set 'dataset.keep_columns={json.dumps(lost, ensure_ascii=False)}', which makes a branch.",
+        )
 
 
 def refuse_other_settings(folder: RunFolder, before: RunConfig, now: RunConfig) -> None:
@@ -100,6 +115,8 @@ class Branch:
         teacher = " and ".join(became_of(self.manifest.teacher, session.data.report.teacher).values())
         sheet = plan_branch(before, session.config, self.manifest, same_data, teacher)
         refuse_by_sheet(self.checkpoint, sheet)
+        if same_data and before.dataset == session.config.dataset:
+            _refuse_lost_columns(self.checkpoint, self.manifest, session)
         load_weights(self.checkpoint, session.model)
         state = load_state(self.checkpoint)
         if "averaged weights" in sheet.parts:
