@@ -81,8 +81,8 @@ def _scale(data: Data, mean: Tensor, std: Tensor) -> list[Finding]:
             SCALE.find("error", "All training samples that were looked at have the same inputs.", evidence=evidence)
         ]
     mean, std = mean[used], std[used]
-    if not len(std):
-        return []
+    if not len(std) or not data.source.as_given:
+        return []  # scaled by all training samples: some of them may lie anywhere
     far, wide = float((mean.abs() / std).max()), float(std.max())
     unlike = wide / float(std.min())
     if far > FAR_MEAN:

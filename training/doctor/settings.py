@@ -53,7 +53,8 @@ def _rate(config: RunConfig, peak: float) -> list[Finding]:
         return []
     usual = type(optimizer)().lr
     high = peak > band[1]
-    far = peak >= FAR * band[1] if high else peak <= band[0] / FAR
+    low = band[0] / FAR if getattr(config.model, "pretrained", None) else band[0]
+    far = peak >= FAR * band[1] if high else peak <= low / FAR
     fix: dict[str, float | None] = {"optimizer.lr": usual}
     if getattr(config.schedule, "max_lr", None) is not None:
         fix["schedule.max_lr"] = None

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from training.data.source import Source
+from training.findings.tables import COPY
 
 _MOST_TARGETS = 20
 _LEAST_OTHERS = 10
@@ -142,6 +143,6 @@ def _rank(values: NDArray[np.floating]) -> NDArray[np.float64]:
     return ranks
 
 
-def is_copy(left: NDArray[np.float32], right: NDArray[np.float32], least: float = 0.99) -> bool:
+def is_copy(left: NDArray[np.float32], right: NDArray[np.float32]) -> bool:
     """Whether one column is the other in other numbers."""
-    return abs(rank_correlation(left, right.astype(np.float64))) >= least
+    return abs(rank_correlation(left, right.astype(np.float64))) >= COPY

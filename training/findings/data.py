@@ -31,7 +31,7 @@ SCALE = Rule(
     "As the model gets them: all inputs are the same (error); or a channel or column has a mean beyond "
     f"{FAR_MEAN:g} std from 0 or a std above {WIDE_STD:g}, or the std of one is {UNLIKE_STDS:g} times that of another (warning).",
     "SageMaker Debugger (0.2) and TheDeepChecker, mended: not 'outside of -1 to 1', which every standardized input is",
-    unless="What the program normalizes itself is well scaled; columns of a table that are always 0, or codes, are not judged.",
+    unless="What the program normalizes itself is well scaled, so that only the first is asked of it; columns of a table that are always 0, or codes, are not judged.",
 )
 LEAST_CONFLICTS, SURELY_CONFLICTS = 0.01, 0.05
 MOSTLY_DIFFERENT = 0.9

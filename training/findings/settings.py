@@ -46,7 +46,7 @@ UNUSUAL_RATE = Rule(
     "lr.unusual",
     "The learning rate is unusual",
     f"The peak of the schedule lies outside of {ADAPTIVE_RATES[0]:g} to {ADAPTIVE_RATES[1]:g} (optimizers like Adam) or {SGD_RATES[0]:g} to "
-    f"{SGD_RATES[1]:g} (SGD): a note; by {FAR:g} times or more: a warning.",
+    f"{SGD_RATES[1]:g} (SGD): a note; by {FAR:g} times or more: a warning ({FAR * FAR:g} times below, of published weights).",
     "UMLAUT (1e-7 to 1e-2), DeepDiagnosis (1e-5 to 1e-1)",
     unless="Optimizers with a scale of their own (Muon, Adafactor, Adagrad) are not judged.",
     fix="The optimizer's usual rate.",

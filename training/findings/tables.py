@@ -6,7 +6,7 @@ from training.findings.rule import Rule
 
 LEAK_ROWS, LEAKS = 30, 0.98
 """Of fewer training rows nothing is said. The skill is 0 of guessing and 1 of always being right."""
-RIVAL = 0.9
+RIVAL, COPY = 0.9, 0.9995
 MONOTONE = 0.99
 TARGET_LEAK = Rule(
     "table.target_leak",
@@ -15,7 +15,7 @@ TARGET_LEAK = Rule(
     f"{LEAKS:g} or more, where 0 is guessing and 1 is always right (of numbers: of their ranks). The column repeats the target under other names, or is the one "
     f"from which it was computed.",
     "deepchecks (predictive power score 0.8), which honest columns reach",
-    unless="It is the only column; another column that is no copy of it reaches "
+    unless=f"It is the only column; another column that is no copy of it (below {COPY:g}, Spearman) reaches "
     f"{RIVAL:g}, too, so that the task is an easy one (a note); a number to predict rises or falls with the column in less than "
     f"{MONOTONE:g} (Spearman).",
     fix="dataset.ignored",

@@ -62,6 +62,7 @@ def test_what_a_setting_spoils_is_found_and_mended(overrides: tuple[str, ...], k
         ("schedule.kind=cosine_restarts", "schedule.t_0=100"),
         ("schedule.kind=plateau",),
         ("schedule.kind=wsd",),
+        ("model.kind=torchvision", "model.pretrained=DEFAULT", "dataset.kind=shapes", "optimizer.lr=1e-6"),
         ("model.dropout=0.5", "objective.label_smoothing=0.1"),
     ],
 )
