@@ -45,6 +45,8 @@ from training.config.files import save_config
 from training.errors import InputError
 from training.runs.owner import claim, owner_of, refuse_any, release
 from training.runs.records.forms import Parent, StatusRecord
+from training.runs.records.history import read_history
+from training.runs.records.recalled_status import recall
 from training.system.atomic import sync_folder, write_text
 from training.system.untrusted import MEGABYTE, parse_json, read_bytes
 from training.toml_text import Toml, read_config_text, read_toml
@@ -150,7 +152,7 @@ class RunFolder:
     def status(self) -> StatusRecord:
         """The status record; "interrupted" for a run that says running while no process works on it.
 
-        A record that is lost or damaged is begun again from the configuration.
+        A record that is lost or damaged is told again by the configuration, the history and the labels of checkpoints.
         """
         record = self.read_status()
         if record.status in AT_WORK and owner_of(self.path) is None:
@@ -169,9 +171,16 @@ class RunFolder:
         with suppress(ValidationError):  # lost, edited, or of another program
             return StatusRecord.model_validate(read_json(self.status_file))
         try:
-            return first_record(self, self.config(), self.config_file.stat().st_mtime)
+            config = self.config()
+            first = first_record(self, config, self.config_file.stat().st_mtime)
         except (InputError, OSError) as error:
             return self._describe_damage(error)
+        try:
+            history = read_history(self.events_file)
+        except (InputError, OSError) as error:
+            why = error.message if isinstance(error, InputError) else f"{self.events_file}: {error.strerror or error}."
+            return first.model_copy(update={"reason": f"status.json cannot be read, and {why}"})
+        return first.model_copy(update=recall(history, read_json(self.labels_file), config.monitor))
 
     def _describe_damage(self, error: InputError | OSError) -> StatusRecord:
         """What is told of a run that nothing can be read of; its ``status`` is "" where there is none."""

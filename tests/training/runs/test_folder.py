@@ -11,9 +11,11 @@ import pytest
 from training.cli import main
 from training.config import RunConfig
 from training.errors import InputError
+from training.events import AttemptStarted, Failed, Validated
 from training.runs.folder import RunFolder, claim, create_run, delete_run, release
 from training.runs.index import Index
 from training.runs.records.forms import StatusRecord
+from training.runs.records.history import EventLog
 from training.runs.workspace import find_run, find_target, run_folders
 
 Captured = pytest.CaptureFixture[str]
@@ -66,6 +68,31 @@ def test_a_run_whose_status_was_lost_is_still_listed(run: RunFolder, content: st
     index.close()
     assert (record.run, record.name, record.status) == (run.id, "My Run", "interrupted")
     assert find_run("My Run", run.path.parent.parent) == run
+
+
+def test_a_lost_status_is_told_again_by_the_history(run: RunFolder) -> None:
+    log = EventLog(run.events_file)
+    log.emit(AttemptStarted(attempt=1, step=0, total_steps=90, steps_per_epoch=30, epochs=3, device="cpu"))
+    log.emit(Validated(step=30, epoch=1, metrics={"val/accuracy": 0.75}, improved=True))
+    log.emit(Validated(step=60, epoch=2, metrics={"val/accuracy": 0.5}, improved=False))
+    run.labels_file.parent.mkdir(exist_ok=True)
+    run.labels_file.write_text('{"last": "step-00000060", "best": "step-00000030"}')
+    run.status_file.write_text("no JSON")
+    found = run.status()
+    assert (found.status, found.step, found.epoch, found.total_steps) == ("interrupted", 60, 2, 90)
+    assert found.metrics == {"val/accuracy": 0.5}
+    assert found.best is not None
+    assert (found.best.value, found.best.step) == (0.75, 30)
+    assert found.last_checkpoint == str(run.checkpoints / "step-00000060")
+    log.emit(Failed(step=77, reason="The loss is NaN.", advice="Lower it.", fix={"optimizer.lr": 0.1}))
+    log.close()
+    found = run.status()
+    assert (found.status, found.step, found.reason, found.fix) == (
+        "failed", 77, "The loss is NaN.", {"optimizer.lr": 0.1}
+    )  # fmt: skip
+    run.events_file.unlink()
+    run.events_file.mkdir()
+    assert "events.jsonl" in (run.status().reason or "")
 
 
 def test_a_run_of_which_nothing_can_be_read_is_listed_as_damaged(run: RunFolder, capsys: Captured) -> None:
