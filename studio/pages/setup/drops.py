@@ -64,7 +64,7 @@ def recognize(path: Path) -> Dropped:
         detail += "".join(
             f"; {each.part}: {each.images}{f' with {each.masks}' if each.masks else ''}" for each in layout
         )
-    if kind == "image_folder" and (side := _find_small_side(place)):
+    if kind == "image_folder" and (side := find_small_side(place)):
         settings["image_size"] = None  # their own
         detail += f" of {side} x {side} pixels"
     return Dropped(
@@ -140,7 +140,7 @@ def dataset_kind(folder: Path) -> str | None:
     return "text" if files and all(file.suffix.lower() == ".txt" for file in files) else None
 
 
-def _find_small_side(folder: Path) -> int:
+def find_small_side(folder: Path) -> int:
     """The side of the images in the class folders, where those looked at are squares of one size that is small enough to be trained on
     as it is; else 0."""
     sizes = set()

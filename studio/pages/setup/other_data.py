@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Slot
 
 from studio.forms.messages import format_value
+from studio.pages.setup.drops import find_small_side
 from studio.panels.data.engine_query import EngineQuery
 from studio.state.context import AppContext
 from studio.state.drafts.kind_change import equal
@@ -178,6 +179,9 @@ class OtherData(QObject):
         known, self._known = self._known, (place(present), target)
         pending, self._pending = self._pending, False
         edited, self._edited = self._edited, set()
+        if pending and self._other_place and _has_small_images(present, target):
+            present["dataset"]["image_size"] = None
+            edited.add("dataset.image_size")
         self._other_place = self._unplaced = False
         kind, before = str(present["dataset"]["kind"]), self._before or self._draft.settings()
         if not pending or (kind, target) not in RECIPES:
@@ -195,7 +199,10 @@ class OtherData(QObject):
         present[RUN]["name"] = new_name(before, present)
         if self._made is None:
             self._before = None
-        self._question.settle(lambda: self._write(present))
+        if present["dataset"].get("image_size") == self._draft.settings()["dataset"].get("image_size"):
+            self._question.settle(lambda: self._write(present))
+        else:  # images of another size are to be read again
+            self._write(present)
 
     def _forget_strangers(self) -> None:
         """Columns and classes of the data before do not keep other data from being read."""
@@ -217,8 +224,8 @@ class OtherData(QObject):
         if guessed and "task" in usual["dataset"]:
             usual["dataset"]["task"] = "auto"
         made, before = (with_edits(each, present, edited) for each in (usual, before))
-        same = {**made["dataset"], "task": None} == {**present["dataset"], "task": None}
-        if same:
+        read = self._draft.settings()["dataset"]
+        if {**made["dataset"], "task": None} == {**read, "task": None}:
             self._question.settle(lambda: self._write(made))
         else:
             self._write(made)
@@ -246,6 +253,15 @@ class OtherData(QObject):
         if not self._pending:  # else what stood before is asked for once the preview is there
             self._before = None
         self.banner.hide()
+
+
+def _has_small_images(data: Settings, target: Target) -> bool:
+    """Whether images would be scaled to what the recipe says that are small enough to be trained on as they are."""
+    section, kind = data["dataset"], "image_folder"
+    if section["kind"] != kind or (kind, target) not in RECIPES or not section["path"]:
+        return False
+    usual = recipe(kind, target)["dataset"]["image_size"]
+    return equal(section["image_size"], usual) and find_small_side(Path(str(section["path"]))) > 0
 
 
 def in_words(before: Settings, made: Settings) -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
@@ -351,6 +352,24 @@ def test_kinds_chosen_one_after_another_leave_nothing_of_their_recipes(page: Set
     context.draft.set("dataset.validation_fraction", 0.3)  # one's own
     context.draft.set_kind("dataset", "image_table")
     assert context.draft.value("dataset.validation_fraction") == 0.3
+
+
+def test_small_images_named_in_the_field_keep_their_size(
+    qtbot: QtBot, page: SetupPage, context: FakeContext, tmp_path: Path
+) -> None:
+    for name in ("cat", "dog"):
+        (tmp_path / "small" / name).mkdir(parents=True)
+        for at in range(4):
+            Image.new("RGB", (24, 24)).save(tmp_path / "small" / name / f"{at}.png")
+    context.draft.set_kind("dataset", "image_folder")
+    assert context.draft.value("dataset.image_size") == 64
+    context.draft.set("dataset.path", str(tmp_path / "small"))
+    read(qtbot, page, context)
+    assert context.draft.value("dataset.image_size") is None
+    read(qtbot, page, context)
+    context.draft.set("dataset.image_size", 64)
+    read(qtbot, page, context)
+    assert context.draft.value("dataset.image_size") == 64
 
 
 def test_a_preset_chosen_by_hand_is_not_overridden(
