@@ -16,6 +16,7 @@ class RunState(StrEnum):
     PREPARING = "preparing"
     TRAINING = "training"
     VALIDATING = "validating"
+    TESTING = "testing"  # once, at the end
     PAUSING = "pausing"
     PAUSED = "paused"
     SAVING = "saving"
@@ -73,6 +74,7 @@ ENABLED: dict[RunAction, frozenset[RunState]] = {
 _PHASES = {
     "training": RunState.TRAINING,
     "validating": RunState.VALIDATING,
+    "testing": RunState.TESTING,
     "saving": RunState.SAVING,
     "paused": RunState.PAUSED,
 }

@@ -12,6 +12,7 @@ STATE_WORDS: dict[RunState, tuple[str, Tone]] = {
     RunState.PREPARING: ("Preparing", "info"),
     RunState.TRAINING: ("Training", "accent"),
     RunState.VALIDATING: ("Validating", "accent"),
+    RunState.TESTING: ("Testing", "accent"),
     RunState.PAUSING: ("Pausing", "warning"),
     RunState.PAUSED: ("Paused", "warning"),
     RunState.SAVING: ("Saving", "accent"),

@@ -21,6 +21,7 @@ from training.events import Completed, Failed, Stopped
         ({"exists": True, "alive": True, "phase": "preparing data"}, RunState.PREPARING),
         ({"exists": True, "alive": True, "phase": "training"}, RunState.TRAINING),
         ({"exists": True, "alive": True, "phase": "validating"}, RunState.VALIDATING),
+        ({"exists": True, "alive": True, "phase": "testing"}, RunState.TESTING),
         ({"exists": True, "alive": True, "phase": "training", "asked": Command.PAUSE}, RunState.PAUSING),
         ({"exists": True, "alive": True, "phase": "paused", "asked": Command.PAUSE}, RunState.PAUSED),
         ({"exists": True, "alive": True, "phase": "paused", "asked": Command.STOP}, RunState.STOPPING),
