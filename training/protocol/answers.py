@@ -262,7 +262,7 @@ class RunTime(Answer):
             return "a few seconds, less than one of them for the steps"
         per_epoch = whole * self.steps_per_epoch / self.steps
         each = f", {format_duration(per_epoch)} an epoch" if 1 <= per_epoch < whole else ""
-        return f"about {format_duration(whole)}{each}"
+        return f"about {format_duration(whole)}{each}, plus start-up and saving"
 
 
 class MaybeRunTime(Answer):

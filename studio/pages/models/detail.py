@@ -73,6 +73,7 @@ class ExportDetail(Card):
             "Delete file",
             "trash",
             "ghost",
+            tooltip="Move it, and what belongs to it, to the system's trash; Undo brings it back",
             clicked=lambda: self._each(lambda it: delete_export(context, it, self.changed.emit)),
         )
         self._variants = QWidget()

@@ -81,7 +81,7 @@ class FindingsPanel(Card):
         self._withdraw()
         self._show_busy()
         self._previews.ask_again()
-        request = CheckRequest(config=config.model_dump(mode="json"))
+        request = CheckRequest(config=config.model_dump(mode="json"), workspace=self._context.workspace)
         self._ticket = self._context.engine.ask(
             request,
             Findings,

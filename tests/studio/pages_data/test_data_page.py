@@ -62,7 +62,7 @@ class ReadingEngine:
 def context(qapp: QApplication, tmp_path: Path) -> FakeContext:
     made = FakeContext()
     made.engine = ReadingEngine()  # type: ignore[assignment]
-    made.workspace = tmp_path / "workspace"  # type: ignore[attr-defined]
+    made.workspace = tmp_path / "workspace"
     (tmp_path / "workspace").mkdir()
     return made
 

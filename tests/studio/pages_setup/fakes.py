@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, cast
 
 from PySide6.QtCore import QObject, Signal
@@ -98,6 +99,7 @@ class FakeContext(QObject):
 
     def __init__(self) -> None:
         super().__init__()
+        self.workspace = Path("runs of mine")
         self.draft = Draft(self)
         self.engine = FakeEngine()
         self.background = AtOnce()

@@ -193,8 +193,12 @@ def test_the_start_bar_tells_the_time_that_a_check_measured_until_a_setting_chan
 ) -> None:
     answer(context)
     page.bar.check_asked.emit()
+    assert getattr(context.engine.checks[-1].request, "workspace") == context.workspace  # noqa: B009 - of one kind
     context.engine.checks[-1].done({"findings": [], "run_time": RUN_TIME})
-    assert page.bar.summary.text() == "Small CNN on 4,800 samples, 5 epochs of 75 steps · about 11 s, 2 s an epoch"
+    assert (
+        page.bar.summary.text()
+        == "Small CNN on 4,800 samples, 5 epochs of 75 steps · about 11 s, 2 s an epoch, plus start-up and saving"
+    )
     context.draft.set("loop.epochs", 9)
     assert "about" not in page.bar.summary.text()
 
@@ -213,7 +217,7 @@ def test_a_quick_run_is_timed_by_itself_once_and_a_large_one_by_the_check_alone(
     context.draft.set("loop.epochs", 9)
     qtbot.waitUntil(lambda: len(timings) == 2)
     timings[-1].done({"run_time": RUN_TIME})
-    assert page.bar.summary.text().endswith(" · about 11 s, 2 s an epoch")
+    assert page.bar.summary.text().endswith(" · about 11 s, 2 s an epoch, plus start-up and saving")
     context.draft.set("dataset.samples", 99_999)
     qtbot.waitUntil(lambda: len(context.engine.inspections) == 2)
     answer(context, train=10**7)

@@ -47,8 +47,12 @@ def test_the_time_of_a_run_is_that_of_its_steps_and_validations(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("step", "steps", "words"),
     [
-        (1.0, 100, "about 1 min 50 s, 11 s an epoch"),  # ten epochs of ten steps and a second of validation
-        (0.001, 10, "about 1 s"),
+        (
+            1.0,
+            100,
+            "about 1 min 50 s, 11 s an epoch, plus start-up and saving",
+        ),  # ten epochs of ten steps and a second of validation
+        (0.001, 10, "about 1 s, plus start-up and saving"),
         (1e-4, 10, "a few seconds, less than one of them for the steps"),
     ],
 )
