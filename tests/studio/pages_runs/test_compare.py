@@ -202,8 +202,12 @@ def test_a_run_that_goes_on_is_followed_and_one_that_is_deleted_goes(
 ) -> None:
     going, gone, damaged = make_run("going", 1.0), make_run("gone", 2.0), make_run("damaged", 3.0)
     damaged.series_file.write_bytes(b"no series of ours" * 9)
-    show(qtbot, panel, [going, gone, damaged])
+    unreadable = make_run("unreadable", 4.0)
+    unreadable.status_file.write_text("{")
+    unreadable.config_file.write_text("kind = ")
+    show(qtbot, panel, [going, gone, damaged, unreadable])
     assert "is not a series" in panel._problems.text()
+    assert "left out, since it is damaged: status.json is damaged" in panel._problems.text()
     panel.comparison.runs[going].record = going.read_status().model_copy(update={"status": "running"})
     write_steps(going, STEPS + 1, STEPS + 500, 1.0)
     shutil.rmtree(gone.path)

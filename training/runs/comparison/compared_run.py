@@ -8,7 +8,7 @@ import numpy as np
 
 from training.config.diff import flatten
 from training.errors import InputError
-from training.runs.folder import AT_WORK, RunFolder
+from training.runs.folder import AT_WORK, DAMAGED, RunFolder
 from training.runs.pyramid.curve import MinMaxPyramid, Pyramid
 from training.runs.pyramid.levels import Floats
 from training.runs.pyramid.stored import StoredSeries
@@ -32,6 +32,8 @@ class ComparedRun:
         """``files``: look at the series, too, not only at settings and results."""
         self.folder = folder
         self.record: StatusRecord = folder.status()
+        if self.record.status == DAMAGED:
+            raise InputError(f"left out, since it is damaged: {self.record.reason}")
         config = folder.readable_config()
         self.settings: dict[str, Toml] = flatten(config) if config else {}
         self._config = config

@@ -191,4 +191,5 @@ def _say_mean(name: str, members: list[Mapping[str, float]] | list[dict[str, flo
     if found is None:
         return "–"
     text = format_metric(metric, found.mean)
-    return text if found.std is None else f"{text} ± {format_metric(metric, found.std)} (n {found.n})"
+    spreads = "" if found.std is None else f" ± {format_metric(metric, found.std)}"
+    return f"{text}{spreads} (n {found.n})" if found.n < len(members) else f"{text}{spreads}"
