@@ -96,7 +96,7 @@ class DataPage(QWidget):
         for bar in (self.browser.bar, self.rows.bar):
             bar.exclude_asked.connect(lambda numbers: exclude_samples(context, self, question, numbers))
             bar.include_asked.connect(lambda numbers: include_samples(context, question, numbers))
-        self._look.samples_asked.connect(self._show_samples)
+        self._look.samples_asked.connect(self._show_all)
         self._look.sample_asked.connect(self._enlarge)
         self.classes.class_asked.connect(self._show_class)
         question.changed.connect(self._update)
@@ -155,6 +155,13 @@ class DataPage(QWidget):
     @Slot()
     def _show_samples(self) -> None:
         self.tabs.setCurrentIndex(_SAMPLES)
+
+    @Slot()
+    def _show_all(self) -> None:
+        """From the first sample, whatever was looked for or scrolled to before."""
+        self._show_samples()
+        self.images.choose(Listing())
+        self.browser.grid.scrollToTop()
 
     @Slot(str, str)
     def _show_class(self, part: str, name: str) -> None:

@@ -232,6 +232,8 @@ def test_copies_and_uneven_classes_are_named_and_classes_chosen(
     assert "0.625 times" in page.classes.balance.text()  # 50 / (2 * 40)
     page.classes.bars.clicked.emit(page.classes.bars.model().index(1, 0))
     assert (page.tabs.currentIndex(), page.images.choice) == (0, Listing("train", "dog"))
+    page._look.samples_asked.emit()
+    assert page.images.choice == Listing()
     card = page.parts.duplicates
     card.ask()
     assert "2 held-out samples are trained on, too" in card.told.text()
