@@ -26,7 +26,7 @@ from studio.panels.samples.mask_overlay import lay_over
 from studio.panels.samples.sample_images import SampleImages
 from studio.state.context import AppContext
 from studio.state.evaluations.sample_details import make_details
-from studio.state.evaluations.sample_order import orders_of
+from studio.state.evaluations.sample_order import SampleOrder, orders_of
 from studio.state.evaluations.sample_table import SampleTable
 from studio.state.evaluations.selection import Selection
 from studio.widgets import Card, ComboBox, Segmented, Thumbnail, dress_table, icon_button, label
@@ -36,7 +36,7 @@ from training.predictions.sample_columns import describe_answers
 _ROW_HEIGHT = 26
 _WIDEST_COLUMN = 240
 _TILE = 88
-_ORDER_LETTERS = 8
+_ORDER_LETTERS = 10
 _WIDEST_ORDER = 180
 _MOST_LAID_OVER = 400
 """Images with their classes over them that are kept."""
@@ -55,6 +55,7 @@ class SamplesPanel(Card):
         self._caption: Callable[[int], str] = str
         self._enlarged: SampleDialog | DetailsDialog | None = None  # while it is open
         self._is_fitted = False  # the columns of the table, to what they hold
+        self._orders: list[SampleOrder] = []
         self._place = ""  # where the files of the samples lie
         self.order = ComboBox()
         self.order.setAccessibleName("Order of the samples")
@@ -190,7 +191,8 @@ class SamplesPanel(Card):
         self._caption = describe_answers(evaluation)
         self._place = find_data(evaluation)
         orders = orders_of(evaluation)
-        if [self.order.itemData(at) for at in range(self.order.count())] != [order.key for order in orders]:
+        if orders != self._orders:  # of another task two may be called alike
+            self._orders = orders
             with QSignalBlocker(self.order):
                 self.order.clear()
                 for order in orders:
@@ -240,9 +242,9 @@ class SamplesPanel(Card):
 
     @Slot()
     def _on_listed(self) -> None:
-        if not self._is_fitted and len(self.table.rows):
+        if len(self.table.rows):
+            _fit_columns(self.rows, self._is_fitted)
             self._is_fitted = True
-            _fit_columns(self.rows)
         self._nothing.setVisible(not len(self.table.rows))
         if len(self.table.rows) and self.table.find_place(self._selection.looked_at) is None:
             self._selection.look_at(int(self.table.rows[0]))
@@ -271,8 +273,10 @@ def _make_rows(table: SampleTable) -> QTableView:
     return rows
 
 
-def _fit_columns(rows: QTableView) -> None:
+def _fit_columns(rows: QTableView, only_wider: bool) -> None:
+    """To what the first samples of the order hold; those of another one may take more room."""
+    least = [rows.columnWidth(column) if only_wider else 0 for column in range(rows.model().columnCount())]
     rows.resizeColumnsToContents()
     rows.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-    for column in range(rows.model().columnCount()):
-        rows.setColumnWidth(column, min(rows.columnWidth(column) + 12, _WIDEST_COLUMN))
+    for column, width in enumerate(least):
+        rows.setColumnWidth(column, max(min(rows.columnWidth(column) + 12, _WIDEST_COLUMN), width))
