@@ -201,7 +201,6 @@ class SamplesPanel(Card):
         self.order.setCurrentIndex(max(self.order.findData(self.table.order), 0))
         self.form.setVisible(self.shows_images)
         self._laid_over.clear()
-        self.masks.setVisible(self.has_masks)
         if self.has_masks:
             self.masks.set_classes(evaluation.record.names)
         self._is_fitted = False
@@ -237,6 +236,7 @@ class SamplesPanel(Card):
     @Slot()
     def _show_form(self) -> None:
         as_images = self.shows_images and self.form.current() == "images"
+        self.masks.setVisible(self.has_masks and as_images)
         self._stack.setCurrentWidget(self.grid if as_images else self.rows)
         self._on_listed()
 

@@ -213,6 +213,24 @@ def test_neighbors_of_a_sample_are_listed_with_their_classes(qtbot: QtBot, show_
     assert listed(page) == {0, 1, 2, 3}
 
 
+def test_the_orders_are_those_of_the_task_that_is_shown(show_page: ShowPage, tmp_path: Path) -> None:
+    known: dict[str, Any] = {"index": np.arange(3), "target": np.array([0, 1, 1], np.int32)}
+    page = show_page(known | {"embedding": np.eye(3, dtype=np.float32)}, ("cat", "dog"), task="metric_learning")
+    order, tips = page.samples.order, []
+    scores = {"scores": np.eye(3, dtype=np.float32)[:, :2], "log_sum": np.ones(3, np.float32)}
+    classes = known | scores | {"prediction": known["target"], "target_score": np.ones(3, np.float32)}
+    for task in ("binary", "classification"):
+        losses = {"loss": np.arange(3, dtype=np.float32)}
+        page.selection.show(write_evaluation(tmp_path / task, classes | losses, ("cat", "dog"), task=task))
+        assert (order.currentText(), page.samples.table.order) == (
+            "Worst first",
+            "worst",
+        )  # not the embedding's "Random"
+        tips.append(order.itemData(order.findText("Most unsure"), Qt.ItemDataRole.ToolTipRole))
+    assert "the threshold" in tips[0]
+    assert "the two likeliest classes" in tips[1]
+
+
 def test_of_several_tasks_each_class_has_its_figures_in_a_selection_too(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     target = np.stack([rng.integers(0, 3, 60), rng.normal(size=60), rng.integers(0, 2, 60)], 1).astype(np.float32)
