@@ -16,6 +16,7 @@ from studio.state.formats import format_metric, format_number, metric_title
 from studio.state.runs.comparison import REPEATS, Comparison
 from studio.widgets import STRETCH, ComboBox, hbox, icon_button, label, vbox
 from training.config.rules.weights_fit import holds_out_others
+from training.errors import list_first
 from training.metric_names import is_share
 from training.predictions import Evaluation
 from training.predictions.reading import list_evaluations
@@ -23,6 +24,7 @@ from training.runs.comparison.compared_run import ComparedRun
 from training.runs.folder import RunFolder
 from training.runs.groups import spread
 
+_TOLD = 2  # by name, of many: all are rows of the table
 _NOTHING = "Select a run in the table to compare its answers with the baseline's, sample by sample."
 
 
@@ -110,17 +112,23 @@ class MetricsView(QWidget):
 
     def _warn(self, base: ComparedRun, runs: Sequence[ComparedRun]) -> str:
         """Which of ``runs`` may not have been validated on the samples of ``base``, and by which settings; "" where all were."""
-        found = []
-        for run in runs:
+        found: dict[tuple[str, ...], list[str]] = {}
+        measured = [run for run in runs if run is not base]
+        for run in measured:
             paths = sorted(base.settings.keys() | run.settings.keys()) if base.settings and run.settings else []
             differing = [each for each in paths if base.settings.get(each) != run.settings.get(each)]
-            if others := [each for each in differing if holds_out_others(each)]:
-                found.append(f"{self._comparison.title(run.folder)} ({', '.join(others)})")
+            if others := tuple(each for each in differing if holds_out_others(each)):
+                found.setdefault(others, []).append(self._comparison.title(run.folder))
         if not found:
             return ""
-        return (
-            f"Validated on other samples than the baseline, which alone may explain a difference: {'; '.join(found)}."
-        )
+        told = [
+            f"{list_first(titles[:_TOLD], len(titles))} ({list_first(others[:_TOLD], len(others))})"
+            for others, titles in found.items()
+        ]
+        count = sum(map(len, found.values()))
+        who = "It was" if len(measured) == 1 else f"{count} of {len(measured)} runs {'was' if count == 1 else 'were'}"
+        words = f"{who} validated on other samples than the baseline, which alone may explain a difference: "
+        return f"{words}{'; '.join(told[:_TOLD])}{' …' if len(told) > _TOLD else '.'}"
 
     def _on_row_chosen(self, row: int) -> None:
         base, folder = self._base(), self._rows[row]

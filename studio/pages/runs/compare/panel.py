@@ -91,8 +91,11 @@ class ComparePanel(QWidget):
 
     def _count(self) -> str:
         comparison = self.comparison
-        count = len(comparison.folders)
-        words = f"{count} runs" if count != 1 else "1 run; choose others beside it to compare"
+        left_out = len(comparison.problems)
+        count = len(comparison.folders) - left_out
+        words = f"{count} runs" if count != 1 else "1 run; select others beside it to compare"
+        if left_out:
+            words += f", {left_out} left out"
         if count > MOST_DRAWN:
             words += f", the curves of the first {MOST_DRAWN} are drawn"
         return f"{words} · loading …" if comparison.is_loading() else words
