@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from training.runs.records.series import FLUSH_ROW, SeriesReader, read_series
+from training.runs.records.series import FLUSH_ROW, SeriesReader, SeriesWriter, read_series
 from training.runs.records.telemetry import TelemetryWriter
 
 MOST, COUNT = 512, 20_000
@@ -68,3 +69,22 @@ def test_older_looks_are_thinned_and_keep_extremes_and_time(tmp_path: Path, chun
     again.append(rows[-1:])
     assert again.rows == len(kept) + 1
     again.close()
+
+
+def test_a_file_replaced_between_the_look_at_it_and_the_reading_is_read_from_its_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, rows = tmp_path / "telemetry.bin", looks()[:300]
+    writer, reader = SeriesWriter(path, FLUSH_ROW), SeriesReader(path, FLUSH_ROW)
+    writer.append(rows[:100])
+    assert len(reader.read()[1]) == 100
+    writer.append(rows[100:250])
+    found = os.stat(path)
+    writer.replace(rows[50:251])
+    with monkeypatch.context() as patched:
+        patched.setattr("training.runs.records.series.os.stat", lambda _path: found)
+        cut, again = reader.read()
+    assert cut
+    assert np.array_equal(again.view(np.uint8), rows[50:251].view(np.uint8))
+    assert [len(part) for part in reader.read()[1:]] == [0]
+    writer.close()

@@ -210,6 +210,10 @@ class SeriesReader:
         if size == self._offset:
             return cut, np.empty(0, self._dtype)
         with _open_series(self.path, self._dtype) as (stream, layout):
+            opened = os.fstat(stream.fileno())
+            if opened.st_ino != self._inode:  # replaced since it was looked at
+                cut, size = cut or self._offset > 0, max(opened.st_size - _HEADER, 0)
+                self._offset, self._inode = 0, opened.st_ino
             stream.seek(_HEADER + self._offset)
             data = stream.read(size - self._offset)
         data = data[: len(data) // layout.itemsize * layout.itemsize]
