@@ -65,3 +65,16 @@ def test_what_groups_do_not_tell_is_not_made_up() -> None:
     (single,) = grouped.mean_intervals(np.array([[6.0]]), np.array([[3]]), np.array([[14.0]]))
     assert single == pytest.approx((2.0, math.nan, math.nan), nan_ok=True)
     assert grouped.rate_intervals(np.array([3]), np.array([4])) == [wilson(3, 4)]
+
+
+def test_few_groups_of_unequal_sizes_hold_the_truth_in_95_of_100_sets() -> None:
+    draw, sets = np.random.default_rng(8), 1000
+    groups = np.repeat(np.arange(20), 2 ** draw.integers(0, 7, 20))
+    shares = draw.beta(1.2, 1.8, (20, sets))[groups]  # 0.4 on average, alike within a group
+    right = draw.random(shares.shape) < shares
+    values = draw.normal(3.0, 1.0, (20, sets))[groups] + draw.normal(0.0, 1.0, right.shape)
+    counts = grouped.sum_columns(np.ones_like(values), groups)
+    rates = grouped.rate_intervals(grouped.sum_columns(right, groups), counts)
+    sums = [grouped.sum_columns(each, groups) for each in (values, np.square(values))]
+    for truth, found in ((0.4, rates), (3.0, grouped.mean_intervals(sums[0], counts, sums[1]))):
+        assert 0.92 <= np.mean([each.low <= truth <= each.high for each in found]) <= 0.98
