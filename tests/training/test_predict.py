@@ -171,6 +171,8 @@ def test_what_cannot_be_read_is_named_and_the_rest_answered(
     table = pl.read_csv(out)
     assert table["sample"].to_list()[:3] == ["rows.csv row 1", "rows.csv row 2", "rows.csv row 3"]
     assert table["prediction"].null_count() == 3
+    assert main(["predict", str(checkpoint), str(rows), "--to", f"{tmp_path}/./rows.csv"]) == 2
+    assert "rows.csv: is what is asked about" in capsys.readouterr().err
     rows.write_text("x,z\n" + "1,2\n" * 12)
     assert main(["predict", str(checkpoint), str(rows)]) == 2
     first, *_, last = lines = capsys.readouterr().err.splitlines()

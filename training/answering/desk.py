@@ -70,7 +70,7 @@ class Desk:
             case AskFiles():
                 return self._add_thumbnails(model, _ask_files(model, self._open_files(model, request), request, report))
             case SaveAnswers():
-                return _save_answers(model, self._open_files(model, request), request.out, report)
+                return _save_answers(model, self._open_files(model, request), request, report)
             case AskRow():
                 return ModelAnswers(answers=tuple(answer_samples(model, [read_row(model, request.row, "this row")])))
             case PickRow():
@@ -176,15 +176,15 @@ def _fit_page(model: UsableModel) -> int:
     return max(_PAGE_BYTES // bytes_each, 1)
 
 
-def _save_answers(model: UsableModel, given: Given, out: Path, report: ReportProgress) -> SavedAnswers:
-    refuse_table(out)
+def _save_answers(model: UsableModel, given: Given, request: SaveAnswers, report: ReportProgress) -> SavedAnswers:
+    refuse_table(request.out, request.files)
 
     def ask() -> Iterator[ModelAnswer]:
         for number, answer in enumerate(answer_samples(model, given.read_all()), 1):
             report(f"{number:,} of {given.count:,}", number / given.count)
             yield answer
 
-    saved = write_table(out, ask())
+    saved = write_table(request.out, ask())
     if not saved.answered:
         raise InputError(f"Not one of {pluralize(saved.samples, 'sample')} could be answered, so nothing was saved.")
     return saved

@@ -21,12 +21,14 @@ _AT_ONCE = 1024
 """Answers that are held before they become columns, which take less memory."""
 
 
-def refuse_table(path: Path) -> None:
-    """Raise InputError for a name that says no format, and for a folder that is not there."""
+def refuse_table(path: Path, asked: Iterable[str | Path]) -> None:
+    """Raise InputError for a name that says no format, for a folder that is not there, and for a file that is ``asked`` about."""
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"--to {path}: must end in .csv, .parquet or .json.")
     if not path.absolute().parent.is_dir():
         raise InputError(f"--to {path}: there is no folder {path.absolute().parent}; make it first.")
+    if path.exists() and any(Path(each).exists() and path.samefile(each) for each in asked):
+        raise InputError(f"--to {path}: is what is asked about and would be lost; choose another name.")
 
 
 def write_table(path: Path, answers: Iterable[ModelAnswer]) -> SavedAnswers:

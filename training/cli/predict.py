@@ -31,7 +31,7 @@ def predict(arguments: argparse.Namespace) -> int:
     out: Path | None = arguments.to
     masks: Path | None = arguments.masks
     if out is not None:
-        refuse_table(out)
+        refuse_table(out, arguments.files)
     if masks is not None and not masks.is_dir():
         raise InputError(f"--masks {masks}: there is no such folder; make it first.")
     model = find_and_open(arguments)
