@@ -182,7 +182,19 @@ def _list_aspects(evaluation: Evaluation) -> Iterator[Aspect]:
             yield from _divide_numbers(f"Image {name}", properties[:, at])
     rows = evaluation.rows
     for column in [] if rows is None else rows.get_columns()[:_MOST_COLUMNS]:
-        yield from _divide_column(column)
+        if not _is_target(column, evaluation):
+            yield from _divide_column(column)
+
+
+def _is_target(column: polars.Series, evaluation: Evaluation) -> bool:
+    """Whether a column of a table is what was to be predicted, by which the samples are divided already."""
+    import polars
+
+    record = evaluation.record
+    if record.target != "class":
+        return record.target in ("labels", "values") and column.name in record.names
+    classes = polars.Series(record.names, dtype=polars.String).gather(np.maximum(evaluation.column("target"), 0))
+    return bool((column.cast(polars.String, strict=False) == classes).all())
 
 
 def _divide_column(column: polars.Series) -> Iterator[Aspect]:

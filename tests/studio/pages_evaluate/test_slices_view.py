@@ -38,7 +38,8 @@ def test_the_slice_that_costs_most_is_first_and_shows_its_samples(
     columns["prediction"] = np.where(is_bad, (columns["target"] + 1) % 3, columns["prediction"]).astype(np.int32)
     days = [date(2020, 1, 1) + timedelta(days=int(day)) for day in rng.integers(0, 900, count)]
     names = [f"Ann {number}" for number in range(count)]  # of no use: no two are alike
-    rows = polars.DataFrame({"age": age, "port": port, "day": days, "name": names})
+    kinds = np.array(NAMES)[columns["target"]]  # the true class once more
+    rows = polars.DataFrame({"age": age, "port": port, "day": days, "name": names, "kind": kinds})
     brightness = rng.random((count, 1)).astype(np.float32)
     write_evaluation(
         create_run(workspace, config()).path,
