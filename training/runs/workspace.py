@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import shlex
 import stat
@@ -116,6 +117,11 @@ def _find_meant(text: str, workspace: Path) -> RunFolder:
         raise InputError(
             f"{_quote_odd(text)}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it."
         )
+    near = difflib.get_close_matches(
+        text, {each: None for folder in folders for each in (_call(folder), folder.id)}, n=1
+    )
+    if near:
+        raise InputError(f"{_quote_odd(text)}: no such run in {workspace}; did you mean {_quote_odd(near[0])}?")
     recent = ", ".join(folder.id for folder in folders[-3:])
     hint = f"the newest {'are' if len(folders) > 1 else 'is'} {recent}." if recent else "there are no runs yet."
     raise InputError(f"{_quote_odd(text)}: no such run in {workspace}; {hint}")

@@ -126,6 +126,8 @@ def test_a_run_is_found_by_folder_id_beginning_and_name(tmp_path: Path, run: Run
         assert find_run(text, tmp_path).id == run.id
     with pytest.raises(InputError, match="no such run"):
         find_run("nothing", tmp_path)
+    with pytest.raises(InputError, match="did you mean My Run"):
+        find_run("My Rnu", tmp_path)
     with pytest.raises(InputError, match="holds no run"):
         find_run(str(tmp_path), tmp_path)
 
