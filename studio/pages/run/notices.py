@@ -25,6 +25,7 @@ class NoticeStrip(QWidget):
         self._icon = IconLabel("info", 16)
         self._text = ElidedLabel("", Qt.TextElideMode.ElideRight)
         set_role(self._text, "body")
+        self._text.setMinimumWidth(1)  # the button that opens it comes first
         self.details = button("Details", variant="ghost", tooltip="Show what was found, and what can be done")
         self.details.setCheckable(True)
         policy = self.details.sizePolicy()

@@ -37,7 +37,8 @@ class RunTabs(QWidget):
         self.stack = QStackedWidget()
         for entry in entries:
             self.bar.setTabData(self.bar.addTab(entry.title), entry.key)
-        row = hbox(self.bar, (beside, 1), spacing=SPACING.m, margins=(SPACING.l, 0, SPACING.l, 0))
+        beside.setMinimumWidth(1)  # where there is little room, it is cut, not the tabs
+        row = hbox(self.bar, (beside, 1), spacing=0, margins=(SPACING.l, 0, SPACING.l, 0))
         vbox(row, separator(), (self.stack, 1), parent=self, spacing=0)
         self.bar.currentChanged.connect(self._on_changed)
         self._on_changed()
