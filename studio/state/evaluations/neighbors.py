@@ -1,4 +1,4 @@
-"""Which samples a network puts closest to one."""
+"""Which samples a network puts closest to one, and which far from their class."""
 
 from __future__ import annotations
 
@@ -35,3 +35,31 @@ def find_around(evaluation: Evaluation, *, row: int, most: int) -> NDArray[np.bo
     mask[row] = True
     mask[find_neighbors(evaluation, row, most)[0]] = True
     return mask
+
+
+def measure_misplacement(evaluation: Evaluation) -> NDArray[np.float64]:
+    """By how much the center of another class is nearer to each sample than that of its own, which is of the other samples of the class;
+    (n,), NaN of a sample that has no class, or is alone in it or in having one. Rousseeuw's silhouette (1987) compares the same two, as
+    mean distances."""
+    embedding, target = evaluation.column("embedding"), np.asarray(evaluation.column("target"))
+    known = np.flatnonzero(target >= 0)
+    _, number, counts = np.unique(target[known], return_inverse=True, return_counts=True)
+    found = np.full(len(target), np.nan)
+    if len(counts) < 2:
+        return found
+    by_class = embedding[known[np.argsort(number, kind="stable")]]
+    centers = np.add.reduceat(by_class, np.cumsum(counts) - counts, axis=0, dtype=np.float64) / counts[:, None]
+    for start in range(0, len(known), step := max(1, _AT_ONCE // max(len(counts), embedding.shape[1]))):
+        rows, own = known[start : start + step], number[start : start + step]
+        points = np.asarray(embedding[rows], np.float64)
+        # Less the square of the point itself: which center is nearest does not depend on it.
+        squares = np.square(centers).sum(1) - 2.0 * (points @ centers.T)
+        here, size = np.arange(len(rows)), counts[own].astype(np.float64)
+        # The center without the sample itself is farther away by this factor.
+        alone = np.divide(size, size - 1.0, out=np.full(len(rows), np.nan), where=size > 1)
+        to_own = squares[here, own]
+        squares[here, own] = np.inf
+        both = np.stack([to_own, squares.min(1)]) + np.square(points).sum(1)
+        to_own, to_other = np.sqrt(np.maximum(both, 0.0))
+        found[rows] = to_own * alone - to_other
+    return found

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from studio.state.evaluations.neighbors import measure_misplacement
 from training.predictions import Evaluation
 from training.statistics.logits import find_cutoff
 from training.statistics.metrics import divide, iou, mean_known
@@ -89,6 +90,10 @@ def _by_wrong_pixels(evaluation: Evaluation) -> Keys:
     return divide(support - correct, support)
 
 
+def _by_unsure_place(evaluation: Evaluation) -> Keys:
+    return np.abs(measure_misplacement(evaluation))
+
+
 def _by_worst_token(evaluation: Evaluation) -> Keys:
     return np.nanmax(np.asarray(evaluation.column("token_loss"), np.float32), axis=1)
 
@@ -98,6 +103,25 @@ _LOSS, _CHANCES = ("loss",), ("scores", "log_sum")
 _BY_LOSS = (
     SampleOrder("worst", "Worst first", "The largest loss first", True, _LOSS, _by_loss),
     SampleOrder("best", "Best first", "The smallest loss first", False, _LOSS, _by_loss),
+)
+_EMBEDDING = ("embedding", "target")
+_BY_PLACE = (
+    SampleOrder(
+        "worst",
+        "Worst first",
+        "First where the center of another class is nearer by the most than that of its own",
+        True,
+        _EMBEDDING,
+        measure_misplacement,
+    ),
+    SampleOrder(
+        "best",
+        "Best first",
+        "First where the center of its own class is nearer by the most than that of another",
+        False,
+        _EMBEDDING,
+        measure_misplacement,
+    ),
 )
 _RANDOM = SampleOrder("random", "Random", "In a random order that stays the same", False, (), _by_chance)
 _OF_SCORES = ("scores", "target")
@@ -144,6 +168,13 @@ _OF_TARGETS: Mapping[str, tuple[SampleOrder, ...]] = {
         ),
         _by_confused("First where the most pixels are taken for another class", _AREAS, _by_wrong_pixels),
     ),
+    "embedding": (
+        _by_unsure(
+            "First where the centers of two classes, its own among them, are nearly as near as each other",
+            _EMBEDDING,
+            _by_unsure_place,
+        ),
+    ),
     "tokens": (
         SampleOrder(
             "token", "Worst token", "First where a single token cost the most", True, ("token_loss",), _by_worst_token
@@ -157,8 +188,10 @@ FIRST = _BY_LOSS[0].key
 def orders_of(evaluation: Evaluation) -> list[SampleOrder]:
     """The orders in which these samples can be listed."""
     record = evaluation.record
-    fitting = _OF_TARGETS.get("binary" if record.task == "binary" else record.target, ())
-    orders = [*(_BY_LOSS if record.has_losses else ()), _RANDOM, *fitting]
+    places = "embedding" in record.columns
+    kind = "embedding" if places else "binary" if record.task == "binary" else record.target
+    by_loss = _BY_LOSS if record.has_losses else ()
+    orders = [*(_BY_PLACE if places else by_loss), _RANDOM, *_OF_TARGETS.get(kind, ())]
     return [order for order in orders if set(order.columns) <= set(record.columns)]
 
 

@@ -23,6 +23,7 @@ from studio.pages.evaluate.views.ranking_view import RankingView
 from studio.pages.evaluate.views.tokens_view import TokensView
 from studio.panels.samples.images import class_color
 from studio.state.context import AppContext
+from studio.state.evaluations.neighbors import measure_misplacement
 from studio.state.evaluations.per_class import find_class, measure_classes
 from studio.state.evaluations.sample_order import orders_of, sort_samples
 from studio.theme import theme
@@ -204,7 +205,17 @@ def test_neighbors_of_a_sample_are_listed_with_their_classes(qtbot: QtBot, show_
     assert view.table.rows.wrong == {1, 2}
     assert "1 of its 3 nearest are of its class" in view.title.text()
     assert not {"loss", "slices"} & {each.key for each in page._shown}  # no sample has a loss of its own
-    assert [page.samples.order.itemText(at) for at in range(page.samples.order.count())] == ["Random"]
+    orders = [page.samples.order.itemText(at) for at in range(page.samples.order.count())]
+    assert orders == ["Worst first", "Best first", "Random", "Most unsure"]
+    own = np.array([1.0, 1.0, math.hypot(6, 9), math.hypot(6, 9)])  # to the other sample of the class
+    other = np.array(
+        [math.hypot(6, 4.5), math.hypot(5, 4.5), 2.5, math.hypot(8.5, 9)]
+    )  # to the center of the other one
+    assert page.selection.evaluation is not None
+    assert measure_misplacement(page.selection.evaluation) == pytest.approx(own - other)
+    assert page.samples.table.rows.tolist() == [2, 3, 1, 0]
+    page.samples.table.set_order("unsure")
+    assert page.samples.table.rows.tolist() == [3, 1, 0, 2]
     assert [each.title for each in page.samples.table.columns] == ["Sample"]
     view.table.row_chosen.emit(1)
     assert view.nearest == [1, 0, 3]
@@ -222,10 +233,7 @@ def test_the_orders_are_those_of_the_task_that_is_shown(show_page: ShowPage, tmp
     for task in ("binary", "classification"):
         losses = {"loss": np.arange(3, dtype=np.float32)}
         page.selection.show(write_evaluation(tmp_path / task, classes | losses, ("cat", "dog"), task=task))
-        assert (order.currentText(), page.samples.table.order) == (
-            "Worst first",
-            "worst",
-        )  # not the embedding's "Random"
+        assert (order.currentText(), page.samples.table.order) == ("Worst first", "worst")
         tips.append(order.itemData(order.findText("Most unsure"), Qt.ItemDataRole.ToolTipRole))
     assert "the threshold" in tips[0]
     assert "the two likeliest classes" in tips[1]
