@@ -17,6 +17,7 @@ from training.errors import InputError
 from training.events import Finding, PhaseChanged
 from training.findings import is_named, merge_fixes, require_code
 from training.findings.machine import TORCH
+from training.findings.settings import FAULT
 from training.runs.workspace import parse_path
 from training.streams import print_json, say
 from training.toml_text import Toml
@@ -108,8 +109,8 @@ def _check_machine(arguments: argparse.Namespace) -> int:
 def _tell(findings: Sequence[Finding]) -> bool:
     """Whether no error is among them."""
     for finding in findings:
-        code = f" [{finding.key}]" if finding.level in ("warning", "error") and finding.code else ""
-        say(f"{_MARKS[finding.level]}  {format_finding(finding)}{code}")
+        telling = finding.level in ("warning", "error") and finding.code not in ("", FAULT.code)
+        say(f"{_MARKS[finding.level]}  {format_finding(finding)}{f' [{finding.key}]' if telling else ''}")
     return all(finding.level != "error" for finding in findings)
 
 

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QToolButton
 from pytestqt.qtbot import QtBot
 
-from studio.pages.runs.page import RunsPage
 from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
-from studio.state.runs.run_table import DATASET, DURATION, MODEL, STEP
 from studio.theme import apply
 from studio.window.main_window import MainWindow
 from tests.studio.window_driver import open_window
-from training.config import RunConfig
-from training.runs.folder import create_run
 
 
 def fold_button(window: MainWindow) -> QToolButton:
@@ -109,27 +102,6 @@ def test_the_code_has_room_for_its_lines_in_the_smallest_window(qtbot: QtBot, co
     window.resize(900, 600)
     page.header.code.setChecked(True)
     qtbot.waitUntil(lambda: page.code.isVisible() and page.code.editor.viewport().width() > 350)
-
-
-def test_a_narrow_window_keeps_every_column_of_the_runs_reachable(
-    qtbot: QtBot, context: AppContext, config: Callable[..., RunConfig], workspace: Path
-) -> None:
-    create_run(workspace, config())
-    window = open_window(qtbot, context, "runs")
-    page = window.page("runs")
-    assert isinstance(page, RunsPage)
-    table, header = page.table, page.table.horizontalHeader()
-    qtbot.waitUntil(lambda: page.model.rowCount() == 1 and table.isVisible())
-    for size in ((900, 600), (1000, 640)):
-        window.resize(*size)
-        qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() > 0)
-        table.horizontalScrollBar().setValue(table.horizontalScrollBar().maximum())
-        for column in (STEP, DATASET, MODEL, DURATION):
-            assert not table.isColumnHidden(column)
-            shown = header.sectionViewportPosition(column) + header.sectionSize(column)
-            assert 0 < shown <= table.viewport().width()
-    window.resize(1440, 900)
-    qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
 
 
 def test_text_of_another_size_lets_the_width_choose_again(
