@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from training.data.source import Source
 from training.findings.tables import COPY
+from training.statistics.setting_shares import rank
 
 _MOST_TARGETS = 20
 _LEAST_OTHERS = 10
@@ -37,6 +39,17 @@ class ColumnSkill:
     rows: int
 
 
+class _Halves(NamedTuple):
+    """The rows that are ``known`` and those ``asked``: ``which`` of the ``cells`` different ones each known row has, and by which an asked
+    one is predicted (``near``; -1: none)."""
+
+    known: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    which: NDArray[np.int64]
+    near: NDArray[np.int64]
+    cells: int
+
+
 def answers_of(source: Source, rows: Tensor) -> list[Answers]:
     """The targets of ``rows`` (int64), the first of very many."""
     targets = source.targets[rows].numpy()
@@ -48,7 +61,7 @@ def answers_of(source: Source, rows: Tensor) -> list[Answers]:
     answers = []
     for place, name in enumerate(source.classes[:_MOST_TARGETS]):
         values, classes = targets[:, place].astype(np.float64), 2 if source.target == "labels" else len(kinds[place])
-        answers.append(Answers(name, values if classes else _rank(values), classes))
+        answers.append(Answers(name, values if classes else rank(values), classes))
     return answers
 
 
@@ -61,9 +74,9 @@ def measure_skill(column: NDArray[np.float32], coded: bool, answers: list[Answer
     sums = np.zeros((len(answers), 3))  # the error, that of guessing, rows
     for known, asked in (halves, halves[::-1]):
         cells, which = np.unique(column[known], return_inverse=True)
-        near = _find_nearest(cells, column[asked], coded)
+        halved = _Halves(known, asked, which, _find_nearest(cells, column[asked], coded), len(cells))
         for number, target in enumerate(answers):
-            errors = (_count_wrong if target.classes else _sum_squares)(target, known, asked, which, near, len(cells))
+            errors = (_count_wrong if target.classes else _sum_squares)(target, halved)
             sums[number] += (*errors, len(asked))
     return [_conclude(target, row, distinct) for target, row in zip(answers, sums, strict=True)]
 
@@ -88,15 +101,9 @@ def _find_nearest(cells: NDArray[np.float32], asked: NDArray[np.float32], coded:
     return np.where(np.isnan(asked) & ~equal, -1, place)
 
 
-def _count_wrong(
-    target: Answers,
-    known: NDArray[np.int64],
-    asked: NDArray[np.int64],
-    which: NDArray[np.int64],
-    near: NDArray[np.int64],
-    cells: int,
-) -> tuple[float, float]:
+def _count_wrong(target: Answers, halves: _Halves) -> tuple[float, float]:
     """The rows that are predicted wrongly, and those that the usual class predicts wrongly."""
+    known, asked, which, near, cells = halves
     classes, of_row = np.unique(target.values[known], return_inverse=True)
     usual = classes[np.bincount(of_row).argmax()]
     pairs, counts = np.unique(which * len(classes) + of_row, return_counts=True)
@@ -108,15 +115,9 @@ def _count_wrong(
     return float((answered != truth).sum()), float((truth != usual).sum())
 
 
-def _sum_squares(
-    target: Answers,
-    known: NDArray[np.int64],
-    asked: NDArray[np.int64],
-    which: NDArray[np.int64],
-    near: NDArray[np.int64],
-    cells: int,
-) -> tuple[float, float]:
+def _sum_squares(target: Answers, halves: _Halves) -> tuple[float, float]:
     """The squared error, and that of the mean."""
+    known, asked, which, near, cells = halves
     values, truth = target.values[known], target.values[asked]
     means = np.bincount(which, values, cells) / np.bincount(which, minlength=cells)
     mean = values.mean()
@@ -129,18 +130,10 @@ def rank_correlation(left: NDArray[np.float32], right: NDArray[np.float64]) -> f
     known = np.isfinite(left) & np.isfinite(right)
     if known.sum() < 3:
         return 0.0
-    ranks = [_rank(values[known]) for values in (left, right)]
-    if any(rank.std() == 0 for rank in ranks):
+    ranks = [rank(values[known]) for values in (left, right)]
+    if any(each.std() == 0 for each in ranks):
         return 0.0
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
-
-
-def _rank(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Ties share their mean rank."""
-    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks: NDArray[np.float64] = (ends - (counts - 1) / 2.0)[which]
-    return ranks
 
 
 def is_copy(left: NDArray[np.float32], right: NDArray[np.float32]) -> bool:

@@ -63,7 +63,7 @@ def measure_share(settings: Sequence[object], results: Sequence[float], seed: in
     return Share(float(share), correlation, chance, n, different)
 
 
-def rank(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def rank(values: NDArray[np.floating]) -> NDArray[np.float64]:
     """The place of each from 1 on; equal ones share the mean of their places."""
     _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
