@@ -19,7 +19,7 @@ from training.protocol.answers import Column
 
 
 class FormRows(Card):
-    """A card with a row for each setting, as far as they were made; whoever makes one calls ``_tell_all``."""
+    """A card with a row for each setting, as far as they were made; who makes one calls ``_tell_all``."""
 
     def __init__(self, draft: Draft, title: str, icon_name: str) -> None:
         super().__init__(title, icon_name)
@@ -34,7 +34,7 @@ class FormRows(Card):
         self._found: Sequence[str] = ()
         self._current = ""
 
-    def made_row(self, path: str) -> FieldRow | None:
+    def find_row(self, path: str) -> FieldRow | None:
         """The row of a setting; None where it was not made yet, and is told all when it is."""
         return self._rows.get(path)
 

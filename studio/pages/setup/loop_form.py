@@ -23,5 +23,5 @@ class LoopForm(SectionForm):
         if limited and length is not None:
             steps = f"{length.total_steps:,} step{'s' if length.total_steps != 1 else ''}"
             note = f"Stops at {steps} ({specs('loop')['max_steps'].title})"
-        if row := self.made_row("loop.epochs"):
+        if row := self.find_row("loop.epochs"):
             row.set_note(note)

@@ -225,7 +225,7 @@ class SetupPage(QWidget):
     def _offer_what_the_data_has(self) -> None:
         table = self.previews.dataset.table
         self._dataset_form.set_columns(table.columns if table is not None else ())
-        if row := self._dataset_form.made_row("dataset.classes"):
+        if row := self._dataset_form.find_row("dataset.classes"):
             row.editor.set_classes(self.previews.dataset.classes)
 
     def _offer_monitors(self) -> None:
@@ -233,7 +233,7 @@ class SetupPage(QWidget):
         if config is None:
             return
         for form in self.forms:
-            if row := form.made_row("checkpoints.monitor"):
+            if row := form.find_row("checkpoints.monitor"):
                 row.editor.offer(("auto", *offer_monitors(config.objective, config.dataset)))
 
     @Slot()
