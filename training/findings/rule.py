@@ -31,8 +31,10 @@ class Rule:
         place: str = "",
         evidence: Mapping[str, Any] | None = None,  # as JSON has it
         fix: Mapping[str, Any] | None = None,
+        since: int | None = None,
     ) -> Finding:
-        """A finding of this code. ``place`` says of which column, part, module or setting it is, where there are several."""
+        """A finding of this code. ``place`` says of which column, part, module or setting it is, where there are several; ``since``
+        is the step at which it began."""
         return Finding(
             level=level,
             title=title,
@@ -41,6 +43,7 @@ class Rule:
             place=place,
             evidence=evidence or {},
             fix=fix or {},
+            since=since,
         )
 
     def find_error(self, error: TrainingError) -> Finding:

@@ -7,6 +7,7 @@ data.json          what the dataset held          commands.jsonl requests       
 splits.safetensors which sample is in which part  owner.json    the working process   log.txt
 parts.bin          each part of a combined loss, one row a step
 layers.bin         norms of gradient, weights and update of each layer, at every n-th step
+units.bin          shares of each layer's units that are dead or saturated, likewise
 series.pyramid     smallest and largest of each 64 steps, derived from series.bin; likewise of parts.bin and layers.bin
 .reserve           room for the last words on a full disk
 checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
@@ -95,6 +96,7 @@ class RunFolder:
     telemetry_file = _Entry("telemetry.bin")
     parts_file = _Entry("parts.bin")
     layers_file = _Entry("layers.bin")
+    units_file = _Entry("units.bin")
     checkpoints = _Entry("checkpoints")
     labels_file = _Entry("labels.json")
     splits_file = _Entry("splits.safetensors")

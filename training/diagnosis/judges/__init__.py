@@ -1,0 +1,31 @@
+"""One file for each family. A judge is a pure function of what was recorded up to ``run.step``, NumPy alone and no clock: it gives
+each finding of its own that holds now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+
+from training.diagnosis.judges import curves
+from training.diagnosis.recorded import Recorded
+from training.events import Finding
+from training.findings import FAMILIES
+
+Judge = Callable[[Recorded], Iterable[Finding]]
+
+JUDGES: Final[tuple[Judge, ...]] = (*curves.JUDGES,)
+AT_END: Final[tuple[Judge, ...]] = ()
+"""Asked once, of a run that completed."""
+
+CODES: Final = frozenset(rule.code for family in ("Curves",) for rule in FAMILIES[family])
+"""What judges find; all else among a run's findings was told by others."""
+
+IN_WARMUP: Final = frozenset({"loss.diverged"})
+"""What is judged in warm-up, too."""
+AT_ONCE: Final[frozenset[str]] = frozenset()
+"""What one look is enough for."""
+
+FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "loss.diverged": ("loss.oscillates", "loss.plateau", "loss.spike", "loss.flat", "fit.over", "classes.collapsed"),
+}
+"""By the code of a cause, those of the symptoms that it explains."""

@@ -1,0 +1,142 @@
+"""``Diagnosis``: when a run is looked at, and what of that is told: nothing before it was found twice in a row."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from training.diagnosis.judges import AT_END, AT_ONCE, CODES, FOLDED, IN_WARMUP, JUDGES, Judge
+from training.diagnosis.recorded import Recorded
+from training.events import Finding
+from training.findings import without_muted
+
+logger = logging.getLogger(__name__)
+
+LOOKS, LEAST_APART = 40, 20
+"""How many there are in a run at most, and how many steps lie between two at least."""
+IN_A_ROW = 2
+"""Looks that have to find the same before it is told, and that have to find it no more before that is told."""
+_ORDER: Final = {"ok": 0, "info": 1, "warning": 2, "error": 3}
+
+
+def plan_looks(total_steps: int, steps_per_epoch: int, validate_every: int | None = None) -> tuple[int, ...]:
+    """The steps behind which a run is looked at: the run is cut into equal stretches, and of each it is the last validation, or
+    where there is none the last step. A function of the plan alone, so that a resumed run looks where an unbroken one does."""
+    count = max(1, min(LOOKS, total_steps // LEAST_APART))
+    ends = [total_steps * (number + 1) // count for number in range(count)]
+    return tuple(
+        _last_validation(first, end, steps_per_epoch, validate_every) or end
+        for first, end in zip([0, *ends[:-1]], ends, strict=True)
+    )
+
+
+def _last_validation(first: int, end: int, steps_per_epoch: int, validate_every: int | None) -> int:
+    """Behind ``first`` and up to ``end``; 0 where there is none."""
+    last = max(end // every * every for every in (steps_per_epoch, validate_every) if every)
+    return last if last > first else 0
+
+
+def plan_of(run: Recorded) -> tuple[int, ...]:
+    """``plan_looks`` of a run."""
+    return plan_looks(run.total_steps, run.steps_per_epoch, run.config.loop.validate_every_steps)
+
+
+@dataclass
+class _Sighting:
+    """Of one key: how many looks in a row found it, how many since then did not, from which of these on, and what was told of it."""
+
+    since: int
+    looks: int = 0
+    missing: int = 0
+    gone: int = 0
+    told: Finding | None = None
+
+
+class Diagnosis:
+    """Judges a run look by look, and remembers what the looks before found. It has to be shown each look of a run, in order."""
+
+    def __init__(self, judges: Sequence[Judge] = JUDGES, at_end: Sequence[Judge] = AT_END) -> None:
+        self._judges, self._at_end = judges, at_end
+        self._seen: dict[str, _Sighting] = {}
+        self._looked_at = 0
+
+    def look(self, run: Recorded) -> list[Finding]:
+        """What is to be told now, at ``run.step``: what holds since two looks, and with ``cleared_at`` what holds no more since
+        two. Of what gets worse it is told again. A judge that fails is logged, and judges nothing."""
+        self._looked_at = run.step
+        found = {each.key: each for each in self._judge(self._judges, run)}
+        if run.step < run.warmup:
+            found = {key: each for key, each in found.items() if each.code in IN_WARMUP}
+        explained = self._explain(run, found.values())
+        news = [self._see(each, run.step) for each in found.values() if each.code not in explained]
+        gone = [key for key in self._seen if key not in found and key.partition(":")[0] not in explained]
+        return _keep([*news, *(self._miss(key, run.step) for key in gone)], run)
+
+    def end(self, run: Recorded) -> list[Finding]:
+        """What is to be told of a run that is complete: its last look, and what can only be judged now."""
+        news = self.look(run) if self._looked_at < run.step else []
+        found = {each.key: each for each in self._judge(self._at_end, run)}
+        explained = self._explain(run, found.values())
+        told = [replace(each, step=run.step) for each in found.values() if each.code not in explained]
+        return [*news, *_keep(told, run)]
+
+    def _judge(self, judges: Iterable[Judge], run: Recorded) -> list[Finding]:
+        """Of one key the worst."""
+        run = replace(run, findings=tuple(each for each in run.findings if each.code not in CODES))  # by others
+        found: list[Finding] = []
+        for judge in judges:
+            try:
+                found += judge(run)
+            except Exception:
+                logger.exception("%s could not judge step %d", getattr(judge, "__name__", judge), run.step)
+        return sorted(found, key=lambda each: _ORDER[each.level])
+
+    def _explain(self, run: Recorded, found: Iterable[Finding]) -> set[str]:
+        """The codes that need not be told, as one that holds explains them."""
+        told = (sighting.told for sighting in self._seen.values())
+        holds = {each.code for each in (*found, *run.findings, *told) if each is not None and each.cleared_at is None}
+        return {symptom for cause in holds for symptom in FOLDED.get(cause, ())}
+
+    def _see(self, finding: Finding, step: int) -> Finding | None:
+        sighting = self._seen.setdefault(finding.key, _Sighting(step))
+        sighting.since = min(sighting.since, step if finding.since is None else finding.since)
+        sighting.looks, sighting.missing = sighting.looks + 1, 0
+        before = sighting.told
+        if sighting.looks < IN_A_ROW and finding.code not in AT_ONCE:
+            return None
+        if before is not None and _ORDER[finding.level] <= _ORDER[before.level]:
+            return None
+        sighting.told = replace(finding, step=step, since=sighting.since)
+        return sighting.told
+
+    def _miss(self, key: str, step: int) -> Finding | None:
+        sighting = self._seen[key]
+        sighting.missing += 1
+        if sighting.missing == 1:
+            sighting.gone = step
+        if sighting.told is None or sighting.missing >= IN_A_ROW:
+            del self._seen[key]
+        if sighting.told is None or sighting.missing < IN_A_ROW:
+            return None
+        return replace(sighting.told, step=step, cleared_at=sighting.gone)
+
+
+def _keep(news: Iterable[Finding | None], run: Recorded) -> list[Finding]:
+    return without_muted((each for each in news if each is not None), run.config.muted_findings)
+
+
+def replay(run: Recorded) -> list[Finding]:
+    """All that looking at the run from its beginning tells, in that order."""
+    diagnosis, told = Diagnosis(), list[Finding]()
+    for step in plan_of(run):
+        if step <= run.step:
+            told += diagnosis.look(run.until(step))
+    return told if run.ended is None else [*told, *diagnosis.end(run)]
+
+
+def current(told: Iterable[Finding]) -> list[Finding]:
+    """Of what was told, what holds: of each code and place the newest word, where that is not that it is over."""
+    newest: dict[object, Finding] = {each.key or (each.title, each.step): each for each in told}
+    return [each for each in newest.values() if each.cleared_at is None]

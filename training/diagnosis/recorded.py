@@ -1,0 +1,203 @@
+"""``Recorded``: what a run has written down up to a step, as judges see it."""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.config import RunConfig
+from training.config.sections.schedule import OneCycle
+from training.core.durations import count_duration
+from training.errors import InputError
+from training.events import Completed, EpochEnded, Finding, StepSkipped, Validated
+from training.runs.folder import RunFolder
+from training.runs.records.columns import ColumnsReader
+from training.runs.records.history import read_history
+from training.runs.records.series import FLUSH_ROW, STEP_ROW, Rows, SeriesReader
+from training.system.untrusted import UnfitFile
+
+LEAST_WARMUP, WARMUP_SHARE = 20, 0.05
+"""Steps, and the share of a run, in which nothing but non-finite values and divergence is judged."""
+
+
+@dataclass(frozen=True)
+class LayerRows:
+    """Rows of a file of columns: ``names`` are those of the columns, ``rows`` hold ``step`` and ``values`` (columns,)."""
+
+    names: tuple[str, ...]
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a run has recorded up to ``step``.
+
+    ``steps`` are rows of STEP_ROW, row i that of step i + 1; ``telemetry`` rows of FLUSH_ROW. ``validations`` are those that the
+    settings call for, in order of steps, one at a step: of what was asked for in between nothing follows. ``findings`` are all
+    that were told. ``ended`` is why it completed ("" for all steps done), None where it did not. ``folder`` is for what is read
+    when it is needed; None in tests.
+    """
+
+    config: RunConfig
+    total_steps: int
+    steps_per_epoch: int
+    step: int
+    steps: Rows
+    validations: tuple[Validated, ...] = ()
+    epochs: tuple[EpochEnded, ...] = ()
+    layers: LayerRows | None = None
+    units: LayerRows | None = None
+    telemetry: Rows | None = None
+    skips: tuple[StepSkipped, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    ended: str | None = None
+    folder: RunFolder | None = None
+
+    @property
+    def warmup(self) -> int:
+        """The first step behind warm-up: that of the schedule (the first half of one cycle's rise), at least 20 steps and 5 % of the
+        run."""
+        schedule, total = self.config.schedule, self.total_steps
+        if isinstance(schedule, OneCycle):
+            rising = round(schedule.pct_start * total / 2)
+        else:
+            rising = count_duration(schedule.warmup, total, self.steps_per_epoch)
+        return max(rising, LEAST_WARMUP, round(WARMUP_SHARE * total)) + 1
+
+    def until(self, step: int) -> Recorded:
+        """What was recorded up to ``step``: a run that stood there saw no more."""
+        if step >= self.step:
+            return self
+        return replace(
+            self,
+            step=step,
+            steps=cut_rows(self.steps, step),
+            validations=_cut_events(self.validations, step),
+            epochs=_cut_events(self.epochs, step),
+            layers=_cut_columns(self.layers, step),
+            units=_cut_columns(self.units, step),
+            telemetry=None if self.telemetry is None else cut_rows(self.telemetry, step),
+            skips=_cut_events(self.skips, step),
+            findings=_cut_events(self.findings, step),
+            ended=None,
+        )
+
+    def metric_values(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The steps at which the metric ``name`` ("val/loss") was measured, and its values, both (validations,)."""
+        measured = [(item.step, item.metrics[name]) for item in self.validations if name in item.metrics]
+        return np.array([step for step, _ in measured], np.int64), np.array(
+            [value for _, value in measured], np.float64
+        )
+
+
+def cut_rows(rows: Rows, step: int) -> Rows:
+    """The rows up to ``step``; they are in its order."""
+    return rows[: bisect.bisect_right(range(len(rows)), step, key=lambda row: int(rows["step"][row]))]
+
+
+_E = TypeVar("_E", Validated, EpochEnded, StepSkipped, Finding)
+
+
+def _cut_events(events: tuple[_E, ...], step: int) -> tuple[_E, ...]:
+    return tuple(event for event in events if event.step <= step)
+
+
+def _cut_columns(columns: LayerRows | None, step: int) -> LayerRows | None:
+    return None if columns is None else replace(columns, rows=cut_rows(columns.rows, step))
+
+
+class RecordReader:
+    """Reads what a run has recorded, and at each further call only what is new. What becomes void (the run went back to an earlier
+    step) is noticed where a file got shorter; who knows of it makes a new reader."""
+
+    def __init__(self, folder: RunFolder, config: RunConfig | None = None) -> None:
+        """``config`` stands for the one in the folder."""
+        self._folder, self._config = folder, config
+        self._history = read_history(folder.events_file)
+        self._steps = _Grown(SeriesReader(folder.series_file, STEP_ROW))
+        self._telemetry = _Grown(SeriesReader(folder.telemetry_file, FLUSH_ROW))
+        self._layers = _Grown(ColumnsReader(folder.layers_file))
+        self._units = _Grown(ColumnsReader(folder.units_file))
+
+    def read(self) -> Recorded:
+        """Raises InputError for a run that has not begun to train, or whose files are none of a run."""
+        config = self._config or self._folder.config()
+        history = self._history
+        try:
+            history.poll()
+            steps, telemetry = self._steps.read(), self._telemetry.read()
+        except UnfitFile as error:
+            raise InputError(f"{self._folder.path}: {error.strerror}, so this run cannot be judged.") from error
+        if not history.attempts:
+            raise InputError(f"The run {self._folder.id} has not begun to train: there is nothing to judge yet.")
+        attempt, final = history.attempts[-1], history.final
+        planned = [
+            item
+            for item in history.validations
+            if is_planned(item, config, attempt.total_steps, attempt.steps_per_epoch)
+        ]
+        return Recorded(
+            config=config,
+            total_steps=attempt.total_steps,
+            steps_per_epoch=attempt.steps_per_epoch,
+            step=int(steps["step"][-1]) if len(steps) else 0,
+            steps=steps,
+            validations=tuple({item.step: item for item in planned}.values()),
+            epochs=tuple({item.step: item for item in history.epochs}.values()),
+            layers=_read_columns(self._layers),
+            units=_read_columns(self._units),
+            telemetry=telemetry,
+            skips=tuple(history.skipped),
+            findings=tuple(history.findings),
+            ended=final.reason if isinstance(final, Completed) else None,
+            folder=self._folder,
+        )
+
+
+def is_planned(event: Validated, config: RunConfig, total_steps: int, steps_per_epoch: int) -> bool:
+    """Whether the settings called for this validation; neither the test's measurement nor one that a person asked for is."""
+    if not any(name.startswith("val/") for name in event.metrics):
+        return False
+    every = config.loop.validate_every_steps
+    return event.step % steps_per_epoch == 0 or event.step == total_steps or bool(every and event.step % every == 0)
+
+
+def read_recorded(folder: RunFolder) -> Recorded:
+    """What a run has recorded so far, finished or not; nothing is changed. Raises as ``RecordReader.read`` does."""
+    return RecordReader(folder).read()
+
+
+class _Grown:
+    """All rows of a file that grows, in one array with room to spare."""
+
+    def __init__(self, reader: SeriesReader | ColumnsReader) -> None:
+        self.reader = reader
+        self._rows: Rows | None = None
+        self._count = 0
+
+    def read(self) -> Rows:
+        cut, new = self.reader.read()
+        if self._rows is None or cut or (len(new) and new.dtype != self._rows.dtype):
+            self._rows, self._count = new.copy(), len(new)
+        elif len(new):
+            self._append(self._rows, new)
+        return self._rows[: self._count]
+
+    def _append(self, rows: Rows, new: Rows) -> None:
+        count = self._count + len(new)
+        if count > len(rows):
+            grown = np.empty(max(2 * len(rows), count), rows.dtype)
+            grown[: self._count] = rows[: self._count]
+            self._rows = rows = grown
+        rows[self._count : count] = new  # what was handed out before ends in front of them
+        self._count = count
+
+
+def _read_columns(grown: _Grown) -> LayerRows | None:
+    rows = grown.read()
+    columns = grown.reader.columns if isinstance(grown.reader, ColumnsReader) else None
+    return LayerRows(columns.names, rows) if columns is not None and len(rows) else None
