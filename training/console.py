@@ -106,7 +106,8 @@ class Console:
         elif isinstance(event, EpochEnded):
             self._print_epoch(event)
         elif isinstance(event, Finding):
-            self._line(f"{event.level}: {event.title} {event.advice}".rstrip())
+            said = f"{event.level}: {event.title} {event.advice}".rstrip()
+            self._line(said if event.cleared_at is None else f"no more since step {event.cleared_at:,}: {event.title}")
         elif isinstance(event, Profiled):
             self.profiled = True
         elif isinstance(event, PhaseChanged):

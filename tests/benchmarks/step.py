@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig, apply_overrides, parse_config
 from training.data.batching.resident import Resident
+from training.diagnosis import LiveDiagnosis
 from training.engine.assemble import assemble
 from training.engine.checkpoint_saver import CheckpointSaver
 from training.engine.device import AutoSettings
@@ -153,7 +154,10 @@ class Ours:
         self._manager = CheckpointManager(folder, 1, self._writer.emit, False)
         saver = CheckpointSaver(session, self._writer, self._step_logger, self._manager)
         out_of_memory = OutOfMemory(session, self._writer.emit, saver.save)
-        validation = Validation(session, self._writer, self._step_logger, out_of_memory)
+        diagnosis = LiveDiagnosis(
+            self._writer.folder, session.config, session.total_steps, session.data.steps_per_epoch, self._writer.emit
+        )
+        validation = Validation(session, self._writer, self._step_logger, out_of_memory, diagnosis)
         requests = Counting(self._writer, self._step_logger, validation, saver)
         requests.count = self._count
         roll_back = RollBack(self._writer, session, self._step_logger, self._manager, saver)

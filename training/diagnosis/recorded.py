@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from training.config import RunConfig
 from training.config.sections.schedule import OneCycle
 from training.core.durations import count_duration
+from training.data_report import DataReport
 from training.errors import InputError
 from training.events import Completed, EpochEnded, Finding, StepSkipped, Validated
 from training.runs.folder import RunFolder
@@ -38,7 +39,8 @@ class Recorded:
 
     ``steps`` are rows of STEP_ROW, row i that of step i + 1; ``telemetry`` rows of FLUSH_ROW. ``validations`` are those that the
     settings call for, in order of steps, one at a step: of what was asked for in between nothing follows. ``findings`` are all
-    that were told. ``ended`` is why it completed ("" for all steps done), None where it did not. ``folder`` is for what is read
+    that were told. ``ended`` is why it completed ("" for all steps done), None where it did not. ``data`` is what was told of the
+    data, and ``parameters`` how many the network has, None and 0 where nobody told. ``folder`` is for what is read
     when it is needed; None in tests.
     """
 
@@ -55,6 +57,8 @@ class Recorded:
     skips: tuple[StepSkipped, ...] = ()
     findings: tuple[Finding, ...] = ()
     ended: str | None = None
+    data: DataReport | None = None
+    parameters: int = 0
     folder: RunFolder | None = None
 
     @property
@@ -154,6 +158,8 @@ class RecordReader:
             skips=tuple(history.skipped),
             findings=tuple(history.findings),
             ended=final.reason if isinstance(final, Completed) else None,
+            data=history.data.report if history.data else None,
+            parameters=attempt.parameters,
             folder=self._folder,
         )
 

@@ -44,11 +44,14 @@ class StepLogger:
         folder: RunFolder,
         skips: NonFiniteLog,
         on_flush: Callable[[Rows, Rows], None] | None = None,
+        on_written: Callable[[int], None] = lambda step: None,
     ) -> None:
+        """``on_flush`` hears of each row of telemetry, ``on_written`` of the step up to which all is written and told."""
         self._session = session
         self._folder = folder
         self._skips = skips
         self._on_flush = on_flush
+        self._on_written = on_written
         self._logs: list[ColumnLog] = []
         with ExitStack() as on_error:  # on a full disk some of these files can be opened and others cannot
             self._series = SeriesWriter(folder.series_file, STEP_ROW)
@@ -119,6 +122,7 @@ class StepLogger:
             self._look_at_the_engine()
         for skip in skips:
             self._skips.note(skip)
+        self._on_written(self._session.progress.step)
         if skips:
             self._last_flush = time.perf_counter()  # looking for a cause is no training time
             self._skips.refuse()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from training.checkpoints.load import load_weights
 from training.control import Control
+from training.diagnosis import LiveDiagnosis
 from training.engine.boundary import DecisionBoundary
 from training.engine.evaluate import evaluate
 from training.engine.kept_predictions import KeptPredictions
@@ -28,12 +29,18 @@ class Validation:
     alike."""
 
     def __init__(
-        self, session: Session, writer: RunWriter, step_logger: StepLogger, out_of_memory: OutOfMemory
+        self,
+        session: Session,
+        writer: RunWriter,
+        step_logger: StepLogger,
+        out_of_memory: OutOfMemory,
+        diagnosis: LiveDiagnosis,
     ) -> None:
         self._session = session
         self._writer = writer
         self._step_logger = step_logger
         self._out_of_memory = out_of_memory
+        self._diagnosis = diagnosis
         self._boundary = DecisionBoundary(session, writer.folder, out_of_memory)
         self._kept = KeptPredictions(session, writer)
         self._texts = TextSamples(session, writer, out_of_memory)
@@ -46,7 +53,8 @@ class Validation:
         last = progress.step >= session.total_steps
         epoch_ended = progress.window == 0
         improved = False
-        if epoch_ended or last or (every_steps and progress.step % every_steps == 0):
+        due = epoch_ended or last or (every_steps and progress.step % every_steps == 0)
+        if due:
             improved = self._validate()
             control.validate = False
         if epoch_ended:  # told before it is saved: a checkpoint remembers what was told up to it
@@ -55,12 +63,15 @@ class Validation:
             progress.finish("all steps done")
             if not epoch_ended:
                 progress.note_train_loss()
+        if due:
+            self._diagnosis.after_validation(progress.step)
         return improved
 
     def forget_later(self) -> None:
         """The run went back to an earlier step."""
         self._boundary.forget_later()
         self._kept.forget_later()
+        self._diagnosis.resume(self._session.progress.step)
 
     def validate_on_request(self) -> dict[str, float]:
         """A validation that was asked for in between: shown, but it decides nothing, or the run would differ by it."""

@@ -16,6 +16,7 @@ from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.objective import OwnLoss
 from training.config.sections.user_file import UserFile
 from training.data_report import DataReport
+from training.diagnosis import LiveDiagnosis
 from training.engine.assemble import assemble
 from training.engine.checkpoint_saver import CheckpointSaver
 from training.engine.compile import compile_session
@@ -244,9 +245,10 @@ def _train(writer: RunWriter, session: Session, restore: Restore | None, closing
     watch = MemoryWatch(session)
     folder = writer.folder
     skips = NonFiniteLog(session, writer.emit)
+    diagnosis = LiveDiagnosis(folder, session.config, session.total_steps, session.data.steps_per_epoch, writer.emit)
     with explain_disk_errors(folder.series_file):
         # Cuts the series before anyone hears of the attempt.
-        step_logger = StepLogger(session, folder, skips, after_flush)
+        step_logger = StepLogger(session, folder, skips, after_flush, diagnosis.after_flush)
         closing.callback(step_logger.close)
         rolls_back = session.config.loop.after_skips == "roll_back"
         manager = CheckpointManager(folder, session.config.checkpoints.keep_last, writer.emit, rolls_back)
@@ -254,11 +256,12 @@ def _train(writer: RunWriter, session: Session, restore: Restore | None, closing
     saver = CheckpointSaver(session, writer, step_logger, manager)
     # Planned, as what it replaces may be: it was the person's settings that called for it, not the person.
     out_of_memory = OutOfMemory(session, writer.emit, lambda: saver.save(again=True, planned=True))
-    validation = Validation(session, writer, step_logger, out_of_memory)
+    validation = Validation(session, writer, step_logger, out_of_memory, diagnosis)
     requests = Requests(writer, step_logger, validation, saver)
     profiler = Profiler(session, writer, out_of_memory, saver)
     roll_back = RollBack(writer, session, step_logger, manager, saver)
     _announce(writer, session, restore)
+    diagnosis.resume(session.progress.step)
     if isinstance(restore, Resume):
         with explain_disk_errors(folder.labels_file):
             manager.relabel(restore.checkpoint.name, session.progress.best_saved)
@@ -289,6 +292,7 @@ def _train(writer: RunWriter, session: Session, restore: Restore | None, closing
     # A kill may have come between the last checkpoint and what it makes superfluous.
     manager.prune(session.progress.step)
     validation.test(manager.best_path())
+    diagnosis.end(session.progress.finished)
     return Completed(step=session.progress.step, reason=session.progress.finished)
 
 
