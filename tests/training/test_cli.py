@@ -144,7 +144,7 @@ def test_check_proposes_settings_as_they_are_typed(config: Path, capsys: Capture
         "warning  loop.batch_size is 100,000, more than the 240 training samples: an epoch is a single step. Only steps "
         "change the weights; take smaller batches. Try --set loop.batch_size=8. [batch.too_large]"
     ) in capsys.readouterr().err.splitlines()
-    assert main(["check", str(config), "--set", "loop.batch_size=240"]) == 0
+    assert main(["check", str(config), "--set", "loop.batch_size=240", "--set", "loop.epochs=100"]) == 0
     assert "--set" not in capsys.readouterr().err
     rows = [f"2025-01-{row % 28 + 1:02d},{row * 7 % 11},{row % 2}" for row in range(120)]
     table = config.with_name("t.csv")

@@ -18,7 +18,7 @@ def config(tmp_path: Path) -> Path:
     path = tmp_path / "run.toml"
     path.write_text(
         '[dataset]\nkind = "spiral"\nsamples = 300\n[model]\nkind = "mlp"\nhidden = [8]\n'
-        '[optimizer]\nkind = "adamw"\nfreeze = "all_but_head"\n[loop]\nepochs = 2\n'
+        '[optimizer]\nkind = "adamw"\nfreeze = "all_but_head"\n[loop]\nbatch_size = 16\nepochs = 40\n'
     )
     return path
 

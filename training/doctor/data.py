@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 from training.doctor.labels import class_findings, mask_findings
 from training.engine.session import Session
 from training.errors import pluralize
 from training.events import Finding
 from training.facts import DataFacts
-from training.findings.data import FEW_STEPS, OPENS, REMARK, SKIPPED
-
-_STEPS = 20
-"""Of an epoch, where a smaller batch is proposed."""
+from training.findings.data import OPENS, REMARK, SKIPPED
 
 
 def opened_findings(session: Session) -> list[Finding]:
@@ -21,7 +16,6 @@ def opened_findings(session: Session) -> list[Finding]:
     parts = ", ".join(f"{count:,} {name}" for name, count in report.samples.items())
     found = [OPENS.ok(f"The data opens: {parts}, {_count_names(facts)}; {report.batches.reason}.")]
     found += [REMARK.find("info", f"{note[:1].upper()}{note[1:].rstrip('.')}.") for note in report.notes]
-    found += _few_steps(session)
     if report.skipped_total:
         first = report.skipped[0]
         title = f"{pluralize(report.skipped_total, 'file')} skipped, for example {first.path}: {first.reason}."
@@ -30,17 +24,6 @@ def opened_findings(session: Session) -> list[Finding]:
     if facts.target == "mask":
         return [*found, *mask_findings(session)]
     return [*found, *class_findings(session)] if facts.target in ("class", "labels") else found
-
-
-def _few_steps(session: Session) -> list[Finding]:
-    """A batch that holds more than all there is."""
-    asked, samples = session.config.loop.batch_size, session.data.report.samples["train"]
-    if asked <= samples:
-        return []
-    title = f"loop.batch_size is {asked:,}, more than the {pluralize(samples, 'training sample')}: an epoch is a single step."
-    smaller = 2 ** max(math.floor(math.log2(samples / _STEPS)), 0)
-    advice = "Only steps change the weights; take smaller batches."
-    return [FEW_STEPS.find("warning", title, advice, fix={"loop.batch_size": smaller})]
 
 
 def _count_names(facts: DataFacts) -> str:

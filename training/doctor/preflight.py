@@ -13,7 +13,7 @@ from training.doctor.data import opened_findings
 from training.doctor.device import compile_findings, device_findings, disk_finding
 from training.doctor.inputs import conflict_findings
 from training.doctor.loss import step_findings
-from training.doctor.network import norm_findings, own_network_findings, weight_findings
+from training.doctor.network import norm_findings, own_network_findings
 from training.doctor.quick import quick_findings
 from training.doctor.run_time import WARM, measure_run_time
 from training.doctor.split import duplicate_findings
@@ -86,7 +86,6 @@ def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[F
     idle = list_inactive_on_purpose(session.config, session.data.source.parts)  # what was set and does nothing
     yield [INACTIVE.find("info", f"{clause}.") for clause in idle]
     yield duplicate_findings(session.data, session.config.dataset, report)
-    yield weight_findings(session)
     yield own_network_findings(session)
     yield norm_findings(session)
     yield device_findings(session)

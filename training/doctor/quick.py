@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 
 from training.doctor.inputs import input_findings
-from training.doctor.settings import setting_findings
+from training.doctor.network import weight_findings
+from training.doctor.settings import Scope, setting_findings
 from training.doctor.tables import table_findings
 from training.doctor.validation import validation_findings
 from training.engine.session import Session
@@ -37,7 +38,19 @@ def warn_before_start(session: Session) -> list[Finding]:
 def _findings_at_hand(session: Session) -> list[Finding]:
     config, data = session.config, session.data
     return [
+        *weight_findings(session),
         *table_findings(data, config.dataset),
         *validation_findings(session),
-        *setting_findings(config, session.total_steps, data.steps_per_epoch),
+        *setting_findings(config, session.total_steps, data.steps_per_epoch, _find_scope(session)),
     ]
+
+
+def _find_scope(session: Session) -> Scope:
+    facts, report = session.data.facts, session.data.report
+    counts = report.counts["train"] if facts.target == "class" else ()
+    return Scope(
+        samples=report.samples["train"],
+        usual=max(counts, default=0) / max(1, sum(counts)),
+        dense=facts.dense or facts.layout == "list",
+        known=bool(session.beginning),
+    )

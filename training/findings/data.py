@@ -8,14 +8,6 @@ OPENS = Rule("data.opens", "The data opens", "The samples of each part, counted.
 REMARK = Rule("data.remark", "How the data is used", "What was decided where no setting says it.", "Read")
 SKIPPED = Rule("data.skipped", "Files were left out", "Any file that could not be read.", "Read")
 
-FEW_STEPS = Rule(
-    "batch.too_large",
-    "An epoch is a single step",
-    "loop.batch_size is more than there are training samples.",
-    "Only steps change the weights",
-    fix="A batch size that makes about 20 steps of an epoch.",
-)
-
 NONFINITE = Rule(
     "data.nonfinite",
     "A sample holds NaN or infinity",
@@ -53,4 +45,4 @@ IMBALANCE = Rule(
     unless="loader.sampling or a weight of the objective makes up for it.",
     fix="objective.balanced",
 )
-RULES = (OPENS, REMARK, SKIPPED, FEW_STEPS, NONFINITE, SCALE, CONFLICTS, IMBALANCE)
+RULES = (OPENS, REMARK, SKIPPED, NONFINITE, SCALE, CONFLICTS, IMBALANCE)

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from training.errors import InputError
 from training.events import Finding
-from training.findings import curves, data, labels, machine, network, settings, split, tables
+from training.findings import curves, data, duration, labels, machine, network, settings, split, tables
 from training.findings.rule import Rule
 from training.system.untrusted import escape_unprintable
 
@@ -19,6 +19,7 @@ FAMILIES: Mapping[str, tuple[Rule, ...]] = {
     "Classes and labels": labels.RULES,
     "Parts": split.RULES,
     "Settings": settings.RULES,
+    "Length and batches": duration.RULES,
     "Network and first loss": network.RULES,
     "Machine": machine.RULES,
     "Curves": curves.RULES,

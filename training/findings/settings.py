@@ -42,24 +42,47 @@ FAR = 10.0
 """Outside of a band by so many times is a warning."""
 ADAPTIVE_RATES, SGD_RATES = (1e-5, 1e-2), (1e-4, 1.0)
 """The learning rates that are usual: of optimizers that divide by a gradient's size, and of SGD."""
+MOST_WAY = 30.0
+"""SGD's rate over 1 - momentum, from which on it is a warning."""
 UNUSUAL_RATE = Rule(
     "lr.unusual",
     "The learning rate is unusual",
     f"The peak of the schedule lies outside of {ADAPTIVE_RATES[0]:g} to {ADAPTIVE_RATES[1]:g} (optimizers like Adam) or {SGD_RATES[0]:g} to "
-    f"{SGD_RATES[1]:g} (SGD): a note; by {FAR:g} times or more: a warning ({FAR * FAR:g} times below, of published weights).",
+    f"{SGD_RATES[1]:g} (SGD): a note; by {FAR:g} times or more: a warning ({FAR * FAR:g} times below, of published weights, "
+    f"whose band lies ten times lower), or of SGD at {MOST_WAY:g} or more over 1 - momentum. Or it is so low that the rates of all steps add up to hardly anything (see run.too_short), and the usual rate would do.",
     "UMLAUT (1e-7 to 1e-2), DeepDiagnosis (1e-5 to 1e-1)",
     unless="Optimizers with a scale of their own (Muon, Adafactor, Adagrad) are not judged.",
     fix="The optimizer's usual rate.",
 )
 
+HIGH_MOMENTUM, LOW_BETA = 0.99, 0.5
+LARGE_EPS, VERY_LARGE_EPS = 1e-4, 1e-2
+QUICK_SQUARES, FORGETS = 0.9, 0.8
+OPTIMIZER = Rule(
+    "optimizer.unusual",
+    "An optimizer's setting is unusual",
+    f"A momentum or first beta above {HIGH_MOMENTUM:g}; a second beta below "
+    f"{QUICK_SQUARES:g} or an alpha below {FORGETS:g}; an epsilon of {VERY_LARGE_EPS:g} or more (a note from {LARGE_EPS:g}, and of a first beta "
+    f"below {LOW_BETA:g}).",
+    "The papers' own values (Kingma and Ba 2015: 0.9, 0.999, 1e-8) and those of large models (0.95 for the second beta); Sutskever et al. 2013 "
+    "(momentum up to 0.99)",
+    fix="The optimizer's usual value of that setting.",
+)
+
 MOST_DROPOUT, MOST_SMOOTHING = 0.5, 0.3
-MOST_DECAY, MOST_SHRINKING = 0.05, 0.01
+MOST_DECAY, MOST_ADAM_DECAY, MOST_SHRINKING = 0.05, 0.02, 0.01
+STRONG_DECAY, FORGOTTEN = 0.5, 1.0
+AT_ONCE, LONG_RUN = 3, 50
 REGULARIZED = Rule(
     "regularise.too_much",
     "Regularization is stronger than the data can be",
     f"Dropout above {MOST_DROPOUT:g}; label smoothing above {MOST_SMOOTHING:g}; weight decay that shrinks the weights by {MOST_SHRINKING:.0%} "
-    f"or more in a step at the peak rate (decoupled: AdamW, Muon), or of {MOST_DECAY:g} or more (as L2: SGD, Adam).",
-    "UMLAUT (dropout); the time 1/(lr x weight decay) in which weights are forgotten (Wang and Aitchison 2024)",
-    fix="Half the dropout, the usual decay or smoothing.",
+    f"or more in a step at the peak rate, or is {STRONG_DECAY:g} or more and forgets a weight within the run (decoupled: AdamW, Muon), or of {MOST_DECAY:g} or "
+    f"more (as L2: SGD; {MOST_ADAM_DECAY:g}: Adam). Or {AT_ONCE} of these at once: dropout from 0.4, label smoothing from 0.15, a large weight decay, MixUp or "
+    "CutMix, random erasing from 0.4.",
+    "UMLAUT (dropout); the time 1/(lr x weight decay) in which weights are forgotten (Wang and Aitchison 2024); redundant regularization is found by "
+    "none of four published tools (Humbatova et al. 2025)",
+    unless=f"Several at once in a run of {LONG_RUN} epochs or more, which recipes of large networks need.",
+    fix="Half the dropout, the usual decay or smoothing; of several, dropout and decay alone are kept, at their usual values.",
 )
-RULES = (INVALID, INACTIVE, FAULT, TIME, UNUSUAL_RATE, LENGTH, REGULARIZED)
+RULES = (INVALID, INACTIVE, FAULT, TIME, UNUSUAL_RATE, OPTIMIZER, LENGTH, REGULARIZED)

@@ -9,17 +9,21 @@ import pytest
 from tests.training.tiny import tiny
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data, overrides_of
-from training.doctor.settings import setting_findings
+from training.doctor.settings import Scope, setting_findings
 from training.events import Finding
 
 
 def look(config: RunConfig) -> dict[str, Finding]:
     """What is found above a note, of a run of 20 epochs of 50 steps."""
-    return {item.key: item for item in setting_findings(config, 1000, 50) if item.level in ("warning", "error")}
+    found = setting_findings(config, 1000, 50, Scope(samples=1600, usual=0.5))
+    return {item.key: item for item in found if item.level in ("warning", "error")}
 
 
 def settings(*overrides: str) -> RunConfig:
     return tiny("schedule.kind=constant", *overrides)
+
+
+DECAY = ("optimizer.weight_decay=0.2", "optimizer.lr=6e-3")
 
 
 @pytest.mark.parametrize(
@@ -38,6 +42,32 @@ def settings(*overrides: str) -> RunConfig:
         (("objective.label_smoothing=0.6",), "regularise.too_much:objective.label_smoothing"),
         (("optimizer.lr=0.01", "optimizer.weight_decay=2.0"), "regularise.too_much:optimizer.weight_decay"),
         (("optimizer.kind=sgd", "optimizer.weight_decay=0.2"), "regularise.too_much:optimizer.weight_decay"),
+        (("optimizer.kind=adam", "optimizer.weight_decay=0.02"), "regularise.too_much:optimizer.weight_decay"),
+        (("optimizer.weight_decay=1", "optimizer.lr=2e-3"), "regularise.too_much:optimizer.weight_decay"),
+        (("model.dropout=0.5", "objective.label_smoothing=0.2", *DECAY), "regularise.too_much:together"),
+        (("optimizer.lr=2e-5",), "lr.unusual"),
+        (("optimizer.kind=sgd", "optimizer.lr=5e-5"), "lr.unusual"),
+        (("optimizer.kind=sgd", "optimizer.lr=0.9", "optimizer.momentum=0.98"), "lr.unusual"),
+        (
+            ("optimizer.kind=sgd", "optimizer.lr=1e-3", "optimizer.momentum=0.999"),
+            "optimizer.unusual:optimizer.momentum",
+        ),
+        (("optimizer.betas=[0.9, 0.5]",), "optimizer.unusual:optimizer.betas"),
+        (("optimizer.betas=[0.999, 0.999]",), "optimizer.unusual:optimizer.betas"),
+        (("optimizer.eps=0.1",), "optimizer.unusual:optimizer.eps"),
+        (("optimizer.kind=rmsprop", "optimizer.alpha=0.5"), "optimizer.unusual:optimizer.alpha"),
+        (("optimizer.kind=adagrad", "optimizer.lr=1e-4"), "lr.unusual"),
+        (("loop.early_stopping_patience=1",), "stopping.in_noise:loop.early_stopping_patience"),
+        (
+            ("loop.early_stopping_patience=4", "loop.validate_every_steps=10"),
+            "stopping.in_noise:loop.early_stopping_patience",
+        ),
+        (
+            ("loop.early_stopping_patience=9", "loop.early_stopping_min_delta=0.05"),
+            "stopping.in_noise:loop.early_stopping_min_delta",
+        ),
+        (("loop.stopping_threshold=0.5",), "stopping.in_noise:loop.stopping_threshold"),
+        (("loop.batch_size=1",), "batch.too_small"),
     ],
 )
 def test_what_a_setting_spoils_is_found_and_mended(overrides: tuple[str, ...], key: str) -> None:
@@ -64,7 +94,58 @@ def test_what_a_setting_spoils_is_found_and_mended(overrides: tuple[str, ...], k
         ("schedule.kind=wsd",),
         ("model.kind=torchvision", "model.pretrained=DEFAULT", "dataset.kind=shapes", "optimizer.lr=1e-6"),
         ("model.dropout=0.5", "objective.label_smoothing=0.1"),
+        ("model.dropout=0.5", "objective.label_smoothing=0.2", *DECAY, "loop.epochs=90"),
+        ("optimizer.kind=sgd", "optimizer.lr=0.001", "optimizer.momentum=0.95"),
+        ("optimizer.betas=[0.9, 0.95]", "optimizer.eps=1e-6"),
+        ("optimizer.kind=adam", "optimizer.weight_decay=5e-4"),
+        ("loop.early_stopping_patience=5", "loop.early_stopping_min_delta=0.001", "loop.stopping_threshold=0.98"),
+        ("loop.batch_size=4",),
     ],
 )
 def test_nothing_is_said_of_usual_settings(overrides: tuple[str, ...]) -> None:
     assert not look(settings(*overrides))
+
+
+@pytest.mark.parametrize(
+    ("samples", "overrides", "found", "mended"),
+    [
+        (40, ("loop.batch_size=64", "loop.epochs=200"), "batch.too_large", "loop.batch_size"),
+        (1000, ("loop.batch_size=500", "loop.epochs=20"), "batch.too_large", "loop.batch_size"),
+        (1000, ("loop.epochs=1",), "run.too_short", "loop.epochs"),
+        (1000, ("loop.max_steps=20",), "run.too_short", "loop.max_steps"),
+        (
+            1000,
+            (
+                "optimizer.kind=sgd",
+                "optimizer.lr=0.01",
+                "optimizer.momentum=0",
+                "optimizer.nesterov=false",
+                "loop.epochs=3",
+            ),
+            "run.too_short",
+            "loop.epochs",
+        ),
+        (1000, ("loop.batch_size=500", "loop.epochs=200"), "", ""),
+        (1000, ("loop.epochs=4",), "", ""),
+        (240, ("loop.epochs=5",), "", ""),
+        (1000, ("loop.epochs=1", "model.kind=torchvision", "model.pretrained=DEFAULT", "dataset.kind=shapes"), "", ""),
+    ],
+)
+def test_a_run_without_the_steps_to_learn_from(
+    samples: int, overrides: tuple[str, ...], found: str, mended: str
+) -> None:
+    def warnings(config: RunConfig) -> list[Finding]:
+        loop = config.loop
+        per_epoch = -(-samples // (loop.batch_size * loop.accumulation))
+        total = min(loop.epochs * per_epoch, loop.max_steps or 10**9)
+        told = setting_findings(config, total, per_epoch, Scope(samples=samples))
+        return [item for item in told if item.level == "warning"]
+
+    config = settings(*overrides)
+    told = warnings(config)
+    assert [item.code for item in told] == ([found] if found else [])
+    if told:
+        assert mended in told[0].fix
+        data: dict[str, Any] = dict(config_data(config))
+        apply_overrides(data, overrides_of(told[0].fix))
+        assert not warnings(parse_config(data))

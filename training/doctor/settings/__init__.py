@@ -1,0 +1,48 @@
+"""What there is to say of settings before a step is made: rates, schedule, length, batches, early stopping, regularization."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from training.config import RunConfig
+from training.doctor.settings.duration import duration_findings
+from training.doctor.settings.length import length_findings
+from training.doctor.settings.optimizer import optimizer_findings
+from training.doctor.settings.rate import rate_findings
+from training.doctor.settings.regularization import regularization_findings
+from training.doctor.settings.stopping import stopping_findings
+from training.events import Finding
+from training.schedules import make_run_schedule
+
+_LOOKED_AT = 2_000
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How much there is to learn from: training ``samples``, the ``usual`` class's share of them (0: no classes), whether each sample holds
+    many answers (``dense``: pixels, tokens), whether the network begins with ``known`` weights."""
+
+    samples: int = 0
+    usual: float = 0.0
+    dense: bool = False
+    known: bool = False
+
+
+def setting_findings(
+    config: RunConfig, total_steps: int, steps_per_epoch: int, scope: Scope | None = None
+) -> list[Finding]:
+    """Of a run of so many optimizer steps."""
+    schedule = make_run_schedule(config, total_steps, steps_per_epoch)
+    count = min(total_steps, _LOOKED_AT)
+    steps = sorted({*(number * total_steps // count for number in range(count)), total_steps - 1})
+    rates = [schedule.lr(step) for step in steps]
+    scope = scope or Scope()
+    known = scope.known or bool(getattr(config.model, "pretrained", None))
+    return [
+        *rate_findings(config, max(rates), known),
+        *optimizer_findings(config),
+        *length_findings(config, steps, rates, total_steps),
+        *duration_findings(config, (steps, rates), (total_steps, steps_per_epoch, scope.samples), known, scope.dense),
+        *stopping_findings(config, total_steps, steps_per_epoch, scope.usual),
+        *regularization_findings(config, max(rates), sum(rates) / len(rates) * total_steps),
+    ]

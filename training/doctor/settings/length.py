@@ -1,0 +1,67 @@
+"""Whether the schedule fits the length of the run."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from training.config import RunConfig
+from training.events import Finding, FindingLevel
+from training.findings.settings import (
+    DECAYED_BY,
+    DECAYED_SHARE,
+    ENDS_HIGH,
+    LENGTH,
+    LONG_WARMUP,
+    TOO_LONG_WARMUP,
+)
+
+_MEANT = ("constant", "plateau", "cosine_restarts", "one_cycle")
+"""Schedules that neither fall once nor have a warm-up to judge."""
+
+
+def length_findings(config: RunConfig, steps: list[int], rates: list[float], total: int) -> list[Finding]:
+    """Of the ``rates`` at ``steps`` of ``total``."""
+    kind, peak = config.schedule.kind, max(rates)
+    if kind in _MEANT or len(rates) < 10 or peak <= 0:
+        return []
+    top = max(place for place, rate in enumerate(rates) if rate >= peak * (1 - 1e-9))
+    first = next(place for place, rate in enumerate(rates) if rate >= peak * (1 - 1e-9))
+    if top == len(rates) - 1 and rates[-1] > rates[-2]:
+        title = "The learning rate still rises at the last step: warm-up is longer than the run."
+        return [
+            LENGTH.find(
+                "warning", title, place="schedule.warmup", evidence={"steps": total}, fix={"schedule.warmup": "5 %"}
+            )
+        ]
+    low = next((place for place in range(top, len(rates)) if max(rates[place:]) <= DECAYED_SHARE * peak), len(rates))
+    found = []
+    if low < DECAYED_BY * len(rates):
+        share = steps[low] / total
+        title = (
+            f"From step {steps[low]:,} of {total:,} on ({share:.0%} of the run) the learning rate is at most {DECAYED_SHARE:.1%} of its peak: "
+            "hardly anything is learned after that."
+        )
+        advice = "Give its durations as shares of the run, or make the run shorter."
+        fix = _stretch(config)
+        found.append(LENGTH.find("warning", title, advice, place="schedule", evidence={"step": steps[low]}, fix=fix))
+    elif kind in ("exponential", "step", "multi_step") and ENDS_HIGH * peak < rates[-1]:
+        title = f"The learning rate ends at {rates[-1] / peak:.0%} of its peak: the last steps are still large ones."
+        found.append(LENGTH.find("info", title, place="schedule", evidence={"last": rates[-1], "peak": peak}))
+    warm = steps[first] / total
+    if warm > LONG_WARMUP:
+        title = f"Warm-up takes {warm:.0%} of the run; a tenth is usually enough."
+        level: FindingLevel = "warning" if warm > TOO_LONG_WARMUP else "info"
+        fix = {"schedule.warmup": "5 %"} if warm > TOO_LONG_WARMUP else {}
+        found.append(LENGTH.find(level, title, place="schedule.warmup", evidence={"share": warm}, fix=fix))
+    return found
+
+
+def _stretch(config: RunConfig) -> dict[str, JsonValue]:
+    """Settings with which the rate falls over the whole run."""
+    match config.schedule.kind:
+        case "step":
+            return {"schedule.step_size": "33 %"}
+        case "multi_step" if (count := len(getattr(config.schedule, "milestones", ()))) in (2, 3):
+            return {"schedule.milestones": [f"{40 + 45 * number // (count - 1)} %" for number in range(count)]}
+        case _:
+            return {"schedule.kind": "cosine"}

@@ -1,0 +1,92 @@
+"""Whether the settings of an optimizer besides its rate are usual ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from training.config import RunConfig
+from training.events import Finding, FindingLevel
+from training.findings.settings import (
+    FORGETS,
+    HIGH_MOMENTUM,
+    LARGE_EPS,
+    LOW_BETA,
+    OPTIMIZER,
+    QUICK_SQUARES,
+    VERY_LARGE_EPS,
+)
+
+_EPS = ("eps", "adamw_eps")
+_Said = tuple[FindingLevel, str, Any, str]
+_BETAS = ("betas", "adamw_betas")
+
+
+def optimizer_findings(config: RunConfig) -> list[Finding]:
+    """Momentum, betas and epsilon."""
+    optimizer = config.optimizer
+    usual = type(optimizer)()
+    return [
+        _tell(level, f"optimizer.{name}", what, {name: shown}, getattr(usual, name))
+        for level, name, shown, what in (*_momentum(optimizer), *_epsilon(optimizer), *_decays(optimizer))
+    ]
+
+
+def _tell(level: FindingLevel, place: str, what: str, evidence: dict[str, Any], usual: Any) -> Finding:
+    value = list(usual) if isinstance(usual, tuple) else usual
+    fix = {place: value} if level == "warning" else {}
+    return OPTIMIZER.find(level, f"{place} {what}", f"{usual} is usual.", place=place, evidence=evidence, fix=fix)
+
+
+def _momentum(optimizer: Any) -> Iterator[_Said]:
+    momentum = getattr(optimizer, "momentum", 0.0)
+    if momentum > HIGH_MOMENTUM:
+        steps = 1.0 / (1.0 - momentum)
+        yield (
+            "warning",
+            "momentum",
+            momentum,
+            f"is {momentum:g}: a step is the mean of the last {steps:,.0f}, and swings.",
+        )
+
+
+def _epsilon(optimizer: Any) -> Iterator[_Said]:
+    for name in _EPS:
+        eps = getattr(optimizer, name, None)
+        if eps is None or eps < LARGE_EPS or optimizer.kind == "adafactor":
+            continue
+        level: FindingLevel = "warning" if eps >= VERY_LARGE_EPS else "info"
+        yield (
+            level,
+            name,
+            eps,
+            f"is {eps:g}, more than most gradients: their size is no longer evened out, and steps become tiny.",
+        )
+
+
+def _decays(optimizer: Any) -> Iterator[_Said]:
+    for name in _BETAS:
+        betas = getattr(optimizer, name, None)
+        if betas is None:
+            continue
+        first, second = betas
+        if first > HIGH_MOMENTUM:
+            yield (
+                "warning",
+                name,
+                list(betas),
+                f"begin with {first:g}: a step is the mean of the last {1 / (1 - first):,.0f}, and swings.",
+            )
+        elif second < QUICK_SQUARES:
+            what = f"end with {second:g}: the size of gradients is taken from the last {1 / (1 - second):.0f} steps, and is mostly noise."
+            yield "warning", name, list(betas), what
+        elif first < LOW_BETA:
+            yield "info", name, list(betas), f"begin with {first:g}: steps follow the noise of single batches."
+    alpha = getattr(optimizer, "alpha", None)
+    if alpha is not None and alpha < FORGETS:
+        yield (
+            "warning",
+            "alpha",
+            alpha,
+            f"is {alpha:g}: the size of gradients is taken from the last {1 / (1 - alpha):.0f} steps, and is mostly noise.",
+        )
