@@ -22,12 +22,17 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.doctor.zoo", description=__doc__)
     parser.add_argument("command", choices=("run", "validate", "list"))
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this one; * stands for anything")
+    parser.add_argument(
+        "--half", choices=("builders", "judged", "all"), default="all", help="which half (default: all)"
+    )
     parser.add_argument("--out", type=Path, default=Path("zoo"), help="folder of all runs (default: zoo)")
     parser.add_argument("--table", type=Path, help="validate: write the table to this file, too")
     arguments = parser.parse_args(argv)
     wanted = arguments.only or ["*"]
     chosen = [
-        animal for animal in every_animal() if any(fnmatch.fnmatchcase(animal.name, pattern) for pattern in wanted)
+        animal
+        for animal in every_animal(arguments.half)
+        if any(fnmatch.fnmatchcase(animal.name, pattern) for pattern in wanted)
     ]
     if not chosen:
         parser.error(f"no case is called {', '.join(wanted)}")

@@ -1,0 +1,9 @@
+"""The half that rules are tuned on: whoever writes a rule may look at these, run them, and change what they need to see."""
+
+from __future__ import annotations
+
+from tests.doctor.zoo.builders import activations, lengths, losses, networks, parts, rates, samples
+from tests.doctor.zoo.case import Case, Healthy
+
+ROOMS = (activations, rates, lengths, losses, networks, samples, parts)
+CASES: tuple[Case | Healthy, ...] = tuple(case for room in ROOMS for case in room.CASES)
