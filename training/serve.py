@@ -22,6 +22,7 @@ from training.protocol.answers import (
     Findings,
     MaybeRunTime,
     ModelSummary,
+    OneBatchFit,
     RunTime,
 )
 from training.protocol.messages import (
@@ -38,6 +39,7 @@ from training.protocol.messages import (
     ExportRequest,
     FindDuplicates,
     Finished,
+    FitOneBatch,
     InspectDataset,
     MeasureRunTime,
     Progress,
@@ -157,6 +159,8 @@ class Server:
                 return _send_back(_summarize_model(request))
             case CheckRequest():
                 return _send_back(self._check(request))
+            case FitOneBatch():
+                return _send_back(self._fit_one_batch(request))
             case MeasureRunTime():
                 return _send_back(self._measure_run_time(request))
             case ExportRequest():
@@ -288,6 +292,13 @@ class Server:
         times: list[RunTime] = []
         found = preflight(parse_config(request.config), workspace, report, self._kept, times.append)
         return Findings(findings=tuple(found), run_time=times[0] if times else None)
+
+    def _fit_one_batch(self, request: FitOneBatch) -> OneBatchFit:
+        from training.config import parse_config
+        from training.doctor.one_batch import fit_one_batch
+
+        stopped = InputError("Fitting one batch was canceled.")
+        return fit_one_batch(parse_config(request.config), self._report(request, stopped), request.seconds, self._kept)
 
     def _measure_run_time(self, request: MeasureRunTime) -> MaybeRunTime:
         from training.config import parse_config

@@ -24,6 +24,7 @@ from training.protocol.messages import (
     EvaluationQuestion,
     ExportRequest,
     Finished,
+    FitOneBatch,
     InspectDataset,
     MeasureRunTime,
     Progress,
@@ -48,9 +49,9 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 HandleFailure = Callable[[Refusal], object]
 ShowProgress = Callable[[str, float | None], object]
 
-Inquiry = DataQuestion | SummarizeModel | CheckRequest | MeasureRunTime
+Inquiry = DataQuestion | SummarizeModel | CheckRequest | FitOneBatch | MeasureRunTime
 """A question about a configuration."""
-_NewestOnly = InspectDataset | SummarizeModel | CheckRequest | MeasureRunTime
+_NewestOnly = InspectDataset | SummarizeModel | CheckRequest | FitOneBatch | MeasureRunTime
 """Those that are answered about the newest configuration alone. Of the others several are asked at a time, by two pages or twice by one."""
 
 

@@ -35,12 +35,22 @@ def check(arguments: argparse.Namespace) -> int:
     config = load_given(arguments)
     muted = {"muted_findings": [*dict.fromkeys((*config.muted_findings, *arguments.mute))]} if arguments.mute else {}
     config = _change(config, muted)
-    from training.doctor import preflight
-
     console = Console()
-    findings = preflight(
-        config, workspace_of(arguments), lambda phase, share: console.event(PhaseChanged(phase=phase, fraction=share))
-    )
+
+    def report(phase: str, share: float | None) -> None:
+        console.event(PhaseChanged(phase=phase, fraction=share))
+
+    fit: dict[str, JsonValue] = {}
+    if arguments.fit_one_batch:
+        from training.doctor.one_batch import fit_one_batch
+
+        fitted = fit_one_batch(config, report)
+        findings = list(fitted.findings)
+        fit = {"fit": fitted.model_dump(mode="json", exclude={"findings"})}
+    else:
+        from training.doctor import preflight
+
+        findings = preflight(config, workspace_of(arguments), report)
     console.clear()
     healthy = _tell(findings)
     changes = muted | merge_fixes(_choose(findings, arguments.fix))
@@ -49,7 +59,7 @@ def check(arguments: argparse.Namespace) -> int:
         say(f"Written to {out}: {', '.join(overrides_of(changes))}.")
     if arguments.json:
         written: dict[str, JsonValue] = {"written": str(out), "changes": changes} if out is not None else {}
-        print_json({"ok": healthy, "findings": _records(findings), **written})
+        print_json({"ok": healthy, "findings": _records(findings), **fit, **written})
     return 0 if healthy or out is not None else 2
 
 
@@ -91,6 +101,8 @@ def _check_machine(arguments: argparse.Namespace) -> int:
     given = {"--set": arguments.overrides, "--fix": arguments.fix, "--mute": arguments.mute, "--out": arguments.out}
     if option := next((name for name, value in given.items() if value), ""):
         raise InputError(f"{option} changes a configuration, and none is given; see python -m training check --help.")
+    if arguments.fit_one_batch:
+        raise InputError("--fit-one-batch trains the network of a configuration, and none is given.")
     try:
         from training.doctor.machine import look_at_machine
     except (ImportError, OSError) as error:

@@ -86,6 +86,8 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     )
     option("--mute", action="append", default=[], metavar="CODE", help=hides)
     option("--out", metavar="NEW.toml", help="where --fix and --mute write: a file that is not there yet")
+    learns = "train on some samples only, until they are known by heart (20 seconds at most); where that fails, try what may be the reason"
+    option("--fit-one-batch", action="store_true", help=learns)
 
     told = "write a checkpoint's model, or a run as a script, for use elsewhere"
     option = add("export", "cli.export:export", told, "--set", "--trust", *_RECORDS)

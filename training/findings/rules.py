@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from training.errors import InputError
 from training.events import Finding
-from training.findings import curves, data, duration, labels, machine, network, settings, split, tables
+from training.findings import curves, data, duration, labels, machine, network, one_batch, settings, split, tables
 from training.findings.rule import Rule
 from training.system.untrusted import escape_unprintable
 
@@ -21,6 +21,7 @@ FAMILIES: Mapping[str, tuple[Rule, ...]] = {
     "Settings": settings.RULES,
     "Length and batches": duration.RULES,
     "Network and first loss": network.RULES,
+    "Fit one batch": one_batch.RULES,
     "Machine": machine.RULES,
     "Curves": curves.RULES,
 }

@@ -31,16 +31,21 @@ def make_own_loss(config: OwnLoss, facts: DataFacts, device: torch.device, code:
     """The loss that the file's ``build(...)`` returns, of outputs and targets as the task of ``config`` has them, in float32: logits (n,
     classes) and classes int64 (n,), logits and labels or values float32 (n, K), logits (n, classes, H, W) and masks int64 (n, H, W) with
     -100 where a pixel counts nowhere. ``code`` is the run's copy of the file. Raises InputError for each of its faults."""
+    task = make_usual_objective(config, facts, device)
+    own = _build(config, task.outputs, code, device)
+    _try(own, task.outputs, facts, device)
+    return replace(task, loss=Loss(partial(sum_own, own=own)), parts={}, initial_loss=None)
+
+
+def make_usual_objective(config: OwnLoss, facts: DataFacts, device: torch.device) -> Objective:
+    """The task of ``config`` with the loss that it usually has. Raises InputError where the data is for another."""
     measured = config.measured
     if facts.target not in measured.takes:
         raise InputError(
             f"objective.task: {config.task} is not what the data is for; choose another task, or other data."
         )
     make: Callable[..., Objective] = catalog.resolve(catalog.entry("objective", measured.kind))
-    task = make(measured, facts, device)
-    own = _build(config, task.outputs, code, device)
-    _try(own, task.outputs, facts, device)
-    return replace(task, loss=Loss(partial(sum_own, own=own)), parts={}, initial_loss=None)
+    return make(measured, facts, device)
 
 
 class CheckedLoss:

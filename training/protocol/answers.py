@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue, PlainSerializer
 
 from training.data_report import Skipped
 from training.errors import Problem, format_duration
@@ -274,6 +274,36 @@ class MaybeRunTime(Answer):
 class Findings(MaybeRunTime):
     """What ``training.doctor`` has to say."""
 
+    findings: tuple[Finding, ...] = ()
+
+
+class Suspect(Answer):
+    """What may keep a network from learning: ``tried`` is what was changed ("" where a look at the network found it), ``cured`` whether the
+    samples were learned then (None: not tried to the end), ``loss`` how low it came. ``fix`` are the settings of that change."""
+
+    code: str = ""
+    place: str = ""
+    tried: str = ""
+    cured: bool | None = None
+    loss: float | None = None
+    fix: dict[str, JsonValue] = {}
+
+
+class OneBatchFit(Answer):
+    """Whether a network learned ``samples`` samples by heart in ``steps`` steps (``fitted``; None: time ran out before that showed).
+    ``losses`` is the loss before each step, ``blind_losses`` the same of a network that was given zeros in place of the inputs.
+    ``error`` is the share that is still answered wrongly, by ``measure`` (a word or two). ``suspects`` are in the order of their
+    likelihood, the one whose change cured first. ``findings`` say all of it."""
+
+    samples: int = 0
+    fitted: bool | None = None
+    steps: int = 0
+    losses: tuple[float, ...] = ()
+    blind_losses: tuple[float, ...] = ()
+    error: float | None = None
+    measure: str = ""
+    seconds: float = 0.0
+    suspects: tuple[Suspect, ...] = ()
     findings: tuple[Finding, ...] = ()
 
 

@@ -117,6 +117,15 @@ class CheckRequest(Message):
     workspace: Path | None = None
 
 
+class FitOneBatch(Message):
+    """Answered by an ``answers.OneBatchFit``: the network is trained on some samples until it knows them. ``seconds`` is all the time
+    that it may take."""
+
+    action: Literal["fit_one_batch"] = "fit_one_batch"
+    config: Settings
+    seconds: float = 20.0
+
+
 class MeasureRunTime(Message):
     """Answered by ``answers.MaybeRunTime``: none where the first step takes longer than ``patience`` seconds."""
 
@@ -169,7 +178,7 @@ class CompareEvaluations(Message):
 
 class Interrupt(Message):
     """The answer to request ``target`` is not waited for: an evaluation under way ends where it is, and so do a search for
-    duplicates and questions to a model. Not answered itself."""
+    duplicates, a fit of one batch and questions to a model. Not answered itself."""
 
     action: Literal["interrupt"] = "interrupt"
     target: int
@@ -210,6 +219,7 @@ KnownRequest = (
     | ReadSamples
     | SummarizeModel
     | CheckRequest
+    | FitOneBatch
     | MeasureRunTime
     | ExportRequest
     | EvaluationQuestion

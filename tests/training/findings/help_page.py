@@ -21,6 +21,11 @@ found of several columns, parts or settings, the place comes after a colon: `tab
 
 Neither changes `run.toml`, nor a file that is already there. Errors are never muted.
 
+    python -m training check run.toml --fit-one-batch
+
+trains the network on a few samples until it knows them by heart, in 20 seconds at most, and keeps nothing of it. A network that cannot do that will
+not learn more of them: changes are then tried one at a time, and the one with which it can is named first.
+
 At the start of each new run the warnings about settings, tables, parts and inputs are told by themselves: what takes more than a second or two, such as
 copies of samples or a trial step, is left to Check.
 

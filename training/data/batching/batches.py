@@ -197,6 +197,11 @@ class Data:
         bounds = [(first, min(first + size, len(some))) for first in range(0, len(some), size)]
         return (batch.inputs.cpu() for batch in self._raw_batches("look", some, bounds, None))
 
+    def take(self, numbers: Tensor) -> Batch:
+        """The samples ``numbers`` as one batch, not varied; where each has several views, these behind it."""
+        use = "evaluate" if self.views > 1 else "look"
+        return next(self._batches(use, numbers, [(0, len(numbers))], None))
+
     def raw(self, numbers: Tensor) -> Tensor:
         """The samples ``numbers`` (int64) as the source holds them, on the CPU."""
         return next(iter(self._feed.iterate("look", numbers, [(0, len(numbers))]))).samples.cpu()
