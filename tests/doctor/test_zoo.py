@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from tests.doctor.zoo import draws
-from tests.doctor.zoo.animals import every_animal
+from tests.doctor.zoo.animals import Half, every_animal
+from tests.doctor.zoo.builders import parts
 from tests.doctor.zoo.case import Case, Healthy
 from tests.doctor.zoo.judged import labels_and_parts
 from tests.doctor.zoo.kinds import KINDS, LITERATURE
@@ -39,7 +40,7 @@ class _NoImage:
 @pytest.fixture(autouse=True)
 def _no_images(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Thirty thousand images would take half a minute, and nobody looks at them here."""
-    for module in (draws, labels_and_parts):
+    for module in (draws, labels_and_parts, parts):
         monkeypatch.setattr(module, "draw_shape", lambda _kind, side, *_, **__: np.zeros((side, side, 3), np.uint8))
     draws.draw_shapes.cache_clear()
     monkeypatch.setattr(Image, "fromarray", lambda *_: _NoImage())
@@ -53,9 +54,10 @@ def configure(animal: Case | Healthy, part: str, folder: Path) -> RunConfig:
     return load_config(path, trust_file(path, []))
 
 
-def test_each_case_is_written_and_its_twin_is_its_repair(tmp_path: Path) -> None:
+@pytest.mark.parametrize("half", ["judged", pytest.param("builders", marks=pytest.mark.slow)])
+def test_each_case_is_written_and_its_twin_is_its_repair(half: Half, tmp_path: Path) -> None:
     wrong = []
-    for case in CASES:
+    for case in (animal for animal in every_animal(half) if isinstance(animal, Case)):
         faulty, sound = (configure(case, part, tmp_path / case.name / part) for part in ("case", "twin"))
         by_settings = [fix for fix in case.fixes if fix.settings]
         if case.accepts(faulty):

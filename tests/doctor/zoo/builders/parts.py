@@ -106,11 +106,10 @@ def in_both_parts(folder: Path, faulty: bool) -> Settings:
             (folder / "images" / part / kind).mkdir(parents=True)
             for number in range(each):
                 pixels = draw_shape(kind, 16, draws, noise=75.0)
-                Image.fromarray(pixels).save(folder / "images" / part / kind / f"{number:03}.png")
-    for kind in ("disc", "ring", "square"):
-        for number in range(15):
-            content = (folder / "images" / "val" / kind / f"{number:03}.png").read_bytes()
-            (folder / "images" / "train" / kind / f"copy{number:03}.png").write_bytes(content)
+                image = Image.fromarray(pixels)
+                image.save(folder / "images" / part / kind / f"{number:03}.png")
+                if part == "val" and number < 15:
+                    image.save(folder / "images" / "train" / kind / f"copy{number:03}.png")
     settings: Settings = {
         "dataset.kind": "image_folder",
         "dataset.path": "images",
