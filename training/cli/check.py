@@ -9,20 +9,18 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from training.cli.findings import format_marked, record_findings
 from training.cli.options import load_given, workspace_of
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data, overrides_of, save_config
-from training.console import Console, format_finding, pick
+from training.console import Console
 from training.errors import InputError
 from training.events import Finding, PhaseChanged
 from training.findings import is_named, merge_fixes, require_code
 from training.findings.machine import TORCH
-from training.findings.settings import FAULT
 from training.runs.workspace import parse_path
 from training.streams import print_json, say
 from training.toml_text import Toml
-
-_MARKS = {"ok": "ok     ", "info": "note   ", "warning": "warning", "error": "ERROR  "}
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -59,7 +57,7 @@ def check(arguments: argparse.Namespace) -> int:
         say(f"Written to {out}: {', '.join(overrides_of(changes))}.")
     if arguments.json:
         written: dict[str, JsonValue] = {"written": str(out), "changes": changes} if out is not None else {}
-        print_json({"ok": healthy, "findings": _records(findings), **fit, **written})
+        print_json({"ok": healthy, "findings": record_findings(findings), **fit, **written})
     return 0 if healthy or out is not None else 2
 
 
@@ -114,17 +112,12 @@ def _check_machine(arguments: argparse.Namespace) -> int:
         machine = environment.record()
     healthy = _tell(findings)
     if arguments.json:
-        print_json({"ok": healthy, "machine": machine, "findings": _records(findings)})
+        print_json({"ok": healthy, "machine": machine, "findings": record_findings(findings)})
     return 0 if healthy else 1
 
 
 def _tell(findings: Sequence[Finding]) -> bool:
     """Whether no error is among them."""
     for finding in findings:
-        telling = finding.level in ("warning", "error") and finding.code not in ("", FAULT.code)
-        say(f"{_MARKS[finding.level]}  {format_finding(finding)}{f' [{finding.key}]' if telling else ''}")
+        say(format_marked(finding))
     return all(finding.level != "error" for finding in findings)
-
-
-def _records(findings: Sequence[Finding]) -> list[dict[str, object]]:
-    return [{**pick(item, "code", "place", "level", "title", "evidence", "advice", "fix")} for item in findings]

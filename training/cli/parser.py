@@ -231,6 +231,15 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--parquet", type=Path, metavar="FILE", help="write the same table to a Parquet file")
     option("--epochs", action="store_true", help="with --csv or --parquet: a row for each epoch")
 
+    told = "tell what is wrong with a run by what it has recorded, finished or still working, and change nothing"
+    option = add(
+        "doctor",
+        "cli.doctor:judge_run",
+        f"{told}; exit code 0: nothing above a note, 1: a warning, 2: an error",
+        *_RECORDS,
+    )
+    option("run", metavar="RUN", help="a run's id, name or folder")
+
     told = "tell or change what you say of a run: its name in lists, a star, tags, notes, whether it is archived"
     option = add("about", "cli.about:tell_about", told, *_RECORDS)
     option("run", metavar="RUN", help="a run's id, name or folder")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
+from training.cli.findings import record_run_findings
 from training.cli.options import workspace_of
 from training.cli.restore import format_set_aside, set_aside_records
 from training.config import RunConfig
@@ -260,10 +261,7 @@ def _history_record(
     return {
         "checkpoints": [pick(info, "path", "step", "epoch", "labels", "metrics") for info in checkpoints],
         "validations": [pick(item, "step", "epoch") | dict(item.metrics) for item in history.validations],
-        "findings": [
-            pick(item, "code", "place", "level", "title", "evidence", "advice", "step", "since", "cleared_at", "fix")
-            for item in found
-        ],
+        "findings": record_run_findings(found),
         "attempts": [
             pick(item, "attempt", "time", "step", "device", "changes") | {"environment": item.environment.record()}
             for item in history.attempts

@@ -1,0 +1,58 @@
+"""``python -m training doctor``: what is wrong with a run, by what it has recorded; nothing is changed, nothing trained."""
+
+from __future__ import annotations
+
+import argparse
+
+from training.cli.findings import format_marked, record_run_findings
+from training.cli.options import workspace_of
+from training.diagnosis import read_recorded, replay
+from training.diagnosis.looks import current
+from training.errors import pluralize
+from training.events import Finding
+from training.findings import without_muted
+from training.runs.workspace import find_run
+from training.streams import print_json, write_out
+from training.system.untrusted import escape_unprintable
+
+_LEVELS = ("error", "warning", "info")
+
+
+def judge_run(arguments: argparse.Namespace) -> int:
+    """Tell what holds of a run and what held once; returns the exit code: 0 nothing above a note, 1 a warning, 2 an error."""
+    folder = find_run(arguments.run, workspace_of(arguments))
+    run = read_recorded(folder)
+    earlier = without_muted((each for each in run.findings if not each.set_aside), run.config.muted_findings)
+    told = [*earlier, *replay(run)]
+    holds = sorted(
+        (each for each in current(told) if each.level in _LEVELS), key=lambda each: _LEVELS.index(each.level)
+    )
+    over = {each.key: each for each in told if each.cleared_at is not None}
+    over = {key: each for key, each in over.items() if key not in {held.key for held in holds}}
+    if arguments.json:
+        worst = holds[0].level if holds else "ok"
+        print_json(
+            {
+                "run": folder.id,
+                "folder": str(folder.path),
+                "status": folder.status().status,
+                "step": run.step,
+                "total_steps": run.total_steps,
+                "ok": worst not in ("error", "warning"),
+                "findings": record_run_findings(holds),
+                "over": record_run_findings(list(over.values())),
+            }
+        )
+    else:
+        lines = [f"{folder.id}: {run.step:,} of {pluralize(run.total_steps, 'step')}, {folder.status().status}"]
+        lines += [_format(each) for each in holds]
+        lines += [f"over     until step {each.cleared_at:,}: {each.title}" for each in over.values()]
+        if not holds:
+            lines.append("ok       Nothing is wrong, as far as what it recorded tells.")
+        write_out("".join(f"{escape_unprintable(line)}\n" for line in lines))
+    return 2 if holds and holds[0].level == "error" else int(bool(holds) and holds[0].level == "warning")
+
+
+def _format(finding: Finding) -> str:
+    since = "" if finding.since is None else f" Since step {finding.since:,}."
+    return f"{format_marked(finding)}{since}"
