@@ -30,8 +30,11 @@ from training.engine.session import Session
 from training.engine.step import choose_clip
 from training.engine.teacher import make_teacher
 from training.engine.text_samples import read_prompt
-from training.engine.watches.layer_norms import LayerNorms, choose_interval
+from training.engine.watches.interval import choose_interval
+from training.engine.watches.layer_norms import SHARE as NORMS_SHARE
+from training.engine.watches.layer_norms import LayerNorms, record_seconds
 from training.engine.watches.loss_parts import LossParts
+from training.engine.watches.units import make_units
 from training.engine.watches.watch import Watch
 from training.errors import ConfigError, InputError
 from training.models import fit_to_samples, make_model
@@ -152,8 +155,13 @@ def _watch(config: RunConfig, model: nn.Module, objective: Objective, data: Data
     watches: list[Watch] = [LossParts(objective)] if objective.parts else []
     if config.loop.layer_norms:
         samples = config.loop.batch_size * config.loop.accumulation
-        every = config.loop.layer_norms_every_steps or choose_interval(model, data.facts, samples, total_steps)
-        watches.append(LayerNorms(model, every))
+        every = config.loop.layer_norms_every_steps
+        norms = every or choose_interval(
+            model, data.facts, samples, total_steps, record_seconds(model), NORMS_SHARE
+        )
+        watches.append(LayerNorms(model, norms))
+        units = make_units(model, data.facts, config.loop, total_steps)
+        watches += [units] if units else []
     return watches
 
 

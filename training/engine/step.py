@@ -21,9 +21,8 @@ def train_step(session: Session, window: MicroBatches, lr: float) -> tuple[Tenso
     """Attempt one step with the learning rate ``lr``; returns its mean loss and the gradient norm before clipping, both on the
     device. Nothing here waits for the device."""
     session.set_momentum()
-    model: Any = session.forward or session.answer
-    given: tuple[Any, Any, Any] = watch_step(session)
-    loss, clip, guard = given
+    given: tuple[Any, Any, Any, Any] = watch_step(session)
+    model, loss, clip, guard = given
     average: Any = session.update_average
     if (time_part := session.time_part) is not None:
         model, loss = time_part("forward", model), time_part("forward", loss)
@@ -46,7 +45,7 @@ def train_step(session: Session, window: MicroBatches, lr: float) -> tuple[Tenso
 
 def watch_step(session: Session) -> Given:
     """What the step that comes next is given, with those in between who look at it."""
-    given = Given(session.objective.loss, session.clip, session.guard)
+    given = Given(session.forward or session.answer, session.objective.loss, session.clip, session.guard)
     for watch in session.watches:
         given = watch.wrap(session.progress.step + 1, given)
     return given

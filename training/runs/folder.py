@@ -7,8 +7,8 @@ data.json          what the dataset held          commands.jsonl requests       
 splits.safetensors which sample is in which part  owner.json    the working process   log.txt
 parts.bin          each part of a combined loss, one row a step
 layers.bin         norms of gradient, weights and update of each layer, at every n-th step
-units.bin          shares of each layer's units that are dead or saturated, likewise
-series.pyramid     smallest and largest of each 64 steps, derived from series.bin; likewise of parts.bin and layers.bin
+units.bin          shares of dead and saturated units of each layer, at every n-th step
+series.pyramid     smallest and largest of each 64 steps, derived from series.bin; likewise of the three others
 .reserve           room for the last words on a full disk
 checkpoints/step-00000100/ {model.safetensors, state.pt, manifest.json}    labels.json    exports/
 places.json        where the data lies and what computes on machines the run was carried to
@@ -121,7 +121,7 @@ class RunFolder:
     @property
     def column_files(self) -> tuple[Path, ...]:
         """What has columns of its own names (``records/columns``), there or not."""
-        return (self.parts_file, self.layers_file)
+        return (self.parts_file, self.layers_file, self.units_file)
 
     def evaluation_folders(self) -> list[tuple[int, Path]]:
         """All that lies in the place of an evaluation, finished or not, each with its step."""

@@ -14,7 +14,7 @@ MOST_SERIES: Final = 4096 * MEGABYTE
 """134 million steps; a sparse file may claim terabytes."""
 
 _FOLDERS: Final = frozenset({"checkpoints", "evaluations", "exports", "set_aside", "tracking", "copies"})
-_SERIES: Final = frozenset({"series.bin", "telemetry.bin", "parts.bin", "layers.bin"})
+_SERIES: Final = frozenset({"series.bin", "telemetry.bin", "parts.bin", "layers.bin", "units.bin"})
 _APPENDED: Final = _SERIES | {"events.jsonl", "boundary.bin", "log.txt"}
 FILES: Final = _APPENDED | {
     "config.toml", "status.json", "environment.json", "packages.json", "data.json", "commands.jsonl", "splits.safetensors", "owner.json",

@@ -27,6 +27,7 @@ from training.engine.recovery.replay import preserve_state
 from training.engine.session import Session
 from training.engine.step import train_step, watch_step
 from training.engine.watches.layer_norms import LayerNorms
+from training.engine.watches.units import Units
 from training.models.own.user_file import CheckedModel
 
 Key = tuple[torch.Size, tuple[int, ...]]
@@ -56,6 +57,7 @@ def compile_parts(session: Session, recorded: bool, report_progress: Callable[[s
         with explain_compile_errors(setting), match_eager(session.config.precision.compute, _is_tiny(session)):
             if wanted == "model":
                 session.forward = CompiledModel(session, batch)
+                session.watches = [watch for watch in session.watches if not isinstance(watch, Units)]
             else:
                 graph = StepGraph(session, _find_used(session, batch))
                 with refuse_counting(session.model, setting):
@@ -236,7 +238,7 @@ class CompiledStep:
         for parameter, gradient in zip(graph.weights, graph.gradients, strict=True):
             parameter.grad = gradient
         scaler.unscale_(session.optimizer)
-        _, clip, guard = watch_step(session)
+        _, _, clip, guard = watch_step(session)
         norm = clip(session.parameters)
         stepped = guard(session.optimizer.step, norm)
         scaler.update()

@@ -13,31 +13,17 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from training.engine.watches.watch import Given
-from training.facts import DataFacts
-from training.models.flops import step_flops
 from training.runs.records.columns import Columns
 from training.runs.records.layers import MOST_LAYERS, layer_columns
 
-SHARE = 0.01
+SHARE = 0.005
 """Of a step's time, that recording may take on average."""
 
-SECONDS_PER_FLOP = 2e-11
 
-LEAST_INTERVAL, MOST_ROWS = 10, 5000
-
-
-def choose_interval(model: nn.Module, facts: DataFacts, samples: int, total_steps: int) -> int:
-    """Steps between two records, for steps of ``samples`` in a run of ``total_steps``.
-
-    By what is computed, not by a clock, so that a run records the same steps wherever it is made. Seconds are a CPU core's, as
-    measured on the spiral, MNIST's network and a GPT (``tests/benchmarks/layer_norms``): what a call takes, what it
-    takes to read or write a weight, of which a record does 8 and an optimizer's step 12, and to compute."""
+def record_seconds(model: nn.Module) -> float:
+    """What a record takes a CPU core, which reads or writes each weight 8 times."""
     tensors, weights = len(list(model.parameters())), sum(parameter.numel() for parameter in model.parameters())
-    record = 1e-4 + 5e-6 * tensors + 8 * 0.3e-9 * weights
-    step = 2e-4 + 20e-6 * tensors + 12 * 0.3e-9 * weights
-    enough = max(record / SHARE / LEAST_INTERVAL - step, 0.0) / SECONDS_PER_FLOP
-    step += step_flops(model, facts, samples, enough) * SECONDS_PER_FLOP
-    return max(LEAST_INTERVAL, math.ceil(record / SHARE / step), math.ceil(total_steps / MOST_ROWS))
+    return 1e-4 + 5e-6 * tensors + 8 * 0.3e-9 * weights
 
 
 class LayerNorms:

@@ -16,6 +16,7 @@ from training.runs.records.columns import Columns
 class Given(NamedTuple):
     """What varies in ``core.step.train_step``."""
 
+    model: Callable[[Tensor], Any]
     loss: Loss
     clip: Callable[..., Tensor]
     guard: Callable[..., Any]
