@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.benchmarks.layer_norms import find_interval
+from tests.benchmarks.live_checks import find_interval
 
 
 def run_once(

@@ -16,7 +16,8 @@ from training.config import RunConfig
 from training.engine.assemble import assemble
 from training.engine.runs.run import resume_run, start_run
 from training.engine.session import Session
-from training.engine.watches.layer_norms import LayerNorms, choose_interval, group_layers
+from training.engine.watches.interval import choose_interval
+from training.engine.watches.layer_norms import LayerNorms, group_layers, record_seconds
 from training.runs.folder import RunFolder
 from training.runs.records.columns import ColumnsReader
 from training.runs.records.layers import MEASURED, layer_norms, layers_of
@@ -37,8 +38,7 @@ def prepare(config: RunConfig) -> Session:
 
 
 def watch_of(session: Session) -> LayerNorms:
-    [watch] = session.watches
-    assert isinstance(watch, LayerNorms)
+    [watch] = [each for each in session.watches if isinstance(each, LayerNorms)]
     return watch
 
 
@@ -106,7 +106,8 @@ def test_plain_descent_moves_each_layer_by_the_rate_times_its_gradient() -> None
         (),
         ("loop.accumulation=3", "loop.ema_decay=0.9", "loop.clip_norm=0.1"),
         ("optimizer.freeze=all_but_head", "optimizer.unfreeze_epoch=1"),
-        ("precision.compute=bf16",),
+        ("precision.compute=bf16", "model.activation=tanh"),
+        ("precision.activation_checkpointing=true", "loop.accumulation=2"),
     ],
 )
 def test_weights_and_curve_are_the_same_to_the_bit_without(settings: tuple[str, ...], tmp_path: Path) -> None:
@@ -115,7 +116,8 @@ def test_weights_and_curve_are_the_same_to_the_bit_without(settings: tuple[str, 
     weights = [Path(str(run.last_checkpoint)) / "model.safetensors" for run in runs]
     assert weights[0].read_bytes() == weights[1].read_bytes()
     assert folders[0].series_file.read_bytes() == folders[1].series_file.read_bytes()
-    assert not folders[1].layers_file.exists()
+    assert folders[0].units_file.exists()
+    assert not any(path.exists() for path in folders[1].column_files)
     layers, rows = read_norms(folders[0])
     total = np.sqrt(np.square(layer_norms(rows, "gradient").astype(np.float64)).sum(1))
     np.testing.assert_allclose(total, read_series(folders[0].series_file)["grad_norm"], rtol=1e-5)
@@ -181,8 +183,9 @@ def test_layers_are_modules_and_deeper_ones_are_merged(
 def test_interval_follows_from_what_is_computed() -> None:
     """A tiny network's steps are little beside a record; those of a network that computes much are not."""
     session = prepare(tiny())
-    little = choose_interval(session.model, session.data.facts, 32, 1000)
-    assert choose_interval(session.model, session.data.facts, 10**6, 1000) == 10 < little < 60
-    assert choose_interval(session.model, session.data.facts, 10**6, 10**6) == 200
+    cost = (1e-4, 0.01)
+    little = choose_interval(session.model, session.data.facts, 32, 1000, *cost)
+    assert choose_interval(session.model, session.data.facts, 10**6, 1000, *cost) == 10 < little < 60
+    assert choose_interval(session.model, session.data.facts, 10**6, 10**6, *cost) == 200
     large = nn.Sequential(nn.Linear(2, 4000), nn.Linear(4000, 4000), nn.Linear(4000, 3))
-    assert choose_interval(large, session.data.facts, 1, 1000) > 50
+    assert choose_interval(large, session.data.facts, 1, 1000, record_seconds(large), 0.01) > 50

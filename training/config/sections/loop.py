@@ -154,15 +154,15 @@ class Loop(Section):
     layer_norms: bool = advanced(
         True,
         "Norms of each layer",
-        "Record the norms of gradient, weights and update of each layer, for the heat map. Not of steps that are compiled or "
-        "recorded as a whole.",
-        also="weight norm, update-to-weight ratio",
+        "Record the norms of gradient, weights and update of each layer, and how many of its units are dead or saturated, for the heat "
+        "map and the diagnosis. Not of steps that are compiled or recorded as a whole; of a compiled network no units.",
+        also="weight norm, update-to-weight ratio, dead units",
         affects_result=False,
     )
     layer_norms_every_steps: Count | None = advanced(
         None,
         "Norms every N steps",
-        "Steps between two records of the layers' norms. Empty: so many that they take about a hundredth of a run's time at most.",
+        "Steps between two records of the layers. Empty: so many that they take about a hundredth of a run's time at most.",
         unit="steps",
         placeholder="automatic",
         affects_result=False,

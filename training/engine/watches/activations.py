@@ -80,8 +80,8 @@ class Activation:
 
 def find_activations(model: nn.Module, facts: DataFacts) -> list[Activation]:
     """Those of the hidden layers of ``model``, in the order in which they are computed: modules of torch.nn, and functions of what a module
-    gives. Left out is what ends the network, since a sure classifier's sigmoid is saturated, and what something is multiplied by: a gate
-    is to be shut. Empty where the network takes no example (``forward_meta``). ``model`` stays as it was."""
+    gives. Left out is what ends the network, since a sure classifier's sigmoid is saturated, and a sigmoid or tanh that something is
+    multiplied by: a gate is to be shut. Empty where the network takes no example (``forward_meta``). ``model`` stays as it was."""
     names = {id(module): name for name, module in model.named_modules()}
     finder = _Finder(names)
 
@@ -138,7 +138,8 @@ class _Finder(TorchFunctionMode):
             self._note(_FUNCTIONS[func], source[0], True, source[1], tensor, output)
         elif func in _PRODUCTS:
             for factor in args:
-                if (gate := self._made.get(id(factor))) in self.found:
+                gate = self._made.get(id(factor))
+                if gate is not None and gate.kind.least is None and gate in self.found:
                     self.found.remove(gate)
         return output
 

@@ -64,8 +64,8 @@ class Units:
         self.columns: Columns = unit_columns(tuple(layers))
         self._members = list(layers.values())
         self._activations = activations
-        self._every = every
-        self._steps = max(1, min(_count_steps(activations, samples), every // 2))  # to a row
+        self.every = every
+        self.steps = max(1, min(_count_steps(activations, samples), every // 2))  # to a row
         self._step: int | None = None  # looked at, and not yet counted
         self._sums: list[_Sum] = []  # of each activation, in that step
         self._kept: list[list[_Sum]] = []  # of the steps before it that go into the same row
@@ -73,7 +73,7 @@ class Units:
 
     def wrap(self, step: int, given: Given) -> Given:
         """As ``Watch`` says."""
-        due = step <= self._steps or -step % self._every < self._steps
+        due = step <= self.steps or -step % self.every < self.steps
         self._step = step if due else None
         if not due:
             return given
@@ -85,9 +85,9 @@ class Units:
         step, self._step = self._step, None
         if step is None:
             return None
-        self._kept = [*(self._kept if self._last == step - 1 else ()), self._sums][-self._steps :]
+        self._kept = [*(self._kept if self._last == step - 1 else ()), self._sums][-self.steps :]
         self._sums, self._last = [], step
-        if len(self._kept) < self._steps or (step != self._steps and step % self._every):
+        if len(self._kept) < self.steps or (step != self.steps and step % self.every):
             return None
         kept, self._kept = self._kept, []
         with torch.no_grad():
