@@ -170,6 +170,7 @@ def test_compiled_steps_say_that_parts_are_not_recorded_and_keep_the_norms_they_
         assert len(read_parts(folder)[1]) == 0
         assert "The parts of the loss (mse, l1, huber) are not recorded" in folder.events_file.read_text()
         assert folder.layers_file.exists() == norms
+        assert not folder.units_file.exists()
 
 
 def test_loss_of_one_term_has_no_parts(tmp_path: Path) -> None:
