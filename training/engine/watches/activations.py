@@ -81,7 +81,7 @@ class Activation:
 def find_activations(model: nn.Module, facts: DataFacts) -> list[Activation]:
     """Those of the hidden layers of ``model``, in the order in which they are computed: modules of torch.nn, and functions of what a module
     gives. Left out is what ends the network, since a sure classifier's sigmoid is saturated, and a sigmoid or tanh that something is
-    multiplied by: a gate is to be shut. Empty where the network takes no example (``forward_meta``). ``model`` stays as it was."""
+    multiplied by: a gate is to be shut. Empty where a person's network refuses an example of zeros. ``model`` stays as it was."""
     names = {id(module): name for name, module in model.named_modules()}
     finder = _Finder(names)
 
@@ -96,7 +96,7 @@ def find_activations(model: nn.Module, facts: DataFacts) -> list[Activation]:
 
     try:
         answer = forward_meta(model, facts, 2, call)
-    except Exception as error:  # whatever a network raises that wants other samples; it trains, and is not looked into
+    except (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
         logger.info("No units are looked at, because the network takes no example: %s", error)
         return []
     return [each for each in finder.found if not finder.is_output(each, answer)]
