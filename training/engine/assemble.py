@@ -156,9 +156,7 @@ def _watch(config: RunConfig, model: nn.Module, objective: Objective, data: Data
     if config.loop.layer_norms:
         samples = config.loop.batch_size * config.loop.accumulation
         every = config.loop.layer_norms_every_steps
-        norms = every or choose_interval(
-            model, data.facts, samples, total_steps, record_seconds(model), NORMS_SHARE
-        )
+        norms = every or choose_interval(model, data.facts, samples, total_steps, record_seconds(model), NORMS_SHARE)
         watches.append(LayerNorms(model, norms))
         units = make_units(model, data.facts, config.loop, total_steps)
         watches += [units] if units else []

@@ -32,7 +32,12 @@ class Own(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.second, self.gate, self.last = nn.Linear(2, 4), nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 1)
+        self.first, self.second, self.gate, self.last = (
+            nn.Linear(2, 4),
+            nn.Linear(4, 4),
+            nn.Linear(4, 4),
+            nn.Linear(4, 1),
+        )
         self.relu = nn.ReLU()
 
     def forward(self, points: Tensor) -> Tensor:
@@ -53,7 +58,9 @@ def look(model: nn.Module, inputs: Tensor) -> dict[str, np.ndarray]:
     rows = np.zeros(1, watch.columns.row)
     rows["values"] = watch.fold(taken[None].numpy())
     layers = unit_layers(watch.columns)
-    return {share: dict(zip(layers, unit_shares(rows, share)[0].tolist(), strict=True)) for share in ("dead", "saturated")}
+    return {
+        share: dict(zip(layers, unit_shares(rows, share)[0].tolist(), strict=True)) for share in ("dead", "saturated")
+    }
 
 
 def test_hidden_activations_of_an_own_network_are_found_by_the_layer_before_them() -> None:
@@ -110,7 +117,9 @@ def test_module_in_evaluation_mode_gets_no_hook() -> None:
 
 
 def test_small_steps_are_looked_at_together_and_a_resumed_run_goes_on_with_the_same_rows(tmp_path: Path) -> None:
-    config = tiny("loop.layer_norms_every_steps=6", "loop.batch_size=32", "loop.validate_every_steps=2", "loop.max_steps=24")
+    config = tiny(
+        "loop.layer_norms_every_steps=6", "loop.batch_size=32", "loop.validate_every_steps=2", "loop.max_steps=24"
+    )
     whole = RunFolder(Path(start_run(config, tmp_path).folder))
     rows = ColumnsReader(whole.units_file).read()[1]
     assert rows["step"].tolist() == [3, 6, 12, 18, 24]  # three steps to a row

@@ -124,7 +124,7 @@ class _Finder(TorchFunctionMode):
 
     def is_output(self, activation: Activation, answer: Any) -> bool:
         """Whether ``answer``, the network's, is what ``activation`` makes, or a part or view of it."""
-        answers = [answer] if isinstance(answer, Tensor) else [each for each in _flatten(answer) if isinstance(each, Tensor)]
+        answers = [each for each in _flatten(answer) if isinstance(each, Tensor)]
         there = (self._made.get(id(tensor)) for each in answers for tensor in (each, each._base))
         return any(each is activation for each in there)
 
