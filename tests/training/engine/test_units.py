@@ -47,7 +47,7 @@ class Own(nn.Module):
         return torch.sigmoid(self.last(hidden)).squeeze(1)
 
 
-def look(model: nn.Module, inputs: Tensor) -> dict[str, np.ndarray]:
+def look(model: nn.Module, inputs: Tensor) -> dict[str, dict[str, float]]:
     """The shares of a step of one batch."""
     watch = Units(find_activations(model, POINTS), len(inputs), every=1)
     given = Given(model, *(lambda *_: None,) * 3)  # type: ignore[arg-type]
@@ -77,6 +77,8 @@ def test_hidden_activations_of_an_own_network_are_found_by_the_layer_before_them
 def test_units_are_dead_that_no_sample_wakes_and_saturated_that_sit_at_an_end() -> None:
     model = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1), nn.Sigmoid())
     first, second = model[0], model[2]
+    assert isinstance(first, nn.Linear)
+    assert isinstance(second, nn.Linear)
     with torch.no_grad():
         first.weight.fill_(1.0)
         first.bias.copy_(torch.tensor([-9.0, 0.0, -9.0, -9.0]))
@@ -85,7 +87,7 @@ def test_units_are_dead_that_no_sample_wakes_and_saturated_that_sit_at_an_end() 
     found = look(model, torch.rand(50, 2))
     assert found["dead"] == {"0": 0.75, "2": pytest.approx(np.nan, nan_ok=True)}
     assert found["saturated"] == {"0": pytest.approx(np.nan, nan_ok=True), "2": 0.5}
-    model[0].bias.data.fill_(np.nan)  # no number is not at rest
+    first.bias.data.fill_(np.nan)  # no number is not at rest
     assert look(model, torch.rand(50, 2))["dead"]["0"] == 0
 
 
@@ -93,7 +95,7 @@ def test_units_of_a_convolution_are_its_channels(tmp_path: Path) -> None:
     session = assemble(tiny_images(write_idx(tmp_path), EACH), lambda phase, fraction: None)
     [watch] = [each for each in session.watches if isinstance(each, Units)]
     with torch.no_grad():
-        session.model[0].bias[1:].fill_(-1e3)  # type: ignore[index, operator]
+        session.model.get_parameter("0.bias")[1:].fill_(-1e3)
     with session.data as data:
         take_step(session, next(data.steps(0)))
     rows, taken = np.zeros(1, watch.columns.row), watch.take()
