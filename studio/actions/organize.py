@@ -12,6 +12,7 @@ from studio.actions.runs import delete_run, throw_away_runs
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
 from training.errors import pluralize
+from training.events import Finding
 from training.runs.folder import AT_WORK, DAMAGED, RunFolder
 from training.runs.records.about import About
 
@@ -84,6 +85,23 @@ def set_tags(context: AppContext, run: RunSummary, tags: Sequence[str]) -> None:
 def write_notes(context: AppContext, run: RunSummary, notes: str) -> None:
     """Replace the notes of the run."""
     _say(context, [run], lambda about: replace(about, notes=notes), f"Notes of “{run.name}” saved")
+
+
+def dismiss_finding(
+    context: AppContext, folder: RunFolder, finding: Finding, *, on: bool, done: Callable[[], object]
+) -> None:
+    """Say that ``finding`` is no problem in the run, or is one after all; ``done`` once that is kept."""
+
+    def change(about: About) -> About:
+        others = tuple(key for key in about.dismissed if key != finding.key and (on or key != finding.code))
+        return replace(about, dismissed=(*others, finding.key) if on else others)
+
+    context.library.say(
+        [folder],
+        lambda _folder, about: change(about),
+        lambda _before: done(),
+        lambda error: context.notifier.notify(str(error), "danger", title="Not changed"),
+    )
 
 
 def ask_for_tags(context: AppContext, parent: QWidget, runs: Sequence[RunSummary]) -> None:

@@ -119,6 +119,13 @@ class MetricsBoard(QWidget):
                 plot.add_marker(kind, step, text, key)
         self._name_markers()
 
+    def mark_finding(
+        self, home: str, kind: MarkerKind, step: float, text: str, key: object, until: float | None
+    ) -> None:
+        """Mark on one plot where something was found, or the stretch of steps in which it held."""
+        self._plots[home].add_marker(kind, step, text, key, until)
+        self._name_markers()
+
     def remove_marker(self, key: object) -> None:
         """Take a marker away."""
         for plot in self._plots.values():

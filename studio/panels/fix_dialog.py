@@ -1,4 +1,4 @@
-"""Apply and resume: what a finding proposes is shown, then carried out on the run."""
+"""Apply: what a finding proposes is shown, then carried out on the run, from before it began."""
 
 from __future__ import annotations
 
@@ -21,20 +21,24 @@ from training.config.files import config_data, overrides_of
 from training.errors import TrainingError
 from training.events import Finding, FindingLevel
 from training.runs.folder import RunFolder
-from training.runs.records.manifest import list_checkpoints, read_manifest
-from training.runs.resume_plan import ResumePlan, make_plan
+from training.runs.fork import Fork, choose_fork
+from training.runs.relocation import config_here
+from training.runs.resume_plan import ResumePlan
 from training.toml_text import Toml
 
 logger = logging.getLogger(__name__)
 
+OFFER = "Apply …"
 APPLY = "Apply and resume"
-APPLY_ANEW = "Apply and start"  # without a checkpoint there is nothing to go on from
+BRANCH = "Apply in a branch"
+APPLY_ANEW = "Apply and start"  # from the beginning
 _WIDTH = 620
 _TONES: dict[FindingLevel, Tone] = {"ok": "success", "info": "info", "warning": "warning", "error": "danger"}
 
 
 class FixDialog(QDialog):
-    """Shows what will happen with the run in ``folder``. ``live``: it is being trained and has to be stopped first."""
+    """Shows what will happen with the run in ``folder``, for what began at step ``since``, None where that is not known. ``live``: it is being
+    trained and has to be stopped first. ``fork`` is where it is left."""
 
     def __init__(
         self,
@@ -42,23 +46,25 @@ class FixDialog(QDialog):
         config: RunConfig,
         fix: Mapping[str, JsonValue],
         live: bool,
+        since: int | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         after = fix_config(config, fix)
-        sheet, where = _sheet(folder, config, after, live)
-        refused = bool(sheet and sheet.refused)
-        action = APPLY if sheet or live else APPLY_ANEW
+        self.fork = choose_fork(folder, config, after, since)
+        refused = bool(self.fork.plan and self.fork.plan.refused)
+        action = _name_action(self.fork, live, since)
         self.setWindowTitle(action)
-        self.apply = button(action, "resume" if action == APPLY else "play", "primary", clicked=self.accept)
+        self.apply = button(action, "play" if action == APPLY_ANEW else "resume", "primary", clicked=self.accept)
         self.apply.setEnabled(not refused)
         cancel = button("Cancel", clicked=self.reject)
         view = SheetView()
-        shown = sheet or ResumePlan(False, (), tuple(diff(config, after)), (), ())
+        shown = self.fork.plan or ResumePlan(False, (), tuple(diff(config, after)), (), ())
         view.show_sheet(shown, kinds_of(after))
         area = scroll_area(view)
         area.setAccessibleName(view.text())
         row = hbox(STRETCH, self.apply, cancel)
+        where = _describe_way(self.fork, live, since)
         vbox(
             label(f"Apply the proposed settings to “{config.name}”?", "section", wrap=True),
             label("They cannot be applied to this run." if refused else where, wrap=True),
@@ -78,22 +84,33 @@ def apply_fix(
     fix: Mapping[str, JsonValue],
     folder: RunFolder | None,
     config: RunConfig | None,
+    since: int | None = None,
 ) -> None:
-    """Ask, then go on with the run in ``folder`` and the settings of ``fix``; if it is at work, it is stopped and kept
-    first."""
+    """Ask, then go on with the run in ``folder`` and the settings of ``fix``, from before step ``since``; if it is at work, it is stopped and
+    kept first."""
     if folder is None or config is None:
         return
     shown = folder == context.live.folder
     try:
-        dialog = FixDialog(folder, config, fix, shown and context.live.live, parent)
-    except TrainingError as error:
+        dialog = FixDialog(folder, config, fix, shown and context.live.live, since, parent)
+        fresh = fix_config(config_here(folder), fix)
+    except (TrainingError, OSError) as error:
         context.notifier.notify(str(error), "danger", title="The proposed settings do not fit this run")
         return
-    wanted = dialog.exec() == QDialog.DialogCode.Accepted
+    wanted, fork = dialog.exec() == QDialog.DialogCode.Accepted, dialog.fork
     dialog.deleteLater()
-    if wanted:
-        resume = context.resume_changed if shown else context.resume  # never stop another run for this one
-        resume(folder.path, overrides_of(fix))
+    if not wanted:
+        return
+    if not folder.path.is_dir():
+        context.notifier.notify("The run is not there any more, so nothing was applied.", "warning")
+        return
+    if not shown and (problem := context.start_problem()):  # never stop another run for this one
+        context.notifier.notify(problem, "warning")
+        return
+    if since is None or (fork.plan and fork.plan.same_run):
+        context.resume_changed(folder.path, overrides_of(fix))
+    else:
+        context.start_changed(folder.path, overrides_of(fix), fresh, fork.checkpoint)
 
 
 def make_banner(
@@ -110,7 +127,7 @@ def make_banner(
     text = "\n".join(part for part in (found.advice, proposal) if part)
     banner = Banner(_TONES[found.level], title, text, closable=closable)
     if proposal:
-        banner.add_action(APPLY, lambda: apply(found.fix))
+        banner.add_action(OFFER, lambda: apply(found.fix))
     return banner
 
 
@@ -127,21 +144,29 @@ def describe_proposal(config: RunConfig | None, fix: Mapping[str, JsonValue]) ->
     return f"Proposed: {'; '.join(tell_change(change, kind_of) for change in found)}" if found else ""
 
 
-def _sheet(folder: RunFolder, before: RunConfig, after: RunConfig, live: bool) -> tuple[ResumePlan | None, str]:
-    """What will be taken over, and from where, in a sentence."""
-    checkpoints = list_checkpoints(folder)
-    if not checkpoints and not live:
-        return None, f"{START_OVER.kept} A new run begins from the start with these settings."
+def _name_action(fork: Fork, live: bool, since: int | None) -> str:
+    if fork.plan is None:
+        return APPLY if live and since is None else APPLY_ANEW
+    return APPLY if since is None or fork.plan.same_run else BRANCH
+
+
+def _describe_way(fork: Fork, live: bool, since: int | None) -> str:
+    """From where it goes on, in a sentence or two."""
     stop = "The run is stopped and a checkpoint saved first. " if live else ""
-    if not checkpoints:
-        return None, f"{stop}Then it goes on with these settings."
-    sheet = make_plan(before, after, read_manifest(checkpoints[0].path))
-    step = "the step where it stops" if live else f"step {checkpoints[0].step:,}, its newest checkpoint"
-    if sheet.same_run:
-        return sheet, f"{stop}The run itself goes on from {step}."
-    if sheet.continues:
-        return sheet, f"{stop}A new run, a branch, goes on from {step}."
-    return sheet, f"{stop}A new run, a branch, begins with the weights of {step}."
+    if fork.checkpoint is None or fork.plan is None:
+        if live and since is None:
+            return f"{stop}Then it goes on with these settings."
+        if since is None:
+            return f"{START_OVER.kept} A new run begins from the start with these settings."
+        return f"{stop}A new run begins from the start with these settings, because {fork.why}."
+    step = f"step {fork.checkpoint.step:,}, {fork.why}"
+    if live and (since is None or fork.plan.same_run):
+        step = "the step where it stops"
+    if fork.plan.same_run:
+        return f"{stop}The run itself goes on from {step}."
+    if fork.plan.continues:
+        return f"{stop}A new run, a branch, goes on from {step}."
+    return f"{stop}A new run, a branch, begins with the weights of {step}."
 
 
 def fix_config(config: RunConfig, fix: Mapping[str, JsonValue]) -> RunConfig:

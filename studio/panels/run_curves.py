@@ -11,6 +11,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.charts.metrics_board import MetricsBoard
+from studio.panels.finding_marks import FindingMark, place_findings
 from studio.services.settings import SettingsStore
 from studio.state.formats import metric_title
 from studio.state.runs.set_aside import Stretch
@@ -40,15 +41,16 @@ class RunCurves(QWidget):
 
     Signals:
         checkpoint_clicked(str): the folder's name of a checkpoint whose marker was clicked.
+        finding_clicked(str): what identifies the finding whose marker was clicked.
     """
 
-    checkpoint_clicked = Signal(str)
+    checkpoint_clicked, finding_clicked = Signal(str), Signal(str)
 
     def __init__(self, settings: SettingsStore) -> None:
         super().__init__()
         self._settings = settings
         self._attempts = 0
-        self._findings = 0
+        self._found: dict[tuple[str, str], FindingMark] = {}  # by the keys of their markers
         self._validations: dict[str, list[tuple[float, float]]] = {}  # of each metric: steps and values
         self._shown = ""
         self._monitor = ""
@@ -64,7 +66,8 @@ class RunCurves(QWidget):
 
     def clear(self, empty_text: str = "Loading …") -> None:
         """Forget the run shown; ``empty_text`` stands there until `set_growing` or the next curves."""
-        self._attempts = self._findings = 0
+        self._attempts = 0
+        self._found = {}
         self.board.clear()
         self.board.set_empty_text(empty_text)
         self._validations.clear()
@@ -114,9 +117,21 @@ class RunCurves(QWidget):
             )
         self._marks = set(marks)
 
+    def mark_findings(self, findings: Sequence[Finding]) -> None:
+        """Mark these, which are all that there are, on the curves that they concern."""
+        found = {("finding", mark.name): mark for mark in place_findings(findings)}
+        for key in self._found.keys() - found.keys():
+            self.board.remove_marker(key)
+        for key, mark in found.items():
+            if self._found.get(key) != mark:
+                self.board.remove_marker(key)
+                self.board.mark_finding(mark.chart, mark.kind, mark.step, mark.text, key, mark.until)
+        self._found = found
+
     def truncate(self, step: int) -> None:
         """Steps after ``step`` are void."""
         self.board.truncate(step)
+        self._found = {key: mark for key, mark in self._found.items() if mark.step <= step}
         for name, points in self._validations.items():
             self._validations[name] = [point for point in points if point[0] <= step]
 
@@ -139,9 +154,6 @@ class RunCurves(QWidget):
         elif isinstance(event, RateDropped):
             metric = replace(event, metric=metric_title(event.metric))
             self.board.add_marker("drop", event.step, f"Step {event.step:,}: {metric.words}", ("drop", event.step))
-        elif isinstance(event, Finding) and event.level in ("warning", "error"):
-            self._findings += 1
-            self.board.add_marker("event", event.step, event.title, ("finding", self._findings))
         elif isinstance(event, Failed):
             self.board.add_marker("event", event.step, f"Failed: {event.reason}", ("end", 0))
         elif isinstance(event, Completed | Stopped):
@@ -181,6 +193,8 @@ class RunCurves(QWidget):
     def _on_marker_clicked(self, key: object) -> None:
         if isinstance(key, tuple) and key in self._marks:
             self.checkpoint_clicked.emit(str(key[1]))
+        elif isinstance(key, tuple) and key in self._found:
+            self.finding_clicked.emit(str(key[1]))
 
 
 def _judging(event: Validated) -> list[str]:

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.engine.host import EngineHost
 from studio.engine.messages import EngineDeath, EngineState
-from studio.engine.state import ENDED
 from studio.services.background import Background
 from studio.services.notifier import Notifier
 from studio.services.settings import SettingsStore
@@ -21,6 +20,7 @@ from studio.state.drafts.recipes import FROM_STEP
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
 from studio.state.evaluations.labels_job import LabelsJob
 from studio.state.model_to_try import ModelToTry
+from studio.state.runs.after_stop import AfterStop
 from studio.state.runs.live_run import LiveRun
 from studio.state.runs.run_library import RunLibrary
 from studio.state.runs.shown_run import ShownRun
@@ -95,7 +95,7 @@ class AppContext(QObject):
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
         self._start_problem = self._held = ""
-        self._to_resume: tuple[Path, tuple[str, ...]] | None = None  # as soon as the run has stopped
+        self._after_stop = AfterStop(self.live, self.start_problem, self)
         engine.run_started.connect(self._on_run_started)
         engine.run_finished.connect(self._on_run_finished)
         engine.run_refused.connect(self._on_run_refused)
@@ -117,16 +117,16 @@ class AppContext(QObject):
             return str(self.engine.death)
         return ""
 
-    def start_run(self, config: RunConfig, checkpoint: Path | None = None) -> None:
-        """Train ``config``, from ``checkpoint`` or the one chosen for a branch."""
+    def start_run(self, config: RunConfig, checkpoint: Path | None = None, *, from_start: bool = False) -> None:
+        """Train ``config``, from ``checkpoint`` or the one chosen for a branch, unless it is to be ``from_start``."""
         if problem := self.start_problem():
             self.notifier.notify(problem, "warning")
             return
         self.live.expect(config.name, config)
         self.shown.look_at_work()
         # The engine first: it begins while the page is being built.
-        self._begun = None if checkpoint else self.branch
-        checkpoint = checkpoint or (self.branch.checkpoint.path if self.branch else None)
+        self._begun = None if checkpoint or from_start else self.branch
+        checkpoint = checkpoint or (self._begun.checkpoint.path if self._begun else None)
         begin = partial(self.engine.branch, checkpoint) if checkpoint is not None else self.engine.run
         begin(config_data(config), self.workspace)
         self.show_page(CHARTS)
@@ -184,12 +184,29 @@ class AppContext(QObject):
 
     def resume_changed(self, folder: Path, overrides: Sequence[str]) -> None:
         """Go on with the run shown and some settings changed; one that is being trained is stopped and kept first."""
-        if not self.live.live:
-            self.resume(folder, overrides)
-            return
-        if self._asks_for_consent(folder, overrides, lambda: self.resume_changed(folder, overrides)):
+        self._change(folder, overrides, lambda: self.resume(folder, overrides))
+
+    def start_changed(
+        self, folder: Path, overrides: Sequence[str], config: RunConfig, checkpoint: CheckpointInfo | None
+    ) -> None:
+        """Train ``config``, which is what the run shown was told, with ``overrides``, from ``checkpoint`` of it or from the start; a run that
+        is being trained is stopped and kept first."""
+
+        def begin() -> None:
+            if checkpoint is None:
+                self.start_run(config, from_start=True)
+            else:
+                self.start_run(_name_branch(config, checkpoint), checkpoint.path)
+
+        self._change(folder, overrides, begin)
+
+    def _change(self, folder: Path, overrides: Sequence[str], begin: Callable[[], object]) -> None:
+        if self._asks_for_consent(folder, overrides, lambda: self._change(folder, overrides, begin)):
             return  # before the run is stopped: it may be trained by somebody else
-        self._to_resume = (folder, tuple(overrides))
+        if not self.live.live:
+            begin()
+            return
+        self._after_stop.expect(folder, begin)
         self.live.ask(Command.STOP)
 
     def _asks_for_consent(self, folder: Path, overrides: Sequence[str], go_on: Callable[[], object]) -> bool:
@@ -303,15 +320,7 @@ class AppContext(QObject):
         if problem != self._start_problem:
             self._start_problem = problem
             self.start_problem_changed.emit(problem)
-        if self._to_resume is not None and self.live.state in ENDED and not problem:
-            if self.live.owner is not None:
-                # One that is not our engine lets go of the run a moment after it told its end.
-                QTimer.singleShot(200, self, self._update_start_problem)
-                return
-            (folder, overrides), self._to_resume = self._to_resume, None
-            if self.live.folder is not None and self.live.folder.path == folder:
-                # Later: whoever else hears of the end of the run must have heard of it before the next one begins.
-                QTimer.singleShot(0, self, lambda: self.resume(folder, overrides))
+        self._after_stop.look()
 
 
 def _name_branch(config: RunConfig, checkpoint: CheckpointInfo) -> RunConfig:

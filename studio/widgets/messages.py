@@ -89,10 +89,12 @@ class Banner(QFrame):
         self._image = IconLabel("info", 18)
         self._title = label("", "section", wrap=True)
         self._text = label("", wrap=True, selectable=True)
+        self._caption = label("", "caption", wrap=True, selectable=True)
+        self._caption.hide()
         self._close = icon_button("cross", "Close this message", clicked=self._on_close_clicked)
         if not closable:
             self._close.hide()
-        self._words = vbox(self._title, self._text, spacing=3)
+        self._words = vbox(self._title, self._text, self._caption, spacing=3)
         self._buttons = QWidget()
         self._actions = hbox(parent=self._buttons)
         self._beside = True
@@ -119,6 +121,16 @@ class Banner(QFrame):
         self._text.setVisible(bool(text))
         set_property(self, "tone", self._tone)
         self.setAccessibleName(f"{title}. {text}" if text else title)
+
+    def set_caption(self, text: str) -> None:
+        """What stands small below the text; "" for nothing."""
+        self._caption.setText(text)
+        self._caption.setVisible(bool(text))
+        self.setAccessibleDescription(text)
+
+    def set_marked(self, on: bool) -> None:
+        """Give it an edge, as the one that was asked for."""
+        set_property(self, "marked", on)
 
     @property
     def message(self) -> tuple[Tone, str, str]:

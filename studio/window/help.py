@@ -88,8 +88,15 @@ class HelpWindow(QDialog):
         hbox(beside, (self.text, 1), parent=self, spacing=SPACING.m, margins=SPACING.m)
 
     def show_topic(self, topic: str) -> None:
-        """Turn to the page ``topic``, one of ``TOPICS``."""
-        self.text.setSource(QUrl(f"{topic}.md"), QTextDocument.ResourceType.MarkdownResource)
+        """Turn to the page ``topic``, one of ``TOPICS``; "topic#words" to the first place of these words in it."""
+        page, _, words = topic.partition("#")
+        self.text.setSource(QUrl(f"{page}.md"), QTextDocument.ResourceType.MarkdownResource)
+        if words:
+            self.text.moveCursor(QTextCursor.MoveOperation.Start)
+            self.text.find(words)
+            self.text.verticalScrollBar().setValue(
+                self.text.verticalScrollBar().value() + self.text.cursorRect().top() - SPACING.xl
+            )
 
     @property
     def topic(self) -> str:

@@ -10,7 +10,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
-from studio.panels.fix_dialog import APPLY, FixDialog
+from studio.panels.fix_dialog import APPLY, OFFER, FixDialog
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.widgets import Banner
@@ -95,13 +95,14 @@ def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     first = at_work(qtbot, context, step=20)
     qtbot.waitUntil(lambda: bool(list_checkpoints(first)), timeout=LONG)  # it is written beside the steps
     fix = {"loop.batch_size": 8, "loop.accumulation": 2}
-    page.findings.add(Finding(level="warning", title="Memory is short.", step=20, fix=fix), context.live.config())
+    page.found.findings.add(Finding(level="warning", title="Memory is short.", step=20, fix=fix))
+    qtbot.waitUntil(lambda: page.findings.count == 1)
     assert (
         "Batch size: 16 → 8; Gradient accumulation steps: 1 → 2"
         in page.findings.findChildren(Banner)[0].accessibleName()
     )
     shown = answer_next_dialog(qtbot, FixDialog, APPLY)
-    press(page.findings, APPLY)
+    press(page.findings, OFFER)
     qtbot.waitUntil(lambda: context.live.folder not in (None, first), timeout=LONG)
     second = at_work(qtbot, context, step=25)
     assert "The run is stopped and a checkpoint saved first." in shown[0]

@@ -37,6 +37,7 @@ def format_about(about: About, name: str) -> str:
     lines += ["star       yes"] * about.star
     lines += [f"tags       {', '.join(about.tags)}"] * bool(about.tags)
     lines += ["archived   yes"] * about.archived
+    lines += [f"dismissed  {escape_unprintable(', '.join(about.dismissed), 2000)}"] * bool(about.dismissed)
     return "\n".join(lines) + "\n" + (f"{visible_lines(about.notes)}\n" if about.notes else "")
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
-from studio.charts.plots.markers import Marker
+from studio.charts.plots.markers import WITH_LINE, Marker
 from studio.charts.plots.plot_canvas import BandItem, CurveItem
 from studio.charts.plots.spans import span_extents
 from studio.charts.plots.value_scale import ValueScale
@@ -207,7 +207,7 @@ class CurveSet(dict[str, Curve]):
 
     def height_of(self, marker: Marker, scale: ValueScale) -> float:
         """Where a marker stands: on a curve, or near the upper edge."""
-        if marker.kind in ("event", "resume"):
+        if marker.kind in WITH_LINE:
             return scale.near_top()
         filled = [curve.series for curve in self.visible().values() if len(curve.series) and not curve.is_faded]
         # The best checkpoint is chosen by a validation figure, which is the later curve where there are two.

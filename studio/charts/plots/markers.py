@@ -18,18 +18,29 @@ from PySide6.QtWidgets import QToolTip
 
 from studio.theme import Palette, theme
 
-MarkerKind = Literal["checkpoint", "best", "event", "resume", "drop"]
+MarkerKind = Literal["checkpoint", "best", "event", "resume", "drop", "error", "warning", "note"]
+"""The last three are findings, by what they cost."""
 
-_SYMBOLS: dict[MarkerKind, str] = {"checkpoint": "o", "best": "star", "event": "t", "resume": "d", "drop": "t"}
-_SIZES: dict[MarkerKind, int] = {"checkpoint": 9, "best": 15, "event": 12, "resume": 12, "drop": 14}
+_SYMBOLS: dict[MarkerKind, str] = {
+    "checkpoint": "o", "best": "star", "event": "t", "resume": "d", "drop": "t", "error": "t1", "warning": "t1", "note": "t1",
+}  # fmt: skip
+_SIZES: dict[MarkerKind, int] = {
+    "checkpoint": 9, "best": 15, "event": 12, "resume": 12, "drop": 14, "error": 14, "warning": 14, "note": 12,
+}  # fmt: skip
 MARKER_ROOM = max(_SIZES.values()) / 2 + 1  # pixels beside its place, that none is cut at the edge
 _ROOM = 0.7  # of its size: nearer than that, two markers of a kind are read as one
-_WITH_LINE: tuple[MarkerKind, ...] = ("event", "resume")
+FINDINGS: tuple[MarkerKind, ...] = ("error", "warning", "note")
+WITH_LINE: tuple[MarkerKind, ...] = ("event", "resume", *FINDINGS)
+"""They stand near the upper edge, on a line across the whole plot."""
+_BAND = 0.12  # opacity of a stretch of steps in which a finding held
 MARKER_WORDS: dict[MarkerKind, str] = {
     "best": "★ Best",
     "checkpoint": "○ Checkpoint",
     "resume": "◆┆ Resumed",
-    "event": "▼┆ Finding or failure",
+    "event": "▼┆ Failure",
+    "error": "▲┆ Error",
+    "warning": "▲┆ Warning",
+    "note": "▲┆ Note",
     "drop": "▼ Rate lowered",
 }
 """What each looks like, and what it says."""
@@ -38,13 +49,14 @@ _BEST_COLOR, _BEST_EDGE = "#f5a623", "#a86a00"  # gold on either ground, as star
 
 @dataclass(slots=True)
 class Marker:
-    """What is known about one marker; `line` only for the kinds that cross the whole plot."""
+    """What is known about one marker; `line` only for the kinds that cross the whole plot, `band` of what is over."""
 
     kind: MarkerKind
     x: float
     text: str
     key: object
     line: pg.InfiniteLine | None = None
+    band: pg.LinearRegionItem | None = None
     covered: int = 0  # others of its kind that lie under it as it is drawn now
 
 
@@ -69,16 +81,23 @@ class MarkerLayer(QObject):
         self._points.sigHovered.connect(self._on_hovered)
         view.addItem(self._points, ignoreBounds=True)
 
-    def put(self, kind: MarkerKind, x: float, text: str, key: object) -> None:
-        """Add a marker, or move the one with that key."""
+    def put(self, kind: MarkerKind, x: float, text: str, key: object, until: float | None = None) -> None:
+        """Add a marker, or move the one with that key; up to `until` is what it tells of, where that is over."""
         self.remove(key)
-        line = None
-        if kind in _WITH_LINE:
+        line = band = None
+        if until is not None and until > x:
+            band = pg.LinearRegionItem(
+                (x, until), movable=False, pen=pg.mkPen(None), brush=_band_brush(kind, theme().palette)
+            )
+            band.setZValue(-3)
+            band.setToolTip(text)
+            self._view.addItem(band, ignoreBounds=True)
+        elif kind in WITH_LINE:
             line = pg.InfiniteLine(pos=x, angle=90, pen=_line_pen(kind, theme().palette))
             line.setZValue(5)
             line.setToolTip(text)
             self._view.addItem(line, ignoreBounds=True)
-        self._markers[key] = Marker(kind, x, text, key, line)
+        self._markers[key] = Marker(kind, x, text, key, line, band)
         self.counts[kind] += 1
         self._by_kind = None
 
@@ -89,8 +108,9 @@ class MarkerLayer(QObject):
             return
         self._by_kind = None
         self.counts[marker.kind] -= 1
-        if marker.line is not None:
-            self._view.removeItem(marker.line)
+        for item in (marker.line, marker.band):
+            if item is not None:
+                self._view.removeItem(item)
 
     def truncate(self, x: float) -> None:
         """Take away all markers beyond `x`."""
@@ -126,6 +146,8 @@ class MarkerLayer(QObject):
             for marker in self._markers.values():
                 if marker.line is not None:
                     marker.line.setPen(_line_pen(marker.kind, palette))
+                if marker.band is not None:
+                    marker.band.setBrush(_band_brush(marker.kind, palette))
         self._drawn, self._palette = drawn, palette
 
     def _thin_out(self, first: float, last: float, pixels: int) -> list[Marker]:
@@ -173,11 +195,23 @@ def _words(marker: Marker) -> str:
 def _dress(kind: MarkerKind, palette: Palette) -> tuple[QPen, QBrush]:
     """A marker's edge and its inside."""
     edge = {"checkpoint": palette.accent_text, "best": _BEST_EDGE}.get(kind, palette.surface)
-    fill = {"best": _BEST_COLOR, "event": palette.danger, "resume": palette.info, "drop": palette.warning}.get(
-        kind, palette.surface
-    )
+    fill = _BEST_COLOR if kind == "best" else _color(kind, palette)
     return pg.mkPen(QColor(edge), width=1.5), pg.mkBrush(QColor(fill))
 
 
+def _color(kind: MarkerKind, palette: Palette) -> str:
+    colors: dict[MarkerKind, str] = {
+        "event": palette.danger, "error": palette.danger, "resume": palette.info, "note": palette.info,
+        "drop": palette.warning, "warning": palette.warning,
+    }  # fmt: skip
+    return colors.get(kind, palette.surface)
+
+
+def _band_brush(kind: MarkerKind, palette: Palette) -> QBrush:
+    color = QColor(_color(kind, palette))
+    color.setAlphaF(_BAND)
+    return pg.mkBrush(color)
+
+
 def _line_pen(kind: MarkerKind, palette: Palette) -> QPen:
-    return pg.mkPen(QColor(palette.danger if kind == "event" else palette.info), width=1, style=Qt.PenStyle.DashLine)
+    return pg.mkPen(QColor(_color(kind, palette)), width=1, style=Qt.PenStyle.DashLine)

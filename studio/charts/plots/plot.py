@@ -107,9 +107,9 @@ class Plot(QWidget):
 
     # --------------------------------------------------------------- markers
 
-    def add_marker(self, kind: MarkerKind, x: float, text: str, key: object) -> None:
-        """Mark a step; a marker with that key already is moved."""
-        self._markers.put(kind, x, text, key)
+    def add_marker(self, kind: MarkerKind, x: float, text: str, key: object, until: float | None = None) -> None:
+        """Mark a step, or a stretch `until` another; a marker with that key already is moved."""
+        self._markers.put(kind, x, text, key, until)
         self._ask_for_redraw()
 
     def remove_marker(self, key: object) -> None:

@@ -17,6 +17,7 @@ from studio.panels.records.texts_card import TextsCard
 from studio.panels.run_curves import RunCurves
 from studio.state.context import AppContext
 from studio.state.runs.live_run import LiveRun
+from studio.state.runs.run_findings import RunFindings
 from studio.theme import SPACING
 from studio.widgets import Card, in_widget, vbox
 from training.events import FINAL_EVENTS, AttemptStarted, Event, Validated
@@ -27,12 +28,12 @@ _LEAST_CHARTS = 350  # pixels
 
 
 class ChartsTab(QWidget):
-    """Follows ``context.shown``; marks what ``checkpoints`` lists, and draws what it says was set aside."""
+    """Follows ``context.shown``; marks what ``checkpoints`` lists and what is among ``findings``, and draws what it says was set aside."""
 
-    def __init__(self, context: AppContext, checkpoints: CheckpointPanel) -> None:
+    def __init__(self, context: AppContext, checkpoints: CheckpointPanel, findings: RunFindings) -> None:
         super().__init__()
         self._context = context
-        self._checkpoints = checkpoints
+        self._checkpoints, self._findings = checkpoints, findings
         self.numbers = NumbersRow()
         self.curves = RunCurves(context.settings)
         for plot in self.curves.board.plots():
@@ -70,6 +71,7 @@ class ChartsTab(QWidget):
         shown.looked.connect(self.numbers.refresh)
         self._checkpoints.list.refreshed.connect(self._show_checkpoints)
         self._checkpoints.set_aside.shown.connect(self._show_set_aside)
+        self._findings.changed.connect(self._mark_findings)
 
     @Slot()
     def _show_run(self) -> None:
@@ -125,6 +127,10 @@ class ChartsTab(QWidget):
     @Slot()
     def _show_set_aside(self) -> None:
         self.curves.show_set_aside(self._checkpoints.set_aside.stretches)
+
+    @Slot()
+    def _mark_findings(self) -> None:
+        self.curves.mark_findings([*self._findings.cleared(), *self._findings.standing()])
 
     @Slot()
     def _show_checkpoints(self) -> None:

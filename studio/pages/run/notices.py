@@ -17,7 +17,7 @@ _SHARE = 0.75  # of the page below the tabs, that the messages cover at most
 
 
 class NoticeStrip(QWidget):
-    """One line: the end of the run, or else the newest finding, and a button that opens all of them over ``below``."""
+    """One line: the end of the run, or else the worst finding, and a button that opens all of them over ``below``."""
 
     def __init__(self, outcome: OutcomeBanner, findings: FindingList) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class NoticeStrip(QWidget):
     @Slot()
     def refresh(self) -> None:
         """Say what there is to say now."""
-        said = self._outcome.said or self._findings.newest
+        said = self._outcome.said or self._findings.said
         for part in (self._icon, self._text, self.details):
             part.setVisible(said is not None)
         if said is None:
@@ -74,10 +74,10 @@ class NoticeStrip(QWidget):
             return
         tone, title, text = said
         self._icon.set_icon(*TONE_ICONS[tone])
-        self._text.setText(f"{title.removesuffix('.')}. {text.partition(chr(10))[0]}".strip())
+        self._text.setText(f"{title.removesuffix('.')}. {text.partition(chr(10))[0]}".strip() if text else title)
         count = self._findings.count + (self._outcome.said is not None)
-        self.details.setText("Details" if count == 1 else f"All {count}")
-        self.details.setAccessibleName(f"Show {pluralize(count, 'message')} about this run")
+        self.details.setText("Details" if count < 2 else f"All {count}")
+        self.details.setAccessibleName(f"Show {pluralize(max(count, 1), 'message')} about this run")
         self._place()
 
     @Slot(bool)

@@ -16,7 +16,7 @@ from studio.engine.state import LIVE, RunState
 from studio.pages.run.about_row import AboutRun
 from studio.pages.run.charts_tab import ChartsTab
 from studio.pages.run.config_tab import ConfigTab
-from studio.pages.run.findings import FindingList
+from studio.pages.run.finding_actions import FindingActions
 from studio.pages.run.header import RunHeader
 from studio.pages.run.hosted import EVALUATE, TRY_IT, make_hosted
 from studio.pages.run.log_tab import LogTab
@@ -41,8 +41,6 @@ from training.events import (
     CheckpointSaved,
     DataPrepared,
     Event,
-    Finding,
-    PhaseChanged,
 )
 from training.runs.folder import RunFolder
 from training.runs.records.progress import Progress
@@ -69,9 +67,10 @@ class RunPage(QWidget):
         about = self.about
         self.header = RunHeader(about.name, about.star, about, self.checkpoints.resume, about.more, self.deliveries)
         self.outcome = OutcomeBanner()
-        self.findings = FindingList()
+        self.found = FindingActions(context, self)
+        self.findings = self.found.list
         self.notices = NoticeStrip(self.outcome, self.findings)
-        self.charts = ChartsTab(context, self.checkpoints)
+        self.charts = ChartsTab(context, self.checkpoints, self.found.findings)
         self.system = SystemTab(context)
         self.log = LogTab(context)
         self.empty = EmptyState("train", *_LOOKING)
@@ -129,10 +128,10 @@ class RunPage(QWidget):
         self.header.work_asked.connect(context.show_work)
         self.outcome.apply_asked.connect(self._apply)
         self.outcome.delete_asked.connect(self._delete)
-        self.findings.apply_asked.connect(self._apply)
         self.system.profile.asked.connect(lambda command: self._run.ask(command))
         self.system.profile.apply_asked.connect(self._apply)
         self.charts.curves.checkpoint_clicked.connect(self._show_checkpoint)
+        self.charts.curves.finding_clicked.connect(self._show_finding)
         context.start_problem_changed.connect(self._on_start_problem_changed)
         context.library.refreshed.connect(self._show_what_there_is)
         context.library.failed.connect(self._describe_emptiness)
@@ -156,6 +155,11 @@ class RunPage(QWidget):
     def _show_checkpoint(self, name: str) -> None:
         self.show_tab("checkpoints")
         self.checkpoints.choose(name)
+
+    @Slot(str)
+    def _show_finding(self, name: str) -> None:
+        self.notices.open()
+        self.findings.select(name)
 
     # --------------------------------------------------------------------------------------- a run arrives
 
@@ -196,7 +200,6 @@ class RunPage(QWidget):
     def _show_run(self) -> None:
         """Another run, of which nothing is shown yet."""
         run = self._run
-        self.findings.clear()
         self.empty.button.setEnabled(not self._context.start_problem())
         is_there = run.folder is not None or run.state is RunState.STARTING
         self._bring_forward(is_there=is_there)
@@ -228,10 +231,6 @@ class RunPage(QWidget):
     def _on_event(self, event: Event) -> None:
         if isinstance(event, AttemptStarted | DataPrepared):
             self.header.show_what(self._run)
-        if isinstance(event, PhaseChanged) and event.phase == "preparing data" and event.fraction is None:
-            self.findings.clear()  # an attempt begins; what it finds in its data comes before it is announced
-        elif isinstance(event, Finding) and not event.set_aside:
-            self.findings.add(event, self._run.config())
         if isinstance(event, (AttemptStarted, *FINAL_EVENTS)):
             self.checkpoints.set_state(self._run.state, self._run.done_at)  # also for a late page
         if isinstance(event, (CheckpointSaved, AttemptStarted, *FINAL_EVENTS)):

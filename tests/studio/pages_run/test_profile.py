@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from studio.actions.table import ACTIONS
 from studio.engine.state import RunState
-from studio.panels.fix_dialog import APPLY, FixDialog
+from studio.panels.fix_dialog import OFFER, FixDialog
 from studio.state.context import AppContext
 from studio.widgets import Banner, Share, ShareBar
 from tests.studio.conftest import ENDLESS
@@ -60,7 +60,7 @@ def test_what_the_profile_proposes_is_applied(qtbot: QtBot, context: AppContext,
         "Proposed: Data-loader workers: automatic → 3" in page.system.profile.findChildren(Banner)[0].accessibleName()
     )
     read = answer_next_dialog(qtbot, FixDialog, "Cancel")
-    press(page.system.profile, APPLY)
+    press(page.system.profile, OFFER)
     assert "Data-loader workers: automatic → 3" in read[0]
     context.live.ask(Command.STOP)
 

@@ -243,8 +243,8 @@ def test_findings_are_shown_for_a_run_that_is_looked_at_again(
     claim(folder.path)
     page = run_page(open_window(qtbot, context))
     context.open_run(folder.path)
+    qtbot.waitUntil(lambda: page.findings.count == 3)
     names = [banner.accessibleName() for banner in page.findings.findChildren(Banner)]
-    assert len(names) == 3
     assert "Branched from step 1225 of lab. Restored: the weights." in names  # which step is said once
     assert any(name.startswith("Left out: 3 files.") for name in names)
     assert any(name == "The loader is slow (step 4). Proposed: Data-loader workers: automatic → 2" for name in names)

@@ -14,6 +14,7 @@ from studio.pages.run.config_tab import ConfigTab
 from studio.pages.run.log_tab import LogTab
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
+from studio.widgets import Banner
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import open_window, run_page
 from training.config import RunConfig
@@ -140,12 +141,13 @@ def test_findings_are_told_beside_the_tabs_and_move_nothing(
     assert not strip.details.isVisible()
     for number in range(2):
         found = Finding(level="warning", title=f"Loss jumps {number}.", step=20, advice="Lower the learning rate.")
-        page.findings.add(found, context.live.config())
-    assert strip.text().startswith("Loss jumps 1 (step 20). Lower the learning rate.")
+        page.found.findings.add(found)
+    qtbot.waitUntil(lambda: strip.text().startswith("Loss jumps 1 (step 20). Lower the learning rate."))
     assert strip.details.text() == "All 2"
     strip.details.click()
     assert strip.panel.isVisible()
     assert lie_still(qtbot, page.charts.curves) == place
-    page.findings.clear()
-    assert strip.text() == ""
+    for banner in page.findings.findChildren(Banner):
+        banner.closed.emit()
+    qtbot.waitUntil(lambda: strip.text() == "")
     assert not strip.panel.isVisible()

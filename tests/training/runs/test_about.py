@@ -35,6 +35,7 @@ def test_what_is_said_is_told_found_and_kept_through_all_that_a_run_does(tmp_pat
         "tags": ["Cosine", "paper"],
         "notes": "first\nsecond",
         "archived": False,
+        "dismissed": [],
     }
     assert main(["about", "The good one", "--tag", "PAPER", "--untag", "cosine", "--no-star", *place]) == 0
     about = About("The good one", False, ("paper",), "first\nsecond")
@@ -99,6 +100,7 @@ def test_what_cannot_be_said_is_refused_in_a_sentence_and_nothing_is_written(
             {"name": "\u202egood\x1b]0;x\x07" * 999, "tags": ["a,b\n"] * 9999, "notes": "\x00\ud800" * 9999}
         ).encode(),
         json.dumps({"name": 3, "star": "yes", "tags": {"a": 1}, "notes": ["x"], "archived": 1}).encode(),
+        json.dumps({"dismissed": [3, "", "loss.flat", "loss.flat", "x" * 999, *map(str, range(999))]}).encode(),
     ],
 )
 def test_a_hostile_file_is_read_as_far_as_it_makes_sense_and_can_be_changed(tmp_path: Path, written: bytes) -> None:
@@ -108,6 +110,7 @@ def test_a_hostile_file_is_read_as_far_as_it_makes_sense_and_can_be_changed(tmp_
     assert read.name.isprintable()
     assert all(tag.isprintable() and "," not in tag for tag in read.tags)
     assert not read.star
+    assert len(set(read.dismissed)) == len(read.dismissed) <= 200
     changed = update_about(folder, lambda about: replace(about, star=True))
     assert changed == replace(read, star=True) == read_about(folder)
 

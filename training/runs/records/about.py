@@ -1,4 +1,5 @@
-"""``about.json``: what a person says of a run. The name shown, a star, tags, notes, whether it is archived.
+"""``about.json``: what a person says of a run. The name shown, a star, tags, notes, whether it is archived, and which findings are
+no problem in it.
 
 The run's configuration is never edited, and training never touches this file: a run that is resumed, goes back or is copied
 keeps it, and a branch, another run, begins without one.
@@ -23,22 +24,25 @@ from training.system.untrusted import escape_unprintable
 
 MOST_NAME, MOST_TAG, MOST_TAGS, MOST_NOTES = LONGEST_NAME, 40, 32, 10_000
 """Characters of a name, of a tag and of the notes, and how many tags there may be."""
+_MOST_KEY, _MOST_DISMISSED = 300, 200
 _MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class About:
-    """``name`` is "" where the configuration's is to be shown; ``tags`` are in alphabetical order."""
+    """``name`` is "" where the configuration's is to be shown; ``tags`` are in alphabetical order. ``dismissed`` are keys of findings, each
+    "code" or "code:place", that are no problem in this run."""
 
     name: str = ""
     star: bool = False
     tags: tuple[str, ...] = ()
     notes: str = ""
     archived: bool = False
+    dismissed: tuple[str, ...] = ()
 
     def dump(self) -> dict[str, JsonValue]:
         """As JSON has it."""
-        return {**asdict(self), "tags": list(self.tags)}
+        return {**asdict(self), "tags": list(self.tags), "dismissed": list(self.dismissed)}
 
     def add_tags(self, tags: Iterable[str]) -> tuple[str, ...]:
         """Its tags and ``tags`` that it has not, in whatever case."""
@@ -62,6 +66,7 @@ def read_about(folder: RunFolder) -> About:
         tags=_unite(_clean(tag.replace(",", " "), MOST_TAG) for tag in texts[:MOST_TAGS]),
         notes=_show_lines(notes[:MOST_NOTES])[:MOST_NOTES].strip() if isinstance(notes, str) else "",
         archived=said.get("archived") is True,
+        dismissed=_read_keys(said.get("dismissed")),
     )
 
 
@@ -92,6 +97,11 @@ def name_of(record: StatusRecord, about: About) -> str:
     return about.name or record.name or record.run
 
 
+def _read_keys(said: JsonValue) -> tuple[str, ...]:
+    keys = [key for key in said if isinstance(key, str)] if isinstance(said, list) else []
+    return tuple(dict.fromkeys(key for key in keys[:_MOST_DISMISSED] if 0 < len(key) <= _MOST_KEY))
+
+
 def _clean(text: str, most: int) -> str:
     """At most ``most`` characters that can be seen; an escape is longer than what it stands for."""
     return " ".join(escape_unprintable(" ".join(text[: 2 * most].split()), most)[:most].split())
@@ -118,7 +128,9 @@ def _check(about: About) -> About:
         raise InputError(f"These are {len(tags)} tags, and a run has at most {MOST_TAGS}; remove some of them.")
     if len(notes) > MOST_NOTES:
         raise InputError(f"The notes have {len(notes):,} characters, and {MOST_NOTES:,} are the most; shorten them.")
-    return About(name, about.star, tags, _show_lines(notes), about.archived)
+    if len(about.dismissed) > _MOST_DISMISSED:
+        raise InputError(f"{_MOST_DISMISSED} findings at most can be no problem in a run; take one of them back.")
+    return About(name, about.star, tags, _show_lines(notes), about.archived, about.dismissed)
 
 
 def _refuse_unseen(what: str, text: str, most: int) -> None:
