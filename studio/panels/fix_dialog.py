@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from pydantic import JsonValue
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.forms.messages import tell_change
 from studio.panels.sheet_view import SheetView, kinds_of
-from studio.state.context import AppContext
+from studio.state.context import AppContext, name_branch
 from studio.state.runs.way_on import START_OVER
 from studio.theme import SPACING, Tone
 from studio.widgets import STRETCH, Banner, button, hbox, label, scroll_area, vbox
@@ -107,10 +108,15 @@ def apply_fix(
     if not shown and (problem := context.start_problem()):  # never stop another run for this one
         context.notifier.notify(problem, "warning")
         return
+    overrides, checkpoint = overrides_of(fix), fork.checkpoint
+    begin: Callable[[], object]
     if since is None or (fork.plan and fork.plan.same_run):
-        context.resume_changed(folder.path, overrides_of(fix))
+        begin = partial(context.resume, folder.path, overrides)
+    elif checkpoint is not None:
+        begin = partial(context.start_run, name_branch(fresh, checkpoint), checkpoint.path)
     else:
-        context.start_changed(folder.path, overrides_of(fix), fresh, fork.checkpoint)
+        begin = partial(context.start_run, fresh, from_start=True)
+    context.change_run(folder.path, overrides, begin)
 
 
 def make_banner(

@@ -178,30 +178,13 @@ class AppContext(QObject):
         if self._asks_for_consent(folder.path, (), lambda: self.branch_at_once(folder, checkpoint)):
             return
         try:
-            self.start_run(_name_branch(config_here(folder), checkpoint), checkpoint.path)
+            self.start_run(name_branch(config_here(folder), checkpoint), checkpoint.path)
         except TrainingError as error:
             self.notifier.notify(str(error), "danger")
 
-    def resume_changed(self, folder: Path, overrides: Sequence[str]) -> None:
-        """Go on with the run shown and some settings changed; one that is being trained is stopped and kept first."""
-        self._change(folder, overrides, lambda: self.resume(folder, overrides))
-
-    def start_changed(
-        self, folder: Path, overrides: Sequence[str], config: RunConfig, checkpoint: CheckpointInfo | None
-    ) -> None:
-        """Train ``config``, which is what the run shown was told, with ``overrides``, from ``checkpoint`` of it or from the start; a run that
-        is being trained is stopped and kept first."""
-
-        def begin() -> None:
-            if checkpoint is None:
-                self.start_run(config, from_start=True)
-            else:
-                self.start_run(_name_branch(config, checkpoint), checkpoint.path)
-
-        self._change(folder, overrides, begin)
-
-    def _change(self, folder: Path, overrides: Sequence[str], begin: Callable[[], object]) -> None:
-        if self._asks_for_consent(folder, overrides, lambda: self._change(folder, overrides, begin)):
+    def change_run(self, folder: Path, overrides: Sequence[str], begin: Callable[[], object]) -> None:
+        """``begin`` to train the run shown with ``overrides``; if it is being trained, it is stopped and kept first."""
+        if self._asks_for_consent(folder, overrides, lambda: self.change_run(folder, overrides, begin)):
             return  # before the run is stopped: it may be trained by somebody else
         if not self.live.live:
             begin()
@@ -263,7 +246,7 @@ class AppContext(QObject):
             self.notifier.notify(str(error), "danger")
             return
         self.prepare_branch(BranchSource(folder, checkpoint, config, manifest))
-        self.draft.set_config(_name_branch(here, checkpoint))
+        self.draft.set_config(name_branch(here, checkpoint))
         self.show_page("setup")
 
     def cancel_branch(self) -> None:
@@ -323,7 +306,7 @@ class AppContext(QObject):
         self._after_stop.look()
 
 
-def _name_branch(config: RunConfig, checkpoint: CheckpointInfo) -> RunConfig:
+def name_branch(config: RunConfig, checkpoint: CheckpointInfo) -> RunConfig:
     """A name by which the branch is told from the run that it leaves."""
     stem = FROM_STEP.sub("", config.name)
     suffix = f" from step {checkpoint.step}"
