@@ -130,7 +130,7 @@ class ChartsTab(QWidget):
 
     @Slot()
     def _mark_findings(self) -> None:
-        self.curves.mark_findings([*self._findings.cleared(), *self._findings.standing()])
+        self.curves.mark_findings([*self._findings.list_cleared(), *self._findings.list_standing()])
 
     @Slot()
     def _show_checkpoints(self) -> None:

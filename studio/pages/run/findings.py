@@ -72,12 +72,12 @@ class FindingList(QWidget):
     @Slot()
     def refresh(self) -> None:
         """Show what there is now."""
-        standing, config = self._findings.standing(), self._findings.config
+        standing, config = self._findings.list_standing(), self._findings.config
         self._show_standing(standing[:_MOST], config)
         left = len(standing) - _MOST
         self._more.setText(f"{pluralize(left, 'more finding')}, in the log." if left > 0 else "")
         self._more.setVisible(left > 0)
-        cleared, dismissed = self._findings.cleared(), self._findings.dismissed()
+        cleared, dismissed = self._findings.list_cleared(), self._findings.list_dismissed()
         self._show_quiet(cleared[-_MOST:], dismissed[-_MOST:])
         self.count = len(standing)
         self.said = next((entry[2].message for entry in self._shown.values()), None)

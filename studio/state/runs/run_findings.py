@@ -54,17 +54,17 @@ class RunFindings(QObject):
         """Of the run they are of."""
         return self._shown.run.config()
 
-    def standing(self) -> list[Finding]:
+    def list_standing(self) -> list[Finding]:
         """What holds now, the worst first, of these the newest first."""
         found = [each for each in self._fold() if each.cleared_at is None and not self.is_dismissed(each)]
         found.reverse()
         return sorted(found, key=lambda finding: _WORST_FIRST.index(_level_of(finding)))
 
-    def cleared(self) -> list[Finding]:
+    def list_cleared(self) -> list[Finding]:
         """What holds no more, in the order in which it was cleared."""
         return [each for each in self._fold() if each.cleared_at is not None and not self.is_dismissed(each)]
 
-    def dismissed(self) -> list[Finding]:
+    def list_dismissed(self) -> list[Finding]:
         """What the person says is no problem in this run."""
         return [each for each in self._fold() if self.is_dismissed(each)]
 
