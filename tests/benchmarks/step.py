@@ -150,7 +150,9 @@ class Ours:
         self._control = self._writer.control
         self._writer.__enter__()
         self._control.watch(folder.path)
-        self._step_logger = (StepLogger if logs else Silent)(session, folder, NonFiniteLog(session, self._writer.emit))
+        self._step_logger = (StepLogger if logs else Silent)(
+            session, folder, NonFiniteLog(session, self._writer.emit, folder.series_file)
+        )
         self._manager = CheckpointManager(folder, 1, self._writer.emit, False)
         saver = CheckpointSaver(session, self._writer, self._step_logger, self._manager)
         out_of_memory = OutOfMemory(session, self._writer.emit, saver.save)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -13,7 +14,8 @@ import psutil
 import torch
 from torch import Tensor
 
-from training.engine.recovery.nonfinite import NonFiniteLog, Skip
+from training.engine.recovery.nonfinite import NonFiniteLog
+from training.engine.recovery.replay import Skip
 from training.engine.session import Session
 from training.engine.slow_counters import SlowCounters
 from training.engine.watches.column_log import ColumnLog
@@ -72,7 +74,8 @@ class StepLogger:
         self._process = psutil.Process()
         self._process.cpu_percent()
         self._counters = SlowCounters(session.device, self._process)
-        self._pending: list[tuple[int, int, float, int, int, Tensor, Tensor]] = []
+        self._on_cpu = session.device.type == "cpu"
+        self._pending: list[tuple[int, int, float, int, int, Tensor, Tensor | float]] = []
         self._trained_samples = 0
         self._trained_seconds = 0.0
         self._last_flush = time.perf_counter()
@@ -88,12 +91,16 @@ class StepLogger:
         return self._trained_samples / self._trained_seconds if self._trained_seconds else 0.0
 
     def add(self, lr: float, samples: int, loss: Tensor, norm: Tensor) -> None:
-        """Note the step that was just attempted with rate ``lr`` over ``samples`` samples."""
+        """Note the step that was just attempted with rate ``lr`` over ``samples`` samples. One that was skipped is flushed at once where
+        no device has to be waited for: its weights and random numbers are still at hand then. Raises as ``flush`` does."""
         progress = self._session.progress
-        self._pending.append((progress.step, progress.epoch, lr, samples, progress.window, loss, norm))
+        number = norm.item() if self._on_cpu else norm
+        self._pending.append((progress.step, progress.epoch, lr, samples, progress.window, loss, number))
         self._flush_samples += samples
         for log in self._logs:
             log.add(progress.step)
+        if self._on_cpu and not math.isfinite(number):
+            self.flush()
 
     def restart_clock(self) -> None:
         """Leave the time since the last flush (validation, saving, a pause) out of the throughput."""
@@ -126,6 +133,7 @@ class StepLogger:
         if skips:
             self._last_flush = time.perf_counter()  # looking for a cause is no training time
             self._skips.refuse()
+        self._skips.remember()
 
     def flush_all(self) -> None:
         """``flush``, and a row of telemetry however young the last one is: nothing comes for a while, or for good."""
@@ -172,7 +180,9 @@ class StepLogger:
                 continue
             progress.count_skip(count)
             step, epoch = int(rows["step"][index]), int(rows["epoch"][index])
-            skips.append(Skip(step, epoch, windows[index] - 1, progress.skipped_in_a_row))
+            later = rows["skipped"][index + 1 :]
+            moved = len(later) - int(later.sum())
+            skips.append(Skip(step, epoch, windows[index] - 1, progress.skipped_in_a_row, loss, len(later), moved))
             if progress.skipped_in_a_row >= limit:
                 progress.step_back(step, epoch, windows[index])
                 break
@@ -246,9 +256,14 @@ class StepLogger:
         self._telemetry.close()
 
 
-def _fetch_numbers(losses: Sequence[Tensor], norms: Sequence[Tensor]) -> tuple[Any, Any]:
+def _fetch_numbers(losses: Sequence[Tensor], norms: Sequence[Tensor | float]) -> tuple[Any, Any]:
     """Their numbers. A device is asked once; on the CPU, asking each takes a fifth of what stacking them does."""
-    if norms[0].device.type == "cpu" and losses[0].device.type == "cpu":
-        return [loss.item() for loss in losses], [norm.item() for norm in norms]
-    stacked = torch.stack([torch.stack(list(losses)), torch.stack(list(norms))]).float().cpu().numpy()
+    if isinstance(norms[0], float):
+        return [loss.item() for loss in losses], norms
+    stacked = (
+        torch.stack([torch.stack(list(losses)), torch.stack([torch.as_tensor(norm) for norm in norms])])
+        .float()
+        .cpu()
+        .numpy()
+    )
     return stacked[0], stacked[1]

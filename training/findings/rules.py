@@ -9,7 +9,19 @@ from pydantic import JsonValue
 
 from training.errors import InputError
 from training.events import Finding
-from training.findings import curves, data, duration, labels, machine, network, one_batch, settings, split, tables
+from training.findings import (
+    curves,
+    data,
+    duration,
+    labels,
+    machine,
+    network,
+    nonfinite,
+    one_batch,
+    settings,
+    split,
+    tables,
+)
 from training.findings.rule import Rule
 from training.system.untrusted import escape_unprintable
 
@@ -22,6 +34,7 @@ FAMILIES: Mapping[str, tuple[Rule, ...]] = {
     "Length and batches": duration.RULES,
     "Network and first loss": network.RULES,
     "Fit one batch": one_batch.RULES,
+    "Non-finite numbers": nonfinite.RULES,
     "Machine": machine.RULES,
     "Curves": curves.RULES,
 }

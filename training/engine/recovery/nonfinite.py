@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from dataclasses import replace
+from pathlib import Path
 
 from pydantic import JsonValue
 
-from training.engine.recovery.replay import explain, instead_of_fp16, lower_rate, sample_names
+from training.engine.recovery.cause import instead_of_fp16, lower_rate, sample_names
+from training.engine.recovery.preceding import look_back
+from training.engine.recovery.replay import Anchor, Skip, explain
 from training.engine.session import Session
 from training.errors import TrainingError, pluralize
-from training.events import Event, StepSkipped, inform, warn
+from training.events import Event, StepSkipped
+from training.findings import is_named
+from training.findings.nonfinite import SKIPPED
 
 MOST_EVENTS = 1000
 MOST_SAMPLES = 1_000_000
@@ -19,15 +24,6 @@ MOST_AT_ONCE = 100_000
 
 NORMAL_WITH_SCALER = 3
 """Skips in a row that fp16's gradient scaler needs now and then to find a scale that fits."""
-
-
-class Skip(NamedTuple):
-    """One skipped step: its number, the epochs before it, its window in the epoch, and the how-manyth in a row it is."""
-
-    step: int
-    epoch: int
-    window: int
-    in_a_row: int
 
 
 class TooManySkips(TrainingError):
@@ -40,12 +36,16 @@ class TooManySkips(TrainingError):
 
 
 class NonFiniteLog:
-    """Tells of skipped steps. Which it tells of is a function of the step, whenever the numbers were fetched; the cause
-    of the first is sought with the weights as they are then, and the text says so."""
+    """Tells of skipped steps. Which it tells of is a function of the step, whenever the numbers were fetched. On the CPU that is at
+    once, so the cause of the first is sought in the very step; on other devices with the weights as they are by then, and the text
+    says so."""
 
-    def __init__(self, session: Session, emit: Callable[[Event], None]) -> None:
+    def __init__(self, session: Session, emit: Callable[[Event], None], series: Path) -> None:
         self._session = session
+        self._series = series
         self._emit = emit
+        self._spoiled = find_spoiled(session)
+        self._anchor = Anchor.drop(session)
         self._events = 0
         self._samples = 0
         self._looked = False
@@ -57,7 +57,13 @@ class NonFiniteLog:
         normal = NORMAL_WITH_SCALER if self._session.numerics.scaler.is_enabled() else 0
         if not self._looked and skip.in_a_row > normal:
             self._looked = True
-            self._emit(explain(self._session, skip.step, skip.epoch, skip.window))
+            before = look_back(self._series, skip.step)
+            self._emit(explain(self._session, skip, self._anchor, before, self._spoiled))
+
+    def remember(self) -> None:
+        """Keep where the random generators stand, so that a step that comes next can be computed again."""
+        if not self._looked:
+            self._anchor = Anchor.drop(self._session)
 
     def _list(self, skip: Skip) -> None:
         if self._events > MOST_EVENTS or self._samples > MOST_SAMPLES:
@@ -66,11 +72,8 @@ class NonFiniteLog:
         self._events += 1
         self._samples += len(samples)
         if self._events > MOST_EVENTS or self._samples > MOST_SAMPLES:
-            self._emit(
-                inform(
-                    f"From step {skip.step:,} on, skipped steps are counted but not listed any more.", step=skip.step
-                )
-            )
+            title = f"From step {skip.step:,} on, skipped steps are counted but not listed any more."
+            self._emit(replace(SKIPPED.find("info", title), step=skip.step))
             return
         names = sample_names(self._session, samples)
         self._emit(StepSkipped(step=skip.step, epoch=skip.epoch, samples=samples, names=names))
@@ -108,4 +111,13 @@ class NonFiniteLog:
         if progress.skipped == progress.step:
             title = f"Nothing was learned: no gradient was finite, so the run's {pluralize(count, 'step')} left the weights alone."
             advice = "Begin with other weights, look for broken samples, or use fp32 or bf16 in the place of fp16."
-        self._emit(warn(title, advice, step=progress.step))
+        found = replace(SKIPPED.find("warning", title, advice, evidence={"skipped": count}), step=progress.step)
+        if not is_named(found, self._session.config.muted_findings):
+            self._emit(found)
+
+
+def find_spoiled(session: Session) -> str:
+    """The first weight that is not finite; "" where all are."""
+    weights = dict(session.model.named_parameters())
+    fine = [value.isfinite().all() for value in weights.values()]
+    return next((name for name, each in zip(weights, fine, strict=True) if not each), "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from training.checkpoints import CheckpointManager
@@ -13,7 +14,7 @@ from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.step_logger import StepLogger
 from training.errors import CheckpointError
-from training.events import warn
+from training.findings.nonfinite import ROLLED_BACK
 from training.runs.records.history import read_history
 from training.runs.records.manifest import checkpoint_folders, checkpoint_name, verify
 from training.runs.storage import explain_disk_errors
@@ -73,16 +74,16 @@ class RollBack:
         change = f"learning rate: {progress.rate_factor:.3g} of the schedule's"
         attempt = len(read_history(self._writer.folder.events_file).attempts) + 1
         self._writer.announce(session, attempt, checkpoint, (change,))
-        self._writer.emit(
-            warn(
-                f"Went back from step {row.step:,} to step {progress.step:,}, because the gradient was not finite in "
-                f"{skips:,} steps in a row.",
-                f"From here on the learning rate is {progress.rate_factor:.3g} of what the schedule says. This was "
-                f"roll back {count} of at most {MOST_ROLL_BACKS}.",
-                step=progress.step,
-                fix=row.fix,
-            )
+        found = ROLLED_BACK.find(
+            "warning",
+            f"Went back from step {row.step:,} to step {progress.step:,}, because the gradient was not finite in "
+            f"{skips:,} steps in a row.",
+            f"From here on the learning rate is {progress.rate_factor:.3g} of what the schedule says. This was "
+            f"roll back {count} of at most {MOST_ROLL_BACKS}.",
+            evidence={"from": row.step, "to": progress.step, "rate_factor": progress.rate_factor},
+            fix=row.fix,
         )
+        self._writer.emit(replace(found, step=progress.step))
 
     def _newest_before(self, step: int) -> Path | None:
         """The newest whole checkpoint that the run planned before ``step``."""

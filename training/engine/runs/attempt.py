@@ -244,7 +244,7 @@ def _train(writer: RunWriter, session: Session, restore: Restore | None, closing
 
     watch = MemoryWatch(session)
     folder = writer.folder
-    skips = NonFiniteLog(session, writer.emit)
+    skips = NonFiniteLog(session, writer.emit, folder.series_file)
     diagnosis = LiveDiagnosis(folder, session.config, session.total_steps, session.data.steps_per_epoch, writer.emit)
     with explain_disk_errors(folder.series_file):
         # Cuts the series before anyone hears of the attempt.
