@@ -207,6 +207,15 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--folds", type=int, default=5, metavar="K", help="how many runs judge the training part (5)")
     option("--while-held", **_WHILE_HELD)
 
+    told = "prove the fix of a finding, or settings given with --set: some steps from a checkpoint with them and without, on the same batches"
+    option = add("prove", "cli.prove:prove", told, "--set", "--trust", *_RECORDS)
+    option("run", metavar="RUN", help="a run's id, name or folder")
+    option("code", metavar="CODE", nargs="?", help="the finding's code, or CODE:PLACE for one of several")
+    option("--steps", type=int, metavar="K", help="steps of each arm (two validations' worth, within two minutes)")
+    option("--orders", type=int, default=3, metavar="N", help="on how many orders of the data (3)")
+    option("--yes", action="store_true", help="begin without asking")
+    option("--while-held", **_WHILE_HELD)
+
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
     option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)
     best = "tell instead which epoch of all runs is the best by METRIC (val/accuracy), and where its checkpoint lies"

@@ -21,6 +21,7 @@ about.json         what a person says of it: name, star, tags, notes, archived
 evaluation.json    which class was taken for which at the best validation and the test
 boundary.bin       what a network answers over the plane of its two inputs, validation by validation
 labels/            runs that left a part of the training samples out each, and the suspicious labels found by them
+proofs/            what a finding's fix did in some steps from a checkpoint, beside the same steps without it
 evaluations/       what a checkpoint answered to each sample of a part, or of other data (``training.predictions``)
 tracking/          what was sent to which tracker
 copies/            how far it is copied elsewhere
@@ -115,6 +116,7 @@ class RunFolder:
     exports = _Entry("exports")
     evaluations = _Entry("evaluations")
     labels = _Entry("labels")
+    proofs = _Entry("proofs")
     tracking = _Entry("tracking")
     copies = _Entry("copies")
 

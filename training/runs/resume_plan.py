@@ -254,7 +254,7 @@ def _notes(changes: Sequence[Change], before: RunConfig, after: RunConfig, parts
         notes.append("the new run begins at step 0, and so does its learning rate")
     elif "loop.batch_size" in paths:
         notes.append("each step sees the same samples as before, in other batches")
-    if "position" in parts and paths & {"loop.epochs", "loop.max_steps"} and _is_laid_out(after):
+    if "position" in parts and paths & {"loop.epochs", "loop.max_steps"} and is_laid_out(after):
         notes.append("the schedule is laid out over the new length, so the learning rate jumps here")
     if "optimizer" not in parts and optimizer_numbers(after):
         notes.append(f"{optimizer_numbers(after)} begin at zero")
@@ -282,7 +282,7 @@ def explain_leak(changes: Sequence[Change]) -> str:
     )
 
 
-def _is_laid_out(config: RunConfig) -> bool:
+def is_laid_out(config: RunConfig) -> bool:
     """Whether the rate at a step depends on the length of the whole run."""
     shares = [duration for _, duration in durations_of(config.schedule) if str(duration).endswith("%")]
     return config.schedule.kind in _LAID_OUT or bool(shares)

@@ -166,6 +166,7 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
         _note_environment(writer, session, restore, source)
         if isinstance(restore, Resume) and restore.beyond is not None:
             restore.findings.append(tell_rewind(writer.rewind(restore.beyond)))
+        writer.hooks.ready(session)
     except BaseException:
         session.data.close()
         raise

@@ -179,6 +179,10 @@ class RunWriter:
         self.control.watch(self.folder.path)
         self.book.write(status="running", reason=None, advice=None, fix={})
         self._recorder.notice()
+        if self.hooks.followed:
+            self._begin_followers()
+
+    def _begin_followers(self) -> None:
         try:
             start_sidecar(self.folder, self.hooks.trackers)
         except (InputError, OSError) as error:  # no run fails for want of an audience
