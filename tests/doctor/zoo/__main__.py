@@ -1,6 +1,8 @@
-"""``python -m tests.doctor.zoo run`` writes and trains the zoo; ``validate`` measures each case against its twin.
+"""``python -m tests.doctor.zoo run`` writes and trains the zoo; ``validate`` measures each case against its twin; ``judge`` asks the
+program, and others, what is wrong with each, and tries what it proposes.
 
-Both go on where they were left: what was trained in the folder, from the very same files, is not trained again.
+All go on where they were left: what was trained in the folder, from the very same files, is not trained again, and what the very same
+program said of it is not asked again.
 """
 
 from __future__ import annotations
@@ -8,25 +10,39 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
+from typing import TypeVar
 
 from tests.doctor.zoo.animals import every_animal
 from tests.doctor.zoo.case import Case, Healthy
+from tests.doctor.zoo.judge import Judgement, Opinion, judge_case, judge_healthy
+from tests.doctor.zoo.opponents import ask_opponents, find_reasons
+from tests.doctor.zoo.tables import describe_miss, write_tables
 from tests.doctor.zoo.trial import run_trial, trials
 from tests.doctor.zoo.validate import HEAD, validate
+
+AT_A_TIME = 2
+T = TypeVar("T")
 
 
 def main(argv: Sequence[str]) -> int:
     """The command line; returns the exit code: 1 where a fault does no harm, or a healthy run does not learn."""
     parser = argparse.ArgumentParser(prog="python -m tests.doctor.zoo", description=__doc__)
-    parser.add_argument("command", choices=("run", "validate", "list"))
+    parser.add_argument("command", choices=("run", "validate", "judge", "list"))
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this one; * stands for anything")
     parser.add_argument(
         "--half", choices=("builders", "judged", "all"), default="all", help="which half (default: all)"
     )
     parser.add_argument("--out", type=Path, default=Path("zoo"), help="folder of all runs (default: zoo)")
-    parser.add_argument("--table", type=Path, help="validate: write the table to this file, too")
+    parser.add_argument("--table", type=Path, help="validate, judge: write the table to this file, too")
+    parser.add_argument("--no-cure", action="store_true", help="judge: do not train again with what is proposed")
+    parser.add_argument(
+        "--opponents", type=Path, metavar="VENV", help="judge: where runmedic and gradsnitch are installed"
+    )
     arguments = parser.parse_args(argv)
     wanted = arguments.only or ["*"]
     chosen = [
@@ -41,17 +57,63 @@ def main(argv: Sequence[str]) -> int:
             tell(f"{animal.name:32} {animal.kind if isinstance(animal, Case) else 'healthy'}")
         return 0
     out = arguments.out.resolve()
+    if arguments.command == "judge":
+        return judge(chosen, out, arguments.table, not arguments.no_cure, arguments.opponents)
     return run(chosen, out) if arguments.command == "run" else show_verdicts(chosen, out, arguments.table)
 
 
+def each_of(work: Callable[[T], str], items: Sequence[T]) -> Iterator[str]:
+    """What ``work`` answers for each of ``items``, some at a time, in the order in which they are done."""
+    context = get_context("fork" if sys.platform == "linux" else "spawn")
+    with context.Pool(AT_A_TIME) as pool:
+        yield from pool.imap_unordered(work, items)
+
+
 def run(chosen: Sequence[Case | Healthy], out: Path) -> int:
-    """Train all parts of ``chosen``, one after the other."""
-    for number, animal in enumerate(chosen, start=1):
-        for part, _ in trials(animal):
-            trial = run_trial(animal, part, out)
-            how = "completed" if trial.completed else f"exit code {trial.outcome['code']}"
-            tell(f"{number:3}/{len(chosen)} {animal.name:32} {part:8} {how} in {trial.outcome['seconds']:.1f} s")
+    """Train all parts of ``chosen``."""
+    for number, line in enumerate(each_of(partial(_train, out), [animal.name for animal in chosen]), start=1):
+        tell(f"{number:3}/{len(chosen)} {line}")
     return 0
+
+
+def _train(out: Path, name: str) -> str:
+    animal = _by_name(name)
+    ends = []
+    for part, _ in trials(animal):
+        outcome = run_trial(animal, part, out).outcome
+        how = "completed" if outcome["code"] == 0 else f"exit code {outcome['code']}"
+        ends.append(f"{part} {how} in {outcome['seconds']:.1f} s")
+    return f"{name:32} {', '.join(ends)}"
+
+
+def judge(chosen: Sequence[Case | Healthy], out: Path, table: Path | None, cure: bool, venv: Path | None) -> int:
+    """Judge ``chosen``, and tell the tables."""
+    began = time.monotonic()
+    names = [animal.name for animal in chosen]
+    for number, line in enumerate(each_of(partial(_judge, out, cure, venv), names), start=1):
+        tell(f"{number:3}/{len(chosen)} {line}")
+    cases = [judge_case(animal, out, cure) for animal in chosen if isinstance(animal, Case)]
+    healthy = {animal.name: judge_healthy(animal, out) for animal in chosen if isinstance(animal, Healthy)}
+    answers = {animal.name: ask_opponents(animal, out, venv) for animal in chosen}
+    minutes = (time.monotonic() - began) / 60
+    tables = write_tables(cases, healthy, answers, find_reasons(venv), minutes)
+    tell(f"\n{tables}")
+    if table is not None:
+        table.write_text(tables)
+    return 0
+
+
+def _judge(out: Path, cure: bool, venv: Path | None, name: str) -> str:
+    animal = _by_name(name)
+    told: Judgement | Opinion = (
+        judge_case(animal, out, cure) if isinstance(animal, Case) else judge_healthy(animal, out)
+    )
+    ask_opponents(animal, out, venv)
+    return f"{name:32} {describe_miss(told) or 'as it should be'}"
+
+
+def _by_name(name: str) -> Case | Healthy:
+    return next(animal for animal in every_animal() if animal.name == name)
 
 
 def show_verdicts(chosen: Sequence[Case | Healthy], out: Path, table: Path | None) -> int:

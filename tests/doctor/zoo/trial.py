@@ -6,19 +6,17 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tests.doctor.zoo.case import Case, Healthy, Settings, write_config
+from tests.doctor.zoo.fork import run_words
 
 ROOT = Path(__file__).parents[3]
 LONGEST = 300
-"""Seconds until a run is given up."""
+"""Seconds of computing until a run is given up."""
 
 
 @dataclass(frozen=True)
@@ -58,25 +56,26 @@ def write_trial(case: Case | Healthy, part: str, folder: Path) -> Path:
     return write_config(case.name, dict(trials(case))[part](folder), folder)
 
 
-def run_trial(case: Case | Healthy, part: str, out: Path) -> Trial:
-    """Train ``part`` of ``case`` in ``out``/NAME/PART, unless the very same was trained there before."""
+def run_trial(case: Case | Healthy, part: str, out: Path, write: Callable[[Path], object] | None = None) -> Trial:
+    """Train ``part`` of ``case`` in ``out``/NAME/PART, unless the very same was trained there before. ``write`` writes the folder where
+    it is none of the case's own parts."""
     folder, again = out / case.name / part, out / case.name / f"{part}.again"
+    write = write or (lambda place: write_trial(case, part, place))
     shutil.rmtree(again, ignore_errors=True)
     kept = read_trial(folder)
     if kept is not None:
         again.mkdir()
-        write_trial(case, part, again)
+        write(again)
         digest = _digest(again)
         shutil.rmtree(again)
         if kept.outcome["digest"] == digest:
             return kept
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    write_trial(case, part, folder)
+    write(folder)
     digest = _digest(folder)
-    began = time.monotonic()
-    code, record, said = command(["run", "config.toml", "--json", "--trust"], folder)
-    outcome = {"digest": digest, "code": code, "seconds": time.monotonic() - began, "record": record, "said": said}
+    answer = ask(["run", "config.toml", "--json", "--trust"], folder)
+    outcome = {"digest": digest, **answer._asdict()}
     (folder / "outcome.json").write_text(json.dumps(outcome))
     return Trial(folder, outcome)
 
@@ -89,20 +88,28 @@ def read_trial(folder: Path) -> Trial | None:
         return None
 
 
+class Answer(NamedTuple):
+    """Of a command: exit code (124: it took too long), the object of ``--json``, the last lines of what it said, and for how many
+    seconds it computed."""
+
+    code: int
+    record: dict[str, Any]
+    said: str
+    seconds: float
+
+
 def command(words: list[str], folder: Path) -> tuple[int, dict[str, Any], str]:
-    """``python -m training`` in ``folder``, whose workspace and home are its own: exit code, the object of ``--json``, and the last lines
-    of what it said. 124 for one that took too long."""
+    """``ask``, without the time."""
+    return ask(words, folder)[:3]
+
+
+def ask(words: list[str], folder: Path) -> Answer:
+    """``python -m training`` in ``folder``, whose workspace and home are its own."""
     environment = os.environ | surroundings(folder) | {"PYTHONPATH": str(ROOT)}
-    call = [sys.executable, "-m", "training", *words]
-    try:
-        done = subprocess.run(
-            call, cwd=folder, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return 124, {}, f"took more than {LONGEST} s"
-    lines = done.stdout.strip().splitlines()
+    done = run_words(words, folder, environment, LONGEST)
+    lines = done.out.strip().splitlines()
     record = json.loads(lines[-1]) if lines and lines[-1].startswith("{") else {}
-    return done.returncode, record, "\n".join(done.stderr.strip().splitlines()[-12:])
+    return Answer(done.code, record, "\n".join(done.err.strip().splitlines()[-12:]), done.seconds)
 
 
 def surroundings(folder: Path) -> dict[str, str]:

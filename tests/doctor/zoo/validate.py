@@ -51,7 +51,7 @@ def validate(case: Case | Healthy, out: Path) -> Verdict | None:
         bad,
         good,
         case.harm.least,
-        sound.completed and _is_worse(case.harm, bad, good),
+        sound.completed and is_worse(case.harm, bad, good),
         seconds,
     )
 
@@ -108,7 +108,8 @@ def evaluate(trial: Trial, on: str) -> dict[str, dict[str, float]]:
     return metrics
 
 
-def _is_worse(harm: Harm, bad: float, good: float) -> bool:
+def is_worse(harm: Harm, bad: float, good: float) -> bool:
+    """Whether a run with ``bad`` has the harm, beside one with ``good``."""
     if harm.by == "claim":
         return bad >= harm.least and good <= harm.least / 2
     if harm.by == "refused":

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tests.doctor.zoo.builders import activations, lengths, losses, networks, parts, rates, samples
+from tests.doctor.zoo.builders import activations, datasets, healthy, lengths, losses, networks, parts, rates, samples
 from tests.doctor.zoo.case import Case, Healthy
 
-ROOMS = (activations, rates, lengths, losses, networks, samples, parts)
-CASES: tuple[Case | Healthy, ...] = tuple(case for room in ROOMS for case in room.CASES)
+ROOMS = (activations, rates, lengths, losses, networks, samples, datasets, parts)
+CASES: tuple[Case | Healthy, ...] = (*(case for room in ROOMS for case in room.CASES), *healthy.RUNS)

@@ -119,16 +119,16 @@ CASES = (
     Case(
         "pumps_schedule_late",
         "schedule",
-        "Step decay as for ImageNet.",
-        "The first drop would come at step 30000, and the run has some 500: the high rate never falls.",
+        "A cosine with a floor, that it may not stop learning.",
+        "The floor is the rate itself: it never falls.",
         by_settings(
             changed(pumps, {"optimizer.lr": 0.05, "schedule.kind": "cosine"}),
-            {"schedule.kind": "step", "schedule.step_size": 30000},
+            {"schedule.eta_min": 0.05},
         ),
         ("schedule ends late",),
         (
-            Fix("A schedule of the run's length.", {"schedule.kind": one_of("cosine", "linear", "one_cycle", "wsd")}),
-            Fix("Drops within the run.", {"schedule.step_size": lambda value: value != 30000}),
+            Fix("No floor.", {"schedule.eta_min": between(0, 0.01)}),
+            Fix("Another schedule.", {"schedule.kind": one_of("linear", "one_cycle", "wsd")}),
         ),
         Harm("loss", 0.01),
     ),
@@ -153,13 +153,14 @@ CASES = (
     Case(
         "circles_warmup_long",
         "schedule",
-        "Warm-up of 2000 steps, as large models have it.",
-        "The run has 600 steps: the rate never arrives.",
+        "Warm-up, as large models have it.",
+        "It takes 95 % of the run: the rate never arrives.",
         by_settings(
-            changed(points("circles"), {"optimizer.lr": 1e-3, "schedule.kind": "constant"}), {"schedule.warmup": 100000}
+            changed(points("circles"), {"optimizer.lr": 3e-4, "schedule.kind": "constant", "loop.epochs": 12}),
+            {"schedule.warmup": "95%"},
         ),
         ("warm-up too long",),
-        (Fix("A short warm-up.", {"schedule.warmup": lambda value: value != 100000}),),
+        (Fix("A short warm-up.", {"schedule.warmup": lambda value: value not in ("95%", 0.95)}),),
         Harm("accuracy", 0.1),
     ),
     Case(
