@@ -67,7 +67,7 @@ def judge_part(animal: Case | Healthy, part: str, out: Path) -> Opinion:
     if kept.exists() and (answer := json.loads(kept.read_text()))["asked"] == asked:
         return Opinion(part, tuple(answer["findings"]), answer["seconds"])
     found, seconds = _ask(["check", "config.toml", "--json", "--trust"], trial, "before")
-    if trial.run is not None:
+    if trial.run is not None and (trial.run / "series.bin").exists():  # else it ended before its first step
         more, spent = _ask(["doctor", str(trial.run), "--json"], trial, "during")
         found, seconds = [*found, *more], seconds + spent
     findings = _in_order(found)
