@@ -44,3 +44,66 @@ COMPILE = Rule(
     "compile.works", "The step can be compiled", "precision.compile, tried.", "Tried", fix="precision.compile = off"
 )
 RULES = (TORCH, GPU, DEVICE, SLOW_FORMAT, SHARED_MEMORY, MEMORY, DISK, COMPILE)
+
+WAITS_NOTE, WAITS_WARNING, WAITED_SECONDS = 0.2, 0.3, 60.0
+WAITS = Rule(
+    "machine.waits",
+    "Steps wait for their data",
+    f"Of the time of the last half hour more than {WAITS_NOTE:.0%} went by waiting for the next batch (note), more than {WAITS_WARNING:.0%} "
+    f"(warning), {WAITED_SECONDS:g} seconds at the least, in each half of it.",
+    "runmedic 0.1.1 (20 %, 30 %); PyTorch profiler (5 %)",
+    unless="It waited less: a busy moment of the machine slows no run down.",
+    fix="loader.cache, loader.mode or loader.workers, whichever holds it up by request.",
+)
+SLOWED, LEAST_SECONDS, FALLS = 0.8, 120.0, -0.6
+SLOWS = Rule(
+    "machine.slows",
+    "The run became slower",
+    f"Twenty stretches of the run: samples per second fall (Spearman below {FALLS:g}), and those of the last quarter are less than "
+    f"{SLOWED:.0%} of the first's, medians both; at least {LEAST_SECONDS:g} seconds of training. A note: other programs may be to blame.",
+    "runmedic 0.1.1",
+)
+GREW, GREW_MB, GREW_LATELY, RISES = 1.2, 200.0, 1.05, 0.8
+GROWS = Rule(
+    "machine.memory_grows",
+    "The run takes more and more memory",
+    f"Twenty stretches of the run: its memory rises (Spearman {RISES:g} or more), the last quarter holds {GREW:g} times the first and "
+    f"{GREW_MB:g} MB more, and {GREW_LATELY:g} times the third; at least {LEAST_SECONDS:g} seconds of training. A note: memory.low warns where it runs out.",
+    "runmedic 0.1.1 (1.2 times, 0.8); that it goes on is ours",
+    unless="It settles: caches fill at the beginning.",
+)
+SCALE_STEPS, SCALE_SKIPS, FIRST_SCALE, SCALE_GROWTH = 2000, 0.01, 65536.0, 2000
+FP16_SCALE = Rule(
+    "machine.fp16_scale",
+    "fp16 does not hold the gradients",
+    f"With precision.compute = fp16: more than {SCALE_SKIPS:.0%} of the last {SCALE_STEPS:,} steps were skipped, 3 at the least, behind the run's first 100; or "
+    "the scale of the loss, as the skipped steps make it, fell below 1.",
+    f"torch.amp.GradScaler: begins at {FIRST_SCALE:,.0f}, halves at each skip, doubles after {SCALE_GROWTH:,} steps without",
+    fix="precision.compute = bf16",
+)
+LOW = Rule(
+    "memory.low",
+    "Memory runs out",
+    "Less than 5 % of the computer's memory (at most 2 GB) is free; or it shrinks so that it is gone in a minute; or the first checkpoint needs "
+    "more than is free; or the process of the attempt before vanished with memory nearly full.",
+    "Measured while the run works",
+    fix="loader.mode, loader.workers, or loop.batch_size and loop.accumulation.",
+)
+SHORT = Rule(
+    "memory.short",
+    "Batches were made smaller",
+    "Memory ran out in a step or a validation, and loop.on_out_of_memory is smaller_batches.",
+    "Tried",
+    fix="loop.batch_size and loop.accumulation: the same samples in each step.",
+)
+DISK_WAITS = Rule(
+    "disk.waits",
+    "Training waits for checkpoints to be written",
+    "More than 5 % of the time, and a second at least, went by waiting for the disk.",
+    "Measured while the run works",
+    fix="checkpoints.every_steps or loop.validate_every_steps.",
+)
+JUDGED = (WAITS, SLOWS, GROWS, FP16_SCALE)
+"""While a run trains, by what it records."""
+TOLD = (LOW, SHORT, DISK_WAITS)
+"""While a run trains, by the engine itself."""

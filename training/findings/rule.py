@@ -31,9 +31,10 @@ class Rule:
         place: str = "",
         evidence: Mapping[str, Any] | None = None,  # as JSON has it
         fix: Mapping[str, Any] | None = None,
+        step: int = 0,
         since: int | None = None,
     ) -> Finding:
-        """A finding of this code. ``place`` says of which column, part, module or setting it is, where there are several; ``since``
+        """A finding of this code, found at ``step``. ``place`` says of which column, part, module or setting it is, where there are several; ``since``
         is the step at which it began."""
         return Finding(
             level=level,
@@ -43,6 +44,7 @@ class Rule:
             place=place,
             evidence=evidence or {},
             fix=fix or {},
+            step=step,
             since=since,
         )
 

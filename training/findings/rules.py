@@ -36,6 +36,8 @@ FAMILIES: Mapping[str, tuple[Rule, ...]] = {
     "Fit one batch": one_batch.RULES,
     "Non-finite numbers": nonfinite.RULES,
     "Machine": machine.RULES,
+    "Machine, judged while training": machine.JUDGED,
+    "Machine, watched while training": machine.TOLD,
     "Curves": curves.RULES,
 }
 RULES: Mapping[str, Rule] = {rule.code: rule for rules in FAMILIES.values() for rule in rules}

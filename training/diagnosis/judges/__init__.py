@@ -6,18 +6,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from training.diagnosis.judges import curves
+from training.diagnosis.judges import curves, machine
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings import FAMILIES
 
 Judge = Callable[[Recorded], Iterable[Finding]]
 
-JUDGES: Final[tuple[Judge, ...]] = (*curves.JUDGES,)
+JUDGES: Final[tuple[Judge, ...]] = (*curves.JUDGES, *machine.JUDGES)
 AT_END: Final[tuple[Judge, ...]] = ()
 """Asked once, of a run that completed."""
 
-CODES: Final = frozenset(rule.code for family in ("Curves",) for rule in FAMILIES[family])
+CODES: Final = frozenset(
+    rule.code for family in ("Curves", "Machine, judged while training") for rule in FAMILIES[family]
+)
 """What judges find; all else among a run's findings was told by others."""
 
 IN_WARMUP: Final = frozenset({"loss.diverged"})
@@ -27,5 +29,6 @@ AT_ONCE: Final[frozenset[str]] = frozenset()
 
 FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
     "loss.diverged": ("loss.oscillates", "loss.plateau", "loss.spike", "loss.flat", "fit.over", "classes.collapsed"),
+    "machine.waits": ("machine.slows",),
 }
 """By the code of a cause, those of the symptoms that it explains."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import torch
+from pydantic import JsonValue
 
-from training.config import RunConfig
+from training.diagnosis.rates import scale_rate
 from training.engine.recovery.preceding import Preceding
 from training.engine.recovery.producer import INPUT, TARGET, Origin
 from training.engine.session import Session
@@ -21,7 +22,7 @@ HUGE = 1e15
 
 _SHOWN_NAMES, _MOST_SAMPLES = 3, 100
 
-Fix = dict[str, float | str]
+Fix = dict[str, JsonValue]
 """Dotted settings and their values."""
 
 _ADVICE = {
@@ -77,26 +78,26 @@ def describe(session: Session, step: int, search: Search, before: Preceding, spo
         evidence |= _evidence(origin)
         if samples:
             evidence |= {"samples": list(samples[:_MOST_SAMPLES]), "sample_names": list(sample_names(session, samples))}
-    found = NONFINITE.find(
+    return NONFINITE.find(
         "warning",
         f"Step {step:,} was skipped: {reason}.",
         " ".join(part for part in parts if part),
         place=_place(cause),
         evidence=evidence,
         fix=fix,
+        step=step,
     )
-    return replace(found, step=step)
 
 
 def describe_failure(session: Session, step: int, error: Exception) -> Finding:
     """That the step could not be computed again."""
     reason = escape_unprintable(str(error), 300)
-    found = NONFINITE.find(
+    return NONFINITE.find(
         "warning",
         f"Step {step:,} was skipped: its gradient was not finite.",
         f"Computing it again to find the cause failed ({reason}). {_general_advice(session)}",
+        step=step,
     )
-    return replace(found, step=step)
 
 
 def _place(cause: Cause) -> str:
@@ -166,7 +167,7 @@ def _judge_weights(session: Session, origin: Origin, spoiled: str) -> tuple[str,
         advice = "The optimizer made it so: a weight without a gradient is moved by 0 / 0 where float32 rounds optimizer.eps to 0. Go back to an earlier checkpoint."
         return text, advice, {"optimizer.eps": usual}
     advice = "The optimizer's steps made it so. Go back to an earlier checkpoint, and on from there with a lower learning rate."
-    return text, advice, lower_rate(session.config)
+    return text, advice, scale_rate(session.config, 0.1)
 
 
 def _remedy(session: Session, origin: Origin, before: Preceding) -> tuple[str, Fix]:
@@ -192,7 +193,7 @@ def _remedy(session: Session, origin: Origin, before: Preceding) -> tuple[str, F
 
 def _calm_down(session: Session) -> tuple[str, Fix]:
     advice = "The numbers have grown out of bounds: lower the learning rate or clip the gradient's norm."
-    return advice, lower_rate(session.config)
+    return advice, scale_rate(session.config, 0.1)
 
 
 def _numbers(cause: Cause) -> str:
@@ -237,11 +238,3 @@ def _general_advice(session: Session) -> str:
 def instead_of_fp16(device: torch.device) -> str:
     """The number format with the range of float32 that costs least."""
     return "bf16" if device.type != "cuda" or torch.cuda.is_bf16_supported() else "fp32"
-
-
-def lower_rate(config: RunConfig) -> Fix:
-    """The settings for a tenth of the learning rate."""
-    highest = getattr(config.schedule, "max_lr", None)
-    if highest is not None:
-        return {"schedule.max_lr": float(f"{highest / 10:.3g}")}
-    return {"optimizer.lr": float(f"{config.optimizer.lr / 10:.3g}")}

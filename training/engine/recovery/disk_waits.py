@@ -7,7 +7,8 @@ import time
 
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
-from training.events import Finding, inform
+from training.events import Finding
+from training.findings.machine import DISK_WAITS
 from training.runs.step_profile import format_milliseconds, format_percent
 
 WORTH_TELLING = 1.0  # seconds of waiting in an attempt
@@ -63,7 +64,7 @@ class DiskWaits:
             fix = {"checkpoints.every_steps": rarer}
         elif validate and validate < rarer:
             advice, fix = "Each new best is saved: validate less often.", {"loop.validate_every_steps": rarer}
-        return inform(title, advice, step=step, fix=fix)
+        return DISK_WAITS.find("info", title, advice, step=step, fix=fix)
 
 
 def _round_up(steps: float) -> int:

@@ -22,7 +22,8 @@ from training.data import MicroBatches
 from training.engine.device import choose_device, describe_device, ran_out_of_memory
 from training.engine.session import Session
 from training.errors import TrainingError, format_bytes
-from training.events import Event, warn
+from training.events import Event
+from training.findings.machine import SHORT
 from training.system.host_memory import host_memory
 from training.system.process import give_back_memory
 
@@ -100,7 +101,8 @@ class OutOfMemory:
             f" A run that begins with {format_settings(settings)} is spared the attempt." if fix == settings else ""
         )
         self._emit(
-            warn(
+            SHORT.find(
+                "warning",
                 f"Memory ran out in step {step + 1:,} with batches of {before:,}; the run goes on with batches of "
                 f"{now.batch_size:,}, {now.accumulation:,} of them to a step.",
                 f"The samples of each step stay the same{_mention_batch_norm(session.model)}.{spared}",
@@ -128,7 +130,8 @@ class OutOfMemory:
             session.progress.evaluate_in_smaller_batches(smaller)
             session.cut_batches()
             self._emit(
-                warn(
+                SHORT.find(
+                    "warning",
                     f"Memory ran out with validation batches of {size:,}; from here on they are of {smaller:,}.",
                     "The metrics stay the same up to rounding.",
                     step=session.progress.step,

@@ -15,7 +15,8 @@ import psutil
 from training.engine.recovery.memory import count_saved_bytes, format_settings, keep_steps, propose_smaller_batches
 from training.engine.session import Session
 from training.errors import LOST_PICTURES, format_bytes
-from training.events import Finding, inform, warn
+from training.events import Finding, inform
+from training.findings.machine import LOW
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.series import FLUSH_ROW, read_series
@@ -107,7 +108,8 @@ class MemoryWatch:
     def _warning(self, title: str) -> Finding:
         fix = self._fix()
         settings = f" with {format_settings(fix)}" if fix else ""
-        return warn(
+        return LOW.find(
+            "warning",
             title,
             f"Close other programs, or stop the run, which keeps everything, and resume it{settings}.",
             step=self._session.progress.step,
@@ -153,7 +155,8 @@ def explain_vanished(folder: RunFolder, history: History, session: Session) -> F
             fix={"loader.cache": "off"},
         )
     when = time.strftime("%H:%M:%S", time.localtime(float(rows["time"][-1])))
-    return warn(
+    return LOW.find(
+        "warning",
         f"{title}; at its last look, at {when}, memory was nearly full: it held {format_bytes(held)}, of "
         f"{format_bytes(total)} in all.",
         "The system ends programs when memory runs out. "

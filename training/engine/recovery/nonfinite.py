@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from training.engine.recovery.cause import instead_of_fp16, lower_rate, sample_names
+from training.diagnosis.rates import scale_rate
+from training.engine.recovery.cause import instead_of_fp16, sample_names
 from training.engine.recovery.preceding import look_back
 from training.engine.recovery.replay import Anchor, Skip, explain
 from training.engine.session import Session
 from training.errors import TrainingError, pluralize
 from training.events import Event, StepSkipped
-from training.findings import is_named
 from training.findings.nonfinite import SKIPPED
 
 MOST_EVENTS = 1000
@@ -73,7 +72,7 @@ class NonFiniteLog:
         self._samples += len(samples)
         if self._events > MOST_EVENTS or self._samples > MOST_SAMPLES:
             title = f"From step {skip.step:,} on, skipped steps are counted but not listed any more."
-            self._emit(replace(SKIPPED.find("info", title), step=skip.step))
+            self._emit(SKIPPED.find("info", title, step=skip.step))
             return
         names = sample_names(self._session, samples)
         self._emit(StepSkipped(step=skip.step, epoch=skip.epoch, samples=samples, names=names))
@@ -98,7 +97,7 @@ class NonFiniteLog:
             "Resume as a branch with a learning rate ten times lower, from the best checkpoint or the last; where the loss "
             "had grown long before, start a new run with it."
         )
-        raise TooManySkips(message, advice, lower_rate(config), progress.step, count)
+        raise TooManySkips(message, advice, scale_rate(config, 0.1), progress.step, count)
 
     def summarize(self) -> None:
         """Say how many steps this attempt skipped, if any."""
@@ -111,9 +110,7 @@ class NonFiniteLog:
         if progress.skipped == progress.step:
             title = f"Nothing was learned: no gradient was finite, so the run's {pluralize(count, 'step')} left the weights alone."
             advice = "Begin with other weights, look for broken samples, or use fp32 or bf16 in the place of fp16."
-        found = replace(SKIPPED.find("warning", title, advice, evidence={"skipped": count}), step=progress.step)
-        if not is_named(found, self._session.config.muted_findings):
-            self._emit(found)
+        self._emit(SKIPPED.find("warning", title, advice, evidence={"skipped": count}, step=progress.step))
 
 
 def find_spoiled(session: Session) -> str:

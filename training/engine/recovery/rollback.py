@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from training.checkpoints import CheckpointManager
@@ -82,8 +81,9 @@ class RollBack:
             f"roll back {count} of at most {MOST_ROLL_BACKS}.",
             evidence={"from": row.step, "to": progress.step, "rate_factor": progress.rate_factor},
             fix=row.fix,
+            step=progress.step,
         )
-        self._writer.emit(replace(found, step=progress.step))
+        self._writer.emit(found)
 
     def _newest_before(self, step: int) -> Path | None:
         """The newest whole checkpoint that the run planned before ``step``."""

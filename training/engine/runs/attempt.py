@@ -47,8 +47,9 @@ from training.engine.session import Session
 from training.engine.step_logger import StepLogger
 from training.engine.validation import Validation
 from training.errors import InputError, TrainingError, pluralize
-from training.events import Completed, DataPrepared, Event, PhaseChanged, Stopped, inform, warn
+from training.events import Completed, DataPrepared, Event, PhaseChanged, Stopped, inform
 from training.exclude_list import keep_exclude_list
+from training.findings.data import SKIPPED
 from training.own_code.run_file import keep_code
 from training.runs.folder import RunFolder, delete_run
 from training.runs.records.environment import read_environment
@@ -88,7 +89,7 @@ def run_attempt(
     """
     try:
         with RunWriter(folder, hooks) as writer:
-            writer.changes = changes
+            writer.changes, writer.muted = changes, config.muted_findings
             session = _begin(writer, config, restore, new, source)
             if session is not None:
                 try:
@@ -212,7 +213,12 @@ def _report_left_out(writer: RunWriter, report: DataReport) -> None:
     more = report.skipped_total - len(shown)
     rest = f"; and {more:,} more, all listed in data.json in the run folder." if more else "."
     writer.emit(
-        warn(f"Left out: {pluralize(report.skipped_total, 'file')} that cannot be trained on.", "; ".join(shown) + rest)
+        SKIPPED.find(
+            "warning",
+            f"Left out: {pluralize(report.skipped_total, 'file')} that cannot be trained on.",
+            "; ".join(shown) + rest,
+            evidence={"files": report.skipped_total},
+        )
     )
 
 

@@ -17,7 +17,17 @@ from training.engine.runs.status import StatusBook
 from training.engine.session import Session
 from training.environment import Environment
 from training.errors import InputError, TrainingError
-from training.events import FINAL_EVENTS, AttemptStarted, CheckpointSaved, EpochEnded, Event, PhaseChanged, warn
+from training.events import (
+    FINAL_EVENTS,
+    AttemptStarted,
+    CheckpointSaved,
+    EpochEnded,
+    Event,
+    Finding,
+    PhaseChanged,
+    warn,
+)
+from training.findings import without_muted
 from training.runs.folder import RunFolder
 from training.runs.index.recorder import IndexRecorder
 from training.runs.owner import Heartbeat, claim, release
@@ -47,6 +57,7 @@ class RunWriter:
         self.hooks = hooks
         self.environment = Environment()  # what the attempt runs on, once that is known
         self.changes: tuple[str, ...] = ()  # what the attempt does otherwise than the run's own configuration says
+        self.muted: tuple[str, ...] = ()  # findings that nobody wants to hear of
         self.phase = ""  # what the engine is busy with, as it told last
 
     def __enter__(self) -> Self:
@@ -107,6 +118,8 @@ class RunWriter:
         Raises TrainingError when it cannot be written. The last event of a run is told all the same: that the disk is
         full must not hide why the run ended.
         """
+        if isinstance(event, Finding) and not without_muted([event], self.muted):
+            return
         if isinstance(event, PhaseChanged):
             self.phase = event.phase
         last = isinstance(event, FINAL_EVENTS)

@@ -1,0 +1,179 @@
+"""What the looks at the engine tell: waiting for data, throughput, memory, and fp16's scale.
+
+Nothing here is a warning that a busy machine could bring about by itself, and nothing is said of the first minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import JsonValue
+
+from training.config import RunConfig
+from training.diagnosis.recorded import Recorded
+from training.events import Finding
+from training.findings.machine import (
+    FALLS,
+    FIRST_SCALE,
+    FP16_SCALE,
+    GREW,
+    GREW_LATELY,
+    GREW_MB,
+    GROWS,
+    LEAST_SECONDS,
+    RISES,
+    SCALE_GROWTH,
+    SCALE_SKIPS,
+    SCALE_STEPS,
+    SLOWED,
+    SLOWS,
+    WAITED_SECONDS,
+    WAITS,
+    WAITS_NOTE,
+    WAITS_WARNING,
+)
+from training.runs.records.series import Rows
+
+STRETCHES, QUARTER = 20, 5
+_RECENT = 1 << 14
+"""Rows that ``TelemetryWriter`` never thins: half an hour of them."""
+_FIRST_SKIPS = 100
+_LONGEST_GAP = 10.0
+"""Times the usual time between two rows: what is longer was a pause, a validation or a resume."""
+
+
+def judge_waits(run: Recorded) -> Iterator[Finding]:
+    """Steps wait for their data."""
+    rows = _skip_warmup(run)[-_RECENT:]
+    if len(rows) < 2 * STRETCHES:
+        return
+    seconds = _seconds(rows)
+    waited = seconds * np.nan_to_num(rows["wait_share"].astype(np.float64))
+    half = len(rows) // 2
+    halves = [waited[part].sum() / seconds[part].sum() for part in (slice(half), slice(half, None))]
+    share, total = min(halves), float(waited.sum())
+    if share <= WAITS_NOTE or total < WAITED_SECONDS:
+        return
+    cause, advice, fix = _find_brake(run.config)
+    yield WAITS.find(
+        "warning" if share > WAITS_WARNING else "info",
+        f"Steps wait for their data in {share:.0%} of the time{cause}.",
+        advice,
+        evidence={"share": float(share), "waited_seconds": total},
+        fix=fix,
+    )
+
+
+def _find_brake(config: RunConfig) -> tuple[str, str, dict[str, JsonValue]]:
+    """What of the settings holds the reading up: a clause, advice, and the settings that help."""
+    loader = config.loader
+    if loader.mode == "streamed":
+        return (
+            ", as they are read while training",
+            "In memory, where they fit, nothing is waited for.",
+            {"loader.mode": "auto"},
+        )
+    if loader.cache == "off":
+        return ", as files are decoded in each epoch", "Keep them decoded in a cache.", {"loader.cache": "auto"}
+    if loader.workers is not None and loader.workers < 4:
+        advice = "More processes read and decode at once, as far as there are cores."
+        return (
+            f", as {loader.workers or 'no'} worker reads ahead" if loader.workers < 2 else "",
+            advice,
+            {"loader.workers": 4},
+        )
+    return "", "A faster disk, smaller files, or less augmentation on the CPU would help.", {}
+
+
+def judge_slows(run: Recorded) -> Iterator[Finding]:
+    """Throughput falls as the run goes on."""
+    values = _stretch(run, "samples_per_second")
+    if values is None or not (values > 0).all():
+        return
+    first, last = np.median(values[:QUARTER]), np.median(values[-QUARTER:])
+    if last >= SLOWED * first or _rank_correlation(values) >= FALLS:
+        return
+    yield SLOWS.find(
+        "info",
+        f"The run became slower: {last:,.0f} samples per second, {first:,.0f} at first.",
+        "Look for other programs, heat (a laptop on its battery), or a list that grows in code of your own.",
+        evidence={"first": float(first), "last": float(last)},
+    )
+
+
+def judge_memory(run: Recorded) -> Iterator[Finding]:
+    """Memory rises and goes on rising."""
+    values = _stretch(run, "memory_mb")
+    if values is None:
+        return
+    first, third, last = (np.median(values[at : at + QUARTER]) for at in (0, 2 * QUARTER, 3 * QUARTER))
+    if last < max(GREW * first, first + GREW_MB, GREW_LATELY * third) or _rank_correlation(values) < RISES:
+        return
+    yield GROWS.find(
+        "info",
+        f"The run takes more and more memory: {last:,.0f} MB, {first:,.0f} MB at first.",
+        "Something keeps what it no longer needs, as a list of losses that were not detached (loss.item()) in code of your own.",
+        evidence={"first_mb": float(first), "last_mb": float(last)},
+    )
+
+
+def judge_fp16(run: Recorded) -> Iterator[Finding]:
+    """fp16 skips too many steps."""
+    if run.config.precision.compute != "fp16":
+        return
+    skipped = run.steps["skipped"] != 0
+    recent = skipped[_FIRST_SKIPS:][-SCALE_STEPS:]
+    count, scale = int(recent.sum()), follow_scale(np.flatnonzero(skipped), len(skipped))
+    if scale >= 1 and (count < 3 or count <= SCALE_SKIPS * len(recent)):
+        return
+    yield FP16_SCALE.find(
+        "warning",
+        f"fp16 does not hold the gradients: {count:,} of the last {len(recent):,} steps were skipped, and the scale of the loss is {scale:.3g}.",
+        "Compute in bf16, which has the range of fp32.",
+        evidence={"skipped": count, "of": len(recent), "scale": scale},
+        fix={"precision.compute": "bf16"},
+    )
+
+
+def follow_scale(skips: NDArray[np.int64], steps: int) -> float:
+    """The scale of torch's GradScaler after ``steps`` steps, of which those at ``skips`` (from 0) were skipped."""
+    runs = np.diff(np.r_[-1, skips, steps]) - 1  # steps without a skip before, between and behind
+    return float(FIRST_SCALE * 2.0 ** float((runs // SCALE_GROWTH).sum() - len(skips)))
+
+
+def _skip_warmup(run: Recorded) -> Rows:
+    """The rows behind warm-up."""
+    rows = run.telemetry
+    if rows is None:
+        return np.empty(0, [("step", "<i8")])
+    return rows[np.searchsorted(rows["step"], run.warmup) :]
+
+
+def _seconds(rows: Rows) -> NDArray[np.float64]:
+    """Of training that each row tells of."""
+    gaps = np.maximum(np.diff(rows["time"], prepend=rows["time"][:1]), 0.0)
+    usual = float(np.median(gaps[1:])) if len(gaps) > 1 else 0.0
+    return np.minimum(gaps, _LONGEST_GAP * usual)
+
+
+def _stretch(run: Recorded, column: str) -> NDArray[np.float64] | None:
+    """The median of a column in each of STRETCHES equal parts of the rows; None where there is too little to judge."""
+    rows = _skip_warmup(run)
+    if len(rows) < 4 * STRETCHES or _seconds(rows).sum() < LEAST_SECONDS:
+        return None
+    parts = np.array_split(rows[column].astype(np.float64), STRETCHES)
+    values = np.array([np.median(part) for part in parts])
+    return values if np.isfinite(values).all() else None
+
+
+def _rank_correlation(values: NDArray[np.float64]) -> float:
+    """Spearman's, with time. Equal values share no rank, so that many of them tell neither of rising nor of falling."""
+    order = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+    if len(np.unique(values)) < len(values) // 2:
+        return 0.0
+    return float(np.corrcoef(np.arange(len(values)), order)[0, 1])
+
+
+JUDGES = (judge_waits, judge_slows, judge_memory, judge_fp16)
