@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,9 +16,10 @@ from pydantic import JsonValue
 from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data, overrides_of
 from training.config.paths import with_changed_paths_absolute
+from training.diagnosis import read_recorded, replay
 from training.errors import CheckpointError, InputError, format_bytes, format_duration, pluralize
 from training.events import CheckpointSaved, Finding
-from training.findings import is_named
+from training.findings import is_named, require_code
 from training.prove.effects import Effects
 from training.runs.folder import RunFolder, make_slug
 from training.runs.records.history import History
@@ -99,12 +100,10 @@ def plan_proof(
     steps: int | None = None,
     orders: int = USUAL_ORDERS,
     damaged: Collection[str] = (),
-    found: Iterable[Finding] = (),
 ) -> ProofPlan:
     """How to prove the fix of the finding ``key`` ("code" or "code:place"), or else the settings ``overrides`` ("section.key=value").
 
-    ``found`` are findings besides those that the run told of. ``damaged`` names checkpoints that are not to be taken. Raises InputError
-    where nothing can be compared."""
+    ``damaged`` names checkpoints that are not to be taken. Raises InputError where nothing can be compared."""
     if steps is not None and steps < 1:
         raise InputError(f"--steps {steps}: must be 1 or more, for example {LEAST_STEPS}.")
     if not 1 <= orders <= MOST_ORDERS:
@@ -114,7 +113,7 @@ def plan_proof(
     before = config_here(run)
     history = History(run.events_file)
     events = history.poll()
-    finding = find_finding(run, key, [*history.findings, *found]) if key else None
+    finding = _find_finding(run, key, history.findings) if key else None
     after = _change(before, overrides_of(finding.fix) if finding is not None else overrides)
     effects = Effects(before, after)
     effects.refuse(finding.code if finding is not None else "")
@@ -157,12 +156,18 @@ def plan_proof(
     )
 
 
-def find_finding(run: RunFolder, key: str, found: Sequence[Finding]) -> Finding:
-    """The newest of ``found`` that ``key`` names and that settings mend. Raises InputError where there is none."""
-    named = [finding for finding in found if is_named(finding, [key])]
+def _find_finding(run: RunFolder, key: str, told: Sequence[Finding]) -> Finding:
+    """The newest that ``key`` names and that settings mend: of those that the run ``told``, else of those that it is judged by now.
+    Raises InputError where there is none."""
+    named = [finding for finding in told if is_named(finding, [key])]
     if not named:
-        told = list(dict.fromkeys(finding.key for finding in found if finding.code and finding.fix))
-        hint = f"; those with a fix are {', '.join(told[:8])}" if told else ", and no other that settings mend"
+        judged = replay(read_recorded(run))
+        named = [finding for finding in judged if is_named(finding, [key])]
+        told = [*told, *judged]
+    if not named:
+        require_code(key)
+        others = list(dict.fromkeys(finding.key for finding in told if finding.code and finding.fix))
+        hint = f"; those with a fix are {', '.join(others[:8])}" if others else ", and no other that settings mend"
         raise InputError(f"{escape_unprintable(key, 60)}: the run {run.id} has no such finding{hint}.")
     with_fix = [finding for finding in named if finding.fix]
     if not with_fix:

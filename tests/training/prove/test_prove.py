@@ -123,7 +123,8 @@ def test_what_cannot_be_proved_is_refused_before_anything_begins(run: RunFolder,
     tell(run, "fit.over", fix={})
     tell(run, "table.target_leak", place="price", fix={"optimizer.lr": 0.5})
     for words, told in (
-        (["loss.spike"], "has no such finding; those with a fix are table.target_leak:price"),
+        (["schedule.lenght"], "No finding has the code schedule.lenght; the nearest is schedule.length"),
+        (["schedule.length"], "has no such finding; those with a fix are table.target_leak:price"),
         (["fit.over"], "no setting mends it"),
         (["table.target_leak"], "the metrics are better than they should be"),
         (["--set", "optimizer.lr=1e-6"], "has these settings already"),
