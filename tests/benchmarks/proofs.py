@@ -48,7 +48,7 @@ class Case:
 CASES = (
     Case("points-lr-tiny", "points", ("optimizer.lr=1e-5",), {"optimizer.lr": 1e-2}, 0.2),
     Case("points-lr-huge", "points", ("optimizer.kind=sgd", "optimizer.lr=30"), {"optimizer.lr": 0.1}, 0.0),
-    Case("points-decay", "points", ("optimizer.weight_decay=20",), {"optimizer.weight_decay": 0.01}, 0.1),
+    Case("points-decay", "points", ("optimizer.weight_decay=10",), {"optimizer.weight_decay": 0.01}, 0.1),
     Case("points-dropout", "points", ("model.dropout=0.9",), {"model.dropout": 0.0}, 0.2),
     Case("images-lr-huge", "images", ("optimizer.lr=0.5",), {"optimizer.lr": 2e-3}, 0.0),
     Case(

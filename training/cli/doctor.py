@@ -6,11 +6,14 @@ import argparse
 
 from training.cli.findings import format_marked, record_run_findings
 from training.cli.options import workspace_of
+from training.config.files import overrides_of
+from training.console import pick
 from training.diagnosis import read_recorded, replay
 from training.diagnosis.looks import current
 from training.errors import pluralize
 from training.events import Finding
 from training.findings import without_muted
+from training.runs.records.proofs import Proof, read_proofs
 from training.runs.workspace import find_run
 from training.streams import print_json, write_out
 from training.system.untrusted import escape_unprintable
@@ -29,6 +32,7 @@ def judge_run(arguments: argparse.Namespace) -> int:
     )
     over = {each.key: each for each in told if each.cleared_at is not None}
     over = {key: each for key, each in over.items() if key not in {held.key for held in holds}}
+    proofs = read_proofs(folder)
     if arguments.json:
         worst = holds[0].level if holds else "ok"
         print_json(
@@ -41,16 +45,22 @@ def judge_run(arguments: argparse.Namespace) -> int:
                 "ok": worst not in ("error", "warning"),
                 "findings": record_run_findings(holds),
                 "over": record_run_findings(list(over.values())),
+                "proofs": [{**pick(each, "key", "finding", "fix", "verdict", "sentence")} for each in proofs],
             }
         )
     else:
         lines = [f"{folder.id}: {run.step:,} of {pluralize(run.total_steps, 'step')}, {folder.status().status}"]
         lines += [_format(each) for each in holds]
         lines += [f"over     until step {each.cleared_at:,}: {each.title}" for each in over.values()]
+        lines += [f"proof    {_name(each)}: {each.sentence}" for each in proofs]
         if not holds:
             lines.append("ok       Nothing is wrong, as far as what it recorded tells.")
         write_out("".join(f"{escape_unprintable(line)}\n" for line in lines))
     return 2 if holds and holds[0].level == "error" else int(bool(holds) and holds[0].level == "warning")
+
+
+def _name(proof: Proof) -> str:
+    return proof.finding or ", ".join(overrides_of(proof.fix))
 
 
 def _format(finding: Finding) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from training.config import RunConfig
+from training.config import RunConfig, parse_config
 from training.control import Control
 from training.data.prepared import PreparedData
 from training.engine.recovery.restore import Branch, refuse_by_sheet
@@ -48,9 +48,14 @@ class Trained(NamedTuple):
 
 
 def train_arm(
-    plan: ProofPlan, arm: Arm, control: Control, kept: PreparedData, report: Callable[[str, int, int], None]
+    plan: ProofPlan,
+    arm: Arm,
+    checkpoint: Path | None,
+    control: Control,
+    kept: PreparedData,
+    report: Callable[[str, int, int], None],
 ) -> Trained | None:
-    """Train it, from its beginning; None where ``control`` was told to stop. ``report`` hears the phase, and the step of so many.
+    """Train it, from ``checkpoint``, which holds what the plan's does, or from step 0; None where ``control`` was told to stop. ``report`` hears the phase, and the step of so many.
 
     Raises InputError where it cannot begin, and TrainingError where it failed for another reason than its numbers. Nothing is left of it
     on the disk."""
@@ -75,7 +80,7 @@ def train_arm(
 
     hooks = Hooks(watch=tell, flushed=look, control=control, kept=kept, ready=limit, followed=False)
     try:
-        restore = _find_origin(plan, config)
+        restore = _find_origin(plan.run, checkpoint, config)
         _make(plan.run, folder, config, plan)
         record = run_attempt(folder, config, hooks, restore, new=True)
         if control.stop:
@@ -113,13 +118,13 @@ def seed_of(plan: ProofPlan, order: int) -> int:
     return (plan.before.seed + order - 1) % 2**31
 
 
-def _find_origin(plan: ProofPlan, config: RunConfig) -> Branch | None:
-    if plan.checkpoint is None:
+def _find_origin(run: RunFolder, checkpoint: Path | None, config: RunConfig) -> Branch | None:
+    if checkpoint is None:
         return None
-    manifest = _with_seed(verify(plan.checkpoint), config.seed)
-    from_there = config.model_validate(manifest.config)
-    refuse_by_sheet(plan.checkpoint, plan_branch(from_there, config, manifest))
-    return Branch(plan.checkpoint, manifest, plan.run)
+    manifest = _with_seed(verify(checkpoint), config.seed)
+    before = parse_config(manifest.config, str(checkpoint), paths=False)
+    refuse_by_sheet(checkpoint, plan_branch(before, config, manifest))
+    return Branch(checkpoint, manifest, run)
 
 
 def _with_seed(manifest: Manifest, seed: int) -> Manifest:

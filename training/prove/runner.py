@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -43,11 +44,6 @@ def prove(plan: ProofPlan, say: Say, report: Report, control: Control) -> Proof 
 
     Raises Damaged where the checkpoint is not whole (plan again without it), InputError and TrainingError. Nothing of the run changes
     but ``proofs``."""
-    if plan.checkpoint is not None:
-        try:
-            verify(plan.checkpoint)
-        except CheckpointError as error:
-            raise Damaged(error.message, error.advice) from error
     with _claim(plan):
         known = read_proof(plan.run, plan.key)
         if known is not None:
@@ -57,7 +53,8 @@ def prove(plan: ProofPlan, say: Say, report: Report, control: Control) -> Proof 
         with explain_disk_errors(work_folder(plan.run, plan.key)):
             work_folder(plan.run, plan.key).mkdir(exist_ok=True)
             note_plan(plan)
-        trained = _Arms(plan, say, report, control).train()
+            held = _hold(plan)
+        trained = _Arms(plan, held, say, report, control).train()
         if trained is None:
             return None
         proof = _conclude(plan, trained)
@@ -98,9 +95,32 @@ def _clear_others(plan: ProofPlan, say: Say) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
+def _hold(plan: ProofPlan) -> Path | None:
+    """The checkpoint by another name: a run that is being trained may delete its own meanwhile. Raises Damaged, OSError."""
+    if plan.checkpoint is None:
+        return None
+    held = work_folder(plan.run, plan.key) / plan.checkpoint.name
+    try:
+        if not held.is_dir():
+            shutil.copytree(plan.checkpoint, held, copy_function=_link)
+        verify(held)
+    except (CheckpointError, shutil.Error) as error:
+        shutil.rmtree(held, ignore_errors=True)
+        raise Damaged(f"{plan.checkpoint}: is damaged or was just deleted ({error}).") from error
+    return held
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # the disk has no such links
+        shutil.copyfile(source, target)
+
+
 @dataclass
 class _Arms:
     plan: ProofPlan
+    held: Path | None
     say: Say
     report: Report
     control: Control
@@ -119,7 +139,7 @@ class _Arms:
                     self.say(f"{arm.name}: trained before")
                     found[arm] = known
                     continue
-                trained = train_arm(plan, arm, self.control, kept, self._tell(arm, done, len(arms)))
+                trained = train_arm(plan, arm, self.held, self.control, kept, self._tell(arm, done, len(arms)))
                 if trained is None:
                     return None
                 self._write(arm, trained)

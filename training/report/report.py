@@ -27,6 +27,7 @@ from training.report.measured import (
     title_metric,
 )
 from training.report.pages import render
+from training.report.proofs import describe_proofs
 from training.runs.groups import differing
 from training.runs.records.exports import ExportNote
 from training.runs.records.history import History
@@ -118,6 +119,7 @@ def render_page(
         drawings=drawings,
         attempts=_attempts(run.history),
         findings=[*_findings(run.history)],
+        proofs=[*describe_proofs(run.folder)],
         evaluations=[*_tabulate_all(run, read_images)],
         metrics=[*_plain_metrics(run)],
         exports=[_describe_export(each) for each in run.exports[:_MOST_EXPORTS]],

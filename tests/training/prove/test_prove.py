@@ -86,6 +86,12 @@ def test_a_fix_is_proved_beside_the_very_steps_of_the_run(run: RunFolder, capsys
 
     assert main(command) == 0  # what is known is told again, not trained again
     assert read_proofs(run) == [proof]
+    capsys.readouterr()
+    main(["doctor", str(run.path)])
+    assert f"proof    loss.flat: {proof.sentence}" in capsys.readouterr().out
+    page = run.path / "report.html"
+    assert main(["report", str(run.path), "--out", str(page)]) == 0
+    assert "Training loss of both arms" in page.read_text()
 
 
 def test_settings_of_the_network_begin_at_step_0_and_the_kept_arms_are_taken_after_a_stop(run: RunFolder) -> None:
@@ -95,7 +101,7 @@ def test_settings_of_the_network_begin_at_step_0_and_the_kept_arms_are_taken_aft
     control, said = Control(), list[str]()
     looks = []
 
-    def stop_in_the_second(phase: str, reached: Reached) -> None:
+    def stop_in_the_second(_phase: str, reached: Reached) -> None:
         looks.append(read_progress(run, plan.key))
         if reached.with_fix:
             control.request_stop()
