@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import JsonValue
@@ -133,7 +134,7 @@ def write_text(file: Path) -> None:
 
 def begin(case: Case, folder: Path) -> RunFolder:
     """Train the run of a case, and let it tell its fault."""
-    data: dict[str, JsonValue] = {name: dict(section) for name, section in _BASES[case.kind].items()}
+    data: dict[str, Any] = {name: dict(section) for name, section in _BASES[case.kind].items()}
     data |= {"name": case.name, "schedule": {"kind": "constant"}, "precision": {"threads": 1}}
     data |= {"checkpoints": {"every_steps": 30, "keep_last": 100}}
     file = folder / ("rows.csv" if case.kind == "rows" else "text.txt")
@@ -164,7 +165,28 @@ def carry_out(plan: ProofPlan) -> Proof:
     return proof
 
 
-def measure(case: Case) -> dict[str, JsonValue]:
+class Result(NamedTuple):
+    """Both verdicts on a case, and what the proof cost."""
+
+    name: str
+    fault: bool
+    proof: Verdict
+    sentence: str
+    full: Verdict
+    full_sentence: str
+    start: int
+    steps: int
+    total: int
+    seconds: float
+    full_seconds: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both say better, or worse, or neither."""
+        return _SIGN[self.proof] == _SIGN[self.full]
+
+
+def measure(case: Case) -> Result:
     """Both verdicts on a case, and what the proof cost."""
     with tempfile.TemporaryDirectory() as place:
         run = begin(case, Path(place))
@@ -176,39 +198,36 @@ def measure(case: Case) -> dict[str, JsonValue]:
         began = time.perf_counter()
         whole = carry_out(replace(short, checkpoint=None, start=0, steps=total))
         full_seconds = time.perf_counter() - began
-        return {
-            "name": case.name,
-            "fault": case.since is not None,
-            "proof": proof.verdict,
-            "sentence": proof.sentence,
-            "full": whole.verdict,
-            "full_sentence": whole.sentence,
-            "start": proof.start,
-            "steps": proof.steps,
-            "total": total,
-            "seconds": round(seconds, 1),
-            "full_seconds": round(full_seconds, 1),
-        }
-
-
-def report(results: Sequence[Mapping[str, JsonValue]]) -> None:
-    """A line for each, and how often both verdicts agree."""
-    agreed = 0
-    for each in results:
-        same = _SIGN[each["proof"]] == _SIGN[each["full"]]  # type: ignore[index]
-        agreed += same
-        share = f"{each['steps'] / each['total']:.0%}"  # type: ignore[operator]
-        where = f"from {each['start']}, {each['steps']} of {each['total']} steps ({share})"
-        print(
-            f"{'' if same else 'X':1} {each['name']:24} proof: {each['proof']:14} full: {each['full']:14} {where}, {each['seconds']} s "
-            f"for {each['full_seconds']} s"
+        return Result(
+            case.name,
+            case.since is not None,
+            proof.verdict,
+            proof.sentence,
+            whole.verdict,
+            whole.sentence,
+            proof.start,
+            proof.steps,
+            total,
+            round(seconds, 1),
+            round(full_seconds, 1),
         )
-    shares = [each["steps"] / each["total"] for each in results]  # type: ignore[operator]
+
+
+def report(results: Sequence[Result]) -> None:
+    """A line for each, and how often both verdicts agree."""
+    for each in results:
+        where = f"from {each.start}, {each.steps} of {each.total} steps ({each.steps / each.total:.0%})"
+        print(
+            f"{'' if each.agrees else 'X':1} {each.name:24} proof: {each.proof:14} full: {each.full:14} {where}, {each.seconds} s for "
+            f"{each.full_seconds} s"
+        )
     for kind, fault in (("faults", True), ("harmless changes", False)):
-        some = [each for each in results if each["fault"] is fault]
-        same = sum(_SIGN[each["proof"]] == _SIGN[each["full"]] for each in some)  # type: ignore[index]
-        print(f"{kind}: {same} of {len(some)} verdicts are those of full runs")
-    print(f"all: {agreed} of {len(results)}; steps of a proof: {np.median(shares):.0%} of the full runs' (median)")
+        some = [each for each in results if each.fault is fault]
+        print(f"{kind}: {sum(each.agrees for each in some)} of {len(some)} verdicts are those of full runs")
+    if results:
+        share = float(np.median([each.steps / each.total for each in results]))
+        times = float(np.median([each.seconds / each.full_seconds for each in results]))
+        print(f"steps of a proof: {share:.0%} of the full runs', seconds {times:.0%} (medians)")
 
 
 def main() -> None:
@@ -224,9 +243,9 @@ def main() -> None:
             continue
         file = arguments.out / f"{case.name}.json"
         if not file.is_file():
-            file.write_text(json.dumps(measure(case), indent=1) + "\n")
-        results.append(json.loads(file.read_text()))
-        print(f"{case.name}: {results[-1]['sentence']} Full: {results[-1]['full_sentence']}", flush=True)
+            file.write_text(json.dumps(measure(case)._asdict(), indent=1) + "\n")
+        results.append(Result(**json.loads(file.read_text())))
+        print(f"{case.name}: {results[-1].sentence} Full: {results[-1].full_sentence}", flush=True)
     report(results)
 
 
