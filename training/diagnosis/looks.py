@@ -94,9 +94,10 @@ class Diagnosis:
         return sorted(found, key=lambda each: _ORDER[each.level])
 
     def _explain(self, run: Recorded, found: Iterable[Finding]) -> set[str]:
-        """The codes that need not be told, as one that holds explains them."""
+        """The codes that need not be told, as one that holds explains them; a mere note explains nothing."""
         told = (sighting.told for sighting in self._seen.values())
-        holds = {each.code for each in (*found, *run.findings, *told) if each is not None and each.cleared_at is None}
+        there = [each for each in (*found, *run.findings, *told) if each is not None and each.cleared_at is None]
+        holds = {each.code for each in there if each.level != "info"}
         return {symptom for cause in holds for symptom in FOLDED.get(cause, ())}
 
     def _see(self, finding: Finding, step: int) -> Finding | None:

@@ -13,7 +13,9 @@ from training.findings import (
     curves,
     data,
     duration,
+    gradients,
     labels,
+    layers,
     machine,
     network,
     nonfinite,
@@ -39,6 +41,8 @@ FAMILIES: Mapping[str, tuple[Rule, ...]] = {
     "Machine, judged while training": machine.JUDGED,
     "Machine, watched while training": machine.TOLD,
     "Curves": curves.RULES,
+    "Gradients": gradients.RULES,
+    "Layers": layers.RULES,
 }
 RULES: Mapping[str, Rule] = {rule.code: rule for rules in FAMILIES.values() for rule in rules}
 

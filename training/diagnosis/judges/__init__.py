@@ -6,20 +6,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from training.diagnosis.judges import curves, machine
+from training.diagnosis.judges import curves, gradients, layers, machine, units
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings import FAMILIES
 
 Judge = Callable[[Recorded], Iterable[Finding]]
 
-JUDGES: Final[tuple[Judge, ...]] = (*curves.JUDGES, *machine.JUDGES)
+JUDGES: Final[tuple[Judge, ...]] = (
+    *curves.JUDGES,
+    *gradients.JUDGES,
+    *layers.JUDGES,
+    *units.JUDGES,
+    *machine.JUDGES,
+)
 AT_END: Final[tuple[Judge, ...]] = ()
 """Asked once, of a run that completed."""
 
-CODES: Final = frozenset(
-    rule.code for family in ("Curves", "Machine, judged while training") for rule in FAMILIES[family]
-)
+_JUDGED = ("Curves", "Gradients", "Layers", "Machine, judged while training")
+CODES: Final = frozenset(rule.code for family in _JUDGED for rule in FAMILIES[family])
 """What judges find; all else among a run's findings was told by others."""
 
 IN_WARMUP: Final = frozenset({"loss.diverged"})
@@ -30,5 +35,21 @@ AT_ONCE: Final[frozenset[str]] = frozenset()
 FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
     "loss.diverged": ("loss.oscillates", "loss.plateau", "loss.spike", "loss.flat", "fit.over", "classes.collapsed"),
     "machine.waits": ("machine.slows",),
+    "grad.spike": ("loss.spike",),
+    "grad.vanishing": ("loss.flat", "update.too_small", "weight.unchanged"),
+    "update.too_big": (
+        "grad.spike",
+        "loss.spike",
+        "loss.flat",
+        "loss.oscillates",
+        "units.dead",
+        "units.saturated",
+        "weight.unchanged",
+    ),
+    "update.too_small": ("loss.flat", "loss.plateau"),
+    "units.dead": ("weight.unchanged", "grad.vanishing", "loss.flat", "classes.collapsed"),
+    "units.saturated": ("grad.vanishing", "loss.flat"),
+    "grad.clipped_always": ("update.too_small",),
+    "model.not_trained": ("weight.unchanged",),
 }
 """By the code of a cause, those of the symptoms that it explains."""
