@@ -13,6 +13,7 @@ from training.diagnosis.looks import current
 from training.errors import pluralize
 from training.events import Finding
 from training.findings import without_muted
+from training.runs.folder import RunFolder
 from training.runs.records.proofs import Proof, read_proofs
 from training.runs.workspace import find_run
 from training.streams import print_json, write_out
@@ -24,6 +25,8 @@ _LEVELS = ("error", "warning", "info")
 def judge_run(arguments: argparse.Namespace) -> int:
     """Tell what holds of a run and what held once; returns the exit code: 0 nothing above a note, 1 a warning, 2 an error."""
     folder = find_run(arguments.run, workspace_of(arguments))
+    if arguments.trace is not None:
+        return _trace(folder, arguments.trace or None, arguments.json)
     run = read_recorded(folder)
     earlier = without_muted((each for each in run.findings if not each.set_aside), run.config.muted_findings)
     told = [*earlier, *replay(run)]
@@ -61,6 +64,23 @@ def judge_run(arguments: argparse.Namespace) -> int:
 
 def _name(proof: Proof) -> str:
     return proof.finding or ", ".join(overrides_of(proof.fix))
+
+
+def _trace(folder: RunFolder, step: int | None, as_json: bool) -> int:
+    """Compute a skipped step again, and tell what produced the first number that is not finite."""
+    from training.engine.recovery.trace import plan_trace, trace_step  # torch
+
+    plan = plan_trace(folder, step)
+    if not as_json:
+        write_out(f"{plan.words}\n")
+    found = trace_step(plan)
+    if as_json:
+        print_json(
+            {"run": folder.id, "step": plan.skip.step, "from": plan.start, "findings": record_run_findings([found])}
+        )
+    else:
+        write_out(f"{escape_unprintable(_format(found))}\n")
+    return 1
 
 
 def _format(finding: Finding) -> str:

@@ -219,9 +219,10 @@ def _doubt(search: Search) -> str:
     moved = (
         f"which {pluralize(search.moved, 'step')} had changed since" if search.moved else "with other random numbers"
     )
+    exactly = "python -m training doctor RUN --trace computes the very step."
     if search.cause.kind:
-        return f"Found with the weights of now, {moved}."
-    return f"Computed again with the weights of now, {moved}, the same samples give a finite one."
+        return f"Found with the weights of now, {moved}; {exactly}"
+    return f"Computed again with the weights of now, {moved}, the same samples give a finite one; {exactly}"
 
 
 def sample_names(session: Session, samples: tuple[int, ...]) -> tuple[str, ...]:

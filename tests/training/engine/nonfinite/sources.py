@@ -41,7 +41,7 @@ class Source:
     fix: str = ""
 
 
-def _network(*body: str, setup: str = "", inner: str = "Inner", returns: str = "x") -> str:
+def make_network(*body: str, setup: str = "", inner: str = "Inner", returns: str = "x") -> str:
     """A network of four parts, ``inner`` the third: ``body`` is what that computes of ``x`` (samples, 6), which is positive."""
     code = "\n        ".join(body)
     return (
@@ -87,7 +87,7 @@ def build(classes: int):
     return own
 """
 )
-_ATTENTION = _network(
+_ATTENTION = make_network(
     "rows = x.unsqueeze(1).expand(-1, 3, -1)",
     "mask = torch.zeros(3, 3, dtype=torch.bool)",
     "mask[0, 1:] = True",
@@ -96,7 +96,7 @@ _ATTENTION = _network(
     "shares = scores.softmax(dim=-1)",
     returns="(shares @ rows).mean(1)",
 )
-_FUNCTION = _network("x = Log.apply(x - late * x)").replace(
+_FUNCTION = make_network("x = Log.apply(x - late * x)").replace(
     "class Inner",
     """class Log(torch.autograd.Function):
     @staticmethod
@@ -134,13 +134,13 @@ def build(split: str):
 )
 
 SOURCES = (
-    Source("log of 0", {"model": _network("x = (x * (1 - late)).log()")}, "second.1", "log", line="log()"),
-    Source("0 / 0", {"model": _network("y = x * (1 - late)", "x = y / y")}, "second.1", "div", line="y / y"),
-    Source("slope of sqrt at 0", {"model": _network("x = x + (x * (1 - late)).sqrt()")}, "second.1", "sqrt", line="sqrt()"),
-    Source("exp overflows", {"model": _network("x = (x * (1 + 500 * late)).exp()")}, "second.1", "exp", line="exp()"),
+    Source("log of 0", {"model": make_network("x = (x * (1 - late)).log()")}, "second.1", "log", line="log()"),
+    Source("0 / 0", {"model": make_network("y = x * (1 - late)", "x = y / y")}, "second.1", "div", line="y / y"),
+    Source("slope of sqrt at 0", {"model": make_network("x = x + (x * (1 - late)).sqrt()")}, "second.1", "sqrt", line="sqrt()"),
+    Source("exp overflows", {"model": make_network("x = (x * (1 + 500 * late)).exp()")}, "second.1", "exp", line="exp()"),
     Source(
         "slope of a norm at 0",
-        {"model": _network("size = (x * (1 - late)).square().sum(1, keepdim=True).sqrt()", "x = x + size")},
+        {"model": make_network("size = (x * (1 - late)).square().sum(1, keepdim=True).sqrt()", "x = x + size")},
         "second.1",
         "sqrt",
         line="sqrt()",
@@ -148,7 +148,7 @@ SOURCES = (
     Source("softmax of a masked row", {"model": _ATTENTION}, "second.1", "softmax", line="softmax("),
     Source(
         "fp16 overflows",
-        {"model": _network("x = functional.linear(x + late * 5e4, torch.ones(6, 6))")},
+        {"model": make_network("x = functional.linear(x + late * 5e4, torch.ones(6, 6))")},
         "second.1",
         "mm",
         settings={"precision": {"device": "cpu", "compute": "fp16"}},
@@ -156,7 +156,7 @@ SOURCES = (
     ),
     Source(
         "huge weights",
-        {"model": _network(
+        {"model": make_network(
             "x = self.inner(x) if late else x",
             setup="self.inner = nn.Linear(6, 6)\n        self.inner.weight.data.fill_(2e38)",
         )},
@@ -166,31 +166,31 @@ SOURCES = (
     ),
     Source(
         "std of one sample",
-        {"model": _network("x = x - x[: len(x) if not late else 1].std(0)")},
+        {"model": make_network("x = x - x[: len(x) if not late else 1].std(0)")},
         "second.1",
         "std",
         line="std(0)",
     ),
-    Source("slope of acos at 1", {"model": _network("x = (1 - (1 - late) * x / (x + 1)).acos()")}, "second.1", "acos", line="acos()"),
+    Source("slope of acos at 1", {"model": make_network("x = (1 - (1 - late) * x / (x + 1)).acos()")}, "second.1", "acos", line="acos()"),
     Source(
         "one huge sample",
-        {"dataset": _DATA, "model": _network("x = x * 1").replace("self.second(self.first(x))", "self.second(self.first(x) * torch.log(5 - x[:, :1]).abs())")},
+        {"dataset": _DATA, "model": make_network("x = x * 1").replace("self.second(self.first(x))", "self.second(self.first(x) * torch.log(5 - x[:, :1]).abs())")},
         "model",
         "log",
         line="torch.log",
         samples=(70,),
     ),
-    Source("slope of pow at 0", {"model": _network("x = (x * (1 - late)).pow(0.3)")}, "second.1", "pow", line="pow("),
+    Source("slope of pow at 0", {"model": make_network("x = (x * (1 - late)).pow(0.3)")}, "second.1", "pow", line="pow("),
     Source(
         "cumsum overflows",
-        {"model": _network("x = (x * (1 + 3e38 * late)).clamp(max=2e38).cumsum(1)")},
+        {"model": make_network("x = (x * (1 + 3e38 * late)).clamp(max=2e38).cumsum(1)")},
         "second.1",
         "cumsum",
     ),
     Source("slope of an own autograd.Function", {"model": _FUNCTION}, "second.1", "log", line="(x + 1).log()"),
     Source(
         "own code between modules",
-        {"model": _network("x = x * 1").replace(
+        {"model": make_network("x = x * 1").replace(
             "return self.last(self.third(self.second(self.first(x))))",
             "x = self.second(self.first(x))\n        x = torch.log(x * float(self.second[1].steps <= 5))\n        return self.last(self.third(x))",
         )},
@@ -200,7 +200,7 @@ SOURCES = (
     ),
     Source(
         "in a nested dict",
-        {"model": _network(
+        {"model": make_network(
             returns="{'kept': [x, {'logs': (x, (x * (1 - late)).log())}]}"
         ).replace(
             "return self.last(self.third(self.second(self.first(x))))",
@@ -213,7 +213,7 @@ SOURCES = (
     Source(
         "in the loss",
         {
-            "model": _network("x = x * 1").replace("return self.last(", "return (1 + 1e4 * (self.second[1].steps > 5)) * self.last("),
+            "model": make_network("x = x * 1").replace("return self.last(", "return (1 + 1e4 * (self.second[1].steps > 5)) * self.last("),
             "objective": _LOSS,
         },
         "loss",
@@ -222,7 +222,7 @@ SOURCES = (
     ),
     Source(
         "optimizer without epsilon",
-        {"model": _network("x = x * 1").replace("self.third = nn.LayerNorm(6)", "self.third = nn.LayerNorm(6)\n        self.unused = nn.Parameter(torch.ones(3))").replace(
+        {"model": make_network("x = x * 1").replace("self.third = nn.LayerNorm(6)", "self.third = nn.LayerNorm(6)\n        self.unused = nn.Parameter(torch.ones(3))").replace(
             "return self.last(", "return 0 * self.unused.sum() + self.last("
         )},
         "model",
@@ -232,7 +232,7 @@ SOURCES = (
     ),
     Source(
         "embedding with a row of NaN",
-        {"model": _network(
+        {"model": make_network(
             "x = x + self.table((x[:, 0] > x[:, 1]).long())",
             setup="self.table = nn.Embedding(2, 6)\n        self.table.weight.data[1] = float('nan')",
         )},
@@ -241,7 +241,7 @@ SOURCES = (
     ),
     Source(
         "own batch norm of a constant",
-        {"model": _network(
+        {"model": make_network(
             "y = x * (1 - late)",
             "x = (y - y.mean(0)) / y.var(0, correction=0).sqrt()",
         )},
