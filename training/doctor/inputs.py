@@ -21,6 +21,8 @@ from training.findings.data import (
 _SAMPLES, _FEW = 1024, 64
 """Those that are looked at; and those of inputs that the program scaled itself."""
 _SHOWN = 3
+_ANSWERS = {"class": "class", "labels": "labels", "values": "value", "mask": "mask"}
+"""What equal samples may have another one of."""
 _LEAST = 10
 """Samples below which a spread says nothing."""
 
@@ -42,9 +44,14 @@ def input_findings(data: Data) -> list[Finding]:
 
 
 def conflict_findings(data: Data) -> list[Finding]:
-    """Training samples that are equal but for their class."""
+    """Training samples that are equal but for their class, labels, values or mask."""
     source = data.source
-    if source.target != "class" or source.layout == "tokens" or source.varies or source.runs_own_code:
+    if (
+        source.target not in _ANSWERS
+        or source.layout not in ("image", "vector")
+        or source.varies
+        or source.runs_own_code
+    ):
         return []
     decoding = data.report.batches.mode == "streamed" and source.reading == "files"
     found = find_conflicts(source, data.splits["train"], data.raw, decoding)
@@ -53,16 +60,10 @@ def conflict_findings(data: Data) -> list[Finding]:
     share = found.samples / found.looked
     shown = "; ".join(f"{source.name(one)} and {source.name(other)}" for one, other in found.pairs[:_SHOWN])
     level: FindingLevel = "warning" if share >= LEAST_CONFLICTS else "info"
-    title = (
-        f"{found.samples:,} of {found.looked:,} training samples are equal to another one of another class: {shown}."
-    )
+    title = f"{found.samples:,} of {found.looked:,} training samples are equal to one with another {_ANSWERS[source.target]}: {shown}."
     pairs = [[*pair] for pair in found.pairs[:_SHOWN]]
     evidence = {"samples": found.samples, "looked_at": found.looked, "pairs": pairs}
-    return [
-        CONFLICTS.find(
-            level, title, "One of the two labels is wrong: correct it, or leave both out.", evidence=evidence
-        )
-    ]
+    return [CONFLICTS.find(level, title, "One of the two is wrong: correct it, or leave both out.", evidence=evidence)]
 
 
 def _scale(data: Data, mean: Tensor, std: Tensor) -> list[Finding]:

@@ -16,6 +16,7 @@ from training.doctor.loss import step_findings
 from training.doctor.network import norm_findings, own_network_findings
 from training.doctor.quick import quick_findings
 from training.doctor.run_time import WARM, measure_run_time
+from training.doctor.samples import sample_findings
 from training.doctor.split import duplicate_findings
 from training.engine.assemble import assemble
 from training.engine.runs.outcome import describe_error, explain
@@ -83,6 +84,7 @@ def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[F
     yield opened_findings(session)
     yield quick_findings(session)
     yield conflict_findings(session.data)
+    yield sample_findings(session, report)
     idle = list_inactive_on_purpose(session.config, session.data.source.parts)  # what was set and does nothing
     yield [INACTIVE.find("info", f"{clause}.") for clause in idle]
     yield duplicate_findings(session.data, session.config.dataset, report)

@@ -6,6 +6,8 @@ import logging
 
 from training.doctor.inputs import input_findings
 from training.doctor.network import weight_findings
+from training.doctor.samples.columns import column_findings
+from training.doctor.samples.targets import target_findings
 from training.doctor.settings import Scope, setting_findings
 from training.doctor.tables import table_findings
 from training.doctor.validation import validation_findings
@@ -40,6 +42,8 @@ def _findings_at_hand(session: Session) -> list[Finding]:
     return [
         *weight_findings(session),
         *table_findings(data, config.dataset),
+        *column_findings(data, config),
+        *target_findings(session),
         *validation_findings(session),
         *setting_findings(config, session.total_steps, data.steps_per_epoch, _find_scope(session)),
     ]

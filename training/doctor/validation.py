@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 
+from pydantic import JsonValue
 from torch import Tensor
 
-from training.config.sections.data.dataset_section import DatasetSection
+from training.config.sections.data.dataset_section import DatasetSection, PartsSection
 from training.data import Data
 from training.engine.session import Session
 from training.errors import pluralize
 from training.events import Finding
 from training.facts import DataFacts
-from training.findings.split import DOUBTFUL_SAMPLES, TELLING, TINY, UNMEASURABLE
+from training.findings.split import DOUBTFUL_SAMPLES, HELD_SHARE, LOTTERY, TELLING, TINY, UNMEASURABLE
 from training.statistics.intervals import wilson
 from training.system.untrusted import escape_unprintable
 
@@ -33,6 +34,8 @@ def _tiny(data: Data, dataset: DatasetSection) -> list[Finding]:
     interval = wilson(_LIKELY * count, count)
     half = (interval.high - interval.low) / 2.0
     few = count <= DOUBTFUL_SAMPLES
+    spare = count < HELD_SHARE * (count + len(data.splits["train"]))
+    lottery = spare and (few or (classes and half > LOTTERY))
     if data.facts.layout == "tokens" or not (few or (classes and half > TELLING)):
         return []
     title = f"Validation has {pluralize(count, 'sample')}"
@@ -42,10 +45,20 @@ def _tiny(data: Data, dataset: DatasetSection) -> list[Finding]:
         else "."
     )
     fraction = dataset.validation_fraction
-    fix = {"dataset.validation_fraction": _USUAL} if few and fraction < _USUAL else {}
-    advice = "Hold out more, or compare several seeds." if few else ""
+    fix: dict[str, JsonValue] = {}
+    if lottery and "validation" in data.source.parts:
+        fix = {"dataset.validation": "split"} if isinstance(dataset, PartsSection) else {}
+    elif lottery and fraction < _USUAL:
+        fix = {"dataset.validation_fraction": _USUAL}
+    advice = (
+        "Which checkpoint is best is drawn by chance: hold out more."
+        if lottery
+        else "Compare several seeds."
+        if few
+        else ""
+    )
     evidence = {"samples": count, "half_width": half}
-    return [TINY.find("warning" if few else "info", title, advice, evidence=evidence, fix=fix)]
+    return [TINY.find("warning" if lottery else "info", title, advice, evidence=evidence, fix=fix)]
 
 
 def _unmeasurable(facts: DataFacts, targets: Tensor) -> list[Finding]:

@@ -17,20 +17,35 @@ NONFINITE = Rule(
 )
 
 FAR_MEAN, WIDE_STD, UNLIKE_STDS = 3.0, 10.0, 100.0
+FAR_TARGET, SMALL_TARGET = 10.0, 0.01
 SCALE = Rule(
     "data.scale",
     "Inputs are badly scaled",
     "As the model gets them: all inputs are the same (error); or a channel or column has a mean beyond "
-    f"{FAR_MEAN:g} std from 0 or a std above {WIDE_STD:g}, or the std of one is {UNLIKE_STDS:g} times that of another (warning).",
+    f"{FAR_MEAN:g} std from 0 or a std above {WIDE_STD:g}, or the std of one is {UNLIKE_STDS:g} times that of another (warning). "
+    f"Values to predict, which the loss takes in their own unit, have a mean or std above {FAR_TARGET:g}, or neither above {SMALL_TARGET:g} (a note, where the loss "
+    "is a person's own).",
     "SageMaker Debugger (0.2) and TheDeepChecker, mended: not 'outside of -1 to 1', which every standardized input is",
     unless="What the program normalizes itself is well scaled, so that only the first is asked of it; columns of a table that are always 0, or codes, are not judged.",
+    fix="dataset.normalize, objective.standardise",
+)
+OUTLIER_SHARE, ROBUST_FAR, LEAST_TARGETS = 0.5, 20.0, 50
+OUTLIERS = Rule(
+    "data.outliers",
+    "A few values decide the squared error",
+    f"The loss is squared, 1 % of the training samples make up {OUTLIER_SHARE:.0%} of the squared distance from the median or more, and some lie {ROBUST_FAR:g} robust "
+    "std (1.48 times the median distance) from it.",
+    "Huber 1964; the robust std is the usual one",
+    unless=f"There are fewer than {LEAST_TARGETS} samples.",
+    fix="objective.loss = huber",
 )
 LEAST_CONFLICTS, SURELY_CONFLICTS = 0.01, 0.05
 MOSTLY_DIFFERENT = 0.9
 CONFLICTS = Rule(
     "data.conflicting_labels",
     "Equal samples have different labels",
-    f"Training samples with equal inputs and another class: a note from one pair, a warning from {LEAST_CONFLICTS:.0%} of the samples.",
+    "Training samples with equal inputs and another class, other labels, values more than a std apart or masks that differ in 5 % of the pixels: "
+    f"a note from one pair, a warning from {LEAST_CONFLICTS:.0%} of the samples.",
     "deepchecks (any)",
     unless=f"Of tables, where less than {MOSTLY_DIFFERENT:.0%} of the rows differ from each other in their inputs: there few columns "
     "simply do not tell more.",
@@ -45,4 +60,32 @@ IMBALANCE = Rule(
     unless="loader.sampling or a weight of the objective makes up for it.",
     fix="objective.balanced",
 )
-RULES = (OPENS, REMARK, SKIPPED, NONFINITE, SCALE, CONFLICTS, IMBALANCE)
+MANY_CONSTANT = 0.5
+MOSTLY_PADDING = 0.5
+PADDING = Rule(
+    "text.padding",
+    "Most of what is computed is padding",
+    f"More than {MOSTLY_PADDING:.0%} of the places in the lists of a ranking hold no item (a note).",
+    "SageMaker Debugger (50 %)",
+    unless="Texts are cut into windows of one length, so they have none.",
+    fix="dataset.max_items",
+)
+SHRUNK, LOST_DETAIL, VERY_LITTLE, LITTLE = 4.0, 8.0, 16, 32
+RESIZED = Rule(
+    "data.images_shrunk",
+    "Images are resized below what they show",
+    f"The files' shorter side is {LOST_DETAIL:g} times that of dataset.image_size or more: a note; a warning, where {LITTLE} pixels or fewer are left, or "
+    f"{VERY_LITTLE} of {SHRUNK:g} times as many.",
+    "32 pixels are the least at which people tell the objects of photographs (Torralba et al. 2008)",
+    fix="dataset.image_size",
+)
+AT_ONE_PIXEL = 2
+TOO_SMALL = Rule(
+    "data.images_too_small",
+    "Images are too small for the network",
+    f"{AT_ONE_PIXEL} convolutions wider than a pixel or more see features of one pixel, and padding around it.",
+    "A forward pass; CIFAR's ResNets have no stride in the stem for this reason (He et al. 2016)",
+    unless="The network is a person's own.",
+    fix="Twice the dataset.image_size.",
+)
+RULES = (OPENS, REMARK, SKIPPED, NONFINITE, SCALE, OUTLIERS, CONFLICTS, IMBALANCE, PADDING, RESIZED, TOO_SMALL)

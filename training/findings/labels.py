@@ -25,4 +25,41 @@ FEW_PAIRS = Rule(
     f"More than {LONELY:.0%} of the samples have no other of their class in their batch, where the loss compares samples.",
     "The chance of it, from the classes' shares",
 )
-RULES = (LABEL_RANGE, NAMELESS, FEW_PAIRS)
+LEAST_LABELS, SOME_WRONG, MANY_WRONG, MOST_WRONG, PLATEAU = 300, 0.07, 0.15, 0.4, 0.8
+SUSPECT = Rule(
+    "label.suspect",
+    "Labels seem to be wrong",
+    f"A simple model (ridge regression on random features, four folds) disagrees with {SOME_WRONG:.0%} to {MOST_WRONG:.0%} of the labels among the fifth of "
+    f"which it is surest (a warning from {MANY_WRONG:.0%}), and hardly less often where it is surer still: in the first tenth {PLATEAU:.0%} as often as in the first "
+    "four.",
+    "A model's own errors become rare where it is sure, wrong labels do not (confident learning, Northcutt et al. 2021)",
+    unless=f"There are fewer than {LEAST_LABELS} samples, or the model learns too little of them.",
+)
+SHIFT_GAIN = 0.2
+SHIFTED = Rule(
+    "label.shifted",
+    "Labels belong to the sample beside",
+    f"The same simple model is right more often by {SHIFT_GAIN:.0%} of the samples, where each has the label of the one before or behind it.",
+    "Tried",
+    unless="Neighbors mostly have the same label.",
+)
+LEAST_RIGHT, LOST_RIGHT, LOST_OF_NAMED, SAME_OTHER, LEAST_TURNED = 0.6, 0.65, 0.8, 0.5, 10
+CHANGES_LABEL = Rule(
+    "augment.changes_label",
+    "An augmentation changes what images show",
+    f"dataset.flip, vertical_flip, a rotation from 135 degrees or a hue from 0.3 is on, and the same simple model, right of {LEAST_RIGHT:.0%} of the images or more, "
+    f"keeps at most {LOST_RIGHT:.0%} of that on images that are changed so, most of those of a class being taken for one other class; or {LOST_OF_NAMED:.0%}, where "
+    "classes are called by digits, letters or directions.",
+    "torchvision's and AutoAugment's own settings for digits leave flips out",
+    fix="That augmentation off.",
+)
+AGAINST, TIMES_WORSE = 4.0, 2.0
+WEIGHTS = Rule(
+    "loss.class_weights",
+    "Class weights go against the counts",
+    f"With objective.class_weights or pos_weight the heaviest class counts {AGAINST:g} times as much as the lightest or more, and {TIMES_WORSE:g} times as unevenly as "
+    "the samples do by themselves.",
+    "Weights make up for counts: n / (classes x count), as scikit-learn's balanced",
+    fix="No weights; objective.balanced where the classes are uneven.",
+)
+RULES = (LABEL_RANGE, NAMELESS, FEW_PAIRS, SUSPECT, SHIFTED, CHANGES_LABEL, WEIGHTS)

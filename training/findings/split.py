@@ -31,12 +31,14 @@ GROUP = Rule(
     fix="dataset.group_column, dataset.time_column",
 )
 
-TELLING, DOUBTFUL_SAMPLES = 0.02, 14
-"""The half-width of an interval that tells models apart; and the samples below which a metric says next to nothing."""
+TELLING, LOTTERY, DOUBTFUL_SAMPLES, HELD_SHARE = 0.02, 0.1, 14, 0.12
+"""The half-width of an interval that tells models apart, and that with which the best checkpoint is drawn by chance; the samples below which a
+metric says next to nothing; the share that can usually be spared."""
 TINY = Rule(
     "validation.tiny",
     "Validation is too small to show a difference",
-    f"The 95 % interval (Wilson) of an accuracy of 90 % is wider than ± {TELLING:.0%} (note); {DOUBTFUL_SAMPLES} samples or fewer (warning).",
+    f"The 95 % interval (Wilson) of an accuracy of 90 % is wider than ± {TELLING:.0%} (note). A warning, where it is wider than "
+    f"± {LOTTERY:.0%}, or there are {DOUBTFUL_SAMPLES} samples or fewer, and more could be held out: less than {HELD_SHARE:.0%} are.",
     "Wilson 1927; missing validation is found by none of four published tools (Humbatova et al. 2025)",
     fix="dataset.validation_fraction",
 )
@@ -52,4 +54,17 @@ ABSENT = Rule(
     "A class or label without a validation sample.",
     "deepchecks",
 )
-RULES = (DUPLICATES, NEAR_DUPLICATES, GROUP, TINY, UNMEASURABLE, ABSENT)
+APART, APART_IMAGES, APART_SPREAD, SURE = 2.0, 3.0, 4.0, 8.0
+LEAST_SKILL, UNLIKE_LABELS, LEAST_HELD = 0.4, 0.4, 30
+UNLIKE = Rule(
+    "data.parts_differ",
+    "Training and validation samples are not of one kind",
+    f"A column, or of images the brightness or contrast of a channel, the sharpness or the color, has means that lie {APART:g} of its std apart in the two parts (of images "
+    f"{APART_IMAGES:g}; a note from half of that), or "
+    f"a column's middle half is {APART_SPREAD:g} times as wide in one of them by {SURE:g} standard errors or more. Or a simple "
+    f"model (ridge regression on random features), which is better than guessing by {LEAST_SKILL:.0%} on training samples that it did not see, keeps at most "
+    f"{UNLIKE_LABELS:.0%} of that on those held out.",
+    "Standardized mean difference (Cohen 1988: 0.8 is large); cleanlab and deepchecks (a simple model as reference)",
+    unless=f"The parts are made by groups or by time, or fewer than {LEAST_HELD} samples are held out.",
+)
+RULES = (DUPLICATES, NEAR_DUPLICATES, GROUP, UNLIKE, TINY, UNMEASURABLE, ABSENT)

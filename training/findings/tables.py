@@ -32,4 +32,12 @@ IDENTIFIER = Rule(
     "most rows, are left out before this; dataset.keep_columns keeps them without a word.",
     fix="dataset.ignored",
 )
-RULES = (TARGET_LEAK, IDENTIFIER)
+CONSTANT = Rule(
+    "table.constant",
+    "Columns never change",
+    "A column has one number in all training samples: a note; a warning, where it has others in validation, or half of the columns are like that.",
+    "TheDeepChecker (std 0)",
+    unless="Columns of a table that are left out by themselves, which all are unless dataset.features names them.",
+    fix="dataset.ignored, dataset.features",
+)
+RULES = (TARGET_LEAK, IDENTIFIER, CONSTANT)

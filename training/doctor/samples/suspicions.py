@@ -1,0 +1,86 @@
+"""Labels that a simple model, which did not see them, takes for wrong; and labels that belong to the sample beside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.doctor.samples.looked import Looked
+from training.doctor.samples.simple_model import SimpleModel
+from training.events import Finding
+from training.findings.labels import (
+    LEAST_LABELS,
+    MANY_WRONG,
+    MOST_WRONG,
+    PLATEAU,
+    SHIFT_GAIN,
+    SHIFTED,
+    SOME_WRONG,
+    SUSPECT,
+)
+
+_SHOWN = 3
+
+
+def suspicion_findings(looked: Looked) -> Iterator[Finding]:
+    """Nothing where the model learns too little to say so."""
+    model = looked.model
+    if model is None or len(looked.labels) < LEAST_LABELS:
+        return
+    shifted = _shifted(looked, model)
+    if shifted is not None:
+        yield shifted
+        return
+    answers = model.held_out
+    wrong = answers.argmax(1) != looked.labels
+    ranked = np.sort(answers, 1)
+    order = np.argsort(ranked[:, -2] - ranked[:, -1], kind="stable")  # the surest first
+    errors = wrong[order]
+    tenth, fifth, most = (float(errors[: max(1, int(share * len(errors)))].mean()) for share in (0.1, 0.2, 0.4))
+    if not SOME_WRONG <= fifth <= MOST_WRONG or tenth < PLATEAU * most:
+        return  # errors that become fewer where it is sure are the model's own
+    sure = order[: len(order) // 5]
+    doubtful = sure[wrong[sure]]
+    source, names = looked.data.source, looked.data.facts.names
+    shown = "; ".join(
+        f"{source.name(int(looked.trained[row]))}: {names[looked.labels[row]]}, or {names[int(answers[row].argmax())]}?"
+        for row in doubtful[:_SHOWN].tolist()
+    )
+    yield SUSPECT.find(
+        "warning" if fifth >= MANY_WRONG else "info",
+        f"About {fifth:.0%} of the labels seem to be wrong: so often a simple model disagrees with those of which it is surest ({shown})",
+        "Look through them: after a run, the Evaluate page ranks suspicious labels, and dataset.exclude leaves them out.",
+        evidence={
+            "share": fifth,
+            "looked_at": len(looked.labels),
+            "samples": [int(looked.trained[row]) for row in doubtful[:16]],
+        },
+    )
+
+
+def _shifted(looked: Looked, model: SimpleModel) -> Finding | None:
+    """Whether the label of the sample before or behind fits better than a sample's own."""
+    targets = looked.data.source.targets.numpy()
+    own = _is_right(model, looked.labels)
+    classes = model.targets.shape[1]
+    for step, where in ((1, "behind"), (-1, "before")):
+        numbers = np.clip(looked.trained.numpy() + step, 0, len(targets) - 1)
+        theirs: NDArray[np.int64] = targets[numbers]
+        if (theirs == looked.labels).mean() > 0.5:
+            return None  # in the order of their classes, all labels are those of the neighbors
+        right = _is_right(SimpleModel(model.inputs, np.eye(classes, dtype=np.float32)[theirs]), theirs)
+        if right >= own + SHIFT_GAIN:
+            return SHIFTED.find(
+                "warning",
+                f"The labels are those of other samples: a simple model learns the label of the sample {where} ({right:.0%} right), not a sample's own "
+                f"({own:.0%}).",
+                "A row was probably left out or added at the beginning of one of the two lists: join inputs and labels again.",
+                evidence={"own": own, "neighbor": right, "step": step},
+            )
+    return None
+
+
+def _is_right(model: SimpleModel, labels: NDArray[np.int64]) -> float:
+    return float((model.held_out.argmax(1) == labels).mean())
