@@ -285,12 +285,10 @@ class Server:
         from training.doctor import preflight
         from training.runs.workspace import default_workspace
 
-        def report(text: str, fraction: float | None) -> None:
-            self._reply(Progress(id=request.id, text=text, fraction=fraction))
-
+        report = self._report(request, InputError("The check was canceled."))
         workspace = request.workspace or default_workspace()
         times: list[RunTime] = []
-        found = preflight(parse_config(request.config), workspace, report, self._kept, times.append)
+        found = preflight(parse_config(request.config), workspace, report, self._kept, times.append, request.whole)
         return Findings(findings=tuple(found), run_time=times[0] if times else None)
 
     def _fit_one_batch(self, request: FitOneBatch) -> OneBatchFit:

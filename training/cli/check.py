@@ -48,7 +48,7 @@ def check(arguments: argparse.Namespace) -> int:
     else:
         from training.doctor import preflight
 
-        findings = preflight(config, workspace_of(arguments), report)
+        findings = preflight(config, workspace_of(arguments), report, whole=arguments.whole)
     console.clear()
     healthy = _tell(findings)
     changes = muted | merge_fixes(_choose(findings, arguments.fix))

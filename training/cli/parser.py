@@ -85,6 +85,8 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
         "leave out findings of this code, or CODE:PLACE; with --out they are left out of every check of the new file"
     )
     option("--mute", action="append", default=[], metavar="CODE", help=hides)
+    every = "compare all samples with each other, however many there are, instead of some that are drawn by chance"
+    option("--whole", action="store_true", help=every)
     option("--out", metavar="NEW.toml", help="where --fix and --mute write: a file that is not there yet")
     learns = "train on some samples only, until they are known by heart (20 seconds at most); where that fails, try what may be the reason"
     option("--fit-one-batch", action="store_true", help=learns)

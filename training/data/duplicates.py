@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from training.core.splits import drop_copies, pick_evenly
+from training.core import counter_rng
+from training.core.splits import drop_copies
 from training.data.images.images import Images
 from training.data.sample_page import OpenedData
 from training.data.source import ReportProgress, Source, silent
 from training.errors import InputError
 from training.protocol.answers import DuplicatePair, DuplicateReport
 
-MOST_SAMPLES = 100_000
-"""More of either side are not looked at, but so many evenly spaced."""
+MOST_SAMPLES = 50_000
+"""More of either side are not looked at unless that is asked for, but so many drawn by chance, the same each time."""
 MOST_BYTES = 4 << 30
 """Nor more than this of samples in all."""
 MOST_DECODED = 4_000
@@ -58,18 +59,24 @@ class Duplicates:
     near: list[tuple[int, int]] = field(default_factory=list)
     held: int = 0
     """How many held-out samples were looked at."""
+    trained: int = 0
+    """How many training samples."""
     partial: bool = False
-    """Whether there are more than that, or more training samples."""
+    """Whether there are more than that of either."""
 
 
 def find_duplicates(
-    source: Source, splits: dict[str, Tensor], read: Read, decoding: bool, report_progress: ReportProgress = silent
+    source: Source,
+    splits: dict[str, Tensor],
+    read: Read,
+    decoding: bool,
+    report_progress: ReportProgress = silent,
+    whole: bool = False,
 ) -> Duplicates:
     """What of the held-out parts is also trained on; ``read`` gives samples as the source does, ``decoding`` says that it
-    has to decode files for it. Bounded in time: 60,000
-    small images take about three seconds of one core."""
-    train, held, partial = _pick_compared(source, splits, decoding)
-    found = Duplicates(held=len(held), partial=partial)
+    has to decode files for it. Bounded in time unless ``whole``: 60,000 small images take about three seconds of one core."""
+    train, held, partial = _pick_compared(source, splits, decoding, whole)
+    found = Duplicates(held=len(held), trained=len(train), partial=partial)
     if not len(held):
         return found
     digests = _digests(source)
@@ -102,9 +109,9 @@ class Conflicts:
     pairs: tuple[tuple[int, int], ...] = ()
 
 
-def find_conflicts(source: Source, train: Tensor, read: Read, decoding: bool) -> Conflicts:
+def find_conflicts(source: Source, train: Tensor, read: Read, decoding: bool, whole: bool = False) -> Conflicts:
     """Training samples ``train`` of equal inputs and different answers, as many of them as ``find_duplicates`` compares."""
-    looking, _, _ = _pick_compared(source, {"train": train}, decoding)
+    looking, _, _ = _pick_compared(source, {"train": train}, decoding, whole)
     keys = [key.tobytes() for key in _all_keys(source, looking, read)]
     differ = _compare_answers(source, looking, read)
     first: dict[bytes, int] = {}
@@ -222,14 +229,25 @@ def _join_held(splits: dict[str, Tensor]) -> Tensor:
     return torch.cat([numbers for part, numbers in splits.items() if part != "train"] or [splits["train"][:0]])
 
 
-def _pick_compared(source: Source, splits: dict[str, Tensor], decoding: bool) -> tuple[Tensor, Tensor, bool]:
+def _pick_compared(
+    source: Source, splits: dict[str, Tensor], decoding: bool, whole: bool
+) -> tuple[Tensor, Tensor, bool]:
     """The training and the held-out samples that are compared, and whether there are others."""
     train, held = splits["train"], _join_held(splits)
+    if whole:
+        return train, held, False
     size = math.prod(source.shape) * (1 if source.layout == "image" else 4)
     most = min(MOST_SAMPLES, max(_AT_ONCE, MOST_BYTES // (2 * size)))
     if decoding:
         most = min(most, MOST_DECODED // 2)
-    return pick_evenly(train, most), pick_evenly(held, most), max(len(train), len(held)) > most
+    return _draw(train, most), _draw(held, most), max(len(train), len(held)) > most
+
+
+def _draw(numbers: Tensor, most: int) -> Tensor:
+    """``most`` of them in their order, the same each time: neighbors, which may be alike, are not all passed over."""
+    if len(numbers) <= most:
+        return numbers
+    return numbers[counter_rng.permutation(0, 0, len(numbers), stream="looked at")[:most].sort().values]
 
 
 def _keys(samples: Tensor) -> NDArray[np.uint8]:

@@ -43,8 +43,8 @@ def input_findings(data: Data) -> list[Finding]:
     return _scale(data, mean, std)
 
 
-def conflict_findings(data: Data) -> list[Finding]:
-    """Training samples that are equal but for their class, labels, values or mask."""
+def conflict_findings(data: Data, whole: bool = False) -> list[Finding]:
+    """Training samples that are equal but for their class, labels, values or mask; of all of them, where ``whole``."""
     source = data.source
     if (
         source.target not in _ANSWERS
@@ -54,7 +54,7 @@ def conflict_findings(data: Data) -> list[Finding]:
     ):
         return []
     decoding = data.report.batches.mode == "streamed" and source.reading == "files"
-    found = find_conflicts(source, data.splits["train"], data.raw, decoding)
+    found = find_conflicts(source, data.splits["train"], data.raw, decoding, whole)
     if not found.pairs or (source.layout != "image" and found.distinct < MOSTLY_DIFFERENT * found.looked):
         return []
     share = found.samples / found.looked

@@ -31,6 +31,8 @@ from training.system.untrusted import escape_unprintable
 
 logger = logging.getLogger(__name__)
 
+_LAST = 0.9
+"""The share of a check that lies behind it when steps are timed."""
 Report = Callable[[str, float | None], None]
 
 
@@ -40,26 +42,34 @@ def preflight(
     report: Report = lambda text, fraction: None,
     kept: PreparedData | None = None,
     tell_time: Callable[[RunTime], object] = lambda run_time: None,
+    whole: bool = False,
 ) -> list[Finding]:
     """Findings in the order they matter; an "error" among them means that the run could not start or would be useless. What
     ``config`` mutes is left out.
 
     What ``kept`` holds is not opened again, and what is opened stays there for the run. ``tell_time`` hears how long a run
-    that could start will take.
+    that could start will take. Of very many samples some are compared, and it is said how many; ``whole``: all of them. What ``report`` raises
+    ends the check.
     """
     phase = ""
+    canceled: TrainingError | None = None
 
     def note(text: str, fraction: float | None) -> None:
-        nonlocal phase
+        nonlocal phase, canceled
         phase = text
-        report(text, fraction)
+        try:
+            report(text, fraction)
+        except TrainingError as error:
+            canceled = error
+            raise
 
     found: list[Finding] = []
     try:
         session = assemble(config, note, kept=kept)
         try:
-            for some in _looks(session, workspace, note):
+            for some in _looks(session, workspace, note, whole):
                 found += some
+            note("timing some steps", _LAST)
             if all(item.level != "error" for item in found) and (run_time := measure_run_time(session)) is not None:
                 tell_time(run_time)
                 each = f"{WARM} warm steps of {run_time.step * 1e3:,.{1 if run_time.step < 0.1 else 0}f} ms"
@@ -73,24 +83,31 @@ def preflight(
     except NonFiniteError as error:
         found.append(NONFINITE.find_error(error))
     except Exception as error:
+        if canceled is not None:
+            raise canceled from None
         logger.info("The check found a fault", exc_info=True)
         unforeseen = f"An unexpected fault would end the run: {escape_unprintable(describe_error(error), 300)}"
         found.append(FAULT.find_error(explain(error, config, phase) or TrainingError(unforeseen)))
     return without_muted(found, config.muted_findings)
 
 
-def _looks(session: Session, workspace: Path, report: Report) -> Iterator[list[Finding]]:
+def _looks(session: Session, workspace: Path, report: Report, whole: bool) -> Iterator[list[Finding]]:
     """What there is to say, one look after the other."""
+    data = session.data
+    report("looking at settings and columns", 0.0)
     yield opened_findings(session)
     yield quick_findings(session)
-    yield conflict_findings(session.data)
+    report("comparing samples that are alike", 0.1)
+    yield conflict_findings(data, whole)
     yield sample_findings(session, report)
-    idle = list_inactive_on_purpose(session.config, session.data.source.parts)  # what was set and does nothing
+    idle = list_inactive_on_purpose(session.config, data.source.parts)  # what was set and does nothing
     yield [INACTIVE.find("info", f"{clause}.") for clause in idle]
-    yield duplicate_findings(session.data, session.config.dataset, report)
+    yield duplicate_findings(data, session.config.dataset, report, whole)
+    report("trying the network on a batch", 0.7)
     yield own_network_findings(session)
     yield norm_findings(session)
     yield device_findings(session)
     yield step_findings(session)
+    report("looking at what is compiled, and at the disk", 0.8)
     yield compile_findings(session, report)
     yield [disk_finding(session, workspace)]

@@ -6,23 +6,27 @@ import torch
 
 from training.config.sections.data.dataset_section import PartsSection
 from training.data.batching.batches import Data
-from training.data.duplicates import find_duplicates
+from training.data.duplicates import Duplicates, find_duplicates
 from training.data.source import ReportProgress
 from training.errors import pluralize
 from training.events import Finding
+from training.findings.data import SAMPLED
 from training.findings.split import DUPLICATES, MANY_ALIKE, NEAR_DUPLICATES
 
 _SHOWN = 3
 
 
-def duplicate_findings(data: Data, config: object, report_progress: ReportProgress) -> list[Finding]:
-    """A warning for the same samples, another for images that look alike; nothing when there are none."""
+def duplicate_findings(
+    data: Data, config: object, report_progress: ReportProgress, whole: bool = False
+) -> list[Finding]:
+    """A warning for the same samples, another for images that look alike; nothing when there are none. ``whole``: of all
+    samples, however many there are."""
     source, facts = data.source, data.facts
     if facts.layout == "tokens":
         return []  # windows of one text
     decoding = data.report.batches.mode == "streamed" and source.reading == "files"
-    found = find_duplicates(source, data.splits, data.raw, decoding, report_progress)
-    result = []
+    found = find_duplicates(source, data.splits, data.raw, decoding, report_progress, whole)
+    result = _tell_share(data, found) if found.partial else []
     looked = (
         f" of the {found.held:,} that were compared"
         if found.partial
@@ -52,6 +56,18 @@ def duplicate_findings(data: Data, config: object, report_progress: ReportProgre
             )
         )
     return result
+
+
+def _tell_share(data: Data, found: Duplicates) -> list[Finding]:
+    """How many of all samples were compared."""
+    train = len(data.splits["train"])
+    held = sum(len(numbers) for part, numbers in data.splits.items() if part != "train")
+    title = (
+        f"{found.trained:,} of {train:,} training samples ({found.trained / train:.0%}) and {found.held:,} of {held:,} held-out ones "
+        f"({found.held / max(held, 1):.0%}), drawn by chance, were compared for copies."
+    )
+    evidence = {"trained": found.trained, "of_trained": train, "held": found.held, "of_held": held}
+    return [SAMPLED.find("info", title, "check --whole compares all of them, which takes longer.", evidence=evidence)]
 
 
 def _advise_apart(config: object) -> str:

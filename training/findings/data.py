@@ -5,6 +5,12 @@ from __future__ import annotations
 from training.findings.rule import Rule
 
 OPENS = Rule("data.opens", "The data opens", "The samples of each part, counted.", "Read")
+SAMPLED = Rule(
+    "data.sampled",
+    "Some of the samples were compared",
+    "More samples than a check compares in some seconds: some are drawn by chance, the same each time.",
+    "Counted",
+)
 REMARK = Rule("data.remark", "How the data is used", "What was decided where no setting says it.", "Read")
 SKIPPED = Rule("data.skipped", "Files were left out", "Any file that could not be read.", "Read")
 
@@ -88,4 +94,4 @@ TOO_SMALL = Rule(
     unless="The network is a person's own.",
     fix="Twice the dataset.image_size.",
 )
-RULES = (OPENS, REMARK, SKIPPED, NONFINITE, SCALE, OUTLIERS, CONFLICTS, IMBALANCE, PADDING, RESIZED, TOO_SMALL)
+RULES = (OPENS, SAMPLED, REMARK, SKIPPED, NONFINITE, SCALE, OUTLIERS, CONFLICTS, IMBALANCE, PADDING, RESIZED, TOO_SMALL)

@@ -110,11 +110,12 @@ class SummarizeModel(Message):
 
 
 class CheckRequest(Message):
-    """Answered by ``answers.Findings``."""
+    """Answered by ``answers.Findings``. ``whole``: all samples are compared with each other, however many there are."""
 
     action: Literal["check"] = "check"
     config: Settings
     workspace: Path | None = None
+    whole: bool = False
 
 
 class FitOneBatch(Message):
@@ -177,7 +178,7 @@ class CompareEvaluations(Message):
 
 
 class Interrupt(Message):
-    """The answer to request ``target`` is not waited for: an evaluation under way ends where it is, and so do a search for
+    """The answer to request ``target`` is not waited for: an evaluation under way ends where it is, and so do a check, a search for
     duplicates, a fit of one batch and questions to a model. Not answered itself."""
 
     action: Literal["interrupt"] = "interrupt"

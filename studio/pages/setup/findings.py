@@ -115,7 +115,7 @@ class FindingsPanel(Card):
 
     def _withdraw(self) -> None:
         if self._ticket is not None:
-            self._ticket.cancel()
+            self._context.engine.interrupt(self._ticket)
             self._ticket = None
         self.hide()
 

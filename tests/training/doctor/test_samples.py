@@ -1,0 +1,193 @@
+"""What is found by looking at samples: parts that differ, labels that are wrong, augmentation that changes them, targets and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.training.doctor.tables import honest, table_config
+from tests.training.tiny import tiny
+from training.config import RunConfig, apply_overrides, parse_config
+from training.config.files import config_data, overrides_of
+from training.doctor.inputs import conflict_findings
+from training.doctor.quick import quick_findings
+from training.doctor.samples import sample_findings
+from training.engine.assemble import assemble
+from training.events import Finding
+
+Change = Callable[[np.ndarray, np.ndarray], object]
+ROWS = 600
+
+
+def look(config: RunConfig) -> dict[str, Finding]:
+    """What is found above a note by all looks that take no step."""
+    session = assemble(config, lambda text, share: None)
+    try:
+        found = [
+            *quick_findings(session),
+            *conflict_findings(session.data),
+            *sample_findings(session, lambda text, share: None),
+        ]
+    finally:
+        session.data.close()
+    return {item.key: item for item in found if item.level in ("warning", "error")}
+
+
+def mend(config: RunConfig, found: Finding) -> RunConfig:
+    data: dict[str, Any] = dict(config_data(config))
+    apply_overrides(data, overrides_of(found.fix))
+    return parse_config(data)
+
+
+def vectors(
+    folder: Path, change: Change = lambda x, y: None, held: Change = lambda x, y: None, *more: str
+) -> RunConfig:
+    """Rows of six numbers in four classes, with a validation part of its own; changed in place."""
+    numbers = np.random.default_rng(0)
+    y = numbers.integers(0, 4, ROWS + 200)
+    x = (numbers.normal(size=(len(y), 6)) + 3.0 * np.eye(6)[y]).astype(np.float32)
+    change(x[:ROWS], y[:ROWS])
+    held(x[ROWS:], y[ROWS:])
+    np.savez(folder / "x.npz", x_train=x[:ROWS], y_train=y[:ROWS], x_val=x[ROWS:], y_val=y[ROWS:])
+    return tiny("dataset.kind=npz", f"dataset.path={folder / 'x.npz'}", "loop.epochs=20", *more)
+
+
+def scale(x: np.ndarray, y: np.ndarray) -> None:
+    x[:, 2] = 100 * x[:, 2] + 500
+
+
+def rename(x: np.ndarray, y: np.ndarray) -> None:
+    y[:] = (y + 1) % 4
+
+
+def mislabel(x: np.ndarray, y: np.ndarray) -> None:
+    wrong = np.random.default_rng(1).random(len(y)) < 0.3
+    y[wrong] = np.random.default_rng(2).integers(0, 4, int(wrong.sum()))
+
+
+def shift(x: np.ndarray, y: np.ndarray) -> None:
+    y[:] = np.roll(y, 1)
+
+
+def fade(x: np.ndarray, y: np.ndarray) -> None:
+    x += np.random.default_rng(3).normal(0, 3, x.shape).astype(np.float32)
+
+
+def freeze(x: np.ndarray, y: np.ndarray) -> None:
+    x[:, 4] = 1.0
+
+
+def nothing(x: np.ndarray, y: np.ndarray) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("train", "held", "key"),
+    [
+        (nothing, nothing, ""),
+        (fade, fade, ""),
+        (nothing, scale, "data.parts_differ:inputs"),
+        (nothing, rename, "data.parts_differ:labels"),
+        (mislabel, nothing, "label.suspect"),
+        (shift, shift, "label.shifted"),
+        (freeze, nothing, "table.constant"),
+    ],
+)
+def test_parts_and_labels(tmp_path: Path, train: Change, held: Change, key: str) -> None:
+    assert list(look(vectors(tmp_path, train, held))) == ([key] if key else [])
+
+
+def arrows(folder: Path, *overrides: str) -> RunConfig:
+    """Bright corners: left or right, of images of 16 pixels."""
+    numbers = np.random.default_rng(0)
+    for name, column in (("a", 0), ("b", 8)):
+        (folder / "i" / name).mkdir(parents=True)
+        for each in range(60):
+            image = numbers.integers(0, 90, (16, 16, 3), dtype=np.uint8)
+            image[:8, column : column + 8] += 120
+            Image.fromarray(image).save(folder / "i" / name / f"{each}.png")
+    images = ("dataset.kind=image_folder", f"dataset.path={folder / 'i'}", "model.kind=small_cnn", "loop.epochs=30")
+    return tiny(*images, *overrides)
+
+
+def test_a_flip_that_makes_one_class_the_other(tmp_path: Path) -> None:
+    config = arrows(tmp_path, "dataset.flip=true")
+    [found] = look(config).values()
+    assert (found.key, found.fix) == ("augment.changes_label:dataset.flip", {"dataset.flip": False})
+    assert not look(mend(config, found))
+    assert not look(mend(config, found).model_copy(update={"seed": 3}))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "code"),
+    [
+        (("model.kind=torchvision",), "data.images_too_small"),
+        (("dataset.image_size=64", "model.kind=torchvision"), ""),
+    ],
+)
+def test_images_too_small_for_the_network(tmp_path: Path, overrides: tuple[str, ...], code: str) -> None:
+    assert [item.code for item in look(arrows(tmp_path, *overrides)).values()] == ([code] if code else [])
+
+
+def test_images_resized_to_next_to_nothing(tmp_path: Path) -> None:
+    arrows(tmp_path)
+    for path in (tmp_path / "i").rglob("*.png"):
+        Image.open(path).resize((100, 80)).save(path)
+    few = ("dataset.kind=image_folder", f"dataset.path={tmp_path / 'i'}", "model.kind=mlp", "loop.epochs=30")
+    config = tiny(*few, "dataset.image_size=8")
+    [found] = look(config).values()
+    assert (found.code, found.fix) == ("data.images_shrunk", {"dataset.image_size": 32})
+    assert not look(mend(config, found))
+
+
+SCORE = honest()["a"] + honest()["b"]
+FAR = np.where(np.arange(len(SCORE)) % 150 == 7, 1e4, SCORE)
+
+
+@pytest.mark.parametrize(
+    ("y", "overrides", "key"),
+    [
+        (SCORE, (), ""),
+        (SCORE * 5000 + 9000, (), ""),
+        (SCORE * 5000 + 9000, ("objective.standardise=false",), "data.scale:targets"),
+        (SCORE / 5000, ("objective.standardise=false",), "data.scale:targets"),
+        (SCORE, ("objective.standardise=false",), ""),
+        (np.exp(SCORE), (), ""),
+        (FAR, (), "data.outliers"),
+        (FAR, ("objective.loss=huber",), ""),
+    ],
+)
+def test_values_to_predict(tmp_path: Path, y: np.ndarray, overrides: tuple[str, ...], key: str) -> None:
+    config = table_config(tmp_path, {**honest(), "y": y}, "y", "loop.epochs=20", *overrides)
+    found = look(config)
+    assert list(found) == ([key] if key else [])
+    if key:
+        assert not look(mend(config, found[key]))
+
+
+@pytest.mark.parametrize(
+    ("weights", "found"), [("[1, 9]", True), ("[9, 1]", False), ("[1, 1]", False), ("[2, 1]", False)]
+)
+def test_weights_that_go_against_the_counts(tmp_path: Path, weights: str, found: bool) -> None:
+    rare = {**honest(), "y": np.where(SCORE > 1.6, "a rare one", "usual")}
+    if weights == "[1, 9]":
+        rare["y"] = np.where(SCORE > 1.6, "z rare one", "usual")
+        weights = "[9, 1]"
+    config = table_config(tmp_path, rare, "y", "loop.epochs=20", f"objective.class_weights={weights}")
+    told = look(config)
+    assert ("loss.class_weights:objective.class_weights" in told) is found
+    if found:
+        assert "loss.class_weights:objective.class_weights" not in look(mend(config, next(iter(told.values()))))
+
+
+def test_equal_rows_with_other_values(tmp_path: Path) -> None:
+    a = np.arange(ROWS) // 2 * 1.7 + np.arange(ROWS) % 2 * (np.arange(ROWS) > 60)
+    y = np.where(np.arange(ROWS) % 2, 4.0, -4.0)
+    told = look(table_config(tmp_path, {"a": a, "b": np.cos(a), "y": y}, "y", "loop.epochs=20"))
+    assert list(told) == ["data.conflicting_labels"]
+    assert "another value" in told["data.conflicting_labels"].title
