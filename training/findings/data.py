@@ -35,13 +35,13 @@ SCALE = Rule(
     unless="What the program normalizes itself is well scaled, so that only the first is asked of it; columns of a table that are always 0, or codes, are not judged.",
     fix="dataset.normalize, objective.standardise",
 )
-OUTLIER_SHARE, ROBUST_FAR, LEAST_TARGETS = 0.5, 20.0, 50
+OUTLIER_SHARE, GAP, FEWEST_NORMAL, LEAST_TARGETS = 0.5, 5.0, 20, 50
 OUTLIERS = Rule(
     "data.outliers",
     "A few values decide the squared error",
-    f"The loss is squared, 1 % of the training samples make up {OUTLIER_SHARE:.0%} of the squared distance from the median or more, and some lie {ROBUST_FAR:g} robust "
-    "std (1.48 times the median distance) from it.",
-    "Huber 1964; the robust std is the usual one",
+    f"The loss is squared, and a twentieth of the training samples or fewer lie {GAP:g} times as far from the median as the next one, and make up {OUTLIER_SHARE:.0%} of "
+    "the squared distances from it or more.",
+    "Huber 1964; the gap tells mistakes from values that are merely spread over several powers of ten",
     unless=f"There are fewer than {LEAST_TARGETS} samples.",
     fix="objective.loss = huber",
 )

@@ -35,7 +35,7 @@ class SimpleModel:
     @cached_property
     def held_out(self) -> Floats:
         """(n, outputs): of each sample by the model that did not see it."""
-        answers = np.zeros(self.targets.shape)
+        answers = np.zeros(self.targets.shape, np.float32)
         for fold, weights in enumerate(self._weights):
             mine = self._fold == fold
             answers[mine] = self._features(self.inputs[mine]) @ weights
@@ -43,7 +43,7 @@ class SimpleModel:
 
     def answer_like_held_out(self, inputs: Floats) -> Floats:
         """(n, outputs): of changed ``inputs``, each by the model that did not see the sample."""
-        answers = np.zeros(self.targets.shape)
+        answers = np.zeros(self.targets.shape, np.float32)
         for fold, weights in enumerate(self._weights):
             mine = self._fold == fold
             answers[mine] = self._features(inputs[mine]) @ weights
@@ -68,14 +68,15 @@ class SimpleModel:
     def _directions(self) -> tuple[Floats, Floats]:
         numbers = np.random.default_rng(self.seed + 1)
         width = self.inputs.shape[1]
-        return numbers.normal(size=(width, _RANDOM)) * (1.5 / math.sqrt(width)), numbers.normal(size=_RANDOM)
+        directions = numbers.standard_normal((width, _RANDOM), np.float32) * np.float32(1.5 / math.sqrt(width))
+        return directions, numbers.standard_normal(_RANDOM, np.float32)
 
     def _features(self, inputs: Floats) -> Floats:
         mean, std = self._scale
         scaled = np.clip((inputs - mean) / std, -5.0, 5.0)
         directions, offsets = self._directions
         made = np.maximum(scaled @ directions + offsets, 0.0)
-        return np.concatenate([scaled, made, np.ones((len(inputs), 1))], 1)
+        return np.concatenate([scaled, made, np.ones((len(inputs), 1))], 1, dtype=np.float32)
 
     @cached_property
     def _weights(self) -> list[Floats]:
@@ -84,7 +85,7 @@ class SimpleModel:
         squares = [features[part].T @ features[part] for part in parts]
         products = [features[part].T @ self.targets[part] for part in parts]
         every, whole = sum(squares), sum(products)
-        ridge = _RIDGE * len(self.inputs) * np.eye(features.shape[1])
+        ridge = _RIDGE * len(self.inputs) * np.eye(features.shape[1], dtype=np.float32)
         return [
             np.linalg.solve(every - square + ridge, whole - product)
             for square, product in zip(squares, products, strict=True)

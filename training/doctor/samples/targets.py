@@ -14,10 +14,11 @@ from training.engine.session import Session
 from training.events import Finding
 from training.findings.data import (
     FAR_TARGET,
+    FEWEST_NORMAL,
+    GAP,
     LEAST_TARGETS,
     OUTLIER_SHARE,
     OUTLIERS,
-    ROBUST_FAR,
     SCALE,
     SMALL_TARGET,
     UNEVEN,
@@ -79,18 +80,17 @@ def _outliers(session: Session) -> Iterator[Finding]:
     for place, name in enumerate(data.facts.names):
         column = values[:, place].astype(np.float64)
         apart = np.abs(column - np.median(column))
-        usual = 1.4826 * float(np.median(apart))
-        count = max(1, len(column) // 100)
-        far = np.argsort(-apart, kind="stable")[:count]
-        share = float((apart[far] ** 2).sum() / max(float((apart**2).sum()), 1e-300))
-        extreme = far[apart[far] > ROBUST_FAR * usual]
-        if usual <= 0 or share < OUTLIER_SHARE or not len(extreme):
+        far = np.argsort(-apart, kind="stable")[: len(column) // FEWEST_NORMAL + 1]
+        gaps = np.flatnonzero(apart[far[:-1]] >= GAP * np.maximum(apart[far[1:]], 1e-300))
+        extreme = far[: gaps[-1] + 1] if len(gaps) else far[:0]
+        share = float((apart[extreme] ** 2).sum() / max(float((apart**2).sum()), 1e-300))
+        if share < OUTLIER_SHARE or not np.median(apart):
             continue
         first = int(rows[extreme[0]])
         shown = escape_unprintable(name, 60)
         yield OUTLIERS.find(
             "warning",
-            f"{len(extreme):,} of {len(column):,} values of '{shown}' lie so far out that 1 % of the samples make up {share:.0%} of the squared error: "
+            f"{len(extreme):,} of {len(column):,} values of '{shown}' lie far from all others and make up {share:.0%} of the squared error: "
             f"{data.source.name(first)} has {column[extreme[0]]:.4g}, the median is {np.median(column):.4g}.",
             "Correct them if they are mistakes; else take a loss that grows less with them.",
             place=name if len(data.facts.names) > 1 else "",
