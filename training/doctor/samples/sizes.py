@@ -33,10 +33,10 @@ def size_findings(session: Session) -> list[Finding]:
     """Of images alone."""
     if session.data.facts.layout != "image":
         return []
-    return [*_shrunk(session), *_at_one_pixel(session)]
+    return [*_find_shrinking(session), *_at_one_pixel(session)]
 
 
-def _shrunk(session: Session) -> Iterator[Finding]:
+def _find_shrinking(session: Session) -> Iterator[Finding]:
     source, (_, height, width) = session.data.source, session.data.facts.shape
     if not isinstance(source, Images):
         return

@@ -29,7 +29,7 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
     model = looked.model
     if model is None or len(looked.labels) < LEAST_LABELS:
         return
-    shifted = _shifted(looked, model)
+    shifted = _find_shift(looked, model)
     if shifted is not None:
         yield shifted
         return
@@ -60,7 +60,7 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
     )
 
 
-def _shifted(looked: Looked, model: SimpleModel) -> Finding | None:
+def _find_shift(looked: Looked, model: SimpleModel) -> Finding | None:
     """Whether the label of the sample before or behind fits better than a sample's own."""
     targets = looked.data.source.targets.numpy()
     own = _is_right(model, looked.labels)
