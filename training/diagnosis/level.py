@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from training.runs.records.series import Rows
 
@@ -21,17 +22,45 @@ class Level(NamedTuple):
     error: float
 
 
-def smooth(steps: Rows) -> list[Level]:
-    """The training loss of at most 40 equal stretches of ten steps or more; steps that were skipped do not count."""
-    made = steps[(steps["skipped"] == 0) & np.isfinite(steps["loss"])]
+def made_steps(steps: Rows) -> Rows:
+    """Without those that were skipped, or whose loss is no number."""
+    return steps[(steps["skipped"] == 0) & np.isfinite(steps["loss"])]
+
+
+def smooth(made: Rows) -> list[Level]:
+    """The training loss of at most 40 equal stretches of ten steps or more, of steps that were made."""
     count = min(STRETCHES, len(made) // LEAST_STEPS)
     if not count:
         return []
     bounds = np.linspace(0, len(made), count + 1).astype(int)
+    starts, sizes = bounds[:-1], np.diff(bounds)
     losses, numbers = made["loss"].astype(np.float64), made["step"]
-    levels = []
-    for first, stop in pairwise(bounds):
-        part = losses[first:stop]
-        error = float(part.std(ddof=1) / np.sqrt(len(part)))
-        levels.append(Level(int(numbers[first]), int(numbers[stop - 1]), float(part.mean()), error))
-    return levels
+    means = np.add.reduceat(losses, starts) / sizes
+    squares = np.add.reduceat((losses - np.repeat(means, sizes)) ** 2, starts)
+    errors = np.sqrt(squares / (sizes - 1) / sizes)
+    firsts, lasts = numbers[starts], numbers[bounds[1:] - 1]
+    return [Level(*each) for each in zip(firsts.tolist(), lasts.tolist(), means.tolist(), errors.tolist(), strict=True)]
+
+
+def start_loss(made: Rows) -> float:
+    """Of the untrained network: that of the first step, or of the first three where it is lower; NaN before there are any."""
+    first = made["loss"][:3].astype(np.float64)
+    return float(min(first[0], first.mean())) if len(first) else math.nan
+
+
+def slope(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Per step, by least squares, and its t statistic: how many standard errors it lies from 0."""
+    n = len(values)
+    x = np.arange(n) - (n - 1) / 2
+    spread = float(x @ x)
+    rise = float(x @ values) / spread
+    rest = values - values.mean() - rise * x
+    error = math.sqrt(float(rest @ rest) / max(n - 2, 1) / spread)
+    return rise, rise / error if error else math.copysign(math.inf, rise) if rise else 0.0
+
+
+def scatter(values: NDArray[np.float64]) -> float:
+    """The standard deviation of a curve about its own course: a robust one of second differences, which a straight trend does not
+    change (that of noise is sqrt(6) times its own)."""
+    bends = np.abs(np.diff(values, 2))
+    return float(np.median(bends)) / 0.6745 / math.sqrt(6.0) if len(bends) else math.inf

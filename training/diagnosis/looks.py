@@ -77,7 +77,8 @@ class Diagnosis:
     def end(self, run: Recorded) -> list[Finding]:
         """What is to be told of a run that is complete: its last look, and what can only be judged now."""
         news = self.look(run) if self._looked_at < run.step else []
-        found = {each.key: each for each in self._judge(self._at_end, run)}
+        judges = self._at_end if run.step >= run.warmup else ()
+        found = {each.key: each for each in self._judge(judges, run)}
         explained = self._explain(run, found.values())
         told = [replace(each, step=run.step) for each in found.values() if each.code not in explained]
         return [*news, *_keep(told, run)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -13,6 +14,7 @@ from training.config import RunConfig
 from training.config.sections.schedule import OneCycle
 from training.core.durations import count_duration
 from training.data_report import DataReport
+from training.diagnosis.level import Level, made_steps, smooth, start_loss
 from training.errors import InputError
 from training.events import Completed, EpochEnded, Finding, StepSkipped, Validated
 from training.runs.folder import RunFolder
@@ -61,7 +63,7 @@ class Recorded:
     parameters: int = 0
     folder: RunFolder | None = None
 
-    @property
+    @cached_property
     def warmup(self) -> int:
         """The first step behind warm-up: that of the schedule (the first half of one cycle's rise), at least 20 steps and 5 % of the
         run."""
@@ -71,6 +73,21 @@ class Recorded:
         else:
             rising = count_duration(schedule.warmup, total, self.steps_per_epoch)
         return max(rising, LEAST_WARMUP, round(WARMUP_SHARE * total)) + 1
+
+    @cached_property
+    def made(self) -> Rows:
+        """The rows of steps that were made, and whose loss is a number."""
+        return made_steps(self.steps)
+
+    @cached_property
+    def levels(self) -> list[Level]:
+        """The training loss, smoothed."""
+        return smooth(self.made)
+
+    @cached_property
+    def start(self) -> float:
+        """The training loss of the untrained network; NaN before the first step."""
+        return start_loss(self.made)
 
     def until(self, step: int) -> Recorded:
         """What was recorded up to ``step``: a run that stood there saw no more."""

@@ -1,17 +1,129 @@
-"""Of a run's curves, while it trains."""
+"""Of a run's curves, while it trains and once it is complete."""
 
 from __future__ import annotations
 
 from training.findings.rule import Rule
 
-LOST, ALL_LOST = 0.5, 1.0
+LOST, ALL_LOST, LEAST_LOST = 0.5, 1.0, 0.2
 SURE = 4.0
 DIVERGED = Rule(
     "loss.diverged",
     "The loss diverged",
     f"The training loss rose again from its lowest level by more than {LOST:.0%} of what it had come down (warning), by {ALL_LOST:.0%} "
-    f"or more (error), and by more than {SURE:g} standard errors.",
+    f"or more (error), by {LEAST_LOST:.0%} of that level at least, and by more than {SURE:g} standard errors.",
     "runmedic 0.1.1 (50 %, 100 %); the standard errors are ours",
+    fix="A third of the learning rate; the optimizer's usual one where it is ten times that or more.",
+)
+
+FLAT_GAIN, SLOW_GAIN = 0.02, 0.1
+FLAT_AFTER, SLOW_AFTER, LEAST_JUDGED, AHEAD = 0.25, 0.5, 30, 0.2
+FLAT = Rule(
+    "loss.flat",
+    "The loss does not fall",
+    f"Behind warm-up, {FLAT_AFTER:.0%} of the run and {LEAST_JUDGED} steps: the training loss lies less than {FLAT_GAIN:.0%} below that of "
+    "guessing (the entropy of the classes' shares; where that is not known, the loss at the start), and its slope would not bring "
+    f"{SLOW_GAIN:.0%} by the end, nor within {AHEAD:.0%} of the run. Or, behind {SLOW_AFTER:.0%} of the run, it has come down by less than {SLOW_GAIN:.0%} with a rate far below the "
+    "usual one.",
+    "runmedic 0.1.1 (2 %, ln k), gradsnitch 0.1.0 (the first 20 %, 30 steps)",
+    unless="Published weights begin where there is little left to gain; validation explains more than 2 % of the variance.",
+    fix="The learning rate, by what the settings and the norms of update and weights say: ten times more, a third, or the optimizer's usual one.",
+)
+
+LAST_PART, LITTLE, SAME_RATE = 0.3, 0.02, 0.01
+PLATEAU = Rule(
+    "loss.plateau",
+    "The loss stands still at a constant rate",
+    f"The last {LAST_PART:.0%} of the run so far, at a learning rate that changed by less than {SAME_RATE:.0%}, brought less than {LITTLE:.0%} of what the "
+    "training loss has come down. A note.",
+    "runmedic 0.1.1 (2 % in the last 30 %)",
+    unless="Less than half of the run is over; the schedule lowers the rate by itself; the loss is nearly 0.",
+    fix="schedule.kind = cosine",
+)
+
+REVERSALS, SWING = 6, 0.15
+OSCILLATES = Rule(
+    "loss.oscillates",
+    "The loss swings up and down",
+    f"The level of the training loss, over stretches of the run, turned {REVERSALS} times or more behind warm-up, each time by more than {SWING:.0%} of "
+    f"what it has come down and by more than {SURE:g} standard errors.",
+    "gradsnitch 0.1.0 (6 reversals); the size of a swing is ours",
+    unless="The schedule restarts, so that the rate itself swings.",
     fix="A third of the learning rate.",
 )
-RULES = (DIVERGED,)
+
+HIGH, ABOVE, OF_PROGRESS, MANY = 8.0, 3.0, 0.25, 3
+SPIKE = Rule(
+    "loss.spike",
+    "The loss of single steps is far above the others",
+    f"Behind warm-up, {MANY} steps or more: {HIGH:g} robust standard deviations and {ABOVE:g} times above the median of their stretch, and by more than "
+    f"{OF_PROGRESS:.0%} of what the loss has come down, while the gradient norm is less than three times its median. A note.",
+    "runmedic 0.1.1 (robust z 8; 3 spikes, or one of 3 times)",
+    unless="A gradient norm as high explains it (grad.spike).",
+    fix="objective.loss = huber, where it is the squared error.",
+)
+
+OVER_NOTE, OVER_WARNING = 0.05, 0.15
+OVER_PROGRESS, FELL, LAST_OF = 0.1, 0.03, 3
+OVERFITTED = Rule(
+    "fit.over",
+    "The network overfits",
+    f"The mean validation loss of the last {LAST_OF} validations lies above the lowest such mean by {OVER_NOTE:.0%} of that (note), {OVER_WARNING:.0%} or more "
+    f"(warning), by {OVER_PROGRESS:.0%} of what it had come down, and by 2 standard errors, while the training loss fell by {FELL:.0%} or more. The "
+    "standard error is that of the samples' differences where predictions are kept; else by how validations scatter, and the lowest of n is expected "
+    "to lie sqrt(2 ln n) standard errors low by chance alone.",
+    "runmedic 0.1.1 (5 %, 15 %, 3 %); the paired test and the share of progress are ours",
+    unless="The monitored metric still improves by more than it scatters: then it is a note.",
+    fix="loop.early_stopping_patience; dropout as well, where the network has many weights for each sample and nothing restrains them.",
+)
+
+FAR_BELOW, BELOW, OFTEN = 0.7, 0.9, 0.7
+TOO_GOOD = Rule(
+    "val.too_good",
+    "Validation is better than training",
+    f"The validation loss is below {BELOW:g} of the training loss in {OFTEN:.0%} of the validations of the second half (note), below {FAR_BELOW:g} (warning).",
+    "runmedic 0.1.1 (0.9 in 70 %)",
+    unless="Dropout, augmentation, label smoothing, averaged weights or mixing make training harder; the training loss falls by more than 5 % "
+    "in an epoch; either is nearly 0.",
+)
+FEW_POINTS = 0.01
+NOISY = Rule(
+    "val.noisy",
+    "Validations scatter more than they improve",
+    "Once the run is complete: the monitored share is known to no more than 2 points (its standard error), and the best validation lies less "
+    "than that above the mean of the last third. A note.",
+    "The binomial standard error",
+)
+
+LOW_RECALL, HIGH_RECALL = 0.3, 0.9
+COLLAPSED = Rule(
+    "classes.collapsed",
+    "The network answers the same class to every sample",
+    "Accuracy and F1 of a validation are those of one answer for all samples, in two looks in a row (warning). Once the run is complete: at the best validation "
+    f"a class has a recall below {LOW_RECALL:g} while another has more than {HIGH_RECALL:g} (note).",
+    "TheDeepChecker (constant answers); SageMaker Debugger (0.7)",
+    unless="The loss itself does not fall (loss.flat).",
+    fix="objective.balanced, where the classes are uneven.",
+)
+
+LAST_STRETCH, STILL_FALLS, SURELY_FALLS, RATE_LEFT, FEW_EPOCHS, DONE = 0.5, 0.15, 3.0, 0.1, 3, 0.1
+TOO_EARLY = Rule(
+    "run.ends_too_early",
+    "The run ended while it still improved",
+    f"Once all steps are done: the last {LAST_STRETCH:.0%} of them brought {STILL_FALLS:.0%} or more of all that the training loss came down, by more than "
+    f"{SURELY_FALLS:g} standard errors, and the best validation is the last or the one before. A warning where the rate ended above {RATE_LEFT:.0%} of its peak, or the run "
+    f"was of less than {FEW_EPOCHS} epochs; else a note.",
+    "Google's tuning playbook (still improving at the end); the shares are ours",
+    unless=f"The loss has come to less than {DONE:.0%} of where it began. Of a language model few epochs are usual.",
+    fix="Three times the epochs; the optimizer's usual learning rate, where it is far below that.",
+)
+LATE_PART = 0.5
+TOO_LATE = Rule(
+    "run.ends_too_late",
+    "The run went on long after its best validation",
+    f"Once the run is complete: the best validation came before {LATE_PART:.0%} of the steps, of ten validations or more, and the mean of the last third is worse by "
+    "2 standard errors. A note.",
+    "The second half of the time was for nothing",
+    unless="fit.over tells more; early stopping is on.",
+    fix="loop.early_stopping_patience",
+)
+RULES = (DIVERGED, FLAT, PLATEAU, OSCILLATES, SPIKE, OVERFITTED, TOO_GOOD, NOISY, COLLAPSED, TOO_EARLY, TOO_LATE)

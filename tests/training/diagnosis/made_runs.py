@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.config import parse_config
+from training.data_report import DataReport, InputStats, Placement
 from training.diagnosis import Recorded
 from training.events import EpochEnded, Finding, Validated
 from training.runs.records.series import STEP_ROW
@@ -31,9 +32,13 @@ def make_run(
     settings: Mapping[str, Any] | None = None,
     total: int | None = None,
     findings: Sequence[Finding] = (),
+    counts: Sequence[int] = (800, 800, 800),
+    parameters: int = 1_000,
+    ended: str | None = None,
     **columns: Any,
 ) -> Recorded:
-    """A run of epochs of 50 steps that has recorded ``losses``; ``validated``: metrics of each epoch's end, "train/loss" among them."""
+    """A run of epochs of 50 steps that has recorded ``losses``; ``validated``: metrics of each epoch's end, "train/loss" among them (else the
+    mean of its steps'); ``counts``: samples of each class, with a quarter as many to validate."""
     config = parse_config(
         {"dataset": {"kind": "spiral"}, "model": {"kind": "mlp"}, "schedule": {"kind": "constant"}, **(settings or {})}
     )
@@ -66,6 +71,29 @@ def make_run(
             for each, mean in zip(told, means, strict=True)
         ),
         findings=tuple(findings),
+        data=make_report(counts),
+        parameters=parameters,
+        ended=ended,
+    )
+
+
+def make_report(counts: Sequence[int]) -> DataReport:
+    """Of data in the plane with so many samples of each class."""
+    held = tuple(count // 4 for count in counts)
+    return DataReport(
+        kind="spiral",
+        layout="vector",
+        target="class",
+        classes=tuple(f"class {number}" for number in range(len(counts))),
+        counts={"train": tuple(counts), "validation": held},
+        samples={"train": sum(counts), "validation": sum(held)},
+        shape=(2,),
+        skipped=(),
+        skipped_total=0,
+        notes=(),
+        fingerprint="",
+        normalisation=InputStats(mean=(0.0, 0.0), std=(1.0, 1.0)),
+        batches=Placement(mode="resident", reason="", bytes=0),
     )
 
 

@@ -37,7 +37,7 @@ def test_a_run_is_judged_as_it_was_while_it_trained(config: Path, capsys: Captur
     assert contents(folder.path) == before
     [diverged] = [each for each in judged["findings"] if each["code"] == "loss.diverged"]
     assert diverged["level"] == "error"
-    assert diverged["fix"] == {"optimizer.lr": 30.0}
+    assert diverged["fix"] == {"optimizer.lr": 0.05}
     assert 0 < diverged["since"] < diverged["step"] < 160
     live = [each for each in read_history(folder.events_file).findings if each.code in CODES]
     assert [(each.code, each.step, each.since, each.title) for each in live] == [

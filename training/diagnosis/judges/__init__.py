@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from training.diagnosis.judges import curves, gradients, layers, machine, units
+from training.diagnosis.judges import classes, curves, ending, gradients, layers, machine, units, validations
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings import FAMILIES
@@ -15,12 +15,14 @@ Judge = Callable[[Recorded], Iterable[Finding]]
 
 JUDGES: Final[tuple[Judge, ...]] = (
     *curves.JUDGES,
+    *validations.JUDGES,
+    *classes.JUDGES,
     *gradients.JUDGES,
     *layers.JUDGES,
     *units.JUDGES,
     *machine.JUDGES,
 )
-AT_END: Final[tuple[Judge, ...]] = ()
+AT_END: Final[tuple[Judge, ...]] = (*ending.AT_END,)
 """Asked once, of a run that completed."""
 
 _JUDGED = ("Curves", "Gradients", "Layers", "Machine, judged while training")
@@ -33,7 +35,14 @@ AT_ONCE: Final[frozenset[str]] = frozenset()
 """What one look is enough for."""
 
 FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "loss.diverged": ("loss.oscillates", "loss.plateau", "loss.spike", "loss.flat", "fit.over", "classes.collapsed"),
+    "loss.diverged": (
+        *("loss.oscillates", "loss.plateau", "loss.spike", "loss.flat"),
+        *("fit.over", "classes.collapsed", "run.ends_too_early", "run.ends_too_late", "val.noisy"),
+    ),
+    "loss.flat": ("loss.plateau", "classes.collapsed", "run.ends_too_early", "run.ends_too_late", "val.noisy"),
+    "loss.oscillates": ("loss.plateau", "loss.spike", "run.ends_too_early", "run.ends_too_late", "val.noisy"),
+    "fit.over": ("loss.plateau", "run.ends_too_late", "val.noisy"),
+    "run.ends_too_late": ("val.noisy",),
     "machine.waits": ("machine.slows",),
     "grad.spike": ("loss.spike",),
     "grad.vanishing": ("loss.flat", "update.too_small", "weight.unchanged"),

@@ -1,0 +1,160 @@
+"""What can be said of a run that is complete."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from training.diagnosis.level import scatter
+from training.diagnosis.rates import judge_rate, peak_rate, raise_rate, usual_rate
+from training.diagnosis.recorded import Recorded
+from training.events import STOPPED_EARLY, Finding
+from training.findings import curves as rules
+from training.metric_names import is_share, title_of
+from training.runs.records.evaluation import read_evaluation
+
+
+def judge_too_early(run: Recorded) -> Iterator[Finding]:
+    """The loss still falls."""
+    levels, start = run.levels, run.start
+    if len(levels) < 5 or run.step < run.total_steps:
+        return
+    now, before = levels[-1], levels[round((1 - rules.LAST_STRETCH) * (len(levels) - 1))]
+    progress, gained = start - now.mean, before.mean - now.mean
+    least = max(rules.STILL_FALLS * progress, rules.SURELY_FALLS * math.hypot(before.error, now.error))
+    if progress <= 0 or gained < least or now.mean < rules.DONE * start or not _improves_to_the_end(run):
+        return
+    rates, task = run.steps["lr"], run.config.objective.kind
+    decayed = float(rates[-1]) < rules.RATE_LEFT * float(rates.max())
+    short = run.total_steps < rules.FEW_EPOCHS * run.steps_per_epoch and task != "language_model"
+    low = judge_rate(run) == "low"
+    epochs = run.config.loop.epochs * 3
+    more = (
+        f"Train longer: {epochs:,} epochs."
+        if not low
+        else f"The learning rate, {peak_rate(run):.3g}, is far below the usual {usual_rate(run.config):.3g}."
+    )
+    yield rules.TOO_EARLY.find(
+        "info" if decayed and not short and not low else "warning",
+        f"The run ended while it still improved: its last {rules.LAST_STRETCH:.0%} brought {gained / progress:.0%} of all that the training loss came down "
+        f"({start:.4g} to {now.mean:.4g}).",
+        more,
+        evidence={
+            "cause": "learning rate too low" if low else "too few epochs",
+            "start": start,
+            "before": before.mean,
+            "now": now.mean,
+            "share": gained / progress,
+            "epochs": run.config.loop.epochs,
+            "lr": peak_rate(run),
+        },
+        fix=raise_rate(run) if low else _prolong(run),
+        since=before.first,
+    )
+
+
+def _improves_to_the_end(run: Recorded) -> bool:
+    _, values = run.metric_values("val/loss")
+    return not len(values) or int(np.argmin(values)) >= len(values) - 2
+
+
+def _prolong(run: Recorded) -> dict[str, int | None]:
+    loop = run.config.loop
+    if loop.max_steps is not None and loop.max_steps <= run.total_steps:
+        return {"loop.max_steps": 3 * loop.max_steps, "loop.epochs": 3 * loop.epochs}
+    return {"loop.epochs": 3 * loop.epochs}
+
+
+def judge_too_late(run: Recorded) -> Iterator[Finding]:
+    """The best came long ago."""
+    steps, values = run.metric_values(run.config.monitor)
+    if len(values) < 10 or not np.isfinite(values).all() or (run.ended or "").startswith(STOPPED_EARLY):
+        return
+    worth = values if run.config.maximize else -values
+    best = int(np.argmax(worth))
+    last = worth[-max(len(worth) // 3, 3) :]
+    lost, error = float(worth[best] - last.mean()), scatter(worth) * math.sqrt(1 + 1 / len(last))
+    if steps[best] >= rules.LATE_PART * run.total_steps or lost <= 2 * error:
+        return
+    yield rules.TOO_LATE.find(
+        "info",
+        f"The best validation was at step {int(steps[best]):,} of {run.step:,}: {title_of(run.config.monitor.removeprefix('val/'))} got no better after that.",
+        "Let it end once validation gets no better.",
+        evidence={
+            "cause": "too many epochs",
+            "best_step": int(steps[best]),
+            "best": float(values[best]),
+            "lost": lost,
+            "standard_error": error,
+        },
+        fix={}
+        if run.config.loop.early_stopping_patience
+        else {"loop.early_stopping_patience": max(3, min(10, len(values) // 10))},
+        since=int(steps[best]),
+    )
+
+
+def judge_noisy(run: Recorded) -> Iterator[Finding]:
+    """The best validation may be the best by chance."""
+    name = run.config.monitor
+    steps, values = run.metric_values(name)
+    count = run.data.samples.get("validation", 0) if run.data else 0
+    if len(values) < 6 or not count or not is_share(name) or not np.isfinite(values).all():
+        return
+    last = values[-max(len(values) // 3, 3) :]
+    share = float(np.clip(last.mean(), 1 / count, 1 - 1 / count))
+    error = math.sqrt(share * (1 - share) / count)
+    best = int(np.argmax(values))
+    if error < 2 * rules.FEW_POINTS or float(last.std()) < rules.FEW_POINTS or values[best] - last.mean() > error:
+        return
+    yield rules.NOISY.find(
+        "info",
+        f"The {count:,} validation samples tell {title_of(name.removeprefix('val/'))} to ±{error:.1%} only: which validation is the best is chance.",
+        "A larger validation part tells differences apart.",
+        evidence={
+            "cause": "validation too small",
+            "samples": count,
+            "standard_error": error,
+            "scatter": float(last.std()),
+        },
+        since=int(steps[best]),
+    )
+
+
+def judge_uneven(run: Recorded) -> Iterator[Finding]:
+    """One class is hardly ever found, another always."""
+    found = read_evaluation(run.folder, "validation") if run.folder is not None else None
+    if run.config.objective.kind != "classification" or found is None or not found.confusion:
+        return
+    matrix = np.array(found.confusion, np.float64)
+    counts = matrix.sum(1)
+    known = np.flatnonzero(counts >= 5)
+    if len(known) < 2:
+        return
+    recalls = matrix.diagonal()[known] / counts[known]
+    worst, best = int(np.argmin(recalls)), int(np.argmax(recalls))
+    if recalls[worst] >= rules.LOW_RECALL or recalls[best] <= rules.HIGH_RECALL:
+        return
+    name, other = (found.names[known[place]] for place in (worst, best))
+    fix = (
+        {}
+        if run.config.objective.balanced or counts[known[worst]] > counts.mean() / 2
+        else {"objective.balanced": True}
+    )
+    yield rules.COLLAPSED.find(
+        "info",
+        f"At the best validation {recalls[worst]:.0%} of the class {name} are found, and {recalls[best]:.0%} of {other}.",
+        "The Evaluate page shows which class it is taken for.",
+        place=name,
+        evidence={
+            "recall": float(recalls[worst]),
+            "highest_recall": float(recalls[best]),
+            "samples": int(counts[known[worst]]),
+        },
+        fix=fix,
+    )
+
+
+AT_END = (judge_too_early, judge_too_late, judge_noisy, judge_uneven)
