@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from training.engine.evaluate import evaluate
 from training.engine.kept_predictions import KeptPredictions
 from training.engine.prediction_log import Unwritable
 from training.engine.recovery.memory import OutOfMemory
+from training.engine.recovery.validated import explain_validation
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.step_logger import StepLogger
@@ -44,6 +46,7 @@ class Validation:
         self._boundary = DecisionBoundary(session, writer.folder, out_of_memory)
         self._kept = KeptPredictions(session, writer)
         self._texts = TextSamples(session, writer, out_of_memory)
+        self._explained = False
 
     def after_step(self, control: Control) -> bool:
         """Validate where this step calls for it, tell the epoch's end, and finish the run with its last step. Returns whether
@@ -87,6 +90,8 @@ class Validation:
         improved = progress.judge(metrics, config.monitor, config.maximize, loop.early_stopping_min_delta)
         if improved:
             self._keep_tables("validation", progress.step, tables)
+        if not self._explained and not math.isfinite(metrics["val/loss"]):
+            self._explain()
         self._tell(metrics, improved, progress.stale_validations)
         self._follow_plateau(metrics[config.monitor])
         if loop.early_stopping_patience is not None and progress.stale_validations >= loop.early_stopping_patience:
@@ -97,6 +102,12 @@ class Validation:
             shown, asked = (metric(config.monitor).show(value) for value in (metrics[config.monitor], threshold))
             progress.finish(f"{REACHED} {config.monitor} {shown} (loop.stopping_threshold: {asked})")
         return improved
+
+    def _explain(self) -> None:
+        """Look into the attempt's first validation that has no finite loss."""
+        self._explained = True
+        if (found := explain_validation(self._session)) is not None:
+            self._writer.emit(found)
 
     def _follow_plateau(self, value: float) -> None:
         """Hand the monitored metric to a plateau schedule, and tell when the rate falls."""

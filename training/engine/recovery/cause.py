@@ -89,6 +89,26 @@ def describe(session: Session, step: int, search: Search, before: Preceding, spo
     )
 
 
+def describe_measured(session: Session, cause: Cause) -> Finding:
+    """Of a validation: nothing of it changes the weights, so training goes on."""
+    reason, advice, fix = _judge(session, cause, Preceding(), "")
+    origin, step = cause.origin, session.progress.step
+    samples = origin.samples if origin is not None and not _is_weight(origin) else ()
+    which = " of the averaged weights" if session.ema is not None else ""
+    evidence: dict[str, Any] = {"part": "validation"} | (_evidence(origin) if origin is not None else {})
+    if samples:
+        evidence |= {"samples": list(samples[:_MOST_SAMPLES]), "sample_names": list(sample_names(session, samples))}
+    return NONFINITE.find(
+        "warning",
+        f"The validation{which} behind step {step:,} has no finite loss: {reason}.",
+        " ".join(part for part in (advice, _numbers(cause), _who(session, samples)) if part),
+        place=_place(cause),
+        evidence=evidence,
+        fix=fix,
+        step=step,
+    )
+
+
 def describe_failure(session: Session, step: int, error: Exception) -> Finding:
     """That the step could not be computed again."""
     reason = escape_unprintable(str(error), 300)
@@ -158,7 +178,7 @@ def _judge_samples(origin: Origin) -> tuple[str, str, Fix]:
 
 def _judge_weights(session: Session, origin: Origin, spoiled: str) -> tuple[str, str, Fix]:
     held = "NaN" if origin.is_nan else "infinity"
-    text = f"{origin.source} held {held} before the step"
+    text = f"{origin.source} held {held} already"
     if spoiled == origin.source:
         return text, "It did so when the run began: begin with other weights.", {}
     eps = getattr(session.config.optimizer, "eps", 1.0)

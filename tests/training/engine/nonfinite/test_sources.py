@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.training.engine.nonfinite.sources import SOURCES, Source, find, judge
+from tests.training.engine.nonfinite.sources import SOURCES, Source, find, judge, make_network
 
 
 @pytest.mark.filterwarnings("ignore:std\\(\\)")
@@ -14,3 +15,35 @@ from tests.training.engine.nonfinite.sources import SOURCES, Source, find, judge
 def test_the_producer_is_named(source: Source, tmp_path: Path) -> None:
     found, ending = find(source, tmp_path)
     assert judge(source, found) == "", (found, ending)
+
+
+@pytest.mark.parametrize(
+    ("source", "evidence"),
+    [
+        (
+            Source("log", {"model": make_network("x = x if self.training else (x * 0).log()")}, "second.1"),
+            {"operation": "log", "part": "validation"},
+        ),
+        (
+            Source(
+                "statistics",
+                {
+                    "model": make_network(
+                        "x = self.norm(x)",
+                        "self.norm.running_var.data += float('nan') if late else 0.0",
+                        setup="self.norm = nn.BatchNorm1d(6)",
+                    )
+                },
+                "second.1.norm",
+            ),
+            {"source": "second.1.norm.running_var", "part": "validation"},
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Source) else "",
+)
+def test_what_only_a_validation_meets_is_named(source: Source, evidence: dict[str, Any], tmp_path: Path) -> None:
+    found, ending = find(source, tmp_path)
+    assert found is not None, ending
+    assert found.title.startswith("The validation behind step ")
+    assert found.place == source.place
+    assert found.evidence.items() >= evidence.items()
