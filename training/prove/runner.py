@@ -54,7 +54,11 @@ def prove(plan: ProofPlan, say: Say, report: Report, control: Control) -> Proof 
             work_folder(plan.run, plan.key).mkdir(exist_ok=True)
             note_plan(plan)
             held = _hold(plan)
-        trained = _Arms(plan, held, say, report, control).train()
+        try:
+            trained = _Arms(plan, held, say, report, control).train()
+        finally:
+            if not any(_is_trained(plan, arm) for arm in list_arms(plan.orders)):  # nothing to go on with
+                shutil.rmtree(work_folder(plan.run, plan.key), ignore_errors=True)
         if trained is None:
             return None
         proof = _conclude(plan, trained)
@@ -93,6 +97,10 @@ def _clear_others(plan: ProofPlan, say: Say) -> None:
         if path.is_dir() and path.name != plan.key:
             say(f"{path.name} was left unfinished; its arms are deleted.")
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_trained(plan: ProofPlan, arm: Arm) -> bool:
+    return (work_folder(plan.run, plan.key) / f"{arm.name}.json").is_file()
 
 
 def _hold(plan: ProofPlan) -> Path | None:

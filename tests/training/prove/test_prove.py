@@ -17,6 +17,7 @@ from tests.training.commands import Captured, json_line
 from tests.training.tiny import tiny
 from training.cli import main
 from training.control import Control
+from training.engine.runs import run_writer
 from training.engine.runs.run import start_run
 from training.errors import InputError
 from training.events import Finding
@@ -94,7 +95,11 @@ def test_a_fix_is_proved_beside_the_very_steps_of_the_run(run: RunFolder, capsys
     assert "Training loss of both arms" in page.read_text()
 
 
-def test_settings_of_the_network_begin_at_step_0_and_the_kept_arms_are_taken_after_a_stop(run: RunFolder) -> None:
+def test_settings_of_the_network_begin_at_step_0_and_the_kept_arms_are_taken_after_a_stop(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("start_sidecar", "start_copier"):  # no arm is sent anywhere
+        monkeypatch.setattr(run_writer, name, lambda *_: pytest.fail("An arm was followed."))
     plan = plan_proof(run, overrides=["model.hidden=[32, 32]"], steps=4, orders=1)
     assert (plan.checkpoint, plan.start) == (None, 0)
     assert "model.hidden acts on the data or the network" in plan.started
