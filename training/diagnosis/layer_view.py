@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import JsonValue
 
 from training.diagnosis.level import smooth
+from training.diagnosis.rates import scale_rate
 from training.diagnosis.recorded import Recorded
+from training.findings.layers import FIRST_GOOD
 from training.runs.records.columns import Columns
 from training.runs.records.layers import layer_norms, layers_of
 from training.runs.records.units import unit_layers, unit_shares
@@ -103,6 +107,14 @@ def find_sizes(view: LayerView) -> NDArray[np.float64]:
     rows = moved.any(1)
     found[rows] = np.nanmedian(sizes[rows], axis=1)
     return found
+
+
+def tame_rate(run: Recorded, step: int) -> Mapping[str, JsonValue]:
+    """A tenth of the learning rate, or what makes the largest update up to ``step`` a hundredth of the weights."""
+    view = view_layers(run.until(step), first=1)
+    sizes = find_sizes(view) if view is not None else np.zeros(0)
+    sizes = sizes[np.isfinite(sizes)]
+    return scale_rate(run.config, min(1 / 10, 10.0 ** (FIRST_GOOD - float(sizes.max()))) if len(sizes) else 1 / 10)
 
 
 def find_clip(run: Recorded) -> float:

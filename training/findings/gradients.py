@@ -47,6 +47,7 @@ VANISHING = Rule(
     f"The gradient norm of the first layer is below {FADED:g} of the last one's and below {TINY:g}, in the median of the last three records.",
     "AutoTrainer; the loss is gradsnitch's guard",
     unless=f"The training loss has come down by {LITTLE_PROGRESS:.0%} or more.",
-    fix="model.activation = relu where it saturates, else model.norm where there is none.",
+    fix="model.activation = relu where it saturates, else model.norm where there is none; a lower learning rate where gradients came to the "
+    "first layer at first.",
 )
 RULES = (GRADIENT_SPIKE, CLIPPED_ALWAYS, NEVER_CLIPPED, VANISHING)

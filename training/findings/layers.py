@@ -6,6 +6,8 @@ from training.findings.rule import Rule
 
 GOOD, BIG, SMALL = -3.0, -1.0, -5.0
 """log10 of the size of an update beside that of the weights."""
+FIRST_GOOD = -2.0
+"""The same of the largest update, as a run begins."""
 MOSTLY = 0.6
 LITTLE_PROGRESS = 0.2
 TOO_BIG = Rule(
@@ -43,8 +45,8 @@ DEAD = Rule(
     "SageMaker Debugger (DeadRelu: 1 %, 50 %)",
     unless=f"The other half suffices, which is a note: the training loss has come down by {LITTLE_PROGRESS:.0%}, or by "
     f"{HALTING_PROGRESS:.0%} where {DIED:.0%} of the units or more died while training.",
-    fix="model.activation = gelu where they were dead from the first step on, else a lower learning rate: a tenth, or less by how much a "
-    "step changed.",
+    fix="model.activation = gelu where they were dead from the first step on, else a lower learning rate: a tenth, or what makes the largest "
+    f"update 10^{FIRST_GOOD:g} of the weights.",
 )
 SATURATED = Rule(
     "units.saturated",

@@ -23,7 +23,7 @@ class StepRecords(QObject):
         shown.event_arrived.connect(self._on_event)
         shown.truncated.connect(self._on_truncated)
         shown.looked.connect(self.parts.follower.refresh)
-        shown.looked.connect(self.layers.follower.refresh)
+        shown.looked.connect(self.layers.refresh)
 
     @Slot()
     def show_run(self) -> None:
@@ -40,4 +40,4 @@ class StepRecords(QObject):
     @Slot()
     def _on_truncated(self) -> None:
         self.parts.follower.begin_again()
-        self.layers.follower.begin_again()
+        self.layers.begin_again()

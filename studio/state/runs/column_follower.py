@@ -6,6 +6,7 @@ import logging
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
+from shiboken6 import isValid
 
 from studio.services.background import Background
 from training.runs.records.columns import Columns, ColumnsReader
@@ -20,10 +21,12 @@ class ColumnFollower(QObject):
     Signals:
         began(Columns | None): another file, or its rows from the first on: all that was said is void.
         rows_arrived(ndarray of ``Columns.row``)
+        looked(): the file was read as far as it goes; of another file for the first time.
     """
 
     began = Signal(object)
     rows_arrived = Signal(object)
+    looked = Signal()
 
     def __init__(self, background: Background, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -31,6 +34,8 @@ class ColumnFollower(QObject):
         self._reader: ColumnsReader | None = None
         self._columns: Columns | None = None
         self._reading = self._again = False
+        self.has_looked = False
+        """Whether what is there was read; until then it is not known to be empty."""
 
     def follow(self, path: Path | None) -> None:
         """Look at this file, if there is one, from its first row on; of the same one read only what is new."""
@@ -46,6 +51,7 @@ class ColumnFollower(QObject):
 
     def _start(self, path: Path | None) -> None:
         self._reader = None if path is None else ColumnsReader(path)
+        self.has_looked = path is None
         self._tell(None)
         self.refresh()
 
@@ -59,6 +65,8 @@ class ColumnFollower(QObject):
         self._reading = True
 
         def handle_result(result: tuple[bool, Rows]) -> None:
+            if not isValid(self):  # its page was closed meanwhile
+                return
             self._reading = False
             if reader is self._reader:
                 cut, rows = result
@@ -66,6 +74,9 @@ class ColumnFollower(QObject):
                     self._tell(reader.columns)
                 if len(rows):
                     self.rows_arrived.emit(rows)
+                if not self.has_looked:
+                    self.has_looked = True
+                    self.looked.emit()
             if self._again or reader is not self._reader:
                 self._again = False
                 self.refresh()

@@ -74,3 +74,21 @@ def test_colors_are_logarithmic_and_what_is_no_number_has_none_of_the_scale(qtbo
     assert color(0, 0) == "#440154"  # the lowest and the highest of viridis
     assert color(0, 1) == "#fde725"
     assert color(1, 0) not in (color(0, 0), color(0, 1))
+
+
+def test_shares_go_from_none_to_all_and_the_usual_ones_are_marked_beside_the_scale(qtbot: QtBot) -> None:
+    chart = HeatMap()
+    qtbot.addWidget(chart)
+    values = np.array([[0.0, 1.0]], np.float32)
+    chart.show_heat(Heat("dead units", ("first", "second"), [1], [1], values, are_shares=True, usual=(0.0, 0.5)))
+    chart.resize(600, chart.sizeHint().height())
+    image, room = chart.grab().toImage(), chart._room()
+    x = round(room.center().x())
+    assert image.pixelColor(x, round(room.top() + room.height() / 4)).name() == "#440154"  # none is a share, too
+    assert image.pixelColor(x, round(room.top() + room.height() * 3 / 4)).name() == "#fde725"
+    assert chart.words_at(QPointF(x, room.bottom() - 3)) == "second · step 1: dead units 100.0%"
+    beside = [
+        image.pixelColor(round(room.right()) + 9, round(room.top() + room.height() * part)).name()
+        for part in (0.25, 0.75)
+    ]
+    assert beside[1] == QColor(theme().palette.success).name() != beside[0]

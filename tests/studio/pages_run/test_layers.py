@@ -47,6 +47,13 @@ def test_norms_and_parts_of_a_run_are_shown(qtbot: QtBot, context: AppContext, w
     assert page.charts.records.layers.map.accessibleName() == "Heat map: gradient norm of 2 layers, steps 1 to 8"
     page.charts.records.layers.quantity.set_current("ratio")
     assert page.charts.records.layers.map.accessibleName().startswith("Heat map: update-to-weight ratio of 2 layers")
+    page.charts.records.layers.quantity.set_current("dead")
+    qtbot.waitUntil(
+        lambda: page.charts.records.layers.map.accessibleName() == "Heat map: dead units of 1 layer, steps 1 to 8"
+    )
+    page.charts.records.layers.quantity.set_current("saturated")
+    assert not page.charts.records.layers.map.isVisible()
+    assert "no activation whose units can be saturated" in page.charts.records.layers._subtitle.text()
 
 
 def test_parts_have_their_names_shares_and_values(
@@ -77,8 +84,8 @@ def test_rewound_run_shows_its_earlier_norms(qtbot: QtBot, background: Backgroun
     card.set_run(folder, config, growing=False)
     qtbot.waitUntil(lambda: card._bins.last.tolist()[-1:] == [24])
     resume_run(str(folder.checkpoints / "step-00000008"), workspace, hooks=stopping_after(12))
-    card.follower.refresh()
-    qtbot.waitUntil(lambda: card._bins.last.tolist()[-1:] != [24])
+    card.refresh()
+    qtbot.waitUntil(lambda: card._bins.last.tolist()[-1:] != [24] and card._unit_bins.last.tolist()[-1:] != [24])
     assert card._bins.first.tolist()[:3] == [1, 2, 4]
 
 
@@ -97,7 +104,8 @@ def test_where_there_are_none_it_is_said_why(
     qtbot.addWidget(card)
     card.set_run(RunFolder(tmp_path), tiny(*settings), growing)
     assert card.isVisible()
-    assert words in card._subtitle.text()
+    assert card._subtitle.text() == "Reading what the run recorded …"
+    qtbot.waitUntil(lambda: words in card._subtitle.text())
     assert not card.map.isVisibleTo(card)
 
 

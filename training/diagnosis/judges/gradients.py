@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from training.config import RunConfig
 from training.config.sections.loop import Loop
-from training.diagnosis.layer_view import find_clip, find_progress, has_saturating, view_layers
+from training.diagnosis.layer_view import find_clip, find_progress, has_saturating, tame_rate, view_layers
 from training.diagnosis.rates import scale_rate
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
@@ -139,24 +139,28 @@ def _tell_clipped(run: Recorded, limit: float, share: float, median: float) -> F
 
 def judge_vanishing(run: Recorded) -> Iterator[Finding]:
     """The first layers hardly get a gradient, and nothing is learned."""
-    view, progress = view_layers(run), find_progress(run)
+    view, progress = view_layers(run, first=1), find_progress(run)
     if view is None or progress is None or progress.best >= LITTLE_PROGRESS or len(view.steps) < 3:
         return
-    gradients = np.median(view.gradients[-3:], axis=0)
-    trained = np.flatnonzero(gradients > 0)
+    trained = np.flatnonzero((view.gradients > 0).any(0))
     if len(trained) < 3:
         return
-    first, last = float(gradients[trained[0]]), float(gradients[trained[-1]])
+    begin, end = trained[0], trained[-1]
+    gradients = np.median(view.gradients[-3:], axis=0)
+    first, last = float(gradients[begin]), float(gradients[end])
     if first >= TINY or first >= FADED * last:
         return
     cause, fix = _explain_vanishing(run, len(trained))
-    low = (view.gradients[:, trained[0]] < TINY) & (
-        view.gradients[:, trained[0]] < FADED * view.gradients[:, trained[-1]]
-    )
+    low = (view.gradients[:, begin] < TINY) & (view.gradients[:, begin] < FADED * view.gradients[:, end])
     start = int(view.steps[np.flatnonzero(~low)[-1] + 1] if not low.all() else view.steps[0])
+    if first == 0 and not low[0]:
+        cause, fix = (
+            "They came there at first: units died on the way. The learning rate is too high.",
+            tame_rate(run, start),
+        )
     yield VANISHING.find(
         "warning",
-        f"Gradients vanish: the norm is {first:.2g} in the first layer, {view.layers[trained[0]]}, and {last:.2g} in the last.",
+        f"Gradients vanish: the norm is {first:.2g} in the first layer, {view.layers[begin]}, and {last:.2g} in the last.",
         cause,
         evidence={"first": first, "last": last, "layers": len(trained), "progress": progress.best},
         fix=fix,

@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
-from training.diagnosis.layer_view import UnitView, find_progress, find_sizes, view_layers, view_units
-from training.diagnosis.rates import scale_rate
+from training.diagnosis.layer_view import UnitView, find_progress, tame_rate, view_units
 from training.diagnosis.recorded import Recorded
 from training.events import Finding, FindingLevel
-from training.findings.layers import DEAD, DIED, GOOD, HALTING_PROGRESS, LITTLE_PROGRESS, MOST_DEAD, SATURATED
+from training.findings.layers import DEAD, DIED, HALTING_PROGRESS, LITTLE_PROGRESS, MOST_DEAD, SATURATED
 
 
 def judge_dead(run: Recorded) -> Iterator[Finding]:
@@ -27,7 +26,7 @@ def judge_dead(run: Recorded) -> Iterator[Finding]:
         fix = {"model.activation": "gelu"} if hasattr(run.config.model, "activation") else {}
     else:
         why = "They died while training: the learning rate is too high."
-        fix = _lower_rate(run, int(view.steps[start]))
+        fix = tame_rate(run, int(view.steps[start]))
     yield DEAD.find(
         _level(run, view.dead[:, layer]),
         f"{share:.0%} of the units of layer {view.layers[layer]} are dead.",
@@ -54,7 +53,7 @@ def judge_saturated(run: Recorded) -> Iterator[Finding]:
     else:
         why, fix = (
             "They came to it while training: the learning rate is too high.",
-            _lower_rate(run, int(view.steps[start])),
+            tame_rate(run, int(view.steps[start])),
         )
     yield SATURATED.find(
         _level(run, view.saturated[:, layer]),
@@ -82,14 +81,6 @@ def _level(run: Recorded, shares: NDArray[np.float32]) -> FindingLevel:
     progress = find_progress(run)
     enough = HALTING_PROGRESS if shares[-1] - shares[0] >= DIED else LITTLE_PROGRESS
     return "warning" if progress is not None and progress.best < enough else "info"
-
-
-def _lower_rate(run: Recorded, step: int) -> Mapping[str, JsonValue]:
-    """A tenth of the learning rate, or what makes updates a thousandth of the weights by their largest up to ``step``."""
-    view = view_layers(run.until(step), first=1)
-    sizes = find_sizes(view) if view is not None else np.zeros(0)
-    sizes = sizes[np.isfinite(sizes)]
-    return scale_rate(run.config, min(1 / 10, 10.0 ** (GOOD - float(sizes.max()))) if len(sizes) else 1 / 10)
 
 
 def _evidence(view: UnitView, shares: NDArray[np.float32], layer: int) -> Mapping[str, JsonValue]:
