@@ -127,7 +127,9 @@ def make_banner(
     closable: bool = True,
 ) -> Banner:
     """What was found in a run of ``config``, with a button for what it proposes."""
-    named = re.search(rf"\bstep {found.step}\b", found.title)  # where a branch begins, for example
+    named = found.since is not None or re.search(
+        rf"\bstep {found.step}\b", found.title
+    )  # where a branch begins, for example
     title = f"{found.title.removesuffix('.')} (step {found.step:,})" if found.step and not named else found.title
     proposal = describe_proposal(config, found.fix)
     text = "\n".join(part for part in (found.advice, proposal) if part)

@@ -22,6 +22,7 @@ from studio.state.evaluations.labels_job import LabelsJob
 from studio.state.model_to_try import ModelToTry
 from studio.state.runs.after_stop import AfterStop
 from studio.state.runs.live_run import LiveRun
+from studio.state.runs.proof_job import ProofJob
 from studio.state.runs.run_library import RunLibrary
 from studio.state.runs.shown_run import ShownRun
 from training.config import RunConfig, parse_config
@@ -90,7 +91,8 @@ class AppContext(QObject):
         self.live = LiveRun(self)
         self.shown = ShownRun(self.live, self)
         self.evaluation = EvaluationChoice(self.background, self)
-        self.labels, self.model_to_try = LabelsJob(settings, self), ModelToTry(self)
+        self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
+        self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here

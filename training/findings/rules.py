@@ -47,9 +47,6 @@ FAMILIES: Mapping[str, tuple[Rule, ...]] = {
 RULES: Mapping[str, Rule] = {rule.code: rule for rules in FAMILIES.values() for rule in rules}
 
 
-_SHOWN = 4
-
-
 def require_code(key: str) -> None:
     """Raise InputError where no finding has the code of ``key``, which is "code" or "code:place"."""
     code = key.partition(":")[0]
@@ -62,21 +59,6 @@ def require_code(key: str) -> None:
 def is_named(finding: Finding, keys: Collection[str]) -> bool:
     """Whether ``keys``, each "code" or "code:place", name ``finding``."""
     return bool(finding.code) and (finding.code in keys or finding.key in keys)
-
-
-def describe_evidence(finding: Finding) -> str:
-    """The numbers it rests on, in a line: "skill 0.998, rows 320"; of lists the first."""
-    numbers = {name: value for name, value in finding.evidence.items() if not isinstance(value, str)}
-    return ", ".join(f"{name.replace('_', ' ')} {_show(value)}" for name, value in numbers.items())
-
-
-def _show(value: JsonValue) -> str:
-    if isinstance(value, list):
-        more = ["..."] * (len(value) > _SHOWN)
-        return " ".join([*map(_show, value[:_SHOWN]), *more])
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return escape_unprintable(str(value).lower() if isinstance(value, bool) else str(value), 60)
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
 
 
 def without_muted(found: Iterable[Finding], keys: Collection[str]) -> list[Finding]:

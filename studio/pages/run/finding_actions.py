@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
+
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
+from training.runs.records.proofs import read_proofs
 
 from studio.actions.organize import dismiss_finding
 from studio.pages.run.findings import FindingList
+from studio.pages.run.prove_dialog import ProveDialog
 from studio.panels.fix_dialog import apply_fix
 from studio.state.context import AppContext
 from studio.state.runs.run_findings import RunFindings
 from training.events import Finding
+from training.runs.folder import RunFolder
 from training.runs.fork import began_at
+
+logger = logging.getLogger(__name__)
 
 
 class FindingActions(QObject):
@@ -25,7 +33,12 @@ class FindingActions(QObject):
         self.list.apply_asked.connect(self._apply)
         self.list.dismiss_asked.connect(self._dismiss)
         self.list.help_asked.connect(context.help_requested)
+        self.list.prove_asked.connect(self._prove)
         context.library.refreshed.connect(self.findings.read_dismissed)
+        context.shown.attached.connect(self._read_proofs)
+        context.proofs.finished.connect(self._on_proved)
+        self._dialog: ProveDialog | None = None
+        self._read_proofs()
 
     @Slot(object)
     def _apply(self, finding: Finding) -> None:
@@ -36,3 +49,43 @@ class FindingActions(QObject):
     def _dismiss(self, finding: Finding, on: bool) -> None:
         if self.findings.folder is not None:
             dismiss_finding(self._context, self.findings.folder, finding, on=on, done=self.findings.read_dismissed)
+
+    @Slot(object)
+    def _prove(self, finding: Finding) -> None:
+        folder = self.findings.folder
+        if folder is None:
+            return
+        if self._dialog is not None:
+            self._dialog.close()
+        self._dialog = dialog = ProveDialog(self._context, folder, finding, self._page.window())
+        dialog.finished.connect(lambda: self._forget(dialog))
+        dialog.show()
+
+    def _forget(self, dialog: ProveDialog) -> None:
+        if self._dialog is dialog:
+            self._dialog = None
+
+    @Slot()
+    def _read_proofs(self) -> None:
+        """What was proved of the run that is shown, to say it at each finding."""
+        folder = self.findings.folder
+        self.list.show_proofs({})
+        if folder is not None:
+            self._context.background.submit(
+                lambda: _list_verdicts(folder), lambda said: self._say(folder, said), logger.info
+            )
+
+    def _say(self, folder: RunFolder, said: Mapping[str, str]) -> None:
+        if folder == self.findings.folder:
+            self.list.show_proofs(said)
+
+    @Slot()
+    def _on_proved(self) -> None:
+        job = self._context.proofs
+        self._read_proofs()
+        if self._dialog is None and job.plan is not None and job.plan.finding is not None:
+            self._context.notifier.notify(f"The proof is complete: {job.plan.finding.title}")
+
+
+def _list_verdicts(folder: RunFolder) -> dict[str, str]:
+    return {proof.finding: proof.sentence for proof in read_proofs(folder) if proof.finding}

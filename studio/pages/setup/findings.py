@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
+from studio.engine.asker import Asker
 from studio.engine.client import Ticket
 from studio.forms.messages import with_titles
 from studio.pages.setup.previews.preview_model import PreviewModel
@@ -32,8 +33,8 @@ from studio.widgets import (
 )
 from training.events import Finding, FindingLevel
 from training.findings import describe_evidence
-from training.protocol.answers import Findings, RunTime
-from training.protocol.messages import CheckRequest, Refusal
+from training.protocol.answers import Findings, OneBatchFit, RunTime
+from training.protocol.messages import CheckRequest, FitOneBatch, Refusal
 
 _ICONS: dict[FindingLevel, tuple[str, IconRole]] = {
     "ok": ("check", "success"),
@@ -41,9 +42,19 @@ _ICONS: dict[FindingLevel, tuple[str, IconRole]] = {
     "warning": ("warning", "warning"),
     "error": ("cross", "danger"),
 }
-_ORDER: tuple[FindingLevel, ...] = ("error", "warning", "info", "ok")
+_GROUPS: Mapping[FindingLevel, tuple[str, str]] = {
+    "error": ("error", "errors"),
+    "warning": ("warning", "warnings"),
+    "info": ("note", "notes"),
+    "ok": ("check passed", "checks passed"),
+}
+"""The worst first: what one and several are called."""
 _MOST_HEIGHT = 210
+FIT = "Fit one batch"
 _TOP = Qt.AlignmentFlag.AlignTop
+_FIT_TIP = (
+    "Train the network on a few samples until it knows them by heart: one that cannot is broken (20 seconds at most)"
+)
 
 
 class FindingsPanel(Card):
@@ -60,14 +71,20 @@ class FindingsPanel(Card):
         self._context = context
         self._previews = previews
         self._ticket: Ticket | None = None
+        self._fitter = Asker(context.engine)
+        self._found: tuple[Finding, ...] = ()  # by the last look at the draft as it stands
+        self._fit: OneBatchFit | None = None
         self._pill = StatusPill()
+        self.fit_button = button(FIT, variant="ghost", tooltip=_FIT_TIP, clicked=self.fit_one_batch)
+        self.cancel_fit = button("Cancel", "stop", "ghost", clicked=self._cancel_fit)
         self._line = ProgressLine()
         self._list = QWidget()
         self._rows = vbox(parent=self._list)
         self._area = scroll_area(self._list)
         self._area.setMaximumHeight(_MOST_HEIGHT)
         close = icon_button("cross", "Put the findings away", clicked=self._withdraw)
-        self.add_action(self._pill, close)
+        self.cancel_fit.hide()
+        self.add_action(self._pill, self.fit_button, self.cancel_fit, close)
         self.add(self._line, self._area)
         self.hide()
         for signal in (context.draft.edited, context.draft.kind_changed, context.draft.replaced):
@@ -85,10 +102,40 @@ class FindingsPanel(Card):
         self._ticket = self._context.engine.ask(
             request,
             Findings,
-            lambda result: self._show(result.findings, result.run_time),
+            lambda result: self._on_checked(result.findings, result.run_time),
             self._on_refused,
             self._show_busy,
         )
+
+    @Slot()
+    def fit_one_batch(self) -> None:
+        """Have the network learn a few samples by heart; what comes of it stands among the findings."""
+        config = self._context.draft.usable_config()
+        if config is None:
+            return
+        self._show_fitting("Building the network")
+        request = FitOneBatch(config=config.model_dump(mode="json"))
+        self._fitter.ask(request, OneBatchFit, self._on_fitted, self._on_unfitted, self._show_fitting)
+
+    def _show_fitting(self, text: str = "", fraction: float | None = None) -> None:
+        self._line.set_progress(fraction, text or FIT)
+        self._pill.set_status("Running", "accent")
+        self.fit_button.hide()
+        self.cancel_fit.show()
+        self._line.show()
+
+    @Slot()
+    def _cancel_fit(self) -> None:
+        self._fitter.forget()
+        self._show(self._found)
+
+    def _on_fitted(self, fit: OneBatchFit) -> None:
+        self._fit = fit
+        self._show(self._found)
+
+    def _on_unfitted(self, refusal: Refusal) -> None:
+        self._show(self._found)
+        self._context.notifier.notify(str(refusal), "danger", title=FIT)
 
     def apply(self, settings: Mapping[str, JsonValue]) -> None:
         """Write what a finding proposes into the draft, and look again."""
@@ -105,8 +152,7 @@ class FindingsPanel(Card):
 
     def texts(self) -> list[str]:
         """What the rows say, for tests and screen readers."""
-        rows = [child for child in self._list.children() if isinstance(child, QWidget) and not child.isHidden()]
-        return [row.accessibleName() for row in rows]
+        return [row.accessibleName() for row in self._list.findChildren(QWidget) if row.property("finding")]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -117,10 +163,14 @@ class FindingsPanel(Card):
         if self._ticket is not None:
             self._context.engine.interrupt(self._ticket)
             self._ticket = None
+        self._fitter.forget()
+        self._found, self._fit = (), None
         self.hide()
 
     def _show_busy(self, text: str = "", fraction: float | None = None) -> None:
         self._pill.set_status("Running", "accent")
+        self.fit_button.hide()
+        self.cancel_fit.hide()
         self._line.set_progress(fraction, text or "Opening the data, building the model, trying one batch")
         self._line.show()
         self._area.hide()
@@ -133,19 +183,30 @@ class FindingsPanel(Card):
             self._withdraw()
             self.fields_blamed.emit()
         else:
-            self._show([Finding(level="error", title=refusal.message, advice=refusal.advice)])
+            self._on_checked([Finding(level="error", title=refusal.message, advice=refusal.advice)])
 
-    def _show(self, findings: Sequence[Finding], run_time: RunTime | None = None) -> None:
-        """One row for each finding, the worst first, which the pill says."""
+    def _on_checked(self, findings: Sequence[Finding], run_time: RunTime | None = None) -> None:
+        self._found = tuple(findings)
         self.timed.emit(run_time)
+        self._show(findings)
+
+    def _show(self, checked: Sequence[Finding]) -> None:
+        """A row for each finding, what the fit of one batch says among them, in groups, the worst first, which the pill says."""
+        findings = [*(self._fit.findings if self._fit else ()), *checked]
         levels = {finding.level for finding in findings}
         tone: Tone = "danger" if "error" in levels else "warning" if "warning" in levels else "success"
         words = {"danger": "Cannot start", "warning": "Worth a look", "success": "Ready to start"}
         self._pill.set_status(words[tone], tone)
         empty(self._rows)
-        worst_first = sorted(findings, key=lambda finding: _ORDER.index(finding.level))
-        fill(self._rows, *(self._make_row(finding) for finding in worst_first), STRETCH)
+        for level, (one, several) in _GROUPS.items():
+            group = [finding for finding in findings if finding.level == level]
+            if group:
+                fill(self._rows, label(f"{len(group)} {one if len(group) == 1 else several}", "caption"))
+            fill(self._rows, *(self._make_row(finding) for finding in group))
+        fill(self._rows, STRETCH)
         self._line.hide()
+        self.cancel_fit.hide()
+        self.fit_button.setVisible(self._context.draft.usable_config() is not None and "error" not in levels)
         self._area.show()
         self.show()
         self._fit_height()
@@ -159,7 +220,7 @@ class FindingsPanel(Card):
         judged = finding.level != "ok" and bool(finding.evidence or finding.level != "info")
         if judged and finding.code:
             on = describe_evidence(finding)
-            fill(words, label(f"{finding.key} ({on})" if on else finding.key, "caption", wrap=True, selectable=True))
+            fill(words, label(" · ".join(filter(None, (on, finding.key))), "caption", wrap=True, selectable=True))
         name, role = _ICONS[finding.level]
         line = hbox((IconLabel(name, 16, role), 0, _TOP), (words, 1))
         if settings := finding.fix:
@@ -173,6 +234,7 @@ class FindingsPanel(Card):
             mute.clicked.connect(lambda: self.mute(finding))
             fill(line, (mute, 0, _TOP))
         row = in_widget(line)
+        row.setProperty("finding", True)
         row.setAccessibleName(f"{finding.level}: {title} {advice}".strip())
         return row
 

@@ -1,0 +1,75 @@
+"""Long work on a run in a process of its own, ``python -m training WORDS``: one at a time, looked at while it works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from studio.engine.side_command import Answer, SideCommand
+from studio.services.settings import SettingsStore
+from training.runs.folder import RunFolder
+
+_LOOK = 1000  # milliseconds
+_STOPPED = 130
+
+
+class SideJob(QObject):
+    """What was done before it was stopped, or the window closed or killed, is kept, and the next one goes on from there.
+
+    Signals:
+        changed(): it began, came further, or ended; ``problem`` says why it came to nothing.
+        finished(): there is another result of ``run``.
+    """
+
+    changed, finished = Signal(), Signal()
+
+    def __init__(self, settings: SettingsStore, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.run: RunFolder | None = None  # of the one under way, or of the last one
+        self.problem = ""
+        self.is_stopping = False
+        self._settings = settings
+        self._command: SideCommand | None = None
+        self._timer = QTimer(self, interval=_LOOK)
+        self._timer.timeout.connect(self._look)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether one is under way."""
+        return self._command is not None
+
+    def stop(self) -> None:
+        """Ask it for an end; what is done is kept."""
+        if self._command is not None and not self.is_stopping:
+            self.is_stopping = True
+            self._command.stop()
+            self.changed.emit()
+
+    def _begin(self, run: RunFolder, words: Sequence[str]) -> None:
+        self.run, self.problem, self.is_stopping = run, "", False
+        python = self._settings.get().engine_python
+        self._command = SideCommand(self, python, [*words, "--while-held"], self._on_end, hold=True)
+        self._timer.start()
+        self.changed.emit()
+
+    def _read(self, run: RunFolder) -> None:
+        """Note how far it is."""
+        raise NotImplementedError
+
+    @Slot()
+    def _look(self) -> None:
+        if self.run is not None:
+            self._read(self.run)
+            self.changed.emit()
+
+    def _on_end(self, answer: Answer) -> None:
+        self._timer.stop()
+        self._command = None
+        stopped, self.is_stopping = self.is_stopping, False
+        if answer.code and not (stopped or answer.code == _STOPPED):
+            lines = answer.error.splitlines()
+            self.problem = lines[-1] if lines else f"The process ended with code {answer.code}."
+        if answer.code == 0:
+            self.finished.emit()
+        self.changed.emit()

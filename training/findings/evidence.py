@@ -1,0 +1,78 @@
+"""On what a finding rests, in words: its numbers by what they count or measure. One way to say them, in the window and in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from training.errors import format_bytes, format_percent, pluralize
+from training.events import Finding
+from training.system.untrusted import escape_unprintable
+
+_SHOWN = 4
+"""Of a list so many."""
+_COUNTED: Mapping[str, str] = {
+    "samples": "sample", "rows": "row", "steps": "step", "files": "file", "columns": "column", "skipped": "skipped step",
+    "spikes": "spike", "buffers": "buffer", "values": "value", "clipped": "clipped step", "validations": "validation",
+}  # fmt: skip
+"""Numbers that count something, and what: "320 rows"."""
+_SHARES = (
+    "share", "progress_lost", "fraction", "frozen", "waiting", "clipped_share", "dead", "saturated", "error", "lost", "gain",
+)  # fmt: skip
+_SAID: Mapping[str, str] = {
+    "skill": "skill {} (0 is guessing, 1 is always right)",
+    "half_width": "differences below {} may be chance",
+    "guessing": "guessing has {}",
+    "p": "by chance with a probability of {}",
+    "peak": "highest learning rate {}",
+    "last": "at the end {}",
+    "low": "usual from {}",
+    "high": "usual up to {}",
+    "usual": "usual {}",
+    "distinct": "{} different values",
+    "of": "of {} in all",
+    "rates_added_up": "all learning rates together {}",
+    "looked_at": "{} looked at",
+    "largest": "the largest {}",
+    "smallest": "the smallest {}",
+    "alone": "{} alone in their batch",
+    "with_weights": "with the loaded weights {}",
+    "without": "without {}",
+    "own": "right now {}",
+}
+"""What a number is by its name, where that alone says too little."""
+_POINTS = ("half_width",)  # of a share: 0.05 are 5 points
+
+
+def describe_evidence(finding: Finding) -> str:
+    """The numbers it rests on, in a line: "skill 0.998 (0 is guessing, 1 is always right), 320 rows"; of lists the first."""
+    numbers = {name: value for name, value in finding.evidence.items() if not isinstance(value, str)}
+    return ", ".join(_describe(name, value) for name, value in numbers.items() if value is not None)
+
+
+def _describe(name: str, value: JsonValue) -> str:
+    words = escape_unprintable(name.replace("_", " "), 60)
+    number = not isinstance(value, bool) and isinstance(value, int | float)
+    if name.endswith("_bytes") and number:
+        return f"{words.removesuffix(' bytes')} {format_bytes(float(value))}"  # type: ignore[arg-type]
+    if name in _COUNTED and isinstance(value, int) and not isinstance(value, bool):
+        return pluralize(value, _COUNTED[name])
+    if name in _POINTS and isinstance(value, float):
+        return _SAID[name].format(f"{100 * value:.2g} points")
+    if name in _SHARES and isinstance(value, float) and 0 <= value <= 1:
+        return f"{words.removesuffix(' share')} {format_percent(value)}"
+    if name in _SAID:
+        return _SAID[name].format(_show(value))
+    if isinstance(value, bool):
+        return f"{words}: {'yes' if value else 'no'}"
+    return f"{words} {_show(value)}"
+
+
+def _show(value: JsonValue) -> str:
+    if isinstance(value, list):
+        more = ["..."] * (len(value) > _SHOWN)
+        return " ".join([*map(_show, value[:_SHOWN]), *more])
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return escape_unprintable(str(value).lower() if isinstance(value, bool) else str(value), 60)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
