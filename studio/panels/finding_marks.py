@@ -35,14 +35,15 @@ class FindingMark:
 
 
 def place_findings(findings: Sequence[Finding]) -> list[FindingMark]:
-    """A mark for each plot and step at which something began. What was found before the first step has no place on a curve, nor has a
-    note that no rule gives."""
+    """A mark for each plot and step at which something began. What was found before the first step is marked where it is of the learning
+    rate, at its beginning; else it has no place on a curve, nor has a note that no rule gives."""
     places: dict[tuple[str, int], list[Finding]] = {}
     for finding in findings:
         step = finding.since if finding.since is not None else finding.step
-        if step > 0 and finding.level in _KINDS and (finding.code or finding.level != "info"):
-            chart = _CHARTS.get(finding.code.partition(".")[0], "loss")
-            places.setdefault((chart, step), []).append(finding)
+        chart = _CHARTS.get(finding.code.partition(".")[0], "loss")
+        has_place = step > 0 or chart == "lr"
+        if has_place and finding.level in _KINDS and (finding.code or finding.level != "info"):
+            places.setdefault((chart, max(step, 1)), []).append(finding)
     newest = sorted(places.items(), key=lambda place: place[0][1])[-_MOST:]
     return [_make_mark(chart, step, found) for (chart, step), found in newest]
 

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 import numpy as np
 from PySide6.QtWidgets import QGridLayout, QWidget
-from training.runs.records.proofs import ArmResult, Difference, Proof
 
+from studio.charts.plots.legend import Swatch
 from studio.charts.plots.plot import Plot
 from studio.state.formats import format_metric, metric_title
 from studio.theme import SPACING, Tone
-from studio.widgets import STRETCH, StatusPill, empty, hbox, label, vbox
+from studio.widgets import STRETCH, Card, StatusPill, empty, hbox, label, vbox
+from training.runs.records.proofs import ArmResult, Difference, Proof
 
 _TONES: dict[str, Tone] = {"cures": "success", "helps": "success", "no difference": "neutral", "harms": "danger"}
 _WORDS = {"cures": "Cures it", "helps": "Helps", "no difference": "No difference", "harms": "Harms"}
@@ -21,7 +22,7 @@ _ARMS = (("without", "As it is", 3), ("with", "With the fix", 2))
 """Name of a curve, its word in the legend, number of the color."""
 _BESIDE = 3  # plots in a row
 _MOST = 6
-_HEIGHT = 150
+_HEIGHT = 220
 _STEEP = 30.0
 """Where the highest loss is so many times the lowest, they are drawn on a logarithmic axis."""
 
@@ -37,10 +38,13 @@ class ProofView(QWidget):
         self._rest = label("", "caption", wrap=True, selectable=True)
         self._grid = QGridLayout()
         self._grid.setSpacing(SPACING.m)
+        legend = [hbox(Swatch(color), label(word, "caption"), spacing=5) for _name, word, color in _ARMS]
+        self._curves = Card()
+        self._curves.add(hbox(label("Training loss", "section"), *legend, STRETCH, spacing=SPACING.l), self._grid)
         vbox(
             hbox(self._verdict, self._when, STRETCH),
             self._sentence,
-            self._grid,
+            self._curves,
             self._rest,
             parent=self,
             spacing=SPACING.s,
@@ -65,7 +69,7 @@ class ProofView(QWidget):
         is_log = _is_steep([arm for order in shown for arm in (order.without, order.with_)])
         for at, order in enumerate(shown):
             plot = Plot(f"Order {at + 1}")
-            plot.setMinimumHeight(_HEIGHT)
+            plot.setFixedHeight(_HEIGHT)
             plot.set_growing(False)
             plot.set_log(is_log)
             plot.set_empty_text("No step was made.")

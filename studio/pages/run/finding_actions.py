@@ -3,45 +3,51 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
-from training.runs.records.proofs import read_proofs
 
 from studio.actions.organize import dismiss_finding
+from studio.engine.state import ENDED
 from studio.pages.run.findings import FindingList
 from studio.pages.run.prove_dialog import ProveDialog
 from studio.panels.fix_dialog import apply_fix
 from studio.state.context import AppContext
 from studio.state.runs.run_findings import RunFindings
+from training.diagnosis import read_recorded, replay
 from training.events import Finding
 from training.runs.folder import RunFolder
 from training.runs.fork import began_at
+from training.runs.records.proofs import read_proofs
 
 logger = logging.getLogger(__name__)
 
 
 class FindingActions(QObject):
-    """``findings`` of ``context.shown`` and the ``list`` that shows them; dialogs open over ``page``."""
+    """``findings`` of ``context.shown`` and the ``list`` that shows them; dialogs open over ``page``, ``dialog`` is the proof's."""
 
     def __init__(self, context: AppContext, page: QWidget) -> None:
         super().__init__(page)
         self._context, self._page = context, page
         self.findings = RunFindings(context.shown, self)
         self.list = FindingList(self.findings)
-        self.list.apply_asked.connect(self._apply)
+        self.list.apply_asked.connect(self.apply)
         self.list.dismiss_asked.connect(self._dismiss)
         self.list.help_asked.connect(context.help_requested)
         self.list.prove_asked.connect(self._prove)
         context.library.refreshed.connect(self.findings.read_dismissed)
-        context.shown.attached.connect(self._read_proofs)
+        context.shown.attached.connect(self._on_attached)
+        context.shown.state_changed.connect(self._replay)
+        self._replayer = context.background.make_other()  # a long run takes a while, and nobody waits for it
+        self._replayed: RunFolder | None = None
         context.proofs.finished.connect(self._on_proved)
-        self._dialog: ProveDialog | None = None
+        self.dialog: ProveDialog | None = None
         self._read_proofs()
 
     @Slot(object)
-    def _apply(self, finding: Finding) -> None:
+    def apply(self, finding: Finding) -> None:
+        """Ask, then train with what it proposes, from before it began."""
         found = self.findings
         apply_fix(self._context, self._page, finding.fix, found.folder, found.config, began_at(finding))
 
@@ -55,15 +61,15 @@ class FindingActions(QObject):
         folder = self.findings.folder
         if folder is None:
             return
-        if self._dialog is not None:
-            self._dialog.close()
-        self._dialog = dialog = ProveDialog(self._context, folder, finding, self._page.window())
+        if self.dialog is not None:
+            self.dialog.close()
+        self.dialog = dialog = ProveDialog(self._context, folder, finding, self._page.window())
         dialog.finished.connect(lambda: self._forget(dialog))
         dialog.show()
 
     def _forget(self, dialog: ProveDialog) -> None:
-        if self._dialog is dialog:
-            self._dialog = None
+        if self.dialog is dialog:
+            self.dialog = None
 
     @Slot()
     def _read_proofs(self) -> None:
@@ -80,10 +86,32 @@ class FindingActions(QObject):
             self.list.show_proofs(said)
 
     @Slot()
+    def _on_attached(self) -> None:
+        self._replayed = None
+        self._read_proofs()
+        self._replay()
+
+    @Slot()
+    def _replay(self) -> None:
+        """Judge a run that ended by its records, once: an earlier version did not look while it trained."""
+        folder = self.findings.folder
+        if self._context.shown.run.state not in ENDED:
+            self._replayed = None
+        elif folder is not None and folder != self._replayed:
+            self._replayed = folder
+            self._replayer.submit(
+                lambda: replay(read_recorded(folder)), lambda told: self._show_replayed(folder, told), logger.info
+            )
+
+    def _show_replayed(self, folder: RunFolder, told: Sequence[Finding]) -> None:
+        if folder == self.findings.folder and self._replayed == folder:
+            self.findings.show_replayed(told)
+
+    @Slot()
     def _on_proved(self) -> None:
         job = self._context.proofs
         self._read_proofs()
-        if self._dialog is None and job.plan is not None and job.plan.finding is not None:
+        if self.dialog is None and job.plan is not None and job.plan.finding is not None:
             self._context.notifier.notify(f"The proof is complete: {job.plan.finding.title}")
 
 

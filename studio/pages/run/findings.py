@@ -69,6 +69,10 @@ class FindingList(QWidget):
         if entry is not None and area is not None:
             area.ensureWidgetVisible(entry[2])
 
+    def captions(self) -> list[str]:
+        """What stands small at each: since when, on what it rests, what was proved."""
+        return [banner.accessibleDescription() for _finding, _config, banner in self._shown.values()]
+
     @Slot()
     def refresh(self) -> None:
         """Show what there is now."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDialog, QWidget
-from training.prove.plan import ProofPlan, plan_proof
-from training.runs.records.proofs import Proof, read_proofs
 
 from studio.panels.proof_view import ProofView
 from studio.state.context import AppContext
 from studio.theme import SPACING
-from studio.widgets import STRETCH, ProgressLine, button, hbox, label, scroll_area, vbox
+from studio.widgets import STRETCH, ProgressLine, button, hbox, in_widget, label, scroll_area, vbox
 from training.errors import TrainingError
 from training.events import Finding
+from training.prove.plan import ProofPlan, plan_proof
 from training.runs.folder import RunFolder
+from training.runs.records.proofs import Proof, read_proofs
 
 _SIZE = 860, 560
 _READING = "Looking for the checkpoint to begin from …"
@@ -39,20 +39,19 @@ class ProveDialog(QDialog):
         self.start = button("Start", "play", "primary", clicked=self._start)
         self.cancel = button("Cancel proof", "stop", tooltip="Arms that are done are kept", clicked=self._job.stop)
         self.close_button = button("Close", clicked=self.close)
-        self._area = scroll_area(self.view)
         vbox(
             label(finding.title, "section", wrap=True),
             self.words,
             self.progress,
             self.problem,
-            (self._area, 1),
+            (scroll_area(in_widget(vbox(self.view, STRETCH))), 1),
             hbox(STRETCH, self.start, self.cancel, self.close_button),
             parent=self,
             spacing=SPACING.m,
             margins=(SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l),
         )
         self.resize(*_SIZE)
-        self._area.hide()
+        self.view.hide()
         self._job.changed.connect(self._follow)
         self._job.finished.connect(self._read)
         self._read()
@@ -89,7 +88,7 @@ class ProveDialog(QDialog):
         else:
             self._plan = None
             self.words.setText(f"{plan.message} {plan.advice}".strip() if self.folder.path.is_dir() else GONE)
-        self._area.setVisible(proof is not None)
+        self.view.setVisible(proof is not None)
         if proof is not None:
             self.view.show_proof(proof)
         self.start.setText("Prove again" if proof is not None else "Start")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject
-from training.prove.plan import ProofPlan
-from training.prove.progress import Reached, read_progress
 
 from studio.services.settings import SettingsStore
 from studio.state.side_job import SideJob
+from training.prove.plan import ProofPlan
+from training.prove.progress import Reached, read_progress
 from training.runs.folder import RunFolder
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
@@ -21,6 +23,7 @@ from training.events import AttemptStarted, Completed, Event, Finding, PhaseChan
 from training.runs.folder import RunFolder, create_run
 from training.runs.records.about import read_about
 from training.runs.records.history import EventLog
+from training.runs.records.series import STEP_ROW, SeriesWriter
 
 MakeConfig = Callable[..., RunConfig]
 CODE = "lr.unusual"
@@ -68,9 +71,9 @@ def test_the_newest_state_of_each_code_and_place_is_shown_the_worst_first(
     page = run_page(open_window(qtbot, context))
     context.open_run(folder.path)
     qtbot.waitUntil(lambda: page.findings.count == 3)
-    assert titles(page) == ["Bad (step 40)", "It spiked.", "4.13 is too high (step 50)"]
+    assert titles(page) == ["Bad.", "It spiked.", "4.13 is too high."]
     assert quiet(page) == ["Cleared at step 68: It swung."]
-    assert page.notices.text().startswith("Bad (step 40)")
+    assert page.notices.text().startswith("Bad.")
 
 
 def test_what_came_after_the_step_that_a_run_goes_on_from_is_void(
@@ -82,7 +85,7 @@ def test_what_came_after_the_step_that_a_run_goes_on_from_is_void(
     folder = make_run(workspace, config(), before, cleared, found("Late.", code="data.scale", step=50), *resumed)
     page = run_page(open_window(qtbot, context))
     context.open_run(folder.path)
-    qtbot.waitUntil(lambda: titles(page) == ["Early (step 20)"])
+    qtbot.waitUntil(lambda: titles(page) == ["Early."])
     assert quiet(page) == []
 
 
@@ -116,7 +119,7 @@ def test_a_mark_on_the_curve_opens_its_finding(
     plot.marker_clicked.emit(("finding", "schedule.length"))  # of two at one step, the one told last
     assert page.notices.panel.isVisible()
     (marked,) = [banner for banner in page.findings.findChildren(Banner) if banner.property("marked")]
-    assert marked.message[1] == "Swings (step 40)"
+    assert marked.message[1] == "Swings."
 
 
 def test_marks_are_folded_by_plot_and_step() -> None:
@@ -169,3 +172,19 @@ def test_help_opens_at_the_code(
     context.help_requested.connect(asked.append)
     next(made for made in page.findings.findChildren(QPushButton) if made.text() == "Help").click()
     assert asked == [f"findings#{CODE}"]
+
+
+def test_a_run_of_an_earlier_version_is_judged_when_it_is_opened(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    start = replace(attempt(), total_steps=600, steps_per_epoch=100, epochs=6)
+    folder = make_run(workspace, config(), start, Completed(step=600))
+    losses = [*np.linspace(2, 0.3, 200), *np.linspace(0.3, 5, 400)]
+    writer = SeriesWriter(folder.series_file, STEP_ROW)
+    writer.append(np.array([(step + 1, 1, 0, 0.1, loss, 1.0) for step, loss in enumerate(losses)], STEP_ROW))
+    writer.close()
+    page = run_page(open_window(qtbot, context))
+    context.open_run(folder.path)
+    qtbot.waitUntil(lambda: page.findings.count == 1)
+    assert titles(page)[0].startswith("The training loss diverged")
+    assert "diverged" not in folder.events_file.read_text()  # it is looked at, no more

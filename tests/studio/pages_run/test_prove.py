@@ -1,0 +1,124 @@
+"""Prove from the Run page: what it takes, the work beside the window, and the proof that is kept."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from studio.charts.plots.plot import Plot
+from studio.engine.side_command import Answer
+from studio.pages.run.page import RunPage
+from studio.pages.run.prove_dialog import GONE, ProveDialog
+from studio.state import side_job
+from studio.state.context import AppContext
+from tests.studio.pages_run.test_findings import found
+from tests.studio.window_driver import open_window, run_page
+from training.config import RunConfig
+from training.runs.records.proofs import ArmResult, Difference, OrderResult, Proof, write_proof
+
+MakeConfig = Callable[..., RunConfig]
+FIX = {"optimizer.lr": 5e-4}
+
+
+class FakeCommand:
+    """Stands for the process; the test tells its end."""
+
+    last: FakeCommand
+
+    def __init__(
+        self, parent: object, python: str, words: list[str], told: Callable[[Answer], object], hold: bool
+    ) -> None:
+        self.words, self.told, self.stopped = words, told, False
+        FakeCommand.last = self
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+@pytest.fixture
+def page(qtbot: QtBot, context: AppContext, config: MakeConfig, monkeypatch: pytest.MonkeyPatch) -> RunPage:
+    """A run that is complete, with two findings, and no process that proves anything."""
+    monkeypatch.setattr(side_job, "SideCommand", FakeCommand)
+    made = run_page(open_window(qtbot, context))
+    context.start_run(config())
+    qtbot.waitUntil(lambda: context.live.done_at is not None and not context.start_problem())
+    made.found.findings.add(found("Too high.", place="optimizer.lr", since=25, fix=FIX))
+    made.found.findings.add(found("Too long.", code="schedule.length", since=25, fix={"loop.clip_norm": 2.0}))
+    qtbot.waitUntil(lambda: made.findings.count == 2)
+    return made
+
+
+def open_dialog(qtbot: QtBot, page: RunPage, title: str) -> ProveDialog:
+    """The dialog of the finding with ``title``, once it knows what to do."""
+    finding = next(each for each in page.found.findings.list_standing() if each.title == title)
+    page.findings.prove_asked.emit(finding)
+    dialog = page.found.dialog
+    assert dialog is not None
+    qtbot.waitUntil(lambda: "Looking for" not in dialog.words.text())
+    return dialog
+
+
+def make_proof(verdict: Any = "cures") -> Proof:
+    order = OrderResult(
+        seed=1, without=ArmResult(losses=(2.0, 9.0), fault="its loss grew"), with_=ArmResult(losses=(2.0, 1.0))
+    )
+    difference = Difference(metric="val/accuracy", before=0.5, after=0.9, value=0.4, low=0.3, high=0.5, better=True)
+    return Proof(
+        key="lr-1", finding="lr.unusual:optimizer.lr", fix=FIX, start=20, started="From step 20.", steps=2, orders=(order, order, order),
+        verdict=verdict, sentence="The loss falls with it, and grows without.", differences=(difference,), created=1.0,
+    )  # fmt: skip
+
+
+def test_a_proof_is_started_followed_and_kept(qtbot: QtBot, page: RunPage, context: AppContext) -> None:
+    run = page.found.findings.folder
+    assert run is not None
+    dialog = open_dialog(qtbot, page, "Too high.")
+    assert "3 orders" in dialog.words.text()
+    dialog.start.click()
+    assert FakeCommand.last.words[:3] == ["prove", str(run.path), "lr.unusual:optimizer.lr"]
+    assert dialog.cancel.isVisible()
+    other = open_dialog(qtbot, page, "Too long.")  # while the first works
+    assert "Another proof is under way" in other.problem.text()
+    assert not other.start.isEnabled()
+    run.proofs.mkdir()
+    write_proof(run, make_proof())
+    FakeCommand.last.told(Answer(0, "", ""))
+    qtbot.waitUntil(other.start.isEnabled)
+    again = open_dialog(qtbot, page, "Too high.")
+    assert again.start.text() == "Prove again"
+    said = [each.text() for each in again.view.findChildren(QLabel)]
+    assert "Cures it" in said
+    assert any("+0.3 to +0.5" in text and "50.00% → 90.00%" in text for text in said)
+    assert len(again.view.findChildren(Plot)) == 3
+    qtbot.waitUntil(lambda: any("Proof: The loss falls" in text for text in page.findings.captions()))
+
+
+def test_a_proof_that_fails_or_is_cancelled_says_so(qtbot: QtBot, page: RunPage) -> None:
+    dialog = open_dialog(qtbot, page, "Too high.")
+    dialog.start.click()
+    dialog.cancel.click()
+    assert FakeCommand.last.stopped
+    FakeCommand.last.told(Answer(130, "", "Stopped."))
+    assert dialog.start.isVisible()
+    assert not dialog.problem.isVisible()
+    dialog.start.click()
+    FakeCommand.last.told(Answer(1, "", "much\nThe disk is full."))
+    assert dialog.problem.text() == "The disk is full."
+    dialog.close()
+
+
+def test_a_dialog_outlives_the_run_it_is_about(qtbot: QtBot, page: RunPage, context: AppContext) -> None:
+    run = page.found.findings.folder
+    assert run is not None
+    dialog = open_dialog(qtbot, page, "Too high.")
+    context.shown.let_go(run)
+    shutil.rmtree(run.path)
+    dialog.start.click()
+    assert dialog.words.text() == GONE
+    assert not dialog.start.isEnabled()
+    dialog.close()
