@@ -13,7 +13,7 @@ from studio.charts.plots.legend import Swatch
 from studio.charts.plots.plot import Plot
 from studio.state.formats import format_metric, metric_title
 from studio.theme import SPACING, Tone
-from studio.widgets import STRETCH, Card, StatusPill, empty, hbox, label, vbox
+from studio.widgets import STRETCH, Card, StatusPill, empty, hbox, label, make_breakable, vbox
 from training.runs.records.proofs import ArmResult, Difference, Proof
 
 _TONES: dict[str, Tone] = {"cures": "success", "helps": "success", "no difference": "neutral", "harms": "danger"}
@@ -55,7 +55,7 @@ class ProofView(QWidget):
         self._verdict.set_status(_WORDS[proof.verdict], _TONES[proof.verdict])
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(proof.created)) if proof.created else ""
         self._when.setText(day)
-        self._sentence.setText(proof.sentence)
+        self._sentence.setText(make_breakable(proof.sentence))
         differences = [text for each in proof.differences if (text := _describe(each))]
         faults = [
             f"Order {number}, {word}: {arm.fault}"
@@ -63,7 +63,7 @@ class ProofView(QWidget):
             for word, arm in (("as it is", order.without), ("with the fix", order.with_))
             if arm.fault
         ]
-        self._rest.setText("\n".join([*differences, *faults, proof.started, *proof.notes]))
+        self._rest.setText(make_breakable("\n".join([*differences, *faults, proof.started, *proof.notes])))
         empty(self._grid)
         shown = proof.orders[:_MOST]
         is_log = _is_steep([arm for order in shown for arm in (order.without, order.with_)])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from studio.widgets.flow import FlowLayout
     from studio.widgets.growing import GrowingRoom, let_grow
     from studio.widgets.inputs import ComboBox, PathEdit, PathMode, leave_undo_to_page, take_keyboard
-    from studio.widgets.labels import ElidedLabel, IconLabel, MonoText, SteadyLabel, label, separator
+    from studio.widgets.labels import ElidedLabel, IconLabel, MonoText, SteadyLabel, label, make_breakable, separator
     from studio.widgets.layouts import STRETCH, Stretch, empty, fill, flow_box, hbox, in_widget, vbox
     from studio.widgets.messages import Banner, EmptyState
     from studio.widgets.navigation import NavigationRail
@@ -46,7 +46,7 @@ _HOMES = {
     "flow": ("FlowLayout",),
     "growing": ("GrowingRoom", "let_grow"),
     "inputs": ("ComboBox", "PathEdit", "PathMode", "leave_undo_to_page", "take_keyboard"),
-    "labels": ("ElidedLabel", "IconLabel", "MonoText", "SteadyLabel", "label", "separator"),
+    "labels": ("ElidedLabel", "IconLabel", "MonoText", "SteadyLabel", "label", "make_breakable", "separator"),
     "layouts": ("STRETCH", "Stretch", "empty", "fill", "flow_box", "hbox", "in_widget", "vbox"),
     "messages": ("Banner", "EmptyState"),
     "navigation": ("NavigationRail",),

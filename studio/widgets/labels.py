@@ -1,12 +1,25 @@
 """Labels by what they are for, and one that shortens itself."""
 
 import math
+import re
 
 from PySide6.QtCore import QEvent, QSize, Qt, Slot
 from PySide6.QtGui import QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QSizePolicy, QWidget
 
 from studio.theme import IconRole, LabelRole, font, icon, set_role, theme
+
+_BREAK = "\u200b"  # a space of no width
+
+
+def make_breakable(text: str, longest: int = 60) -> str:
+    """``text`` with places inside words of ``longest`` letters and more where a line may end."""
+
+    def split(word: re.Match[str]) -> str:
+        pieces = re.findall(rf"[^/\\_.=:-]{{1,{longest}}}[/\\_.=:-]*|[/\\_.=:-]+", word[0])
+        return _BREAK.join(pieces)
+
+    return re.sub(rf"\S{{{longest},}}", split, text)
 
 
 def label(text: str = "", role: LabelRole = "body", *, wrap: bool = False, selectable: bool = False) -> QLabel:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QPushButton, QSizePolicy, QWidget
 from studio.theme import SPACING, IconRole, Tone, Variant, icon, set_property
 from studio.widgets.buttons import button, icon_button
 from studio.widgets.inputs import take_keyboard
-from studio.widgets.labels import IconLabel, label
+from studio.widgets.labels import IconLabel, label, make_breakable
 from studio.widgets.layouts import STRETCH, hbox, vbox
 
 TONE_ICONS: dict[Tone, tuple[str, IconRole]] = {
@@ -115,16 +115,17 @@ class Banner(QFrame):
     def set_message(self, title: str, text: str = "", tone: Tone | None = None) -> None:
         """Say something else, in another tone when one is given."""
         self._tone = tone or self._tone
+        self._said = title, text
         self._image.set_icon(*TONE_ICONS[self._tone])
-        self._title.setText(title)
-        self._text.setText(text)
+        self._title.setText(make_breakable(title))
+        self._text.setText(make_breakable(text))
         self._text.setVisible(bool(text))
         set_property(self, "tone", self._tone)
         self.setAccessibleName(f"{title}. {text}" if text else title)
 
     def set_caption(self, text: str) -> None:
         """What stands small below the text; "" for nothing."""
-        self._caption.setText(text)
+        self._caption.setText(make_breakable(text))
         self._caption.setVisible(bool(text))
         self.setAccessibleDescription(text)
 
@@ -135,7 +136,7 @@ class Banner(QFrame):
     @property
     def message(self) -> tuple[Tone, str, str]:
         """Tone, title and text."""
-        return self._tone, self._title.text(), self._text.text()
+        return self._tone, *self._said
 
     def add_action(self, text: str, callback: Callable[[], object], *, variant: Variant = "secondary") -> QPushButton:
         """Add a button at the right; returns it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QRect, Qt, QTimer, Signal
@@ -12,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from studio.services.notifier import Notification
 from studio.theme import SPACING
 from studio.widgets.buttons import button, icon_button
-from studio.widgets.labels import IconLabel, label
+from studio.widgets.labels import IconLabel, label, make_breakable
 from studio.widgets.layouts import hbox, vbox
 from studio.widgets.messages import TONE_ICONS
 
@@ -20,7 +19,6 @@ _AT_ONCE = 2
 _MOST_TEXT = 200  # characters; the rest is among the details
 _TO_READ, _TO_ACT = 8.0, 25.0  # seconds; what can be undone is thought about first
 _LONGEST_WORD = 18  # characters that fit beside each other; a longer word, such as a path, is broken
-_BREAK = "\u200b"  # a space of no width
 
 
 class Toast(QFrame):
@@ -48,12 +46,16 @@ class Toast(QFrame):
         top = Qt.AlignmentFlag.AlignTop
         row = hbox(
             (IconLabel(TONE_ICONS[notice.tone][0], 16, TONE_ICONS[notice.tone][1]), 0, top),
-            (label(_make_breakable(self.title or short), "field" if self.title else "help", wrap=True), 1, top),
+            (
+                label(make_breakable(self.title or short, _LONGEST_WORD), "field" if self.title else "help", wrap=True),
+                1,
+                top,
+            ),
             (close, 0, top),
         )
         column = vbox(row, parent=self, spacing=SPACING.xs, margins=(SPACING.m, SPACING.s, SPACING.xs, SPACING.m))
         if self.title:
-            words = label(_make_breakable(short), "help", wrap=True)
+            words = label(make_breakable(short, _LONGEST_WORD), "help", wrap=True)
             words.setContentsMargins(0, 0, SPACING.s, 0)
             column.addWidget(words)
         if action is not None:
@@ -194,13 +196,3 @@ def _list_untold(details: str, text: str, short: str) -> str:
     told = [line for line in details.splitlines() if line.strip() and line.strip() not in short]
     parts = [text] if short != text else []
     return "\n\n".join([*parts, details] if told else parts)
-
-
-def _make_breakable(text: str) -> str:
-    """``text`` with places inside long words where a line may end."""
-
-    def split(word: re.Match[str]) -> str:
-        pieces = re.findall(rf"[^/\\_.=:-]{{1,{_LONGEST_WORD}}}[/\\_.=:-]*|[/\\_.=:-]+", word[0])
-        return _BREAK.join(pieces)
-
-    return re.sub(rf"\S{{{_LONGEST_WORD},}}", split, text)

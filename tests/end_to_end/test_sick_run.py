@@ -21,6 +21,7 @@ from training.config import parse_config
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
 from training.runs.records.proofs import read_proofs
+from training.toml_text import Toml
 
 MakeContext = Callable[..., AppContext]
 RATE = 3.0
@@ -37,7 +38,7 @@ def write_table(path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_sick_run_is_found_proved_and_cured(qtbot: QtBot, make_context: MakeContext, tmp_path: Path) -> None:
-    data = {
+    data: dict[str, Toml] = {
         "name": "sick",
         "dataset": {"kind": "table", "path": str(write_table(tmp_path / "points.csv"))},
         "model": {"kind": "mlp"},

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 from studio.panels.fix_dialog import make_banner
 from studio.state.runs.run_findings import RunFindings, identify_finding
 from studio.theme import IconRole, Tone
-from studio.widgets import Banner, IconLabel, button, empty, hbox, in_widget, label, vbox
+from studio.widgets import Banner, IconLabel, button, empty, hbox, in_widget, label, make_breakable, vbox
 from training.config import RunConfig
 from training.errors import pluralize
 from training.events import Finding
@@ -154,7 +154,7 @@ class FindingList(QWidget):
 
 
 def _quiet_line(image: str, role: IconRole, what: str, finding: Finding, *buttons: QWidget) -> QWidget:
-    words: QLabel = label(f"{what}: {finding.title}", "caption", wrap=True, selectable=True)
+    words: QLabel = label(make_breakable(f"{what}: {finding.title}"), "caption", wrap=True, selectable=True)
     return in_widget(hbox(IconLabel(image, 14, role), (words, 1), *buttons))
 
 

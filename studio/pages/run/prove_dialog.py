@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 from studio.panels.proof_view import ProofView
 from studio.state.context import AppContext
 from studio.theme import SPACING
-from studio.widgets import STRETCH, ProgressLine, button, hbox, in_widget, label, scroll_area, vbox
+from studio.widgets import STRETCH, ProgressLine, button, hbox, in_widget, label, make_breakable, scroll_area, vbox
 from training.errors import TrainingError
 from training.events import Finding
 from training.prove.plan import ProofPlan, plan_proof
@@ -40,7 +40,7 @@ class ProveDialog(QDialog):
         self.cancel = button("Cancel proof", "stop", tooltip="Arms that are done are kept", clicked=self._job.stop)
         self.close_button = button("Close", clicked=self.close)
         vbox(
-            label(finding.title, "section", wrap=True),
+            label(make_breakable(finding.title), "section", wrap=True),
             self.words,
             self.progress,
             self.problem,
@@ -84,7 +84,7 @@ class ProveDialog(QDialog):
         plan, proof = read
         if isinstance(plan, ProofPlan):
             self._plan = plan
-            self.words.setText("\n".join(plan.words))
+            self.words.setText(make_breakable("\n".join(plan.words)))
         else:
             self._plan = None
             self.words.setText(f"{plan.message} {plan.advice}".strip() if self.folder.path.is_dir() else GONE)

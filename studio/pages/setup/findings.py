@@ -28,6 +28,7 @@ from studio.widgets import (
     icon_button,
     in_widget,
     label,
+    make_breakable,
     scroll_area,
     vbox,
 )
@@ -197,6 +198,7 @@ class FindingsPanel(Card):
         tone: Tone = "danger" if "error" in levels else "warning" if "warning" in levels else "success"
         words = {"danger": "Cannot start", "warning": "Worth a look", "success": "Ready to start"}
         self._pill.set_status(words[tone], tone)
+        self._area.hide()  # rows that join what is seen are shown, and measured, with the next events alone
         empty(self._rows)
         for level, (one, several) in _GROUPS.items():
             group = [finding for finding in findings if finding.level == level]
@@ -214,13 +216,18 @@ class FindingsPanel(Card):
     def _make_row(self, finding: Finding) -> QWidget:
         """With settings called as the forms beside call them."""
         title, advice = (with_titles(words, self._context.draft.kind) for words in (finding.title, finding.advice))
-        words = vbox(label(title, wrap=True, selectable=True), spacing=1)
+        words = vbox(label(make_breakable(title), wrap=True, selectable=True), spacing=1)
         if advice:
-            fill(words, label(advice, "help", wrap=True, selectable=True))
+            fill(words, label(make_breakable(advice), "help", wrap=True, selectable=True))
         judged = finding.level != "ok" and bool(finding.evidence or finding.level != "info")
         if judged and finding.code:
             on = describe_evidence(finding)
-            fill(words, label(" · ".join(filter(None, (on, finding.key))), "caption", wrap=True, selectable=True))
+            fill(
+                words,
+                label(
+                    make_breakable(" · ".join(filter(None, (on, finding.key)))), "caption", wrap=True, selectable=True
+                ),
+            )
         name, role = _ICONS[finding.level]
         line = hbox((IconLabel(name, 16, role), 0, _TOP), (words, 1))
         if settings := finding.fix:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
@@ -22,7 +23,7 @@ from training.config import RunConfig
 from training.runs.records.proofs import ArmResult, Difference, OrderResult, Proof, write_proof
 
 MakeConfig = Callable[..., RunConfig]
-FIX = {"optimizer.lr": 5e-4}
+FIX: dict[str, JsonValue] = {"optimizer.lr": 5e-4}
 
 
 class FakeCommand:

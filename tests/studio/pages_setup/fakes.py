@@ -22,6 +22,7 @@ from training.protocol.message import Message
 from training.protocol.messages import (
     BrowseSamples,
     CheckRequest,
+    FitOneBatch,
     InspectDataset,
     MeasureRunTime,
     Quit,
@@ -57,6 +58,7 @@ class FakeEngine:
         self.summaries: list[Asked] = []
         self.checks: list[Asked] = []
         self.timings: list[Asked] = []
+        self.fits: list[Asked] = []
         self.pages: list[Asked] = []
         self.training = False
 
@@ -67,6 +69,7 @@ class FakeEngine:
             CheckRequest: self.checks,
             MeasureRunTime: self.timings,
             BrowseSamples: self.pages,
+            FitOneBatch: self.fits,
         }
         lists[type(request)].append(Asked(request, request.config, *rest))
         return lists[type(request)][-1].inquiry

@@ -185,6 +185,31 @@ def test_check_lists_findings_until_a_setting_changes(qtbot: QtBot, page: SetupP
     assert not page.findings.isVisible()
 
 
+def test_fit_one_batch_is_followed_cancelled_and_told_among_the_findings(page: SetupPage, context: FakeContext) -> None:
+    page.bar.check_asked.emit()
+    context.engine.checks[-1].done({"findings": [{"level": "info", "title": "Warm-up is long."}]})
+    panel, fits = page.findings, context.engine.fits
+    panel.fit_button.click()
+    assert "Running" in words(panel)
+    panel.cancel_fit.click()
+    assert fits[-1].inquiry.canceled
+    assert panel.texts() == ["info: Warm-up is long."]
+    panel.fit_button.click()
+    found = {
+        "level": "warning",
+        "code": "fit.one_batch",
+        "title": "It does not learn 16 samples.",
+        "evidence": {"error": 0.44},
+    }
+    fits[-1].done({"fitted": False, "findings": [found]})
+    assert panel.texts() == ["warning: It does not learn 16 samples.", "info: Warm-up is long."]
+    assert "error 44.0% · fit.one_batch" in words(panel)
+    panel.fit_button.click()
+    context.draft.set("seed", 9)  # it was of other settings
+    assert fits[-1].inquiry.canceled
+    assert not panel.isVisible()
+
+
 RUN_TIME = {"step": 0.01, "validation": 0.2, "steps": 1000, "steps_per_epoch": 200, "validations": 5}
 
 
