@@ -71,7 +71,7 @@ class ProveDialog(QDialog):
         def work() -> tuple[ProofPlan | TrainingError, Proof | None]:
             kept = [proof for proof in read_proofs(folder) if proof.finding == finding.key]
             try:
-                plan: ProofPlan | TrainingError = plan_proof(folder, finding.key, found=(finding,))
+                plan: ProofPlan | TrainingError = plan_proof(folder, finding.key)
             except TrainingError as error:
                 plan = error
             return plan, kept[-1] if kept else None
