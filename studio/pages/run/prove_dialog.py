@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QDialog, QWidget
+from shiboken6 import isValid
 
 from studio.panels.proof_view import ProofView
 from studio.state.context import AppContext
@@ -31,7 +31,6 @@ class ProveDialog(QDialog):
         self.folder, self.finding = folder, finding
         self._context, self._job = context, context.proofs
         self._plan: ProofPlan | None = None
-        self._is_open = True
         self.words = label(_READING, wrap=True, selectable=True)
         self.progress = ProgressLine()
         self.problem = label("", "problem", wrap=True, selectable=True)
@@ -57,10 +56,6 @@ class ProveDialog(QDialog):
         self._read()
         self._follow()
 
-    def closeEvent(self, event: QCloseEvent) -> None:
-        self._is_open = False
-        super().closeEvent(event)
-
     # ------------------------------------------------------------------------------------------- reading
 
     @Slot()
@@ -79,7 +74,7 @@ class ProveDialog(QDialog):
         self._context.background.submit(work, self._take, lambda error: self._take((TrainingError(str(error)), None)))
 
     def _take(self, read: tuple[ProofPlan | TrainingError, Proof | None]) -> None:
-        if not self._is_open:
+        if not isValid(self):  # it was closed meanwhile
             return
         plan, proof = read
         if isinstance(plan, ProofPlan):

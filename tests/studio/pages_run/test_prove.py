@@ -15,11 +15,13 @@ from studio.charts.plots.plot import Plot
 from studio.engine.side_command import Answer
 from studio.pages.run.page import RunPage
 from studio.pages.run.prove_dialog import GONE, ProveDialog
+from studio.panels.fix_dialog import BRANCH, FixDialog
 from studio.state import side_job
 from studio.state.context import AppContext
 from tests.studio.pages_run.test_findings import found
-from tests.studio.window_driver import open_window, run_page
+from tests.studio.window_driver import answer_next_dialog, open_window, run_page
 from training.config import RunConfig
+from training.runs.records.history import EventLog
 from training.runs.records.proofs import ArmResult, Difference, OrderResult, Proof, write_proof
 
 MakeConfig = Callable[..., RunConfig]
@@ -48,8 +50,12 @@ def page(qtbot: QtBot, context: AppContext, config: MakeConfig, monkeypatch: pyt
     made = run_page(open_window(qtbot, context))
     context.start_run(config())
     qtbot.waitUntil(lambda: context.live.done_at is not None and not context.start_problem())
-    made.found.findings.add(found("Too high.", place="optimizer.lr", since=25, fix=FIX))
-    made.found.findings.add(found("Too long.", code="schedule.length", since=25, fix={"loop.clip_norm": 2.0}))
+    assert context.live.folder is not None
+    log = EventLog(context.live.folder.events_file)
+    log.emit(found("Too high.", place="optimizer.lr", since=25, fix=FIX))
+    log.emit(found("Too long.", code="schedule.length", since=25, fix={"loop.clip_norm": 2.0}))
+    log.close()
+    context.live.refresh()
     qtbot.waitUntil(lambda: made.findings.count == 2)
     return made
 
@@ -123,3 +129,25 @@ def test_a_dialog_outlives_the_run_it_is_about(qtbot: QtBot, page: RunPage, cont
     assert dialog.words.text() == GONE
     assert not dialog.start.isEnabled()
     dialog.close()
+
+
+def test_what_is_proved_is_applied_meanwhile_and_the_window_closed(
+    qtbot: QtBot, page: RunPage, context: AppContext
+) -> None:
+    first = page.found.findings.folder
+    assert first is not None
+    open_dialog(qtbot, page, "Too high.").start.click()
+    answer_next_dialog(qtbot, FixDialog, BRANCH)
+    page.found.apply(next(each for each in page.found.findings.list_standing() if each.title == "Too high."))
+    qtbot.waitUntil(lambda: context.live.folder not in (None, first) and context.live.done_at is not None)
+    dialog = page.found.dialog
+    assert dialog is not None
+    assert dialog.cancel.isVisible()  # it is about the run that was left, which is proved on
+    first.proofs.mkdir()
+    write_proof(first, make_proof())
+    FakeCommand.last.told(Answer(0, "", ""))
+    qtbot.waitUntil(dialog.view.isVisible)
+    assert page.findings.captions() == []  # another run is shown
+    FakeCommand.last.told(Answer(0, "", ""))  # which reads again, while the window goes
+    page.window().close()
+    qtbot.waitUntil(lambda: not page.isVisible())
