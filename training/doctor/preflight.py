@@ -12,6 +12,7 @@ from training.data.prepared import PreparedData
 from training.doctor.data import opened_findings
 from training.doctor.device import compile_findings, device_findings, disk_finding
 from training.doctor.inputs import conflict_findings
+from training.doctor.loader import loader_findings
 from training.doctor.loss import step_findings
 from training.doctor.network import norm_findings, own_network_findings
 from training.doctor.quick import quick_findings
@@ -74,6 +75,7 @@ def preflight(
                 tell_time(run_time)
                 each = f"{WARM} warm steps of {run_time.step * 1e3:,.{1 if run_time.step < 0.1 else 0}f} ms"
                 found.append(TIME.ok(f"The run takes {run_time}, by {each}."))
+                found += loader_findings(session, run_time)
         finally:
             session.data.close()
     except ConfigError as error:

@@ -25,13 +25,16 @@ def measure_run_time(session: Session, patience: float = float("inf")) -> RunTim
     steps = _train(session)
     if _time_next(steps) > patience:
         return None
+    session.data.waited = 0.0
     step = median(_time_next(steps) for _ in range(WARM))
+    waited = session.data.waited / WARM
     loop, total, per_epoch = session.config.loop, session.total_steps, session.data.steps_per_epoch
     ends = {*range(per_epoch, total, per_epoch), total}
     if loop.validate_every_steps:
         ends.update(range(loop.validate_every_steps, total, loop.validate_every_steps))
     return RunTime(
         step=step,
+        waited=waited,
         validation=_time_validation(session),
         steps=total,
         steps_per_epoch=per_epoch,

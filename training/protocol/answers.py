@@ -248,13 +248,14 @@ class ModelSummary(Preview):
 
 class RunTime(Answer):
     """How long a run will take: seconds of a ``step`` and of a ``validation``, when all is warm, and how many of them there will
-    be."""
+    be. ``waited`` seconds of a step go by until its samples are there."""
 
     step: float
     validation: float
     steps: int
     steps_per_epoch: int
     validations: int
+    waited: float = 0.0
 
     def __str__(self) -> str:
         whole = self.step * self.steps + self.validation * self.validations

@@ -13,11 +13,14 @@ from training.cli import main
 from training.config import apply_overrides, parse_config
 from training.doctor import machine as doctor
 from training.doctor import preflight
+from training.doctor.loader import loader_findings
 from training.engine import machine
+from training.engine.assemble import assemble
 from training.engine.gpu_search import NvidiaTraces
 from training.engine.runs.run import start_run
 from training.environment import Environment
 from training.events import Finding
+from training.protocol.answers import RunTime
 from training.runs.folder import RunFolder
 from training.runs.records.environment import read_environment
 from training.runs.records.history import read_history
@@ -110,3 +113,24 @@ def test_a_run_whose_workers_need_more_shared_memory_is_warned(monkeypatch: pyte
         told = warnings_of(history.findings)
         assert len([each for each in told if "--shm-size" in each]) == count
         assert history.attempts[0].environment.shm_mb is not None
+
+
+@pytest.mark.parametrize(
+    ("overrides", "steps", "fix"),
+    [
+        (("loader.mode=streamed", "loader.workers=0"), 10_000, {"loader.mode": "auto"}),
+        (("loader.mode=streamed", "loader.workers=0"), 100, None),
+        ((), 10_000, None),
+    ],
+)
+def test_steps_that_wait_for_their_samples(
+    tmp_path: Path, overrides: tuple[str, ...], steps: int, fix: dict[str, str] | None
+) -> None:
+    images = ("dataset.kind=idx", f"dataset.path={write_idx(tmp_path / 'data')}", "model.kind=small_cnn")
+    session = assemble(tiny(*images, *overrides), lambda text, share: None)
+    try:
+        times = RunTime(step=0.1, validation=1.0, steps=steps, steps_per_epoch=10, validations=1, waited=0.05)
+        found = loader_findings(session, times)
+    finally:
+        session.data.close()
+    assert [(item.level, item.fix) for item in found] == ([("warning", fix)] if fix else [])

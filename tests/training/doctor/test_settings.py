@@ -11,6 +11,8 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data, overrides_of
 from training.doctor.settings import Scope, setting_findings
 from training.events import Finding
+from training.presets import PRESETS, Preset, preset_text
+from training.toml_text import read_toml
 
 
 def look(config: RunConfig) -> dict[str, Finding]:
@@ -149,3 +151,25 @@ def test_a_run_without_the_steps_to_learn_from(
         data: dict[str, Any] = dict(config_data(config))
         apply_overrides(data, overrides_of(told[0].fix))
         assert not warnings(parse_config(data))
+
+
+SAMPLES = {
+    "cifar10": 50_000,
+    "gpt": 15_000,
+    "vit": 10_000,
+    "segmentation": 96,
+    "table-classes": 150,
+    "sample": 1_600,
+    "spiral": 2_400,
+}
+
+
+@pytest.mark.parametrize("row", PRESETS, ids=lambda row: row.name)
+def test_nothing_is_said_of_a_preset(row: Preset) -> None:
+    """With as many samples as such data usually has."""
+    config = parse_config(read_toml(preset_text(row.name), row.name), paths=False)
+    samples = SAMPLES.get(row.name, 48_000 if config.dataset.kind == "idx" else 2_000)
+    per_epoch = config.plan_epoch(samples).steps
+    total = min(config.loop.epochs * per_epoch, config.loop.max_steps or 10**9)
+    found = setting_findings(config, total, per_epoch, Scope(samples=samples, usual=0.5))
+    assert [item.key for item in found if item.level in ("warning", "error")] == []
