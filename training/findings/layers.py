@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from training.findings.rule import Rule
 
-GOOD, BIG, SMALL = -3.0, -1.0, -5.0
+GOOD, BIG, SMALL = -2.5, -1.0, -5.0
 """log10 of the size of an update beside that of the weights."""
 FIRST_GOOD = -2.0
 """The same of the largest update, as a run begins."""
@@ -16,7 +16,7 @@ TOO_BIG = Rule(
     f"The median layer's weights change by more than 10^{BIG:g} of their norm in more than {MOSTLY:.0%} of the records since warm-up.",
     "gradsnitch 0.1.0, TheDeepChecker (10^-1)",
     unless=f"The training loss has come down by {LITTLE_PROGRESS:.0%} or more and is not rising. Weights that begin at 0 do not count.",
-    fix=f"The learning rate times 10^({GOOD:g} - the median), by which updates are a thousandth of the weights.",
+    fix=f"The learning rate times 10^({GOOD:g} - the median).",
 )
 TOO_SMALL = Rule(
     "update.too_small",

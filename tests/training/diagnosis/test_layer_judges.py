@@ -100,7 +100,7 @@ def test_gradients_that_vanish_name_what_makes_them(
     assert "grad.vanishing" not in judge(with_layers(make_run(FALLING, settings=settings), **VANISHED))
 
 
-@pytest.mark.parametrize(("update", "code", "lr"), [(0.3, "update.too_big", 3.33e-6), (1e-6, "update.too_small", 1.0)])
+@pytest.mark.parametrize(("update", "code", "lr"), [(0.3, "update.too_big", 1.05e-5), (1e-6, "update.too_small", 3.16)])
 def test_size_of_updates_leads_to_another_learning_rate_where_nothing_is_learned(
     update: float, code: str, lr: float
 ) -> None:
@@ -114,6 +114,12 @@ def test_updates_at_the_end_of_a_schedule_are_not_held_for_small() -> None:
     rates = np.concatenate([np.full(100, 1e-3), np.full(STEPS - 100, 1e-6)])
     update = np.where(np.arange(10, STEPS + 1, 10)[:, None] <= 100, 1e-3, 1e-6)
     assert judge(with_layers(make_run(FLAT, lr=rates), update=update)) == {}
+
+
+def test_gradients_that_no_longer_come_to_the_first_layer_are_laid_to_the_rate() -> None:
+    gradient = np.where(np.arange(STEPS // 10)[:, None] < 20, 0.1, [0.0, 0.0, 0.1, 0.1])
+    found = judge(with_layers(make_run(FLAT), gradient=gradient, update=0.05))["grad.vanishing"]
+    assert (found.since, dict(found.fix)) == (210, {"optimizer.lr": 1e-4})
 
 
 def test_layer_that_does_not_change_is_named_unless_it_is_frozen() -> None:

@@ -46,7 +46,7 @@ def judge_updates(run: Recorded) -> Iterator[Finding]:
         yield TOO_BIG.find(
             "warning",
             f"In the median layer each step changes the weights by {10**median:.2g} of their norm, and the loss does not come down.",
-            "The learning rate is too high: about a thousandth is usual.",
+            "The learning rate is too high: a thousandth to a hundredth is usual.",
             evidence=evidence,
             fix=scale_rate(run.config, 10.0 ** (GOOD - median)),
             since=int(steps[np.argmax(big)]),
@@ -56,7 +56,7 @@ def judge_updates(run: Recorded) -> Iterator[Finding]:
         yield TOO_SMALL.find(
             "warning",
             f"In the median layer each step changes the weights by {10**median:.2g} of their norm, and the loss hardly comes down.",
-            "The learning rate is too low: about a thousandth is usual.",
+            "The learning rate is too low: a thousandth to a hundredth is usual.",
             evidence=evidence,
             fix=scale_rate(run.config, 10.0 ** (GOOD - median)),
             since=int(steps[np.argmax(small)]),

@@ -16,7 +16,7 @@ from training.engine.watches.watch import Given
 from training.runs.records.columns import Columns
 from training.runs.records.layers import MOST_LAYERS, layer_columns
 
-SHARE = 0.005
+SHARE = 0.004
 """Of a step's time, that recording may take on average."""
 
 

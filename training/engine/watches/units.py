@@ -21,7 +21,7 @@ from training.facts import DataFacts
 from training.runs.records.columns import Columns
 from training.runs.records.units import ACTIVE, SLOPE, unit_columns
 
-SHARE, MOST_SHARE = 0.005, 0.01
+SHARE, MOST_SHARE = 0.005, 0.0075
 """Of a step's time, that recording may take on average; the latter where a short run would have fewer rows than these:"""
 LEAST_ROWS = 20
 
