@@ -14,32 +14,42 @@ _SHOWN = 4
 """Of a list so many."""
 _COUNTED: Mapping[str, str] = {
     "samples": "sample", "rows": "row", "steps": "step", "files": "file", "columns": "column", "skipped": "skipped step",
-    "spikes": "spike", "buffers": "buffer", "values": "value", "clipped": "clipped step", "validations": "validation",
+    "spikes": "spike", "values": "value", "layers": "layer", "records": "record", "groups": "group", "convolutions": "convolution",
 }  # fmt: skip
 """Numbers that count something, and what: "320 rows"."""
-_SHARES = (
-    "share", "progress_lost", "fraction", "frozen", "waiting", "clipped_share", "dead", "saturated", "error", "lost", "gain",
-)  # fmt: skip
+_SHARES = "share", "error"
 _SAID: Mapping[str, str] = {
-    "skill": "skill {} (0 is guessing, 1 is always right)",
-    "half_width": "differences below {} may be chance",
+    "alone": "{} alone in their batch",
+    "best_step": "best at step {}",
+    "distinct": "{} different values",
+    "first_mb": "at first {} MB",
     "guessing": "guessing has {}",
+    "half_width": "differences below {} may be chance",
+    "held": "{} held-out samples compared",
+    "high": "usual up to {}",
+    "largest": "the largest {}",
+    "last": "at the end {}",
+    "last_mb": "at last {} MB",
+    "looked_at": "{} looked at",
+    "low": "usual from {}",
+    "lr": "learning rate {}",
+    "neighbor": "with the label beside {}",
+    "of": "of {} in all",
+    "of_held": "of {}",
+    "of_trained": "of {}",
+    "own": "with their own label {}",
     "p": "by chance with a probability of {}",
     "peak": "highest learning rate {}",
-    "last": "at the end {}",
-    "low": "usual from {}",
-    "high": "usual up to {}",
-    "usual": "usual {}",
-    "distinct": "{} different values",
-    "of": "of {} in all",
     "rates_added_up": "all learning rates together {}",
-    "looked_at": "{} looked at",
-    "largest": "the largest {}",
+    "skill": "skill {} (0 is guessing, 1 is always right)",
     "smallest": "the smallest {}",
-    "alone": "{} alone in their batch",
-    "with_weights": "with the loaded weights {}",
+    "start": "at the start {}",
+    "std_apart": "{} std apart",
+    "trained": "{} training samples compared",
+    "usual": "usual {}",
+    "waited_seconds": "waited for {} s",
+    "with_weights": "with the class weights {}",
     "without": "without {}",
-    "own": "right now {}",
 }
 """What a number is by its name, where that alone says too little."""
 _POINTS = ("half_width",)  # of a share: 0.05 are 5 points

@@ -34,6 +34,7 @@ from studio.widgets import (
 )
 from training.events import Finding, FindingLevel
 from training.findings import describe_evidence
+from training.findings.data import SAMPLED
 from training.protocol.answers import Findings, OneBatchFit, RunTime
 from training.protocol.messages import CheckRequest, FitOneBatch, Refusal
 
@@ -51,7 +52,7 @@ _GROUPS: Mapping[FindingLevel, tuple[str, str]] = {
 }
 """The worst first: what one and several are called."""
 _MOST_HEIGHT = 210
-FIT = "Fit one batch"
+FIT, EVERYTHING = "Fit one batch", "Check everything"
 _TOP = Qt.AlignmentFlag.AlignTop
 _FIT_TIP = (
     "Train the network on a few samples until it knows them by heart: one that cannot is broken (20 seconds at most)"
@@ -91,15 +92,15 @@ class FindingsPanel(Card):
         for signal in (context.draft.edited, context.draft.kind_changed, context.draft.replaced):
             signal.connect(self._withdraw)
 
-    def check(self) -> None:
-        """Ask the engine about the draft as it stands; the files are looked at again."""
+    def check(self, *, whole: bool = False) -> None:
+        """Ask the engine about the draft as it stands; the files are looked at again, of very many samples all of them where ``whole``."""
         config = self._context.draft.usable_config()
         if config is None:
             return
         self._withdraw()
         self._show_busy()
         self._previews.ask_again()
-        request = CheckRequest(config=config.model_dump(mode="json"), workspace=self._context.workspace)
+        request = CheckRequest(config=config.model_dump(mode="json"), workspace=self._context.workspace, whole=whole)
         self._ticket = self._context.engine.ask(
             request,
             Findings,
@@ -235,6 +236,10 @@ class FindingsPanel(Card):
             apply = button("Apply", tooltip=tooltip)
             apply.clicked.connect(lambda: self.apply(settings))
             fill(line, (apply, 0, _TOP))
+        if finding.code == SAMPLED.code:
+            everything = button(EVERYTHING, tooltip="Compare all samples with each other, which takes longer")
+            everything.clicked.connect(lambda: self.check(whole=True))
+            fill(line, (everything, 0, _TOP))
         if finding.level == "warning" and finding.code:
             tooltip = f"Leave {finding.key} out of the checks of this run: it goes to Muted findings, and can be undone"
             mute = button("Not a problem here", variant="ghost", tooltip=tooltip)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.forms.field_row import FieldRow
+from studio.pages.setup.findings import EVERYTHING
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.previews.dataset_preview import DatasetPreview
 from studio.pages.setup.previews.optimization_preview import OptimizationPreview
@@ -19,6 +20,7 @@ from tests.studio.pages_setup.fakes import FakeContext, answer, refusal, words
 from training.config.field_spec import FieldSpec
 from training.config.run import SECTIONS
 from training.errors import Problem
+from training.findings.data import SAMPLED
 
 
 def test_the_untouched_page_starts_the_built_in_sample(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
@@ -208,6 +210,16 @@ def test_fit_one_batch_is_followed_cancelled_and_told_among_the_findings(page: S
     context.draft.set("seed", 9)  # it was of other settings
     assert fits[-1].inquiry.canceled
     assert not panel.isVisible()
+
+
+def test_of_some_samples_all_are_checked_on_request(page: SetupPage, context: FakeContext) -> None:
+    page.bar.check_asked.emit()
+    assert not getattr(context.engine.checks[-1].request, "whole")  # noqa: B009 - of one kind
+    found = {"level": "info", "code": SAMPLED.code, "title": "40 % of the samples were compared."}
+    context.engine.checks[-1].done({"findings": [found]})
+    (everything,) = [made for made in page.findings.findChildren(QPushButton) if made.text() == EVERYTHING]
+    everything.click()
+    assert getattr(context.engine.checks[-1].request, "whole")  # noqa: B009 - of one kind
 
 
 RUN_TIME = {"step": 0.01, "validation": 0.2, "steps": 1000, "steps_per_epoch": 200, "validations": 5}
