@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import psutil
@@ -9,11 +10,14 @@ import torch
 from pydantic import JsonValue
 
 from training.data import MicroBatches
-from training.engine.device import describe_device
+from training.engine.device import describe_device, ran_out_of_memory
 from training.engine.recovery.memory import (
     count_saved_bytes,
+    describe_shortage,
+    find_fitting_batches,
     format_settings,
     keep_steps,
+    make_shortage,
     propose_smaller_batches,
 )
 from training.engine.session import Session
@@ -21,6 +25,7 @@ from training.engine.step import train_step
 from training.errors import format_bytes
 from training.events import Finding
 from training.findings.machine import MEMORY, TIGHT_SHARE
+from training.findings.network import NONFINITE
 from training.system.host_memory import forget_peak, host_memory, peak_resident
 
 
@@ -48,6 +53,26 @@ def try_step(session: Session) -> Trial:
     return Trial(
         value, before, max(peak_resident(), before), torch.cuda.max_memory_reserved(session.device) if on_gpu else 0
     )
+
+
+def step_findings(session: Session) -> list[Finding]:
+    """What a step needs, and whether its loss is a number; the session is spent afterwards."""
+    try:
+        trial = try_step(session)
+    except (RuntimeError, MemoryError) as error:
+        if not ran_out_of_memory(error):
+            raise
+        message = describe_shortage(error, session)
+    else:
+        return [*_nonfinite(trial), *memory_findings(session, trial)]
+    return [MEMORY.find_error(make_shortage(message, session, find_fitting_batches(session, train_step)))]
+
+
+def _nonfinite(trial: Trial) -> list[Finding]:
+    if math.isfinite(trial.loss):
+        return []
+    title = f"The loss of the first batch is {trial.loss}."
+    return [NONFINITE.find("error", title, "Look for broken samples, or use fp32 instead of fp16.")]
 
 
 def memory_findings(session: Session, trial: Trial) -> list[Finding]:

@@ -13,8 +13,9 @@ from training.doctor.data import opened_findings
 from training.doctor.device import compile_findings, device_findings, disk_finding
 from training.doctor.inputs import conflict_findings
 from training.doctor.loader import loader_findings
-from training.doctor.loss import step_findings
+from training.doctor.memory import step_findings
 from training.doctor.network import norm_findings, own_network_findings
+from training.doctor.probes import probe_findings
 from training.doctor.quick import quick_findings
 from training.doctor.run_time import WARM, measure_run_time
 from training.doctor.samples import sample_findings
@@ -109,6 +110,7 @@ def _looks(session: Session, workspace: Path, report: Report, whole: bool) -> It
     yield own_network_findings(session)
     yield norm_findings(session)
     yield device_findings(session)
+    yield probe_findings(session)
     yield step_findings(session)
     report("looking at what is compiled, and at the disk", 0.8)
     yield compile_findings(session, report)

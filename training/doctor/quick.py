@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 
+from training.config.sections.objective import Distillation
 from training.doctor.inputs import input_findings
 from training.doctor.network import weight_findings
+from training.doctor.probes import quick_probe_findings
 from training.doctor.samples.columns import column_findings
 from training.doctor.samples.targets import target_findings
 from training.doctor.settings import Scope, setting_findings
@@ -31,6 +33,8 @@ def warn_before_start(session: Session) -> list[Finding]:
         found = _findings_at_hand(session)
         if data.report.batches.mode == "resident" and not data.source.runs_own_code:
             found += input_findings(data)
+            if not isinstance(session.config.objective, Distillation):  # whose teacher would be asked
+                found += quick_probe_findings(session)
     except Exception:
         logger.exception("The look before the run failed")
         return []

@@ -35,13 +35,19 @@ FROZEN = Rule(
     "What is frozen learns nothing",
 )
 
-LOSS_BAND = 0.5
-"""How far, as a share of the loss of guessing, a fresh model's may lie from that before it is worth a warning."""
+LOSS_BAND, LOSS_EXTREME, FAR_ERRORS = 0.5, 10.0, 3.0
+"""How far, as a share of the loss of guessing, a fresh model's may lie from that before it is worth a warning, and an error; and how many
+standard errors of some batches."""
 START = Rule(
     "loss.start",
     "The first loss is not that of guessing",
-    f"The loss of the first batch differs from that of guessing (ln of the number of classes) by more than {LOSS_BAND:.0%}.",
+    "The mean loss of up to four batches, by the initial weights, differs from that of answers of 0 (ln of the number of classes, ln 2 of labels, "
+    f"the mean square of values) by more than {LOSS_BAND:.0%} and {FAR_ERRORS:g} standard errors: a warning, above {LOSS_EXTREME:.0%} an error. It may be as low "
+    "as that of the best answer that is the same to all. Or values to predict that are not standardized have a mean square more than three times "
+    "their variance.",
     "Karpathy's recipe; TheDeepChecker (100 %)",
+    unless="Known weights; embeddings; a person's own loss.",
+    fix="dataset.normalize, objective.standardise",
 )
 NONFINITE = Rule(
     "loss.nonfinite",

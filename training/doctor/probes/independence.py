@@ -1,0 +1,159 @@
+"""Whether an answer depends on anything but its own sample: on chance, on the other samples of its batch, on tokens that come later."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from training.doctor.probes.look import Look, describe_module, find_producer, record_calls
+from training.events import Finding
+from training.findings.probes import EVAL_RANDOM, FUTURE, MIXES, TOLERANCE
+from training.system.untrusted import escape_unprintable
+
+_ROWS = 8
+
+
+def random_findings(look: Look) -> list[Finding]:
+    """Two passes in eval mode that differ, or that change buffers."""
+    inputs = look.inputs(_ROWS)
+    with record_calls(look.model) as one:
+        first = look.answer(inputs)
+    changed = [name for name, value in look.model.state_dict().items() if not _equal(value, look.initial[name])]
+    look.restore()
+    with record_calls(look.model) as other:
+        second = look.answer(inputs)
+    look.restore()
+    if changed:
+        return [_of_buffers(look, changed)]
+    if _is_close(first, second):
+        return []
+    found = find_producer(one, other, _is_close)
+    name, module = found or ("", look.model)
+    difference = float((first - second).abs().max())
+    title = (
+        f"In eval mode two passes over the same samples differ: {_shown(name, module)} draws random numbers there, too."
+    )
+    advice = "Validation is chance then: use nn.Dropout, or functional.dropout(x, p, training=self.training)."
+    return [EVAL_RANDOM.find("warning", title, advice, place=name, evidence={"largest_difference": difference})]
+
+
+def _of_buffers(look: Look, changed: list[str]) -> Finding:
+    name, _, buffer = changed[0].rpartition(".")
+    module = look.model.get_submodule(name)
+    why = (
+        " It is in training mode although eval() was called: forward, or the network's own train(), sets it."
+        if module.training
+        else ""
+    )
+    title = f"In eval mode a pass changes {escape_unprintable(buffer, 60)} of {_shown(name, module)}: validation would alter the network."
+    advice = f"Let it change its buffers only while self.training is true.{why}"
+    return EVAL_RANDOM.find("warning", title, advice, place=name, evidence={"buffers": changed[:10]})
+
+
+def mixing_findings(look: Look) -> list[Finding]:
+    """The first half of a batch, with two different second halves."""
+    given = look.inputs(_ROWS)
+    if len(given) < 2:
+        return []
+    rows, half = len(given), len(given) // 2
+    other = given.clone()
+    other[half:] = look.noise(given[half:])
+
+    def is_same(one: Tensor, again: Tensor) -> bool:
+        if one.ndim == 0 or not len(one) or len(one) % rows:
+            return _is_close(one, again)
+        return _is_close(one.reshape(rows, -1)[:half], again.reshape(rows, -1)[:half])
+
+    with record_calls(look.model) as calls:
+        first = _answer_alike(look, given)
+    with record_calls(look.model) as calls_again:
+        second = _answer_alike(look, other)
+    look.restore()
+    if is_same(first, second):
+        return []
+    name, module = find_producer(calls, calls_again, is_same) or ("", look.model)
+    title = f"The answer to a sample depends on the other samples of its batch: {_shown(name, module)} mixes them, in eval mode, too."
+    return [
+        MIXES.find(
+            "error",
+            title,
+            _tell_mixing(module),
+            place=name,
+            evidence={"difference": float(_gap(first[:half], second[:half]))},
+        )
+    ]
+
+
+def _tell_mixing(module: nn.Module) -> str:
+    if isinstance(module, nn.modules.batchnorm._NormBase) and not module.track_running_stats:
+        return "It keeps no running statistics: leave track_running_stats on, or take GroupNorm."
+    if isinstance(module, nn.modules.batchnorm._NormBase) and module.training:
+        return (
+            "It is in training mode although eval() was called: do not override train(), nor call train() in forward."
+        )
+    if isinstance(module, nn.MultiheadAttention | nn.RNNBase) and not module.batch_first:
+        return "It takes the first axis for the sequence: give it batch_first=True."
+    if isinstance(module, nn.Softmax):
+        return f"It works along dim {module.dim}: give the axis of the classes, dim=1 or -1."
+    return "Look there for a reshape, a mean, a softmax or a normalization over axis 0, which is that of the samples."
+
+
+def future_findings(look: Look) -> list[Finding]:
+    """Of language models: tokens behind a place are changed, and its answer with them."""
+    if look.session.data.facts.target != "tokens":
+        return []
+    given = look.inputs(2)
+    places = given.shape[1]
+    cut = max(1, places // 2)
+    other = given.clone()
+    count = len(look.session.data.facts.names)
+    other[:, cut:] = (other[:, cut:] + 1 + look.noise(given[:, cut:]) % max(1, count - 1)) % count
+
+    def is_same(one: Tensor, again: Tensor) -> bool:
+        if one.shape != again.shape:
+            return True
+        axis = next((axis for axis in (1, 0) if one.ndim > axis and one.shape[axis] == places), None)
+        if axis is None:
+            return _is_close(one, again)
+        return _is_close(one.narrow(axis, 0, cut), again.narrow(axis, 0, cut))
+
+    with record_calls(look.model) as calls:
+        first = _answer_alike(look, given)
+    with record_calls(look.model) as calls_again:
+        second = _answer_alike(look, other)
+    look.restore()
+    if is_same(first, second):
+        return []
+    name, module = find_producer(calls, calls_again, is_same) or ("", look.model)
+    title = f"The answer at a place depends on tokens that come later, so it can copy what it is to predict: {_shown(name, module)} lets them through."
+    advice = "Mask attention causally (is_causal=True, or a triangular mask), pad convolutions on the left only, and let nothing run backwards."
+    return [FUTURE.find("error", title, advice, place=name, evidence={"from_place": cut})]
+
+
+def _answer_alike(look: Look, inputs: Tensor) -> Tensor:
+    """With the same random numbers each time, where the network draws any."""
+    torch.manual_seed(0)
+    return look.answer(inputs)
+
+
+def _shown(name: str, module: nn.Module) -> str:
+    return escape_unprintable(describe_module(name, module), 120)
+
+
+def _equal(one: Tensor, other: Tensor) -> bool:
+    return torch.equal(one, other) or bool(((one == other) | (one.isnan() & other.isnan())).all())
+
+
+def _gap(one: Tensor, other: Tensor) -> Tensor:
+    """The largest difference, as a share of the spread of all."""
+    one, other = one.float(), other.float()
+    return (one - other).abs().max() / (one.abs().max() + 1e-12)
+
+
+def _is_close(one: Tensor, other: Tensor) -> bool:
+    """But for what rounds otherwise."""
+    if one.shape != other.shape:
+        return False
+    if not one.numel() or not one.is_floating_point():
+        return torch.equal(one, other)
+    return not float(_gap(one, other)) > TOLERANCE
