@@ -17,7 +17,7 @@ from training.config.sections.user_file import UserFile
 from training.data.batching.batches import Batch
 from training.engine.recovery.replay import preserve_state
 from training.engine.session import Session
-from training.engine.watches.layer_norms import SECONDS_PER_FLOP
+from training.engine.watches.interval import SECONDS_PER_FLOP
 from training.models.flops import step_flops
 from training.objectives import Objective
 

@@ -11,7 +11,7 @@ from training.models.flops import step_flops
 
 LEAST_INTERVAL, MOST_ROWS = 10, 5000
 
-_SECONDS_PER_FLOP = 2e-11
+SECONDS_PER_FLOP = 2e-11
 
 
 def choose_interval(
@@ -25,6 +25,6 @@ def choose_interval(
     read or write each weight 12 times, and to compute."""
     tensors, weights = len(list(model.parameters())), sum(parameter.numel() for parameter in model.parameters())
     step = 2e-4 + 20e-6 * tensors + 12 * 0.3e-9 * weights
-    enough = max(record / share / LEAST_INTERVAL - step, 0.0) / _SECONDS_PER_FLOP
-    step += step_flops(model, facts, samples, enough) * _SECONDS_PER_FLOP
+    enough = max(record / share / LEAST_INTERVAL - step, 0.0) / SECONDS_PER_FLOP
+    step += step_flops(model, facts, samples, enough) * SECONDS_PER_FLOP
     return max(LEAST_INTERVAL, math.ceil(record / share / step), math.ceil(total_steps / MOST_ROWS))
