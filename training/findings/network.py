@@ -43,11 +43,10 @@ START = Rule(
     "The first loss is not that of guessing",
     "The mean loss of up to four batches, by the initial weights, differs from that of answers of 0 (ln of the number of classes, ln 2 of labels, "
     f"the mean square of values) by more than {LOSS_BAND:.0%} and {FAR_ERRORS:g} standard errors: a warning, above {LOSS_EXTREME:.0%} an error. It may be as low "
-    "as that of the best answer that is the same to all. Or values to predict that are not standardized have a mean square more than three times "
-    "their variance.",
+    "as that of the best answer that is the same to all.",
     "Karpathy's recipe; TheDeepChecker (100 %)",
     unless="Known weights; embeddings; a person's own loss.",
-    fix="dataset.normalize, objective.standardise",
+    fix="dataset.normalize",
 )
 NONFINITE = Rule(
     "loss.nonfinite",

@@ -90,7 +90,7 @@ def _fold(found: list[Finding]) -> list[Finding]:
 
 
 def _is_of_data(finding: Finding) -> bool:
-    return finding.place in ("inputs", "targets")
+    return finding.place == "inputs"
 
 
 def _try(probe: Probe, look: Look) -> list[Finding]:

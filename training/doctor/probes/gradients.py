@@ -37,14 +37,19 @@ def gradient_findings(look: Look) -> list[Finding]:
     for weight, gradient in zip(weights, gradients, strict=True):
         weight.grad = gradient
     called = {id(module) for _, module, _, _ in calls}
-    found = [*_without_gradient(look, called), *_unregistered(look, leaves), *_frozen(look), *_repeated(look)]
+    found = [
+        *_find_without_gradient(look, called),
+        *_find_unregistered(look, leaves),
+        *_find_frozen(look),
+        *_find_repeated(look),
+    ]
     order = [module for _, module, _, _ in calls if isinstance(module, Layer)]
-    found += _symmetric(look, order) or _vanishing(look, order)
+    found += _find_symmetric(look, order) or _find_vanishing(look, order)
     look.restore()
     return found
 
 
-def _without_gradient(look: Look, called: set[int]) -> list[Finding]:
+def _find_without_gradient(look: Look, called: set[int]) -> list[Finding]:
     total = sum(weight.numel() for weight in look.model.parameters())
     unused: list[tuple[str, int]] = []
     cut: list[tuple[str, nn.Module]] = []
@@ -64,7 +69,7 @@ def _without_gradient(look: Look, called: set[int]) -> list[Finding]:
     if cut:
         name, module = cut[0]
         more = f" (and {len(cut) - 1} more)" if len(cut) > 1 else ""
-        title = f"{_shown(name, module)}{more} works, but gets no gradient: its result is cut off, and its weights stay as they are."
+        title = f"{describe_module(name, module)}{more} works, but gets no gradient: its result is cut off, and its weights stay as they are."
         advice = "Look behind it for detach(), torch.no_grad(), .data, argmax or NumPy; or set requires_grad to False if that is meant."
         found.append(
             NOT_TRAINED.find("warning", title, advice, place=name, evidence={"modules": [each for each, _ in cut][:10]})
@@ -95,13 +100,13 @@ def _find_leaves(loss: Tensor) -> list[Tensor]:
     return leaves
 
 
-def _unregistered(look: Look, leaves: list[Tensor]) -> list[Finding]:
+def _find_unregistered(look: Look, leaves: list[Tensor]) -> list[Finding]:
     """Weights that are used and are none of the network's: the optimizer does not know them, nor does a checkpoint."""
     known = {id(weight) for weight in look.model.parameters()}
     strangers = [leaf for leaf in leaves if id(leaf) not in known]
     if not strangers:
         return []
-    held = {id(tensor): path for path, tensor in _held(look.model)}
+    held = {id(tensor): path for path, tensor in _list_hidden_weights(look.model)}
     path = next((held[id(leaf)] for leaf in strangers if id(leaf) in held), "")
     where = f" in {escape_unprintable(path, 60)}" if path else ""
     title = f"{len(strangers)} tensors of weights{where} are used but do not belong to the network, so nothing trains or saves them."
@@ -109,7 +114,7 @@ def _unregistered(look: Look, leaves: list[Tensor]) -> list[Finding]:
     return [NOT_TRAINED.find("warning", title, advice, place=path, evidence={"tensors": len(strangers)})]
 
 
-def _held(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+def _list_hidden_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Weights in plain lists, tuples and dicts of the modules, with the attribute."""
     for name, module in model.named_modules():
         for attribute, value in vars(module).items():
@@ -124,7 +129,7 @@ def _held(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
                     yield path, part
 
 
-def _frozen(look: Look) -> list[Finding]:
+def _find_frozen(look: Look) -> list[Finding]:
     """Layers of a person's own network that are frozen as they were drawn."""
     session = look.session
     if not look.is_own or session.config.optimizer.freeze != "off" or session.beginning:
@@ -150,7 +155,7 @@ def _frozen(look: Look) -> list[Finding]:
     return [NOT_TRAINED.find("warning", title, advice, place=layers[0], evidence={"modules": layers[:10]})]
 
 
-def _repeated(look: Look) -> list[Finding]:
+def _find_repeated(look: Look) -> list[Finding]:
     if not look.is_own:
         return []
     places: dict[int, list[str]] = {}
@@ -168,7 +173,7 @@ def _repeated(look: Look) -> list[Finding]:
     ]
 
 
-def _symmetric(look: Look, order: list[Layer]) -> list[Finding]:
+def _find_symmetric(look: Look, order: list[Layer]) -> list[Finding]:
     names = {id(module): name for name, module in look.model.named_modules()}
     alike = []
     for module in order:
@@ -191,7 +196,7 @@ def _rows_alike(weight: Tensor) -> bool:
     return bool(((rows - rows[:1]).abs() <= 1e-6 * rows.abs().max() + 1e-30).all())
 
 
-def _vanishing(look: Look, order: list[Layer]) -> list[Finding]:
+def _find_vanishing(look: Look, order: list[Layer]) -> list[Finding]:
     """The gradient of the first layer's weights beside that of the last's, each as a share of the weights."""
     ends = [module for module in order if isinstance(module.weight, Tensor) and module.weight.grad is not None]
     if len(ends) < 3:
@@ -205,7 +210,7 @@ def _vanishing(look: Look, order: list[Layer]) -> list[Finding]:
         {type(module).__name__ for module in look.model.modules() if isinstance(module, nn.Sigmoid | nn.Tanh)}
     )
     cause = f" {' and '.join(bends)} let little of it through, layer by layer." if bends else ""
-    title = f"The gradient hardly reaches {_shown(place, ends[0])}: beside its weights it is {first / last:.0e} of that of the last of {len(ends)} layers.{cause}"
+    title = f"The gradient hardly reaches {describe_module(place, ends[0])}: beside its weights it is {first / last:.0e} of that of the last of {len(ends)} layers.{cause}"
     advice = "Use ReLU or GELU, a normalization between the layers, or fewer of them."
     fix = _mend(look)
     return [INIT_SCALE.find("warning", title, advice, place=place, evidence={"first": first, "last": last}, fix=fix)]
@@ -226,7 +231,3 @@ def _mend(look: Look) -> dict[str, str]:
 def _list(names: list[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return escape_unprintable(", ".join(name or "the network" for name in names[:3]) + more, 160)
-
-
-def _shown(name: str, module: nn.Module) -> str:
-    return escape_unprintable(describe_module(name, module), 120)

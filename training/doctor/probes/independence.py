@@ -30,9 +30,7 @@ def random_findings(look: Look) -> list[Finding]:
     found = find_producer(one, other, _is_close)
     name, module = found or ("", look.model)
     difference = float((first - second).abs().max())
-    title = (
-        f"In eval mode two passes over the same samples differ: {_shown(name, module)} draws random numbers there, too."
-    )
+    title = f"In eval mode two passes over the same samples differ: {describe_module(name, module)} draws random numbers there, too."
     advice = "Validation is chance then: use nn.Dropout, or functional.dropout(x, p, training=self.training)."
     return [EVAL_RANDOM.find("warning", title, advice, place=name, evidence={"largest_difference": difference})]
 
@@ -45,7 +43,7 @@ def _of_buffers(look: Look, changed: list[str]) -> Finding:
         if module.training
         else ""
     )
-    title = f"In eval mode a pass changes {escape_unprintable(buffer, 60)} of {_shown(name, module)}: validation would alter the network."
+    title = f"In eval mode a pass changes {escape_unprintable(buffer, 60)} of {describe_module(name, module)}: validation would alter the network."
     advice = f"Let it change its buffers only while self.training is true.{why}"
     return EVAL_RANDOM.find("warning", title, advice, place=name, evidence={"buffers": changed[:10]})
 
@@ -72,7 +70,7 @@ def mixing_findings(look: Look) -> list[Finding]:
     if is_same(first, second):
         return []
     name, module = find_producer(calls, calls_again, is_same) or ("", look.model)
-    title = f"The answer to a sample depends on the other samples of its batch: {_shown(name, module)} mixes them, in eval mode, too."
+    title = f"The answer to a sample depends on the other samples of its batch: {describe_module(name, module)} mixes them, in eval mode, too."
     return [
         MIXES.find(
             "error",
@@ -125,7 +123,7 @@ def future_findings(look: Look) -> list[Finding]:
     if is_same(first, second):
         return []
     name, module = find_producer(calls, calls_again, is_same) or ("", look.model)
-    title = f"The answer at a place depends on tokens that come later, so it can copy what it is to predict: {_shown(name, module)} lets them through."
+    title = f"The answer at a place depends on tokens that come later, so it can copy what it is to predict: {describe_module(name, module)} lets them through."
     advice = "Mask attention causally (is_causal=True, or a triangular mask), pad convolutions on the left only, and let nothing run backwards."
     return [FUTURE.find("error", title, advice, place=name, evidence={"from_place": cut})]
 
@@ -134,10 +132,6 @@ def _answer_alike(look: Look, inputs: Tensor) -> Tensor:
     """With the same random numbers each time, where the network draws any."""
     torch.manual_seed(0)
     return look.answer(inputs)
-
-
-def _shown(name: str, module: nn.Module) -> str:
-    return escape_unprintable(describe_module(name, module), 120)
 
 
 def _equal(one: Tensor, other: Tensor) -> bool:

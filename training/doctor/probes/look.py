@@ -20,6 +20,7 @@ from training.engine.session import Session
 from training.engine.watches.interval import SECONDS_PER_FLOP
 from training.models.flops import step_flops
 from training.objectives import Objective
+from training.system.untrusted import escape_unprintable
 
 BATCHES, LEAST_SAMPLES, MOST_SAMPLES = 4, 8, 128
 """How many of the run's first batches are taken, and of each how many samples."""
@@ -136,7 +137,7 @@ def _tensors(value: Any) -> tuple[Tensor, ...]:
 def describe_module(name: str, module: nn.Module) -> str:
     """What a sentence calls it: "layers.2 (Softmax)", "the network (Net)" for the whole."""
     kind = type(module).__name__
-    return f"{name} ({kind})" if name else f"the forward of {kind}"
+    return escape_unprintable(f"{name} ({kind})" if name else f"the forward of {kind}", 120)
 
 
 def find_producer(

@@ -118,7 +118,7 @@ def ending_findings(look: Look, answers: Answers) -> list[Finding]:
     objective, ending = look.objective, answers.ending
     if not ending or objective.is_embedding or (look.has_own_loss and not takes_logits(look)):
         return []
-    where = escape_unprintable(describe_module(answers.name, answers.module), 120)
+    where = describe_module(answers.name, answers.module)
     wanted = _LOGITS.get(objective.probabilities)
     evidence = {"lowest": answers.low, "highest": answers.high}
     if wanted is None:

@@ -103,11 +103,11 @@ def _find_sum(look: Look, known: _Known) -> list[Finding]:
     loss = look.objective.loss
 
     @torch.no_grad()
-    def whole(times: int) -> float:
+    def measure(times: int) -> float:
         outputs = torch.cat([known.wrong] * times)
         return float(loss.sum(outputs, torch.cat([known.targets] * times))) / (times * len(known.targets))
 
-    one, two = whole(1), whole(2)
+    one, two = measure(1), measure(2)
     if not (abs(one) > 1e-9 and abs(two / one - 2.0) < 2.0 * ROUND):
         return []
     config = look.session.config

@@ -87,7 +87,7 @@ def scale_findings(look: Look) -> list[Finding]:
         outputs = look.answer(given, training=True)
     look.restore()
     saturated = [each for each in activations if _is_saturated(each, outputs)]
-    return [*_dead(look, activations), *_scale(look, outputs, saturated)]
+    return [*_find_dead(look, activations), *_scale(look, outputs, saturated)]
 
 
 def _units(values: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ def _units(values: Tensor) -> Tensor:
     return values.reshape(-1, values.shape[-1]) if values.ndim > 1 else values[None]
 
 
-def _dead(look: Look, activations: list[Activation]) -> list[Finding]:
+def _find_dead(look: Look, activations: list[Activation]) -> list[Finding]:
     worst, share = None, 0.0
     for each in activations:
         units = _units(each.values)
@@ -107,7 +107,7 @@ def _dead(look: Look, activations: list[Activation]) -> list[Finding]:
             worst, share = each, dead
     if worst is None or share < DEAD_SHARE:
         return []
-    where = escape_unprintable(describe_module(worst.inside, look.model.get_submodule(worst.inside)), 120)
+    where = describe_module(worst.inside, look.model.get_submodule(worst.inside))
     title = f"{share:.0%} of the units in {where} answer 0 to every sample before the first step, and learn nothing while they do."
     cause, advice = _why_dead(look)
     config = look.session.config.model

@@ -49,30 +49,13 @@ def start_findings(look: Look) -> list[Finding]:
     share = beyond / (guess if loss > guess else low) if beyond > 0 else 0.0
     evidence = {"loss": loss, "guessing": guess, "standard_error": error if math.isfinite(error) else 0.0}
     if share <= LOSS_BAND or (math.isfinite(error) and beyond <= FAR_ERRORS * error):
-        return [*_of_targets(look, start, evidence), START.ok(f"{course}.")]
+        return [START.ok(f"{course}.")]
     if loss < guess:
         title = f"{course}: a network that has learned nothing cannot know so much."
         return [START.find("warning", title, "Look whether its inputs hold the answer.", evidence=evidence)]
     level: FindingLevel = "error" if share > LOSS_EXTREME else "warning"
     place, cause, advice, fix = _why_high(look, start)
     return [START.find(level, f"{course}: {cause}.", advice, place=place, evidence=evidence, fix=fix)]
-
-
-def _of_targets(look: Look, start: _Start, evidence: dict[str, float]) -> list[Finding]:
-    """Values to predict that lie so far from 0 that the first steps only find their mean."""
-    session = look.session
-    config = session.config.objective
-    if session.data.facts.target != "values" or getattr(config, "standardise", True) or start.best is None:
-        return []
-    guess = mean(start.zero)
-    if min(guess, mean(start.losses)) <= 2.0 * (1.0 + LOSS_BAND) * start.best:
-        return []
-    title = f"The values to predict lie far from 0: answers of 0 cost {guess:.3g}, their mean {start.best:.3g}."
-    advice = "Let them be standardized, or begin with their mean as the bias of the last layer."
-    fix = {"objective.standardise": True}
-    return [
-        START.find("warning", title, advice, place="targets", evidence=evidence | {"mean_answer": start.best}, fix=fix)
-    ]
 
 
 @torch.no_grad()
