@@ -1,7 +1,9 @@
-"""The zoo can be written: its configurations are ones, and each fault is repaired by what counts as its repair."""
+"""The zoo can be written, each fault is repaired by what counts as its repair, and twelve of them are noticed."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -17,7 +19,7 @@ from tests.doctor.zoo.builders import parts
 from tests.doctor.zoo.case import Case, Healthy
 from tests.doctor.zoo.judged import labels_and_parts
 from tests.doctor.zoo.kinds import KINDS, LITERATURE
-from tests.doctor.zoo.trial import write_trial
+from tests.doctor.zoo.trial import ROOT, write_trial
 from training.config import RunConfig
 from training.config.files import load_config
 from training.config.run import SECTIONS, alternatives
@@ -26,6 +28,20 @@ from training.runs.cli_consent import trust_file
 _CONTENT = BytesIO()
 Image.new("L", (32, 32)).save(_CONTENT, "png")
 MASK = _CONTENT.getvalue()
+TWELVE = (
+    "figures_rate_high",
+    "circles_rate_low",
+    "spiral_schedule_early",
+    "wines_epochs_few",
+    "circles_batch_large",
+    "pumps_leak",
+    "demand_by_day",
+    "visits_by_patient",
+    "wines_decay_strong",
+    "pumps_conflicts",
+    "figures_frozen",
+    "pumps_validation_tiny",
+)
 CASES = [animal for animal in every_animal() if isinstance(animal, Case)]
 
 
@@ -95,3 +111,14 @@ def test_every_kind_of_fault_is_there_about_as_often_as_in_the_literature() -> N
     order = sorted(LITERATURE, key=LITERATURE.__getitem__)
     assert counts[order[-1]] == max(counts.values())
     assert sum(counts[kind] for kind in LITERATURE) >= len(judged) / 2
+
+
+@pytest.mark.slow
+def test_twelve_faults_are_noticed_and_their_repairs_are_not(tmp_path: Path) -> None:
+    """In a process of its own: it trains in forks, and this one may have threads."""
+    words = ["judge", "--half", "builders", "--no-cure", "--out", str(tmp_path)]
+    words += [word for name in TWELVE for word in ("--only", name)]
+    call = [sys.executable, "-m", "tests.doctor.zoo", *words]
+    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"noticed | {len(TWELVE)} of {len(TWELVE)}" in done.stdout

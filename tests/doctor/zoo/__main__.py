@@ -30,7 +30,8 @@ T = TypeVar("T")
 
 
 def main(argv: Sequence[str]) -> int:
-    """The command line; returns the exit code: 1 where a fault does no harm, or a healthy run does not learn."""
+    """The command line; returns the exit code. ``validate``: 1 where a fault does no harm, or a healthy run does not learn; ``judge``: 1
+    where a fault is not noticed, or something is found in a twin or a healthy run."""
     parser = argparse.ArgumentParser(prog="python -m tests.doctor.zoo", description=__doc__)
     parser.add_argument("command", choices=("run", "validate", "judge", "list"))
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this one; * stands for anything")
@@ -100,7 +101,8 @@ def judge(chosen: Sequence[Case | Healthy], out: Path, table: Path | None, cure:
     tell(f"\n{tables}")
     if table is not None:
         table.write_text(tables)
-    return 0
+    wrong = any(not case.noticed or case.alarms for case in cases) or any(each.findings for each in healthy.values())
+    return int(wrong)
 
 
 def _judge(out: Path, cure: bool, venv: Path | None, name: str) -> str:

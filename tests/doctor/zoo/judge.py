@@ -42,7 +42,7 @@ class Opinion:
 @dataclass(frozen=True)
 class Judgement:
     """Of a case. ``named`` and ``right_fix`` are those of the first finding. ``cured`` is None where no setting can cure it, and False
-    where the first finding proposes none."""
+    where the first finding proposes none; ``helped`` is likewise whether it got better by as much as the fault has to harm."""
 
     case: str
     kind: str
@@ -52,6 +52,7 @@ class Judgement:
     anywhere: bool
     right_fix: bool
     cured: bool | None
+    helped: bool | None
     alarms: tuple[Record, ...]
 
     @property
@@ -113,7 +114,9 @@ def judge_case(case: Case, out: Path, cure: bool = True) -> Judgement:
     first = opinion.findings[0] if opinion.findings else None
     mended = mend(config, first["fix"]) if first is not None and first["fix"] else None
     curable = any(fix.settings for fix in case.fixes)
-    cured = (cure and mended is not None and is_cured(case, mended, out)) if curable else None
+    cured, helped = (False, False) if curable else (None, None)
+    if cure and curable and mended is not None:
+        cured, helped = try_cure(case, mended, out)
     return Judgement(
         case.name,
         case.kind,
@@ -123,6 +126,7 @@ def judge_case(case: Case, out: Path, cure: bool = True) -> Judgement:
         anywhere=any(named),
         right_fix=_is_right(case, first, mended),
         cured=cured,
+        helped=helped,
         alarms=twin.findings,
     )
 
@@ -152,11 +156,17 @@ def _is_right(case: Case, first: Record | None, mended: RunConfig | None) -> boo
     return any(name.lower() in said for fix in case.fixes for name in fix.names)
 
 
-def is_cured(case: Case, mended: RunConfig, out: Path) -> bool:
-    """Whether a run from the start with ``mended`` is no more worse than the twin, by what the case is measured by."""
-    cured = run_trial(case, "cured", out, write_cure(case, mended))
-    twin = run_trial(case, "twin", out)
-    return cured.completed and not is_worse(case.harm, measure(case.harm, cured), measure(case.harm, twin))
+def try_cure(case: Case, mended: RunConfig, out: Path) -> tuple[bool, bool]:
+    """Train from the start with ``mended``: whether that is no more worse than the twin, and whether the case is worse than that, by what
+    the case is measured by."""
+    trial = run_trial(case, "cured", out, write_cure(case, mended))
+    if not trial.completed:
+        return False, False
+    faulty, cured, sound = (
+        measure(case.harm, each) for each in (run_trial(case, "case", out), trial, run_trial(case, "twin", out))
+    )
+    gone = not is_worse(case.harm, cured, sound)
+    return gone, gone or is_worse(case.harm, faulty, cured)
 
 
 def write_cure(case: Case, mended: RunConfig) -> Callable[[Path], Path]:

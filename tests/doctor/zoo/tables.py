@@ -27,6 +27,7 @@ def write_tables(
         ("cause named by any finding", [case.anywhere for case in cases]),
         ("fix of the first finding right", [case.right_fix for case in cases]),
         ("cured by it, of those that a setting can cure", [bool(case.cured) for case in curable]),
+        ("better by it, of those", [bool(case.helped) for case in curable]),
         ("twins and healthy runs with a finding above a note", alarms),
     ]
     lines = ["| what | k of n | 95 % (Wilson) |", "|---|---|---|"]
@@ -50,7 +51,7 @@ def describe_miss(told: Judgement | Opinion) -> str:
     if told.noticed and not told.right_fix:
         words.append(f"fix not right: {dict(told.findings[0]['fix']) or 'none'}")
     if told.noticed and told.cured is False:
-        words.append("not cured")
+        words.append("helped, not cured" if told.helped else "not cured")
     if told.alarms:
         words.append(f"false alarm of the twin: {_codes(told.alarms)}")
     return "; ".join(words)

@@ -105,7 +105,7 @@ def figures(folder: Path) -> Settings:
 
 def tales(folder: Path) -> Settings:
     """A small language model."""
-    return text(folder) | {"loop.epochs": 2}
+    return text(folder) | {"loop.epochs": 4}
 
 
 def changed(base: Base, more: Mapping[str, object]) -> Base:

@@ -28,7 +28,7 @@ CASES = (
         ("too few epochs",),
         (
             Fix("Many more steps.", {"loop.max_steps": lambda value: value is None or value >= 120}),
-            Fix("More epochs.", {"loop.epochs": lambda value: value >= 6, "loop.max_steps": lambda value: value != 40}),
+            Fix("More epochs.", {"loop.epochs": lambda value: value >= 8, "loop.max_steps": lambda value: value != 40}),
         ),
         Harm("loss", 0.3),
     ),
