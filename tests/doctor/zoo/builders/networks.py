@@ -121,11 +121,11 @@ CASES = (
         "figures_head_large",
         "initialization",
         "A head with weights of its own.",
-        "The last layer's weights have a std of 20: the first loss is far above that of guessing.",
+        "The last layer's weights have a std of 200: the first loss is far above that of guessing.",
         by_network(
             figures,
             CNN.replace(BUILT, "    network = nn.Sequential(")
-            + "    nn.init.normal_(network[-1].weight, std=20.0)\n    return network\n",
+            + "    nn.init.normal_(network[-1].weight, std=200.0)\n    return network\n",
             CNN,
         ),
         ("initialization too large",),
@@ -264,7 +264,7 @@ CASES = (
         Harm("", 0.3, by=share_of_words, words="share of words in the text that it writes"),
     ),
     Case(
-        "yields_random_evaluation",
+        "pumps_random_evaluation",
         "own network",
         "Dropout by hand, each time I evaluate I get another number.",
         "functional.dropout without self.training draws in evaluation, too.",
