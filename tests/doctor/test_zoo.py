@@ -29,17 +29,17 @@ _CONTENT = BytesIO()
 Image.new("L", (32, 32)).save(_CONTENT, "png")
 MASK = _CONTENT.getvalue()
 TWELVE = (
-    "figures_rate_high",
+    "moons_rate_high",
     "circles_rate_low",
+    "wines_rate_low",
     "spiral_schedule_early",
     "wines_epochs_few",
     "circles_batch_large",
-    "pumps_leak",
-    "demand_by_day",
-    "visits_by_patient",
     "wines_decay_strong",
-    "pumps_conflicts",
-    "figures_frozen",
+    "pumps_eps_large",
+    "circles_deep_sigmoid",
+    "pumps_leak",
+    "visits_by_patient",
     "pumps_validation_tiny",
 )
 CASES = [animal for animal in every_animal() if isinstance(animal, Case)]

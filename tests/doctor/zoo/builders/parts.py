@@ -53,7 +53,7 @@ def by_patients(folder: Path, faulty: bool) -> Settings:
         "dataset.kind": "table",
         "dataset.path": "visits.csv",
         "dataset.targets": ["sick"],
-        "model.kind": "mlp",
+        "model.kind": "tabular",
         "model.hidden": [64, 64],
         "objective.kind": "binary",
         "loop.epochs": 20,

@@ -132,7 +132,7 @@ CASES = (
         "data",
         "The state of a pump is predicted without a single error.",
         "The column spare_part is filled in by the one who has repaired it.",
-        by_rows(pumps, "pumps.csv", leak, 300, {"dataset.ignored": ["spare_part"]}),
+        by_rows(changed(pumps, {"model.kind": "tabular"}), "pumps.csv", leak, 300, {"dataset.ignored": ["spare_part"]}),
         ("target leak",),
         (Fix("Leave the column out.", {"dataset.ignored": has("spare_part")}),),
         Harm("accuracy", 0.05, by="claim"),
