@@ -39,7 +39,7 @@ TWELVE = (
     "pumps_eps_large",
     "circles_deep_sigmoid",
     "pumps_leak",
-    "visits_by_patient",
+    "spiral_dropout_strong",
     "pumps_validation_tiny",
 )
 CASES = [animal for animal in every_animal() if isinstance(animal, Case)]

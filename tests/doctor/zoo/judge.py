@@ -41,7 +41,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Judgement:
-    """Of a case. ``named`` and ``right_fix`` are those of the first finding. ``cured`` is None where no setting can cure it, and False
+    """Of a case. ``named`` and ``right_fix`` are those of the first finding. ``cured`` is None where no setting can cure it or nothing was tried, and False
     where the first finding proposes none; ``helped`` is likewise whether it got better by as much as the fault has to harm."""
 
     case: str
@@ -114,7 +114,7 @@ def judge_case(case: Case, out: Path, cure: bool = True) -> Judgement:
     first = opinion.findings[0] if opinion.findings else None
     mended = mend(config, first["fix"]) if first is not None and first["fix"] else None
     curable = any(fix.settings for fix in case.fixes)
-    cured, helped = (False, False) if curable else (None, None)
+    cured, helped = (False, False) if curable and cure else (None, None)
     if cure and curable and mended is not None:
         cured, helped = try_cure(case, mended, out)
     return Judgement(

@@ -16,7 +16,6 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "model.ends_in_relu": ("ReLU at the end of a regression", "ReLU before the logits"),
     "model.range": ("bounded output",),
     "model.linear": ("no activation between layers",),
-    "model.linear": ("no activation between layers",),
     "eval.random": ("randomness in evaluation",),
     "model.mixes_samples": ("samples mixed inside a batch",),
     "model.sees_future": ("language model sees the future",),

@@ -25,18 +25,18 @@ def repeat_rows(columns: Columns, draws: np.random.Generator) -> Columns:
 
 
 def by_patients(folder: Path, faulty: bool) -> Settings:
-    """Forty patients with thirty rows each; what helps inside one is no help for another."""
+    """Eighty patients with fifteen rows each; what helps inside one is no help for another."""
     draws = np.random.default_rng(17)
-    patients, each = 40, 30
+    patients, each = 80, 15
     patient = np.repeat(np.arange(patients), each)
     sick = draws.integers(0, 2, patients)[patient]
     habit = draws.normal(0, 1, (patients, 5))[patient] + draws.normal(0, 0.15, (len(patient), 5))
-    habit[:, 0] += 0.5 * sick
+    habit[:, 0] += 1.2 * sick
     columns = {f"marker_{place}": habit[:, place] for place in range(5)}
     named = np.array([f"p{number:03}" for number in patient])
     fresh_sick = draws.integers(0, 2, 40).repeat(5)
     fresh = draws.normal(0, 1, (40, 5)).repeat(5, 0) + draws.normal(0, 0.15, (200, 5))
-    fresh[:, 0] += 0.5 * fresh_sick
+    fresh[:, 0] += 1.2 * fresh_sick
     answers = np.array(["no", "yes"])
     write_table(
         folder / "fresh.csv",
@@ -54,9 +54,9 @@ def by_patients(folder: Path, faulty: bool) -> Settings:
         "dataset.path": "visits.csv",
         "dataset.targets": ["sick"],
         "model.kind": "tabular",
-        "model.hidden": [64, 64],
+        "model.hidden": [48, 48],
         "objective.kind": "binary",
-        "loop.epochs": 20,
+        "loop.epochs": 8,
         "loop.batch_size": 32,
         "optimizer.kind": "adamw",
         "optimizer.lr": 3e-3,
