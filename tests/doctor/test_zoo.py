@@ -37,7 +37,7 @@ TWELVE = (
     "circles_batch_large",
     "wines_decay_strong",
     "pumps_eps_large",
-    "circles_deep_sigmoid",
+    "moons_softmax",
     "pumps_leak",
     "spiral_dropout_strong",
     "pumps_validation_tiny",
