@@ -20,9 +20,23 @@ BIG_UPDATE, SMALL_UPDATE = -1.5, -4.5
 Verdict = Literal["high", "low", ""]
 
 
+_PER_STEP = ("adamw", "adam", "nadam", "radam", "rmsprop")
+_WAY, _MOST = 1.0, 3.0
+
+
 def usual_rate(config: RunConfig) -> float:
     """That of the optimizer, by default."""
     return float(type(config.optimizer)().lr)
+
+
+def fitting_rate(config: RunConfig, steps: int) -> float:
+    """The usual rate; for a run of few ``steps`` up to three times that. An optimizer like Adam moves a weight by about the rate in each
+    step, whatever the gradient (Kingma and Ba 2015, 2.1), and schedules average half the peak: so that in 2,000 steps, for which 1e-3 is
+    usual, a weight goes a way of 1."""
+    usual = usual_rate(config)
+    if config.optimizer.kind not in _PER_STEP:
+        return usual
+    return float(f"{min(max(2 * _WAY / max(steps, 1), usual), _MOST * usual):.2g}")
 
 
 def peak_rate(run: Recorded) -> float:
@@ -39,15 +53,13 @@ def scale_rate(config: RunConfig, factor: float) -> dict[str, JsonValue]:
 
 
 def lower_rate(run: Recorded) -> dict[str, JsonValue]:
-    """A third of the rate; the usual one, where it is far above that."""
-    above = peak_rate(run) / usual_rate(run.config)
-    return scale_rate(run.config, 1 / above if above >= FAR else 1 / 3)
+    """A third of the rate, or the fitting one where that is lower still."""
+    return scale_rate(run.config, min(fitting_rate(run.config, run.total_steps) / peak_rate(run), 1 / 3))
 
 
 def raise_rate(run: Recorded) -> dict[str, JsonValue]:
-    """Ten times the rate; the usual one, where it is farther below that."""
-    below = usual_rate(run.config) / peak_rate(run)
-    return scale_rate(run.config, max(below, 10.0))
+    """Ten times the rate, or the fitting one where that is higher still."""
+    return scale_rate(run.config, max(fitting_rate(run.config, run.total_steps) / peak_rate(run), 10.0))
 
 
 def judge_rate(run: Recorded) -> Verdict:

@@ -12,7 +12,7 @@ DIVERGED = Rule(
     f"The training loss rose again from its lowest level by more than {LOST:.0%} of what it had come down (warning), by {ALL_LOST:.0%} "
     f"or more (error), by {LEAST_LOST:.0%} of that level at least, and by more than {SURE:g} standard errors.",
     "runmedic 0.1.1 (50 %, 100 %); the standard errors are ours",
-    fix="A third of the learning rate; the optimizer's usual one where it is ten times that or more.",
+    fix="A third of the learning rate, or the optimizer's usual one where that is lower still.",
 )
 
 FLAT_GAIN, SLOW_GAIN = 0.02, 0.1
@@ -48,7 +48,7 @@ OSCILLATES = Rule(
     f"what it has come down and by more than {SURE:g} standard errors.",
     "gradsnitch 0.1.0 (6 reversals); the size of a swing is ours",
     unless="The schedule restarts, so that the rate itself swings.",
-    fix="A third of the learning rate.",
+    fix="As for loss.diverged.",
 )
 
 HIGH, ABOVE, OF_PROGRESS, MANY = 8.0, 3.0, 0.25, 3

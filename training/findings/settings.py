@@ -25,17 +25,17 @@ FAULT = Rule(
 TIME = Rule("run.time", "How long the run takes", "Some warm steps and validation batches, timed.", "Measured")
 
 DECAYED_BY, DECAYED_SHARE = 0.8, 0.005
-ENDS_HIGH = 0.1
+ENDS_HIGH, HARDLY_FALLS = 0.1, 0.6
 LONG_WARMUP, TOO_LONG_WARMUP = 0.1, 0.3
 LENGTH = Rule(
     "schedule.length",
     "The schedule does not fit the length of the run",
     f"The learning rate, computed for every step: it is at most {DECAYED_SHARE:.1%} of its peak before {DECAYED_BY:.0%} of the steps are "
     f"done; or it still rises at the last step; or warm-up takes more than {TOO_LONG_WARMUP:.0%} of the run (a note from "
-    f"{LONG_WARMUP:.0%}); or a decay ends above {ENDS_HIGH:.0%} of the peak (a note).",
+    f"{LONG_WARMUP:.0%}); or a schedule that lowers the rate ends above {HARDLY_FALLS:.0%} of the peak (a note from {ENDS_HIGH:.0%}).",
     "gradsnitch 0.1 (1 %, to which two drops by ten lead that are usual); Google's tuning playbook (warm-up at most 10 %)",
-    unless="Constant rates, plateau, restarts and the rise of one-cycle are as they are meant.",
-    fix="Durations as shares of the run.",
+    unless="A constant rate, plateau and restarts need not fall; the rise of one-cycle is no warm-up.",
+    fix="Durations as shares of the run; a decay that ends at 0.",
 )
 
 FAR = 10.0
@@ -52,7 +52,7 @@ UNUSUAL_RATE = Rule(
     f"whose band lies ten times lower), or of SGD at {MOST_WAY:g} or more over 1 - momentum. Or it is so low that the rates of all steps add up to hardly anything (see run.too_short), and the usual rate would do.",
     "UMLAUT (1e-7 to 1e-2), DeepDiagnosis (1e-5 to 1e-1)",
     unless="Optimizers with a scale of their own (Muon, Adafactor, Adagrad) are not judged.",
-    fix="The optimizer's usual rate.",
+    fix="The optimizer's usual rate; up to three times that, where fewer than 2,000 steps are made.",
 )
 
 HIGH_MOMENTUM, LOW_BETA = 0.99, 0.5
@@ -67,6 +67,16 @@ OPTIMIZER = Rule(
     "The papers' own values (Kingma and Ba 2015: 0.9, 0.999, 1e-8) and those of large models (0.95 for the second beta); Sutskever et al. 2013 "
     "(momentum up to 0.99)",
     fix="The optimizer's usual value of that setting.",
+)
+
+ADAPTIVE_NEEDED = 1.0
+UNSUITABLE = Rule(
+    "optimizer.unsuitable",
+    "The optimizer does not suit the network",
+    f"SGD trains a language model from random weights, and its rate over 1 - momentum is below {ADAPTIVE_NEEDED:g}.",
+    "Zhang et al. 2020, Why are adaptive methods good for attention models?; Kunstner et al. 2024: rare tokens hardly learn by SGD",
+    unless="The network begins with known weights; a rate so high that it can work (recurrent networks were trained with 20).",
+    fix="optimizer.kind = adamw, with its usual rate.",
 )
 
 MOST_DROPOUT, MOST_SMOOTHING = 0.5, 0.3
@@ -85,4 +95,4 @@ REGULARIZED = Rule(
     unless=f"Several at once in a run of {LONG_RUN} epochs or more, which recipes of large networks need.",
     fix="Half the dropout, the usual decay or smoothing; of several, dropout and decay alone are kept, at their usual values.",
 )
-RULES = (INVALID, INACTIVE, FAULT, TIME, UNUSUAL_RATE, OPTIMIZER, LENGTH, REGULARIZED)
+RULES = (INVALID, INACTIVE, FAULT, TIME, UNUSUAL_RATE, UNSUITABLE, OPTIMIZER, LENGTH, REGULARIZED)

@@ -119,6 +119,12 @@ def test_updates_of_layers_tell_whether_a_usual_rate_is_too_low() -> None:
     assert (told.evidence["cause"], told.fix) == ("learning rate too low", {"optimizer.lr": 0.01})
 
 
+def test_a_flat_loss_of_clipped_gradients_is_laid_to_the_limit() -> None:
+    settings = {"optimizer": {"kind": "sgd", "lr": 0.05}, "loop": {"clip_norm": 1e-4}}
+    told = judge(make_run(noisy(np.full(2000, CHANCE), 0.05), settings=settings, lr=0.05, norm=0.34))["loss.flat"]
+    assert (told.evidence["cause"], told.fix) == ("optimizer settings", {"loop.clip_norm": 0.3})
+
+
 def test_a_network_without_gradient_is_told_so() -> None:
     found = judge(make_run(noisy(np.full(2000, CHANCE), 0.05), norm=0.0))["loss.flat"]
     assert found.evidence["cause"] == "dead initialization"

@@ -25,6 +25,7 @@ def settings(*overrides: str) -> RunConfig:
     return tiny("schedule.kind=constant", *overrides)
 
 
+LETTERS = ("dataset.kind=text", f"dataset.path={__file__}", "model.kind=gpt", "objective.kind=language_model")
 DECAY = ("optimizer.weight_decay=0.2", "optimizer.lr=6e-3")
 
 
@@ -40,6 +41,11 @@ DECAY = ("optimizer.weight_decay=0.2", "optimizer.lr=6e-3")
         (("schedule.kind=multi_step", "schedule.milestones=[50, 100, 200]"), "schedule.length:schedule"),
         (("schedule.kind=cosine", "schedule.warmup=999"), "schedule.length:schedule.warmup"),
         (("schedule.kind=cosine", "schedule.warmup=400"), "schedule.length:schedule.warmup"),
+        (("schedule.kind=cosine", "schedule.eta_min=1e-3"), "schedule.length:schedule"),
+        (("schedule.kind=linear", "schedule.end_factor=0.9"), "schedule.length:schedule"),
+        (("schedule.kind=step", "schedule.step_size=2000"), "schedule.length:schedule"),
+        (("schedule.warmup=95 %",), "schedule.length:schedule.warmup"),
+        ((*LETTERS, "optimizer.kind=sgd", "optimizer.lr=0.01", "optimizer.nesterov=false"), "optimizer.unsuitable"),
         (("model.dropout=0.8",), "regularise.too_much:model.dropout"),
         (("objective.label_smoothing=0.6",), "regularise.too_much:objective.label_smoothing"),
         (("optimizer.lr=0.01", "optimizer.weight_decay=2.0"), "regularise.too_much:optimizer.weight_decay"),
@@ -86,13 +92,18 @@ def test_what_a_setting_spoils_is_found_and_mended(overrides: tuple[str, ...], k
     [
         ("optimizer.lr=3e-4", "optimizer.weight_decay=0.1", "schedule.kind=cosine", "schedule.warmup=100"),
         ("optimizer.lr=0.02",),
-        ("optimizer.kind=sgd", "optimizer.lr=0.1", "optimizer.weight_decay=5e-4", "schedule.kind=multi_step"),
+        (
+            *("optimizer.kind=sgd", "optimizer.lr=0.1", "optimizer.weight_decay=5e-4"),
+            *("schedule.kind=multi_step", "schedule.milestones=[500, 750]"),
+        ),
         ("optimizer.kind=sgd", "optimizer.lr=0.1", "schedule.kind=step", "schedule.step_size=300"),
         ("optimizer.kind=muon",),
         ("optimizer.kind=adagrad", "optimizer.lr=0.5"),
         ("schedule.kind=one_cycle",),
         ("schedule.kind=cosine_restarts", "schedule.t_0=100"),
         ("schedule.kind=plateau",),
+        ("schedule.kind=cosine", "schedule.eta_min=1e-4"),
+        (*LETTERS, "optimizer.kind=sgd", "optimizer.lr=5", "optimizer.momentum=0", "optimizer.nesterov=false"),
         ("schedule.kind=wsd",),
         ("model.kind=torchvision", "model.pretrained=DEFAULT", "dataset.kind=shapes", "optimizer.lr=1e-6"),
         ("model.dropout=0.5", "objective.label_smoothing=0.1"),

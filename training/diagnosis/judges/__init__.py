@@ -58,7 +58,7 @@ FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
     "update.too_small": ("loss.flat", "loss.plateau"),
     "units.dead": ("weight.unchanged", "grad.vanishing", "loss.flat", "classes.collapsed"),
     "units.saturated": ("grad.vanishing", "loss.flat"),
-    "grad.clipped_always": ("update.too_small",),
+    "grad.clipped_always": ("update.too_small", "loss.flat", "loss.plateau"),
     "model.not_trained": ("weight.unchanged",),
 }
 """By the code of a cause, those of the symptoms that it explains."""

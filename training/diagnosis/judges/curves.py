@@ -131,6 +131,10 @@ def _explain_flat(run: Recorded, verdict: str) -> tuple[str, str, Mapping[str, J
             "Hardly any gradient reaches the weights: look at the activation, the initialization, and what is frozen."
         )
         return "dead initialization", advice, {}
+    clip = run.config.loop.clip_norm
+    if clip and clip < 0.02 * norm and run.config.optimizer.kind == "sgd":
+        advice = f"Gradients of norm {norm:.3g} are cut to {clip:.3g}, so that the weights hardly move."
+        return "optimizer settings", advice, {"loop.clip_norm": float(f"{norm:.1g}")}
     if verdict == "high":
         return (
             "learning rate too high",
@@ -139,10 +143,6 @@ def _explain_flat(run: Recorded, verdict: str) -> tuple[str, str, Mapping[str, J
         )
     if verdict == "low":
         return "learning rate too low", f"{beside}, is too low: the weights hardly move.", raise_rate(run)
-    clip = run.config.loop.clip_norm
-    if clip and clip < 0.02 * norm and run.config.optimizer.kind == "sgd":
-        advice = f"Gradients of norm {norm:.3g} are cut to {clip:.3g}, so that the weights hardly move."
-        return "learning rate too low", advice, {"loop.clip_norm": float(f"{norm:.1g}")}
     size = update_size(run)
     moves = f" (a step changes the weights by 10^{size:.1f} of their size)" if size is not None else ""
     return (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from training.config import RunConfig
 from training.doctor.settings.duration import duration_findings
 from training.doctor.settings.length import length_findings
-from training.doctor.settings.optimizer import optimizer_findings
+from training.doctor.settings.optimizer import optimizer_findings, suitability_findings
 from training.doctor.settings.rate import rate_findings
 from training.doctor.settings.regularization import regularization_findings
 from training.doctor.settings.stopping import stopping_findings
@@ -38,11 +38,14 @@ def setting_findings(
     rates = [schedule.lr(step) for step in steps]
     scope = scope or Scope()
     known = scope.known or bool(getattr(config.model, "pretrained", None))
+    unsuitable = suitability_findings(config, max(rates), known, total_steps)
+    counts = (total_steps, steps_per_epoch, scope.samples)
     return [
-        *rate_findings(config, max(rates), known),
+        *unsuitable,
+        *rate_findings(config, max(rates), known, total_steps),
         *optimizer_findings(config),
         *length_findings(config, steps, rates, total_steps),
-        *duration_findings(config, (steps, rates), (total_steps, steps_per_epoch, scope.samples), known, scope.dense),
+        *duration_findings(config, (steps, rates), counts, known or bool(unsuitable), scope.dense),
         *stopping_findings(config, total_steps, steps_per_epoch, scope.usual),
         *regularization_findings(config, max(rates), sum(rates) / len(rates) * total_steps),
     ]

@@ -7,6 +7,7 @@ import math
 from pydantic import JsonValue
 
 from training.config import RunConfig
+from training.diagnosis.rates import fitting_rate
 from training.errors import pluralize
 from training.events import Finding
 from training.findings.duration import (
@@ -41,7 +42,8 @@ def duration_findings(
     dense: bool,
 ) -> list[Finding]:
     """``schedule`` are some steps and their learning rates, ``counts`` the run's steps, those of an epoch and the training samples (0: not
-    known); ``known``: the network begins with known weights; ``dense``: each sample holds many answers."""
+    known); ``known``: the network begins with known weights, or the optimizer
+    explains already that little is learned; ``dense``: each sample holds many answers."""
     found = _large_batches(config, *counts, known)
     if not found and not known:
         found = _short(config, schedule, counts)
@@ -96,7 +98,7 @@ def _short(config: RunConfig, schedule: tuple[list[int], list[float]], counts: t
 
 
 def _slow(config: RunConfig, peak: float, way: float, total: int) -> list[Finding]:
-    usual = type(config.optimizer)().lr
+    usual = fitting_rate(config, total)
     title = f"The learning rate is {peak:g} at most, so that in all {total:,} steps together the weights hardly move: the rates add up to {way:.2g}."
     fix: dict[str, JsonValue] = {"optimizer.lr": usual}
     if getattr(config.schedule, "max_lr", None) is not None:

@@ -1,19 +1,25 @@
-"""Whether the settings of an optimizer besides its rate are usual ones."""
+"""Whether an optimizer suits what it trains, and its settings besides the rate are usual ones."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic import JsonValue
+
 from training.config import RunConfig
+from training.config.sections.optimizer import AdamW
+from training.diagnosis.rates import fitting_rate
 from training.events import Finding, FindingLevel
 from training.findings.settings import (
+    ADAPTIVE_NEEDED,
     FORGETS,
     HIGH_MOMENTUM,
     LARGE_EPS,
     LOW_BETA,
     OPTIMIZER,
     QUICK_SQUARES,
+    UNSUITABLE,
     VERY_LARGE_EPS,
 )
 
@@ -30,6 +36,23 @@ def optimizer_findings(config: RunConfig) -> list[Finding]:
         _tell(level, f"optimizer.{name}", what, {name: shown}, getattr(usual, name))
         for level, name, shown, what in (*_momentum(optimizer), *_epsilon(optimizer), *_decays(optimizer))
     ]
+
+
+def suitability_findings(config: RunConfig, peak: float, known: bool, total: int) -> list[Finding]:
+    """SGD with a rate up to ``peak``, on what needs steps of a size of its own for each weight; ``known``: begun with known weights."""
+    optimizer = config.optimizer
+    if known or optimizer.kind != "sgd" or config.objective.kind != "language_model":
+        return []
+    reach = peak / (1.0 - optimizer.momentum)
+    if reach >= ADAPTIVE_NEEDED:
+        return []
+    title = f"SGD with a rate of {peak:g} hardly trains a language model: most tokens are rare, and their gradients small."
+    rate = fitting_rate(config.model_copy(update={"optimizer": AdamW()}), total)
+    fix: dict[str, JsonValue] = {"optimizer.kind": "adamw", "optimizer.lr": rate}
+    if getattr(config.schedule, "max_lr", None) is not None:
+        fix["schedule.max_lr"] = None
+    evidence = {"peak": peak, "over_1_minus_momentum": reach}
+    return [UNSUITABLE.find("warning", title, "AdamW makes steps of the same size for each.", evidence=evidence, fix=fix)]
 
 
 def _tell(level: FindingLevel, place: str, what: str, evidence: dict[str, Any], usual: Any) -> Finding:

@@ -5,21 +5,22 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from training.config import RunConfig
+from training.diagnosis.rates import fitting_rate, usual_rate
 from training.events import Finding, FindingLevel
 from training.findings.settings import ADAPTIVE_RATES, FAR, MOST_WAY, SGD_RATES, UNUSUAL_RATE
 
 _BANDS = {**dict.fromkeys(("adamw", "adam", "nadam", "radam", "rmsprop"), ADAPTIVE_RATES), "sgd": SGD_RATES}
 
 
-def rate_findings(config: RunConfig, peak: float, known: bool) -> list[Finding]:
-    """Of the schedule's ``peak``; ``known``: the network begins with known weights."""
+def rate_findings(config: RunConfig, peak: float, known: bool, total: int) -> list[Finding]:
+    """Of the schedule's ``peak`` in a run of ``total`` steps; ``known``: the network begins with known weights."""
     optimizer = config.optimizer
     band = _BANDS.get(optimizer.kind)
     if band is None:
         return []
-    usual = type(optimizer)().lr
+    usual = fitting_rate(config, total)
     if known and (optimizer.freeze != "all_but_head" or optimizer.unfreeze_epoch is not None):
-        band, usual = (band[0] / FAR, band[1] / FAR), usual / FAR  # fine-tuning moves weights that are good already
+        band, usual = (band[0] / FAR, band[1] / FAR), usual_rate(config) / FAR  # fine-tuning moves weights that are good already
     momentum = getattr(optimizer, "momentum", 0.0)
     swings = optimizer.kind == "sgd" and peak / (1.0 - momentum) >= MOST_WAY
     if band[0] <= peak <= band[1] and not swings:
