@@ -46,13 +46,17 @@ def suitability_findings(config: RunConfig, peak: float, known: bool, total: int
     reach = peak / (1.0 - optimizer.momentum)
     if reach >= ADAPTIVE_NEEDED:
         return []
-    title = f"SGD with a rate of {peak:g} hardly trains a language model: most tokens are rare, and their gradients small."
+    title = (
+        f"SGD with a rate of {peak:g} hardly trains a language model: most tokens are rare, and their gradients small."
+    )
     rate = fitting_rate(config.model_copy(update={"optimizer": AdamW()}), total)
     fix: dict[str, JsonValue] = {"optimizer.kind": "adamw", "optimizer.lr": rate}
     if getattr(config.schedule, "max_lr", None) is not None:
         fix["schedule.max_lr"] = None
     evidence = {"peak": peak, "over_1_minus_momentum": reach}
-    return [UNSUITABLE.find("warning", title, "AdamW makes steps of the same size for each.", evidence=evidence, fix=fix)]
+    return [
+        UNSUITABLE.find("warning", title, "AdamW makes steps of the same size for each.", evidence=evidence, fix=fix)
+    ]
 
 
 def _tell(level: FindingLevel, place: str, what: str, evidence: dict[str, Any], usual: Any) -> Finding:

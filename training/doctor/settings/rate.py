@@ -20,7 +20,10 @@ def rate_findings(config: RunConfig, peak: float, known: bool, total: int) -> li
         return []
     usual = fitting_rate(config, total)
     if known and (optimizer.freeze != "all_but_head" or optimizer.unfreeze_epoch is not None):
-        band, usual = (band[0] / FAR, band[1] / FAR), usual_rate(config) / FAR  # fine-tuning moves weights that are good already
+        band, usual = (
+            (band[0] / FAR, band[1] / FAR),
+            usual_rate(config) / FAR,
+        )  # fine-tuning moves weights that are good already
     momentum = getattr(optimizer, "momentum", 0.0)
     swings = optimizer.kind == "sgd" and peak / (1.0 - momentum) >= MOST_WAY
     if band[0] <= peak <= band[1] and not swings:
