@@ -12,8 +12,9 @@ from training.diagnosis import read_recorded, replay
 from training.diagnosis.looks import current
 from training.errors import pluralize
 from training.events import Finding
-from training.findings import without_muted
+from training.findings import is_dismissed, without_muted
 from training.runs.folder import RunFolder
+from training.runs.records.about import read_about
 from training.runs.records.proofs import Proof, read_proofs
 from training.runs.workspace import find_run
 from training.streams import print_json, write_out
@@ -30,11 +31,14 @@ def judge_run(arguments: argparse.Namespace) -> int:
     run = read_recorded(folder)
     earlier = without_muted((each for each in run.findings if not each.set_aside), run.config.muted_findings)
     told = [*earlier, *replay(run)]
-    holds = sorted(
+    found = sorted(
         (each for each in current(told) if each.level in _LEVELS), key=lambda each: _LEVELS.index(each.level)
     )
+    about = read_about(folder)
+    dismissed = [each for each in found if is_dismissed(each, about.dismissed)]
+    holds = [each for each in found if each not in dismissed]
     over = {each.key: each for each in told if each.cleared_at is not None}
-    over = {key: each for key, each in over.items() if key not in {held.key for held in holds}}
+    over = {key: each for key, each in over.items() if key not in {held.key for held in found}}
     proofs = read_proofs(folder)
     if arguments.json:
         worst = holds[0].level if holds else "ok"
@@ -47,6 +51,7 @@ def judge_run(arguments: argparse.Namespace) -> int:
                 "total_steps": run.total_steps,
                 "ok": worst not in ("error", "warning"),
                 "findings": record_run_findings(holds),
+                "dismissed": record_run_findings(dismissed),
                 "over": record_run_findings(list(over.values())),
                 "proofs": [{**pick(each, "key", "finding", "fix", "verdict", "sentence")} for each in proofs],
             }
@@ -54,10 +59,12 @@ def judge_run(arguments: argparse.Namespace) -> int:
     else:
         lines = [f"{folder.id}: {run.step:,} of {pluralize(run.total_steps, 'step')}, {folder.status().status}"]
         lines += [_format(each) for each in holds]
+        lines += [f"put away {each.title} No problem in this run, you said. [{each.key}]" for each in dismissed]
         lines += [f"over     until step {each.cleared_at:,}: {each.title}" for each in over.values()]
         lines += [f"proof    {_name(each)}: {each.sentence}" for each in proofs]
         if not holds:
-            lines.append("ok       Nothing is wrong, as far as what it recorded tells.")
+            but = ", but for what was put away" if dismissed else ""
+            lines.append(f"ok       Nothing is wrong{but}, as far as what it recorded tells.")
         write_out("".join(f"{escape_unprintable(line)}\n" for line in lines))
     return 2 if holds and holds[0].level == "error" else int(bool(holds) and holds[0].level == "warning")
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from training.config.files import config_data
 from training.diagnosis.judges import AT_END, AT_ONCE, CODES, FOLDED, IN_WARMUP, JUDGES, Judge
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
-from training.findings import without_muted
+from training.findings import without_idle_fix, without_muted
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +127,8 @@ class Diagnosis:
 
 
 def _keep(news: Iterable[Finding | None], run: Recorded) -> list[Finding]:
-    return without_muted((each for each in news if each is not None), run.config.muted_findings)
+    told = [each for each in news if each is not None]
+    return without_muted(without_idle_fix(told, config_data(run.config)), run.config.muted_findings) if told else []
 
 
 def replay(run: Recorded) -> list[Finding]:

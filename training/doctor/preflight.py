@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from training.config import RunConfig
+from training.config.files import config_data
 from training.config.rules.inactive_settings import list_inactive_on_purpose
 from training.data.prepared import PreparedData
 from training.doctor.data import opened_findings
@@ -25,7 +26,7 @@ from training.engine.runs.outcome import describe_error, explain
 from training.engine.session import Session
 from training.errors import ConfigError, NonFiniteError, TrainingError
 from training.events import Finding
-from training.findings import without_muted
+from training.findings import without_idle_fix, without_muted
 from training.findings.data import NONFINITE
 from training.findings.settings import FAULT, INACTIVE, INVALID, TIME
 from training.protocol.answers import RunTime
@@ -91,7 +92,7 @@ def preflight(
         logger.info("The check found a fault", exc_info=True)
         unforeseen = f"An unexpected fault would end the run: {escape_unprintable(describe_error(error), 300)}"
         found.append(FAULT.find_error(explain(error, config, phase) or TrainingError(unforeseen)))
-    return without_muted(found, config.muted_findings)
+    return without_muted(without_idle_fix(found, config_data(config)), config.muted_findings)
 
 
 def _looks(session: Session, workspace: Path, report: Report, whole: bool) -> Iterator[list[Finding]]:

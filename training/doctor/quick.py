@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from training.config.files import config_data
 from training.config.sections.objective import Distillation
 from training.doctor.inputs import input_findings
 from training.doctor.network import weight_findings
@@ -15,7 +16,7 @@ from training.doctor.tables import table_findings
 from training.doctor.validation import validation_findings
 from training.engine.session import Session
 from training.events import Finding
-from training.findings import without_muted
+from training.findings import without_idle_fix, without_muted
 
 logger = logging.getLogger(__name__)
 
@@ -38,7 +39,8 @@ def warn_before_start(session: Session) -> list[Finding]:
     except Exception:
         logger.exception("The look before the run failed")
         return []
-    return [item for item in without_muted(found, session.config.muted_findings) if item.level in ("warning", "error")]
+    found = without_muted(without_idle_fix(found, config_data(session.config)), session.config.muted_findings)
+    return [item for item in found if item.level in ("warning", "error")]
 
 
 def _findings_at_hand(session: Session) -> list[Finding]:

@@ -5,10 +5,23 @@ from training.findings.rule import Rule
 from training.findings.rules import (
     FAMILIES,
     RULES,
+    is_dismissed,
     is_named,
     merge_fixes,
     require_code,
+    without_idle_fix,
     without_muted,
 )
 
-__all__ = ["FAMILIES", "RULES", "Rule", "describe_evidence", "is_named", "merge_fixes", "require_code", "without_muted"]
+__all__ = [
+    "FAMILIES",
+    "RULES",
+    "Rule",
+    "describe_evidence",
+    "is_dismissed",
+    "is_named",
+    "merge_fixes",
+    "require_code",
+    "without_idle_fix",
+    "without_muted",
+]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -65,7 +66,27 @@ def is_named(finding: Finding, keys: Collection[str]) -> bool:
 
 def without_muted(found: Iterable[Finding], keys: Collection[str]) -> list[Finding]:
     """``found`` without what ``keys`` name; errors stay, since a run would end by them."""
-    return [finding for finding in found if finding.level == "error" or not is_named(finding, keys)]
+    return [finding for finding in found if not is_dismissed(finding, keys)]
+
+
+def without_idle_fix(found: Iterable[Finding], settings: Mapping[str, JsonValue]) -> Iterator[Finding]:
+    """``found``, each without its fix where that proposes nothing but what ``settings`` have already: by their sections, as a file has
+    them. What an error proposes stays."""
+    for finding in found:
+        idle = finding.level != "error" and all(_read(settings, path) == value for path, value in finding.fix.items())
+        yield replace(finding, fix={}) if finding.fix and idle else finding
+
+
+def _read(settings: Mapping[str, JsonValue], path: str) -> JsonValue:
+    """What is set at "section.key" or "key"; None where nothing is."""
+    section, _, name = path.rpartition(".")
+    held = settings.get(section) if section else settings
+    return held.get(name) if isinstance(held, Mapping) else None
+
+
+def is_dismissed(finding: Finding, keys: Collection[str]) -> bool:
+    """Whether ``finding`` is among ``keys``, which a person says are no problem in a run. An error is one, whatever is said."""
+    return finding.level != "error" and is_named(finding, keys)
 
 
 def merge_fixes(found: Iterable[Finding]) -> dict[str, JsonValue]:

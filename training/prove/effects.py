@@ -57,6 +57,10 @@ class Effects:
             )
         if "seed" in self._of:
             raise InputError("seed: is another order of the data; a proof compares several of them by itself.")
+        if not self.find_metric() and not self.compares_losses:
+            raise InputError(
+                "Both losses are of different kinds, and no metric is of both tasks: nothing can be compared."
+            )
 
     def _is_length(self, effect: Effect) -> bool:
         return effect == "length" and not (is_laid_out(self._before) or is_laid_out(self._after))

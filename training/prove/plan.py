@@ -17,7 +17,7 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data, overrides_of
 from training.config.paths import with_changed_paths_absolute
 from training.diagnosis import read_recorded, replay
-from training.errors import CheckpointError, InputError, format_bytes, format_duration, pluralize
+from training.errors import CheckpointError, InputError, TrainingError, format_bytes, format_duration, pluralize
 from training.events import CheckpointSaved, Finding
 from training.findings import is_named, require_code
 from training.prove.effects import Effects
@@ -117,8 +117,6 @@ def plan_proof(
     after = _change(before, overrides_of(finding.fix) if finding is not None else overrides)
     effects = Effects(before, after)
     effects.refuse(finding.code if finding is not None else "")
-    if not effects.find_metric() and not effects.compares_losses:
-        raise InputError("Both losses are of different kinds, and no metric is of both tasks: nothing can be compared.")
     total = history.attempts[-1].total_steps if history.attempts else 0
     each = history.attempts[-1].steps_per_epoch if history.attempts else 0
     if not total:
@@ -154,6 +152,15 @@ def plan_proof(
         _measure_room(run),
         tuple(notes),
     )
+
+
+def can_prove(config: RunConfig, finding: Finding) -> bool:
+    """Whether some steps can show what the fix of ``finding`` does in a run of ``config``, as far as the settings tell."""
+    try:
+        Effects(config, _change(config, overrides_of(finding.fix))).refuse(finding.code)
+    except TrainingError:
+        return False
+    return True
 
 
 def _find_finding(run: RunFolder, key: str, told: Sequence[Finding]) -> Finding:

@@ -15,6 +15,7 @@ from training.config import RunConfig
 from training.errors import pluralize
 from training.events import Finding
 from training.findings import RULES, describe_evidence
+from training.prove.plan import can_prove
 
 _MOST = 20
 """So many at once: more of them are in the log."""
@@ -118,7 +119,7 @@ class FindingList(QWidget):
         banner.closed.connect(lambda: self._findings.close(finding))
         if not known:
             return banner
-        if finding.fix:
+        if finding.fix and config is not None and can_prove(config, finding):
             banner.add_action(PROVE, lambda: self.prove_asked.emit(finding)).setToolTip(
                 "Train a little with and without it, on the same batches, and compare"
             )

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.state.runs.shown_run import ShownRun
 from training.config import RunConfig
 from training.events import AttemptStarted, Event, Finding, FindingLevel, PhaseChanged, Rewound
-from training.findings import is_named
+from training.findings import is_dismissed
 from training.runs.folder import RunFolder
 from training.runs.records.about import read_about
 
@@ -55,10 +55,9 @@ class RunFindings(QObject):
         return self._shown.run.config()
 
     def list_standing(self) -> list[Finding]:
-        """What holds now, the worst first, of these the newest first."""
+        """What holds now, the worst first, of these what began first: a cause comes before its symptoms."""
         found = [each for each in self._fold() if each.cleared_at is None and not self.is_dismissed(each)]
-        found.reverse()
-        return sorted(found, key=lambda finding: _WORST_FIRST.index(_level_of(finding)))
+        return sorted(found, key=lambda each: (_WORST_FIRST.index(_level_of(each)), _began_at(each)))
 
     def list_cleared(self) -> list[Finding]:
         """What holds no more, in the order in which it was cleared."""
@@ -69,8 +68,8 @@ class RunFindings(QObject):
         return [each for each in self._fold() if self.is_dismissed(each)]
 
     def is_dismissed(self, finding: Finding) -> bool:
-        """Whether the person says that it is no problem here. An error is one, whatever is said."""
-        return finding.level != "error" and is_named(finding, self._dismissed)
+        """Whether the person says that it is no problem here."""
+        return is_dismissed(finding, self._dismissed)
 
     def add(self, finding: Finding) -> None:
         """Take up what was told."""
@@ -133,6 +132,10 @@ class RunFindings(QObject):
 
 def _level_of(finding: Finding) -> FindingLevel:
     return finding.level if finding.level in _WORST_FIRST else "info"
+
+
+def _began_at(finding: Finding) -> int:
+    return finding.step if finding.since is None else finding.since
 
 
 def _stamp(finding: Finding) -> str:

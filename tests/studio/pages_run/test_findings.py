@@ -64,14 +64,14 @@ def test_the_newest_state_of_each_code_and_place_is_shown_the_worst_first(
 ) -> None:
     events = (
         found("4.12 is too high."), found("4.13 is too high.", step=50),
-        found("It spiked.", code="data.scale", place="a", step=0, since=None), found("Bad.", level="error", code="data.scale", place="b"),
+        found("It spiked.", code="data.scale", place="a", step=60, since=60), found("Bad.", level="error", code="data.scale", place="b"),
         found("It swung.", code="schedule.length"), found("It swung.", code="schedule.length", step=70, cleared_at=68),
     )  # fmt: skip
     folder = make_run(workspace, config(), *events, Completed(step=90))
     page = run_page(open_window(qtbot, context))
     context.open_run(folder.path)
     qtbot.waitUntil(lambda: page.findings.count == 3)
-    assert titles(page) == ["Bad.", "It spiked.", "4.13 is too high."]
+    assert titles(page) == ["Bad.", "4.13 is too high.", "It spiked."]
     assert quiet(page) == ["Cleared at step 68: It swung."]
     assert page.notices.text().startswith("Bad.")
 
@@ -116,10 +116,10 @@ def test_a_mark_on_the_curve_opens_its_finding(
     context.open_run(folder.path)
     plot = page.charts.curves.board.plot("lr")
     qtbot.waitUntil(lambda: plot.marker_counts["warning"] == 1)
-    plot.marker_clicked.emit(("finding", "schedule.length"))  # of two at one step, the one told last
+    plot.marker_clicked.emit(("finding", f"{CODE}:optimizer.lr"))  # of two at one step, the one told first
     assert page.notices.panel.isVisible()
     (marked,) = [banner for banner in page.findings.findChildren(Banner) if banner.property("marked")]
-    assert marked.message[1] == "Swings."
+    assert marked.message[1] == "It is too high."
 
 
 def test_marks_are_folded_by_plot_and_step() -> None:

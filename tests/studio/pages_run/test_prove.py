@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 from pydantic import JsonValue
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from studio.charts.plots.plot import Plot
 from studio.engine.side_command import Answer
+from studio.pages.run.findings import PROVE
 from studio.pages.run.page import RunPage
 from studio.pages.run.prove_dialog import GONE, ProveDialog
 from studio.panels.fix_dialog import BRANCH, FixDialog
 from studio.state import side_job
 from studio.state.context import AppContext
+from studio.widgets import Banner
 from tests.studio.pages_run.test_findings import found
 from tests.studio.window_driver import answer_next_dialog, open_window, run_page
 from training.config import RunConfig
@@ -103,6 +105,23 @@ def test_a_proof_is_started_followed_and_kept(qtbot: QtBot, page: RunPage, conte
     assert any("+0.3 to +0.5" in text and "50.00% → 90.00%" in text for text in said)
     assert len(again.view.findChildren(Plot)) == 3
     qtbot.waitUntil(lambda: any("Proof: The loss falls" in text for text in page.findings.captions()))
+
+
+def test_a_proof_is_offered_where_some_steps_can_show_something(
+    qtbot: QtBot, page: RunPage, context: AppContext
+) -> None:
+    leak = found("It leaks.", code="table.target_leak", fix={"loop.clip_norm": 3.0})
+    same = found("Nothing new.", code="data.scale", fix={"optimizer.kind": "adamw"})
+    longer = found("Too short.", code="run.ends_too_early", fix={"loop.early_stopping_patience": 3})
+    for each in (leak, same, longer):
+        page.found.findings.add(each)
+    qtbot.waitUntil(lambda: page.findings.count == 5)
+    offers = {
+        banner.message[1]: PROVE in [each.text() for each in banner.findChildren(QPushButton)]
+        for banner in page.findings.findChildren(Banner)
+    }
+    assert [title for title, offered in offers.items() if offered] == ["Too high.", "Too long."]
+    assert len(offers) == 5
 
 
 def test_a_proof_that_fails_or_is_cancelled_says_so(qtbot: QtBot, page: RunPage) -> None:

@@ -11,7 +11,9 @@ from tests.training.commands import Captured, json_line
 from training.cli import main
 from training.diagnosis.judges import CODES
 from training.events import encode, warn
+from training.findings import RULES
 from training.runs.folder import RunFolder
+from training.runs.records.about import About, write_about
 from training.runs.records.history import read_history
 
 # A rate that is harmless while it is low, and throws the weights away once it has risen.
@@ -60,10 +62,21 @@ def test_a_healthy_run_is_told_to_be_so(config: Path, capsys: Captured) -> None:
     folder = RunFolder(Path(record["folder"]))
     with folder.events_file.open("ab") as stream:
         stream.write(encode(warn("What the events told.", step=3)))
-    assert main(["doctor", record["run"], "--json"]) == 1
-    assert [each["title"] for each in json_line(capsys)["findings"] if each["level"] == "warning"] == [
-        "What the events told."
-    ]
+        stream.write(encode(RULES["lr.unusual"].find("warning", "The rate is unusual.")))
+        stream.write(encode(RULES["lr.unusual"].find("error", "The rate is none.", place="b")))
+    assert main(["doctor", record["run"], "--json"]) == 2
+    assert [each["title"] for each in json_line(capsys)["findings"] if each["level"] != "info"] == [
+        "The rate is none.", "What the events told.", "The rate is unusual."
+    ]  # fmt: skip
+    write_about(folder, About(dismissed=("lr.unusual",)))  # no problem, says the person; an error is one
+    assert main(["doctor", record["run"], "--json"]) == 2
+    judged = json_line(capsys)
+    assert [each["title"] for each in judged["findings"] if each["level"] != "info"] == [
+        "The rate is none.", "What the events told."
+    ]  # fmt: skip
+    assert [each["code"] for each in judged["dismissed"]] == ["lr.unusual"]
+    main(["doctor", record["run"]])
+    assert "put away The rate is unusual. No problem in this run, you said. [lr.unusual]" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("damage", ["empty", "series", "config", "events"])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.training.findings.help_page import PAGE, make_page
 from training.config import parse_config
 from training.errors import ConfigError, InputError
-from training.findings import FAMILIES, RULES, is_named, merge_fixes, without_muted
+from training.findings import FAMILIES, RULES, is_named, merge_fixes, without_idle_fix, without_muted
 from training.findings.tables import IDENTIFIER, TARGET_LEAK
 
 
@@ -26,6 +28,15 @@ def test_a_finding_is_named_by_its_code_and_by_its_place() -> None:
     assert merge_fixes([leak, number]) == {"dataset.ignored": ["id", "total", "zip"]}
     with pytest.raises(InputError, match=r"a: 1 and 2 are both proposed"):
         merge_fixes([TARGET_LEAK.find("info", "", fix={"a": 1}), TARGET_LEAK.find("info", "", fix={"a": 2})])
+
+
+def test_a_fix_that_sets_what_is_set_already_is_none() -> None:
+    settings: dict[str, Any] = {"seed": 1, "optimizer": {"lr": 0.1}, "dataset": {"ignored": ["id"]}}
+    fixes: list[dict[str, Any]] = [
+        {"optimizer.lr": 0.1, "seed": 1}, {"dataset.ignored": ["id"]}, {"optimizer.lr": 0.1, "seed": 2}, {"loop.epochs": 3}
+    ]  # fmt: skip
+    told = [TARGET_LEAK.find("warning", "…", fix=fix) for fix in fixes]
+    assert [each.fix for each in without_idle_fix(told, settings)] == [{}, {}, *fixes[2:]]
 
 
 def test_a_code_that_is_none_is_refused_in_the_settings() -> None:
