@@ -29,7 +29,7 @@ AUTOMATIC = "loop.on_out_of_memory=smaller_batches"
 
 class Card:
     """The memory of a device, as far as batches go: larger ones than it holds are refused in a forward pass, from the
-    ``first``'th pass of a training step on, ``times`` times."""
+    ``first``'th pass of a training step on, ``times`` times. A pass without gradients is no training step's."""
 
     def __init__(self, holds: int, evaluating: int = 10**9, first: int = 0, times: int = 10**9) -> None:
         self.holds, self.evaluating, self.first, self.times = holds, evaluating, first, times
@@ -37,7 +37,7 @@ class Card:
 
     def __call__(self, module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         fits = len(inputs[0]) <= (self.holds if module.training else self.evaluating)
-        self.passes += module.training
+        self.passes += module.training and torch.is_grad_enabled()
         if not fits and (not module.training or self.passes > self.first) and self.times:
             self.times -= 1
             raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB.")
