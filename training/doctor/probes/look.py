@@ -70,12 +70,23 @@ class Look:
         return found.float()
 
     def noise(self, like: Tensor, size: float = 1.0) -> Tensor:
-        """Normal noise of the shape of ``like``; of tokens, tokens drawn at random."""
+        """Normal noise of the shape of ``like``; of tokens, tokens drawn at random. Numbers that may be looked up in a table stay such
+        as there are: a GPU that is asked for a row that no table has is lost to the whole process."""
         generator = torch.Generator().manual_seed(7)
+        facts = self.session.data.facts
         if not like.is_floating_point():
-            count = len(self.session.data.facts.names)
-            return torch.randint(0, count, like.shape, generator=generator).to(like.device)
-        return torch.randn(like.shape, generator=generator).to(like) * size
+            return torch.randint(0, len(facts.names), like.shape, generator=generator).to(like.device)
+        drawn = torch.randn(like.shape, generator=generator).to(like) * size
+        if self.may_look_up(like):
+            return like.roll(1, 0)
+        if any(facts.categories):
+            coded = torch.tensor([codes > 0 for codes in facts.categories], device=like.device)
+            return torch.where(coded, like.roll(1, 0), drawn)
+        return drawn
+
+    def may_look_up(self, inputs: Tensor) -> bool:
+        """Whether a person's own network, on a GPU, may take whole numbers among the ``inputs`` for places in a table."""
+        return self.is_own and inputs.device.type == "cuda" and bool((inputs == inputs.round()).flatten(1).all(0).any())
 
 
 @contextmanager

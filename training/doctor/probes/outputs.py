@@ -192,7 +192,8 @@ def linear_findings(look: Look, answers: Answers) -> list[Finding]:
         name for name, module in look.model.named_modules() if isinstance(module, nn.Linear | nn.modules.conv._ConvNd)
     ]
     given = look.inputs(2 * _ROWS)
-    if not look.is_own or len(layers) < 2 or not given.is_floating_point() or len(given) < 4:
+    codes = any(look.session.data.facts.categories) or not given.is_floating_point() or look.may_look_up(given)
+    if not look.is_own or len(layers) < 2 or codes or len(given) < 4:
         return []
     half = len(given) // 2
     one, other = given[:half], given[half : 2 * half]
