@@ -37,7 +37,7 @@ UNCHANGED = Rule(
 )
 MOST_DEAD = 0.5
 DIED = 0.3
-HALTING_PROGRESS = 0.6
+HALTING_PROGRESS = 0.4
 DEAD = Rule(
     "units.dead",
     "Units are dead",

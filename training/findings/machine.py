@@ -64,13 +64,15 @@ WAITS = Rule(
     unless="It waited less: a busy moment of the machine slows no run down.",
     fix="loader.cache, loader.mode or loader.workers, whichever holds it up by request.",
 )
-SLOWED, LEAST_SECONDS, FALLS = 0.8, 120.0, -0.6
+SLOWED, FALLS_ON, LEAST_SECONDS, FALLS = 0.7, 0.95, 120.0, -0.8
 SLOWS = Rule(
     "machine.slows",
     "The run became slower",
     f"Twenty stretches of the run: samples per second fall (Spearman below {FALLS:g}), and those of the last quarter are less than "
-    f"{SLOWED:.0%} of the first's, medians both; at least {LEAST_SECONDS:g} seconds of training. A note: other programs may be to blame.",
-    "runmedic 0.1.1",
+    f"{SLOWED:.0%} of the first's, and of each quarter less than {FALLS_ON:.0%} of the one before, medians all; at least {LEAST_SECONDS:g} seconds of "
+    "training. A note: other programs may be to blame.",
+    "runmedic 0.1.1 (80 %, -0.6); that it goes on falling is ours",
+    unless="It falls at once, as another program makes it, or comes back.",
 )
 GREW, GREW_MB, GREW_LATELY, RISES = 1.2, 200.0, 1.05, 0.8
 GROWS = Rule(

@@ -241,6 +241,10 @@ def test_a_run_that_ends_while_it_improves_is_told_to_go_on() -> None:
     )
     assert judge(run)["run.ends_too_early"].fix == {"loop.epochs": 120}
     assert judge(run)["run.ends_too_early"].level == "warning"
+    settled = {"val/loss": held(falls), "val/accuracy": [0.99] * (len(T) // PER_EPOCH)}
+    by_accuracy = {"checkpoints": {"monitor": "val/accuracy"}}
+    told = judge(make_run(noisy(falls, 0.05), settled, by_accuracy, ended="all steps done"))
+    assert told["run.ends_too_early"].level == "info"  # the loss alone still falls
     slow = {"loop": {"epochs": 40}, "optimizer": {"kind": "adamw", "lr": 1e-5}}
     told = judge(make_run(noisy(falls, 0.05), {"val/loss": held(falls)}, slow, ended="all steps done", lr=1e-5))
     assert told["run.ends_too_early"].fix == {"optimizer.lr": 0.001}

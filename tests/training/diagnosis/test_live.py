@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
@@ -53,6 +54,29 @@ def test_divergence_is_told_while_the_run_trains_and_found_again_afterwards(dive
     words = told(diverged)
     assert next(code for code, *_ in words if code.startswith("loss.")) == "loss.diverged"
     assert words == [_words(each) for each in replay(read_recorded(diverged))]
+
+
+@pytest.mark.slow
+def test_overfitting_is_told_at_work_by_the_samples_own_losses_and_its_fix_cures(tmp_path: Path) -> None:
+    draws = np.random.default_rng(0)
+    values = draws.normal(size=(600, 8))
+    answers = np.where(values[:, 0] + draws.normal(size=600) > 0, "yes", "no")
+    rows = [f"{','.join(f'{value:.4f}' for value in row)},{y}" for row, y in zip(values, answers, strict=True)]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["a,b,c,d,e,f,g,h,y", *rows]) + "\n")
+    overfits = (
+        *(*QUIET, "dataset.kind=table", f"dataset.path={table}", 'dataset.targets=["y"]'),
+        *("dataset.validation_fraction=0.33", "model.hidden=[128, 128]", "optimizer.lr=0.003"),
+        *("optimizer.weight_decay=0", "schedule.kind=constant", "loop.epochs=25", "loop.keep_predictions=true"),
+    )
+    folder = folder_of(start_run(tiny(*overfits), tmp_path))
+    [at_work] = [each for each in read_history(folder.events_file).findings if each.code == "fit.over"]
+    [found] = [each for each in replay(read_recorded(folder)) if each.code == "fit.over"]
+    assert (found.level, _words(found)) == ("warning", _words(at_work))
+    cured = folder_of(start_run(tiny(*overfits, *(f"{name}={value}" for name, value in found.fix.items())), tmp_path))
+    sick, well = (read_recorded(each).metric_values("val/loss")[1][-1] for each in (folder, cured))
+    assert well < 0.85 * sick
+    assert "fit.over" not in [each.code for each in replay(read_recorded(cured)) if each.level == "warning"]
 
 
 @pytest.mark.parametrize("at", [120])

@@ -47,6 +47,8 @@ def test_waiting_for_data_names_what_holds_it_up() -> None:
 def test_a_busy_moment_and_a_short_run_are_not_judged() -> None:
     busy = np.where(np.arange(ROWS) < ROWS // 3, 0.9, 0.0)  # another program at work in the first third
     assert judge(look_at(wait_share=busy)) == []
+    slowed = np.where(np.arange(ROWS) < 0.6 * ROWS, 1000.0, 500.0)  # one that came, and stays
+    assert judge(look_at(samples_per_second=slowed * (1 + 0.1 * NOISE.standard_normal(ROWS)))) == []
     short = look_at(
         seconds=0.01,
         wait_share=np.full(ROWS, 0.9),

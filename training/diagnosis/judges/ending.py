@@ -37,7 +37,7 @@ def judge_too_early(run: Recorded) -> Iterator[Finding]:
         else f"The learning rate, {peak_rate(run):.3g}, is far below the usual {usual_rate(run.config):.3g}."
     )
     yield rules.TOO_EARLY.find(
-        "info" if decayed and not short and not low else "warning",
+        "info" if (decayed and not short and not low) or _has_settled(run) else "warning",
         f"The run ended while it still improved: its last {rules.LAST_STRETCH:.0%} brought {gained / progress:.0%} of all that the training loss came down "
         f"({start:.4g} to {now.mean:.4g}).",
         more,
@@ -58,6 +58,15 @@ def judge_too_early(run: Recorded) -> Iterator[Finding]:
 def _improves_to_the_end(run: Recorded) -> bool:
     _, values = run.metric_values("val/loss")
     return not len(values) or int(np.argmin(values)) >= len(values) - 2
+
+
+def _has_settled(run: Recorded) -> bool:
+    """Whether the monitored share gained less than a point in the stretch that is judged: then the loss alone still falls."""
+    steps, values = run.metric_values(run.config.monitor)
+    if not is_share(run.config.monitor) or not run.config.maximize or len(values) < 4:
+        return False
+    before = values[steps <= (1 - rules.LAST_STRETCH) * run.total_steps]
+    return len(before) > 0 and float(values.max() - before.max()) < rules.FEW_POINTS
 
 
 def _prolong(run: Recorded) -> dict[str, int | None]:

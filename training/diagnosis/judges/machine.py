@@ -16,6 +16,7 @@ from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings.machine import (
     FALLS,
+    FALLS_ON,
     FIRST_SCALE,
     FP16_SCALE,
     GREW,
@@ -92,8 +93,9 @@ def judge_slows(run: Recorded) -> Iterator[Finding]:
     values = _stretch(run, "samples_per_second")
     if values is None or not (values > 0).all():
         return
-    first, last = np.median(values[:QUARTER]), np.median(values[-QUARTER:])
-    if last >= SLOWED * first or _rank_correlation(values) >= FALLS:
+    quarters = np.median(values.reshape(-1, QUARTER), axis=1)
+    first, last = quarters[0], quarters[-1]
+    if last >= SLOWED * first or (quarters[1:] > FALLS_ON * quarters[:-1]).any() or _rank_correlation(values) >= FALLS:
         return
     yield SLOWS.find(
         "info",

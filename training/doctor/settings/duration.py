@@ -12,6 +12,7 @@ from training.errors import pluralize
 from training.events import Finding
 from training.findings.duration import (
     ADAPTIVE_TRAVEL,
+    AMPLE,
     FEW_EPOCHS,
     FEW_STEPS,
     FEW_STEPS_RULE,
@@ -82,7 +83,8 @@ def _short(config: RunConfig, schedule: tuple[list[int], list[float]], counts: t
     slow = way is not None and way < least
     if slow and way is not None and peak < usual / 5.0 and way * usual / peak >= _ENOUGH * least:
         return _slow(config, peak, way, total)
-    few = total < FEW_STEPS and total <= FEW_EPOCHS * per_epoch
+    ample = way is not None and way >= AMPLE * least
+    few = total < FEW_STEPS and total <= FEW_EPOCHS * per_epoch and not ample
     if not (slow or few):
         return []
     times = max(_ENOUGH * least / way if slow and way else 1.0, _ENOUGH * FEW_STEPS / total if few else 1.0)

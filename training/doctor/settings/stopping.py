@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -29,7 +30,10 @@ def stopping_findings(config: RunConfig, total: int, per_epoch: int, usual: floa
     if config.loop.early_stopping_patience is None:
         return found
     between = min(config.loop.validate_every_steps or per_epoch, per_epoch)
-    return [*_patience(config, total, per_epoch, between), *_gain(config), *found]
+    waits, gain = _patience(config, total, per_epoch, between), _gain(config)
+    if gain and any(item.fix for item in waits):  # either of them would still end it
+        waits = [replace(item, fix={**item.fix, **gain[0].fix}) for item in waits]
+    return [*waits, *gain, *found]
 
 
 def _patience(config: RunConfig, total: int, per_epoch: int, between: int) -> list[Finding]:
