@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
-from training.diagnosis.level import smooth
+from training.diagnosis.level import find_medians
 from training.diagnosis.rates import scale_rate
-from training.diagnosis.recorded import Recorded
+from training.diagnosis.recorded import Recorded, once
 from training.findings.layers import FIRST_GOOD
 from training.runs.records.columns import Columns
 from training.runs.records.layers import layer_norms, layers_of
@@ -37,10 +37,18 @@ class LayerView(NamedTuple):
 def view_layers(run: Recorded, first: int | None = None) -> LayerView | None:
     """From the step ``first`` on, or since warm-up; None where nothing of layers was recorded then. Steps that were skipped are left
     out."""
+    if (view := _view_all_layers(run)) is None:
+        return None
+    start = int(np.searchsorted(view.steps, run.warmup if first is None else first))
+    layers, *columns = view
+    return LayerView(layers, *(column[start:] for column in columns)) if start < len(view.steps) else None
+
+
+@once
+def _view_all_layers(run: Recorded) -> LayerView | None:
     if run.layers is None:
         return None
     layers, rows = layers_of(Columns(run.layers.names)), run.layers.rows
-    rows = rows[np.searchsorted(rows["step"], run.warmup if first is None else first) :]
     if not layers or not len(rows):
         return None
     made = run.steps["skipped"][np.clip(rows["step"] - 1, 0, max(len(run.steps) - 1, 0))] == 0
@@ -61,6 +69,7 @@ class UnitView(NamedTuple):
     saturated: NDArray[np.float32]
 
 
+@once
 def view_units(run: Recorded) -> UnitView | None:
     """None where no unit was looked at."""
     if run.units is None or not len(run.units.rows):
@@ -84,9 +93,10 @@ class Progress(NamedTuple):
     now: float
 
 
+@once
 def find_progress(run: Recorded) -> Progress | None:
     """None before there are three stretches of steps."""
-    levels = smooth(run.steps)
+    levels = run.levels
     if len(levels) < 3:
         return None
     start, first = levels[0].mean, float(run.steps["loss"][0])
@@ -103,10 +113,7 @@ def find_sizes(view: LayerView) -> NDArray[np.float64]:
     moved = (view.updates > 0) & (view.weights > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         sizes = np.where(moved, np.log10(view.updates / view.weights), np.nan)
-    found = np.full(len(sizes), np.nan)
-    rows = moved.any(1)
-    found[rows] = np.nanmedian(sizes[rows], axis=1)
-    return found
+    return find_medians(sizes)
 
 
 def tame_rate(run: Recorded, step: int) -> Mapping[str, JsonValue]:

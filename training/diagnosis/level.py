@@ -24,7 +24,19 @@ class Level(NamedTuple):
 
 def made_steps(steps: Rows) -> Rows:
     """Without those that were skipped, or whose loss is no number."""
-    return steps[(steps["skipped"] == 0) & np.isfinite(steps["loss"])]
+    made = (steps["skipped"] == 0) & np.isfinite(steps["loss"])
+    return steps if made.all() else steps[made]
+
+
+def find_medians(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) of ``rows`` (n, m): of each the median of what is a number; NaN where nothing is. As ``np.nanmedian`` in a tenth of the time,
+    as far as rows are short."""
+    ordered = np.sort(rows, axis=1)  # NaN last
+    counts = rows.shape[1] - np.isnan(ordered).sum(1)
+    each = np.arange(len(rows))
+    return (
+        ordered[each, np.maximum(counts - 1, 0) // 2] + ordered[each, np.minimum(counts // 2, rows.shape[1] - 1)]
+    ) / 2
 
 
 def smooth(made: Rows) -> list[Level]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import bisect
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TypeVar
+from functools import cached_property, wraps
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +81,11 @@ class Recorded:
         return made_steps(self.steps)
 
     @cached_property
+    def judged(self) -> Rows:
+        """Of these, the rows behind warm-up."""
+        return self.made[np.searchsorted(self.made["step"], self.warmup) :]
+
+    @cached_property
     def levels(self) -> list[Level]:
         """The training loss, smoothed."""
         return smooth(self.made)
@@ -113,6 +119,23 @@ class Recorded:
         return np.array([step for step, _ in measured], np.int64), np.array(
             [value for _, value in measured], np.float64
         )
+
+
+_F = TypeVar("_F")
+
+
+def once(find: Callable[[Recorded], _F]) -> Callable[[Recorded], _F]:
+    """``find``, that works but once for a ``Recorded``: judges share what it found."""
+    name = f"{find.__module__}.{find.__qualname__}"
+
+    @wraps(find)
+    def find_once(run: Recorded) -> _F:
+        found = vars(run)  # as ``cached_property`` does; ``replace`` begins without
+        if name not in found:
+            found[name] = find(run)
+        return cast(_F, found[name])
+
+    return find_once
 
 
 def cut_rows(rows: Rows, step: int) -> Rows:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from pydantic import JsonValue
 
-from training.diagnosis.level import Level, slope
+from training.diagnosis.level import Level, find_medians, slope
 from training.diagnosis.rates import judge_rate, lower_rate, peak_rate, raise_rate, update_size, usual_rate
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
@@ -56,9 +56,9 @@ def judge_diverged(run: Recorded) -> Iterator[Finding]:
 def judge_flat(run: Recorded) -> Iterator[Finding]:
     """The loss does not fall, or hardly."""
     share = run.step / run.total_steps
-    judged = run.made[run.made["step"] >= run.warmup]["loss"].astype(np.float64)
-    if share < rules.FLAT_AFTER or len(judged) < rules.LEAST_JUDGED or _is_known(run):
+    if share < rules.FLAT_AFTER or len(run.judged) < rules.LEAST_JUDGED or _is_known(run):
         return
+    judged = run.judged["loss"].astype(np.float64)
     start, guess = run.start, guessing_loss(run)
     reference = start if guess is None else guess
     recent = judged[-max(len(judged) // 3, 10) :]
@@ -236,14 +236,14 @@ def _find_turns(levels: Sequence[Level], least: float) -> list[Level]:
 
 def judge_spike(run: Recorded) -> Iterator[Finding]:
     """Single steps cost far more than others, and not by their gradient."""
-    made = run.made[run.made["step"] >= run.warmup]
+    made = run.judged
     count = min(40, len(made) // 25)
     if not count:
         return
     made = made[len(made) % count :].reshape(count, -1)
     losses, norms = made["loss"].astype(np.float64), made["grad_norm"]
-    middle = np.median(losses, axis=1, keepdims=True)
-    width = 1.4826 * np.median(np.abs(losses - middle), axis=1, keepdims=True)
+    middle = find_medians(losses)[:, None]
+    width = 1.4826 * find_medians(np.abs(losses - middle))[:, None]
     progress = max(run.start - float(middle[-1, 0]), 0.0)
     least = np.maximum(rules.HIGH * width, (rules.ABOVE - 1) * np.abs(middle))
     high = losses > middle + np.maximum(least, rules.OF_PROGRESS * progress)

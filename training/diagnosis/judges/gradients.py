@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from training.config import RunConfig
 from training.config.sections.loop import Loop
 from training.diagnosis.layer_view import find_clip, find_progress, has_saturating, tame_rate, view_layers
+from training.diagnosis.level import find_medians
 from training.diagnosis.rates import scale_rate
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
@@ -75,16 +76,17 @@ def find_spikes(run: Recorded) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         return np.zeros(0, np.int64), np.zeros(0)
     norms = np.where(np.isfinite(steps["grad_norm"]), steps["grad_norm"], np.nan).astype(np.float64)
     blocks = np.nan_to_num(norms[:count]).reshape(-1, WINDOW)
-    median = np.median(blocks, axis=1)
-    spread = 1.4826 * np.median(np.abs(blocks - median[:, None]), axis=1)
+    median = find_medians(blocks)
+    spread = 1.4826 * find_medians(np.abs(blocks - median[:, None]))
     block = np.clip(np.arange(len(steps)) // WINDOW - 1, 0, None)  # the one before
     block = np.minimum(block, len(median) - 1)
     times = norms / np.maximum(median[block], 1e-30)
     found = (times > SPIKE) & (norms > median[block] + SURE * spread[block]) & (steps["step"] >= run.warmup)
-    found &= norms > np.nanpercentile(
-        norms, 90
-    )  # also beside the run's beginning: near 0 a norm is soon many times another
+    if found.any():  # also beside the run's beginning: near 0 a norm is soon many times another
+        found &= norms > np.nanpercentile(norms, 90)
     first = [place for place in np.flatnonzero(found) if not found[max(place - 10, 0) : place].any()]
+    if not first:
+        return np.zeros(0, np.int64), np.zeros(0)
     least = HARM_SHARE * abs(float(np.mean(steps["loss"][:WINDOW], dtype=np.float64)))
     harmful = np.array([place for place in first if _rise(steps["loss"], int(place)) > least], np.int64)
     return harmful + 1, times[harmful]
