@@ -156,9 +156,8 @@ class Ours:
         self._manager = CheckpointManager(folder, 1, self._writer.emit, False)
         saver = CheckpointSaver(session, self._writer, self._step_logger, self._manager)
         out_of_memory = OutOfMemory(session, self._writer.emit, saver.save)
-        diagnosis = LiveDiagnosis(
-            self._writer.folder, session.config, session.total_steps, session.data.steps_per_epoch, self._writer.emit
-        )
+        per_epoch, size = session.data.steps_per_epoch, session.count_parameters()
+        diagnosis = LiveDiagnosis(folder, session.config, session.total_steps, per_epoch, size, self._writer.emit)
         validation = Validation(session, self._writer, self._step_logger, out_of_memory, diagnosis)
         requests = Counting(self._writer, self._step_logger, validation, saver)
         requests.count = self._count

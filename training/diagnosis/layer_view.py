@@ -40,8 +40,9 @@ def view_layers(run: Recorded, first: int | None = None) -> LayerView | None:
     if (view := _view_all_layers(run)) is None:
         return None
     start = int(np.searchsorted(view.steps, run.warmup if first is None else first))
-    layers, *columns = view
-    return LayerView(layers, *(column[start:] for column in columns)) if start < len(view.steps) else None
+    layers, steps, *norms = view
+    gradients, weights, updates = (each[start:] for each in norms)
+    return LayerView(layers, steps[start:], gradients, weights, updates) if start < len(steps) else None
 
 
 @once

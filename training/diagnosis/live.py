@@ -30,10 +30,12 @@ class LiveDiagnosis:
         config: RunConfig,
         total_steps: int,
         steps_per_epoch: int,
+        parameters: int,
         tell: Callable[[Finding], None],
     ) -> None:
+        """``parameters``: how many the network has."""
         self._folder, self._config, self._tell = folder, config, tell
-        self._due = plan_looks(total_steps, steps_per_epoch, config.loop.validate_every_steps)
+        self._plan = plan_looks(total_steps, steps_per_epoch, config.loop, parameters)
         self._steps_per_epoch, self._total = steps_per_epoch, total_steps
         self._begin()
 
@@ -70,10 +72,12 @@ class LiveDiagnosis:
         return step % self._steps_per_epoch == 0 or step >= self._total or bool(every and step % every == 0)
 
     def _look(self, step: int) -> None:
-        due = [each for each in self._due[self._looked :] if each <= step]
-        self._looked += len(due)
-        if due and (run := self._read()) is not None:
-            for each in due:
+        run = None
+        for each in self._plan.steps[self._looked :]:
+            if each > step:
+                return
+            self._looked += 1
+            if self._diagnosis.needs(each, self._plan) and (run := run or self._read()) is not None:
                 self._tell_all(self._diagnosis.look(run.until(each)))
 
     def _read(self) -> Recorded | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from training.config.files import config_data
+from training.config.sections.loop import Loop
 from training.diagnosis.judges import AT_END, AT_ONCE, CODES, FOLDED, IN_WARMUP, JUDGES, Judge
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
@@ -17,20 +18,38 @@ logger = logging.getLogger(__name__)
 
 LOOKS, LEAST_APART = 40, 20
 """How many there are in a run at most, and how many steps lie between two at least."""
+SHARE = 0.005
+"""Of a run's time, that looks may take before every other one is left out while nothing hangs on it."""
+_LOOK_SECONDS = 7e-4
+_STEP_SECONDS, _WEIGHT_SECONDS, _SAMPLE_SECONDS = 4e-4, 3.6e-9, 1.2e-10
+"""Of a CPU core: what a look takes, and a step at least: its calls, its optimizer for each weight, and each weight for each sample (as
+``tests/benchmarks/live_checks`` measures them)."""
 IN_A_ROW = 2
 """Looks that have to find the same before it is told, and that have to find it no more before that is told."""
 _ORDER: Final = {"ok": 0, "info": 1, "warning": 2, "error": 3}
 
 
-def plan_looks(total_steps: int, steps_per_epoch: int, validate_every: int | None = None) -> tuple[int, ...]:
-    """The steps behind which a run is looked at: the run is cut into equal stretches, and of each it is the last validation, or
-    where there is none the last step. A function of the plan alone, so that a resumed run looks where an unbroken one does."""
+class Plan(NamedTuple):
+    """The ``steps`` behind which a run is looked at, in order, and those ``between`` that are left out unless something found hangs on
+    them."""
+
+    steps: tuple[int, ...]
+    between: frozenset[int]
+
+
+def plan_looks(total_steps: int, steps_per_epoch: int, loop: Loop, parameters: int) -> Plan:
+    """Of a run of a network of so many ``parameters``: the run is cut into equal stretches, and of each it is looked at the last
+    validation, or where there is none the last step. A function of the plan alone and no matter of a clock, so that a resumed run, and
+    who judges it afterwards, look where an unbroken one does."""
     count = max(1, min(LOOKS, total_steps // LEAST_APART))
     ends = [total_steps * (number + 1) // count for number in range(count)]
-    return tuple(
-        _last_validation(first, end, steps_per_epoch, validate_every) or end
+    steps = tuple(
+        _last_validation(first, end, steps_per_epoch, loop.validate_every_steps) or end
         for first, end in zip([0, *ends[:-1]], ends, strict=True)
     )
+    step = _STEP_SECONDS + parameters * (_WEIGHT_SECONDS + _SAMPLE_SECONDS * loop.batch_size * loop.accumulation)
+    dear = count * _LOOK_SECONDS > SHARE * total_steps * step
+    return Plan(steps, frozenset(steps[-2::-2] if dear else ()))
 
 
 def _last_validation(first: int, end: int, steps_per_epoch: int, validate_every: int | None) -> int:
@@ -39,9 +58,9 @@ def _last_validation(first: int, end: int, steps_per_epoch: int, validate_every:
     return last if last > first else 0
 
 
-def plan_of(run: Recorded) -> tuple[int, ...]:
+def plan_of(run: Recorded) -> Plan:
     """``plan_looks`` of a run."""
-    return plan_looks(run.total_steps, run.steps_per_epoch, run.config.loop.validate_every_steps)
+    return plan_looks(run.total_steps, run.steps_per_epoch, run.config.loop, run.parameters)
 
 
 @dataclass
@@ -56,12 +75,19 @@ class _Sighting:
 
 
 class Diagnosis:
-    """Judges a run look by look, and remembers what the looks before found. It has to be shown each look of a run, in order."""
+    """Judges a run look by look, and remembers what the looks before found. It has to be shown each look of a run that
+    it ``needs``, in order."""
 
     def __init__(self, judges: Sequence[Judge] = JUDGES, at_end: Sequence[Judge] = AT_END) -> None:
         self._judges, self._at_end = judges, at_end
         self._seen: dict[str, _Sighting] = {}
         self._looked_at = 0
+
+    def needs(self, step: int, plan: Plan) -> bool:
+        """Whether it has to be shown the look at ``step``: not where that is between others, and all that the look before found is told,
+        and all that was told was found."""
+        waits = any(each.told is None or each.missing for each in self._seen.values())
+        return waits or step not in plan.between
 
     def look(self, run: Recorded) -> list[Finding]:
         """What is to be told now, at ``run.step``: what holds since two looks, and with ``cleared_at`` what holds no more since
@@ -134,8 +160,9 @@ def _keep(news: Iterable[Finding | None], run: Recorded) -> list[Finding]:
 def replay(run: Recorded) -> list[Finding]:
     """All that looking at the run from its beginning tells, in that order."""
     diagnosis, told = Diagnosis(), list[Finding]()
-    for step in plan_of(run):
-        if step <= run.step:
+    plan = plan_of(run)
+    for step in plan.steps:
+        if step <= run.step and diagnosis.needs(step, plan):
             told += diagnosis.look(run.until(step))
     return told if run.ended is None else [*told, *diagnosis.end(run)]
 

@@ -79,6 +79,10 @@ class Session:
         """Whether code of a person's own (the network's, a teacher's) may draw Python's and NumPy's random numbers."""
         return isinstance(self.config.model, UserFile) or isinstance(self.config.objective, Distillation | OwnLoss)
 
+    def count_parameters(self) -> int:
+        """Of the network, frozen ones too."""
+        return sum(parameter.numel() for parameter in self.model.parameters())
+
     def seed_user_code(self, what: str) -> AbstractContextManager[None]:
         """For a pass outside training: the person's code draws what follows from the step, and training goes on as if it had
         drawn nothing."""

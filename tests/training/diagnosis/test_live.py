@@ -12,6 +12,7 @@ from tests.training.engine.stopping import stopping_at
 from tests.training.tiny import tiny
 from training.diagnosis import live, read_recorded, replay
 from training.diagnosis.judges import CODES
+from training.diagnosis.looks import Plan
 from training.engine.runs.run import resume_run, start_run
 from training.events import Finding
 from training.runs.folder import RunFolder
@@ -89,7 +90,7 @@ def test_a_resumed_run_tells_what_an_unbroken_one_does(diverged: RunFolder, tmp_
 
 
 def test_looks_change_nothing_of_the_run(diverged: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "plan_looks", lambda *plan: ())
+    monkeypatch.setattr(live, "plan_looks", lambda *plan: Plan((), frozenset()))
     unwatched = folder_of(start_run(tiny(*DIVERGES), tmp_path))
     assert not [words for words in told(unwatched) if words[0] == "loss.diverged"]
     assert unwatched.series_file.read_bytes() == diverged.series_file.read_bytes()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.training.diagnosis.made_runs import make_run
+from training.config.sections.loop import Loop
 from training.diagnosis import Diagnosis, Recorded, plan_looks
 from training.diagnosis.judges import FOLDED
 from training.diagnosis.looks import LOOKS, current
@@ -16,6 +17,8 @@ from training.findings import RULES
 from training.findings.curves import DIVERGED
 from training.findings.data import IMBALANCE
 
+LARGE = 10**9
+"""Weights, beside whose steps a look is nothing."""
 RUN = make_run(np.ones(1000))
 
 
@@ -33,14 +36,25 @@ def look(diagnosis: Diagnosis, *steps: int, run: Recorded = RUN) -> list[tuple[i
 
 
 def test_looks_are_spread_over_the_run_and_lie_at_validations() -> None:
-    steps = plan_looks(1000, 30)
+    steps = plan_looks(1000, 30, Loop(), LARGE).steps
     assert len(steps) == LOOKS
     assert steps[:4] == (25, 30, 60, 90), "the first stretch has no validation"
-    sparse = plan_looks(10_000, 5_000, 700)
+    sparse = plan_looks(10_000, 5_000, Loop(validate_every_steps=700), LARGE).steps
     assert sparse[:6] == (250, 500, 700, 1000, 1250, 1400)
     assert sparse[-1] == 10_000
-    assert plan_looks(7, 7) == (7,)
-    assert plan_looks(90, 3) == (21, 45, 66, 90), "in a short run they lie twenty steps apart"
+    assert plan_looks(7, 7, Loop(), LARGE).steps == (7,)
+    assert plan_looks(90, 3, Loop(), 0).steps == (21, 45, 66, 90), "in a short run they lie twenty steps apart"
+
+
+def test_of_a_run_of_quick_steps_every_other_look_is_left_out_unless_something_hangs_on_it() -> None:
+    assert not plan_looks(1000, 50, Loop(), LARGE).between
+    plan = plan_looks(200, 20, Loop(), 100)
+    assert (plan.steps, plan.between) == (tuple(range(20, 220, 20)), frozenset(range(20, 200, 40)))
+    diagnosis, looks = find_at(80, 100, 120, 160), []
+    for step in plan.steps:
+        if diagnosis.needs(step, plan):
+            looks.append((step, bool(look(diagnosis, step))))
+    assert looks == [(40, False), (80, False), (100, True), (120, False), (160, False), (200, False)]
 
 
 def test_it_is_told_when_found_twice_in_a_row_and_when_gone_twice() -> None:

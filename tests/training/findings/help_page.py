@@ -29,10 +29,10 @@ not learn more of them: changes are then tried one at a time, and the one with w
 At the start of each new run the warnings about settings, tables, parts and inputs are told by themselves: what takes more than a second or two, such as
 copies of samples or a trial step, is left to Check.
 
-While a run trains, its own records are looked at some forty times, at validations where there are any. What two looks in a row find is told, with the
+While a run trains, its own records are looked at up to forty times, at validations where there are any. What two looks in a row find is told, with the
 step at which it began, and so is that it is over once two looks do not find it any more. In warm-up (that of the schedule, at least 20 steps and 5 % of the
 run) nothing but divergence and non-finite values is judged, and what another finding explains is not told. A look takes about a millisecond and changes
-nothing of the run. Afterwards, of any run, finished or at work:
+nothing of the run; where steps are quick, every other one is left out unless something that was found hangs on it. Afterwards, of any run, finished or at work:
 
     python -m training doctor RUN
     python -m training doctor RUN --json

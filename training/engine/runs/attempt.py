@@ -252,7 +252,8 @@ def _train(writer: RunWriter, session: Session, restore: Restore | None, closing
     watch = MemoryWatch(session)
     folder = writer.folder
     skips = NonFiniteLog(session, writer.emit, folder.series_file)
-    diagnosis = LiveDiagnosis(folder, session.config, session.total_steps, session.data.steps_per_epoch, writer.emit)
+    per_epoch, size = session.data.steps_per_epoch, session.count_parameters()
+    diagnosis = LiveDiagnosis(folder, session.config, session.total_steps, per_epoch, size, writer.emit)
     with explain_disk_errors(folder.series_file):
         # Cuts the series before anyone hears of the attempt.
         step_logger = StepLogger(session, folder, skips, after_flush, diagnosis.after_flush)

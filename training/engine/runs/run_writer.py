@@ -172,7 +172,7 @@ class RunWriter:
                 checkpoint=str(checkpoint) if checkpoint else None,
                 changes=(*self.changes, *changes),
                 environment=self.environment,
-                parameters=sum(parameter.numel() for parameter in session.model.parameters()),
+                parameters=session.count_parameters(),
                 device_note=device_note,
             )
         )
