@@ -106,6 +106,7 @@ COLLAPSED = Rule(
 )
 
 LAST_STRETCH, STILL_FALLS, SURELY_FALLS, RATE_LEFT, FEW_EPOCHS, DONE = 0.5, 0.15, 3.0, 0.1, 3, 0.1
+MOSTLY_DONE = 0.3
 TOO_EARLY = Rule(
     "run.ends_too_early",
     "The run ended while it still improved",
@@ -113,7 +114,7 @@ TOO_EARLY = Rule(
     f"{SURELY_FALLS:g} standard errors, and the best validation is the last or the one before. A warning where the rate ended above {RATE_LEFT:.0%} of its peak, or the run "
     f"was of less than {FEW_EPOCHS} epochs; else a note.",
     "Google's tuning playbook (still improving at the end); the shares are ours",
-    unless=f"The loss has come to less than {DONE:.0%} of where it began. A note where the monitored share gained less than {FEW_POINTS:.0%} of all samples. Of a language model few epochs are usual.",
+    unless=f"The loss has come to less than {DONE:.0%} of where it began. A note where it has come to less than {MOSTLY_DONE:.0%}, or the monitored share gained less than {FEW_POINTS:.0%} of all samples. Of a language model few epochs are usual.",
     fix="Three times the epochs; the optimizer's usual learning rate, where it is far below that.",
 )
 LATE_PART = 0.5

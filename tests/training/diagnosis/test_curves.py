@@ -245,6 +245,9 @@ def test_a_run_that_ends_while_it_improves_is_told_to_go_on() -> None:
     by_accuracy = {"checkpoints": {"monitor": "val/accuracy"}}
     told = judge(make_run(noisy(falls, 0.05), settled, by_accuracy, ended="all steps done"))
     assert told["run.ends_too_early"].level == "info"  # the loss alone still falls
+    most = 2.0 - 1.6 * T / 2000  # to a fifth of where it began
+    told = judge(make_run(noisy(most, 0.05), {"val/loss": held(most)}, ended="all steps done"))
+    assert told["run.ends_too_early"].level == "info"
     slow = {"loop": {"epochs": 40}, "optimizer": {"kind": "adamw", "lr": 1e-5}}
     told = judge(make_run(noisy(falls, 0.05), {"val/loss": held(falls)}, slow, ended="all steps done", lr=1e-5))
     assert told["run.ends_too_early"].fix == {"optimizer.lr": 0.001}

@@ -139,6 +139,7 @@ def test_nothing_is_said_of_usual_settings(overrides: tuple[str, ...]) -> None:
             "loop.epochs",
         ),
         (1000, ("loop.batch_size=500", "loop.epochs=200"), "", ""),
+        (1000, ("loop.epochs=3", "optimizer.lr=1e-5"), "lr.unusual", "optimizer.lr"),
         (1000, ("loop.epochs=4",), "", ""),
         (1000, ("loop.epochs=2", "optimizer.lr=5e-3"), "", ""),
         (240, ("loop.epochs=5",), "", ""),

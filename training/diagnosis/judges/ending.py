@@ -30,6 +30,7 @@ def judge_too_early(run: Recorded) -> Iterator[Finding]:
     decayed = float(rates[-1]) < rules.RATE_LEFT * float(rates.max())
     short = run.total_steps < rules.FEW_EPOCHS * run.steps_per_epoch and task != "language_model"
     low = judge_rate(run) == "low"
+    mild = decayed and not short and not low
     epochs = run.config.loop.epochs * 3
     more = (
         f"Train longer: {epochs:,} epochs."
@@ -37,7 +38,7 @@ def judge_too_early(run: Recorded) -> Iterator[Finding]:
         else f"The learning rate, {peak_rate(run):.3g}, is far below the usual {usual_rate(run.config):.3g}."
     )
     yield rules.TOO_EARLY.find(
-        "info" if (decayed and not short and not low) or _has_settled(run) else "warning",
+        "info" if mild or now.mean < rules.MOSTLY_DONE * start or _has_settled(run) else "warning",
         f"The run ended while it still improved: its last {rules.LAST_STRETCH:.0%} brought {gained / progress:.0%} of all that the training loss came down "
         f"({start:.4g} to {now.mean:.4g}).",
         more,

@@ -78,7 +78,7 @@ def _short(config: RunConfig, schedule: tuple[list[int], list[float]], counts: t
     total, per_epoch, _ = counts
     way = _add_up(config, *schedule, total)
     least = SGD_TRAVEL if config.optimizer.kind == "sgd" else ADAPTIVE_TRAVEL
-    usual = type(config.optimizer)().lr
+    usual = fitting_rate(config, total)
     peak = max(schedule[1])
     slow = way is not None and way < least
     if slow and way is not None and peak < usual / 5.0 and way * usual / peak >= _ENOUGH * least:
