@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -45,6 +46,8 @@ _FLAT = 2.0
 _OTHER_PIXELS = 0.05
 """The share of pixels in which two masks of one image are different."""
 _AT_ONCE = 512
+_MOST_KEPT = 8192
+"""Small versions that stay in memory while they are compared: 2 kB each."""
 _MOST_NAMED = 200
 """Pairs of each sort that are named."""
 
@@ -88,12 +91,12 @@ def find_duplicates(
     if source.layout != "image":
         return found
     looking = torch.cat([train, held])
-    small = np.zeros((len(looking), _SIDE * _SIDE), np.float16)
-    for first in range(0, len(looking), _AT_ONCE):
-        report_progress("checking for duplicate images", first / len(looking))
-        small[first : first + _AT_ONCE] = _small(_images(source, read(looking[first : first + _AT_ONCE])))
+
+    def take(rows: Tensor) -> NDArray[np.float16]:
+        return _small(_images(source, read(looking[rows])))
+
+    pairs = _find_alike(len(train), len(looking), take, report_progress)
     known = {number for number, _ in found.exact}
-    pairs = _find_alike(small, len(train))
     found.near = [(int(held[row]), int(train[place])) for row, place in pairs if int(held[row]) not in known]
     return found
 
@@ -283,24 +286,52 @@ def _small(images: Tensor) -> NDArray[np.float16]:
 
 def _hashes(small: NDArray[np.float16]) -> NDArray[np.uint64]:
     """64 bits for each image."""
-    steps = np.arange(_SIDE)
-    cosines = np.cos(np.pi * (2 * steps[None, :] + 1) * steps[:, None] / (2 * _SIDE))[:12].astype(np.float32)
-    rows, columns = np.divmod(np.arange(144), 12)
-    lowest = np.lexsort((rows, rows + columns))[1:65]  # without the mean
-    bits = np.zeros((len(small), 64), np.bool_)
-    for first in range(0, len(small), 4096):
-        pictures = small[first : first + 4096].astype(np.float32).reshape(-1, _SIDE, _SIDE)
-        found = (cosines @ pictures @ cosines.T).reshape(-1, 144)[:, lowest]
-        bits[first : first + 4096] = found > np.median(found, axis=1, keepdims=True)
+    found = small.astype(np.float32) @ _find_waves()
+    bits = found > np.median(found, axis=1, keepdims=True)
     return np.packbits(bits, axis=1).view(">u8")[:, 0].astype(np.uint64)
 
 
-def _find_alike(small: NDArray[np.float16], trained: int) -> list[tuple[int, int]]:
-    """(held, train) places of images that look alike, the most alike one for each that is held out."""
-    flat: NDArray[np.bool_] = np.logical_not(small.any(1))
-    hashes = _hashes(small)
-    train, held = hashes[:trained], hashes[trained:]
+@cache
+def _find_waves() -> NDArray[np.float32]:
+    """(1024, 64): what makes of a small image its lowest frequencies, without the mean."""
+    steps = np.arange(_SIDE)
+    cosines = np.cos(np.pi * (2 * steps[None, :] + 1) * steps[:, None] / (2 * _SIDE))
+    rows, columns = np.divmod(np.arange(144), 12)
+    lowest = np.lexsort((rows, rows + columns))[1:65]
+    waves = cosines[rows[lowest], :, None] * cosines[columns[lowest], None, :]
+    return np.ascontiguousarray(waves.reshape(64, -1).T, np.float32)
+
+
+def _find_alike(
+    trained: int, count: int, take: Callable[[Tensor], NDArray[np.float16]], report_progress: ReportProgress
+) -> list[tuple[int, int]]:
+    """(held, train) places of images that look alike, the most alike one for each that is held out. ``take`` makes the small ones of
+    rows, of which the first ``trained`` are trained on; of many they are made again for those whose hashes are alike, not kept."""
+    hashes, flat = np.zeros(count, np.uint64), np.zeros(count, np.bool_)
+    kept = np.zeros((count, _SIDE * _SIDE), np.float16) if count <= _MOST_KEPT else None
+    for rows in torch.arange(count).split(_AT_ONCE):
+        report_progress("checking for duplicate images", float(rows[0]) / count)
+        small, where = take(rows), slice(int(rows[0]), int(rows[-1]) + 1)
+        hashes[where], flat[where] = _hashes(small), ~small.any(1)
+        if kept is not None:
+            kept[where] = small
     best: dict[int, tuple[float, int]] = {}
+    for pairs in _find_near(hashes, flat, trained):
+        needed, which = np.unique(pairs, return_inverse=True)
+        small = take(torch.from_numpy(needed)) if kept is None else kept[needed]
+        one, other = small.astype(np.float32)[which.reshape(-1, 2).T]
+        likeness = np.einsum("ij,ij->i", one, other) / (_SIDE * _SIDE)
+        for (row, place), alike in zip(pairs.tolist(), likeness.tolist(), strict=True):
+            if alike >= ALIKE and alike > best.get(row, (0.0, 0))[0]:
+                best[row] = alike, place
+    return [(row - trained, place) for row, (_, place) in sorted(best.items())]
+
+
+def _find_near(hashes: NDArray[np.uint64], flat: NDArray[np.bool_], trained: int) -> Iterator[NDArray[np.int64]]:
+    """(n, 2) rows, held out and trained on, whose hashes differ in few bits, some hundred at once; the same two may come again."""
+    train, held = hashes[:trained], hashes[trained:]
+    waiting: list[NDArray[np.int64]] = []
+    count = 0
     for low, high in pairwise(_BANDS):
         mask = np.uint64((1 << (high - low)) - 1)
         bands = (train >> np.uint64(low)) & mask
@@ -315,8 +346,10 @@ def _find_alike(small: NDArray[np.float16], trained: int) -> list[tuple[int, int
             near = places[np.bitwise_count(train[places] ^ held[row]) <= MOST_BITS]
             if not len(near):
                 continue
-            likeness = small[near].astype(np.float32) @ small[trained + row].astype(np.float32) / (_SIDE * _SIDE)
-            most = int(likeness.argmax())
-            if likeness[most] >= max(ALIKE, best.get(row, (0.0, 0))[0]):
-                best[row] = float(likeness[most]), int(near[most])
-    return [(row, place) for row, (_, place) in sorted(best.items())]
+            waiting.append(np.stack([np.full(len(near), trained + row), near], 1))
+            count += len(near)
+            if count >= _AT_ONCE:
+                yield np.concatenate(waiting)
+                waiting, count = [], 0
+    if waiting:
+        yield np.concatenate(waiting)

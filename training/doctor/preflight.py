@@ -30,6 +30,7 @@ from training.findings import without_idle_fix, without_muted
 from training.findings.data import NONFINITE
 from training.findings.settings import FAULT, INACTIVE, INVALID, TIME
 from training.protocol.answers import RunTime
+from training.system.process import give_back_memory
 from training.system.untrusted import escape_unprintable
 
 logger = logging.getLogger(__name__)
@@ -72,6 +73,7 @@ def preflight(
         try:
             for some in _looks(session, workspace, note, whole):
                 found += some
+                give_back_memory()  # of what was looked at, before the next look takes its own
             note("timing some steps", _LAST)
             if all(item.level != "error" for item in found) and (run_time := measure_run_time(session)) is not None:
                 tell_time(run_time)
