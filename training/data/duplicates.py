@@ -75,10 +75,11 @@ def find_duplicates(
     decoding: bool,
     report_progress: ReportProgress = silent,
     whole: bool = False,
+    most: int = MOST_SAMPLES,
 ) -> Duplicates:
     """What of the held-out parts is also trained on; ``read`` gives samples as the source does, ``decoding`` says that it
-    has to decode files for it. Bounded in time unless ``whole``: 60,000 small images take about three seconds of one core."""
-    train, held, partial = _pick_compared(source, splits, decoding, whole)
+    has to decode files for it. Bounded in time, and to ``most`` samples of either side, unless ``whole``: 60,000 small images take about three seconds of one core."""
+    train, held, partial = _pick_compared(source, splits, decoding, whole, most)
     found = Duplicates(held=len(held), trained=len(train), partial=partial)
     if not len(held):
         return found
@@ -233,14 +234,14 @@ def _join_held(splits: dict[str, Tensor]) -> Tensor:
 
 
 def _pick_compared(
-    source: Source, splits: dict[str, Tensor], decoding: bool, whole: bool
+    source: Source, splits: dict[str, Tensor], decoding: bool, whole: bool, most: int = MOST_SAMPLES
 ) -> tuple[Tensor, Tensor, bool]:
     """The training and the held-out samples that are compared, and whether there are others."""
     train, held = splits["train"], _join_held(splits)
     if whole:
         return train, held, False
     size = math.prod(source.shape) * (1 if source.layout == "image" else 4)
-    most = min(MOST_SAMPLES, max(_AT_ONCE, MOST_BYTES // (2 * size)))
+    most = min(most, max(_AT_ONCE, MOST_BYTES // (2 * size)))
     if decoding:
         most = min(most, MOST_DECODED // 2)
     return _draw(train, most), _draw(held, most), max(len(train), len(held)) > most

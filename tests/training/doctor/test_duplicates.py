@@ -14,6 +14,7 @@ from PIL import Image, ImageEnhance
 from tests.training.data.pairs_of_images import save_mask, write_pairs
 from training.config import RunConfig, parse_config
 from training.data import prepare
+from training.data.duplicates import find_duplicates
 from training.doctor.preflight import preflight
 from training.errors import InputError
 from training.events import Finding
@@ -154,3 +155,23 @@ def test_on_request_they_judge_nothing(folder: Path, tmp_path: Path) -> None:
         path.write_bytes((folder / "train" / "cat" / "07.png").read_bytes())
     with pytest.raises(InputError, match=r"dataset\.duplicates: every validation sample is also trained on"):
         prepare(config, torch.device("cpu"))
+
+
+def test_of_many_samples_some_are_drawn_the_same_each_time(folder: Path) -> None:
+    (folder / "val" / "cat" / "copy.jpg").write_bytes(jpeg(detailed(7), 60))
+    with prepare(config_of(folder), torch.device("cpu")) as data:
+        first, again = (find_duplicates(data.source, data.splits, data.raw, False, most=8) for _ in range(2))
+        whole = find_duplicates(data.source, data.splits, data.raw, False, whole=True, most=8)
+    assert (first.held, first.trained, first.partial) == (8, 8, True)
+    assert first == again
+    assert (whole.held, whole.trained, whole.partial, len(whole.near)) == (13, 24, False, 1)
+
+
+def test_many_small_versions_are_made_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "val" / "cat" / "copy.jpg").write_bytes(jpeg(detailed(7), 60))
+    with prepare(config_of(folder), torch.device("cpu")) as data:
+        kept = find_duplicates(data.source, data.splits, data.raw, False)
+        monkeypatch.setattr("training.data.duplicates._MOST_KEPT", 4)
+        again = find_duplicates(data.source, data.splits, data.raw, False)
+    assert len(kept.near) == 1
+    assert again == kept
