@@ -166,10 +166,10 @@ def _describe_way(fork: Fork, live: bool, since: int | None) -> str:
             return f"{stop}Then it goes on with these settings."
         if since is None:
             return f"{START_OVER.kept} A new run begins from the start with these settings."
-        return f"{stop}A new run begins from the start with these settings, because {fork.why}."
-    step = f"step {fork.checkpoint.step:,}, {fork.why}"
-    if live and (since is None or fork.plan.same_run):
-        step = "the step where it stops"
+        return " ".join(
+            (f"{stop}A new run begins from the start with these settings, because {fork.why}.", *fork.passed)
+        )
+    step = "the step where it stops" if live and (since is None or fork.plan.same_run) else fork.why
     if fork.plan.same_run:
         return f"{stop}The run itself goes on from {step}."
     if fork.plan.continues:

@@ -9,9 +9,10 @@ from training.config.rules.effects import Effect, effect_of
 from training.config.run import RunConfig
 from training.errors import InputError
 from training.metric_names import title_of
+from training.runs.fork import FROM_START, tell_start
 from training.runs.resume_plan import is_laid_out
 
-_AT_START: frozenset[Effect] = frozenset({"data", "order", "shape", "beginning", "network", "normalization", "windows"})
+_AT_START: frozenset[Effect] = FROM_START | {"windows"}
 """What a checkpoint does not fit, or what was decided before it."""
 _OF_NO_STEP: frozenset[Effect] = frozenset({"none", "name", "place", "device", "judging", "ending"})
 _UNSEEN: frozenset[str] = frozenset(
@@ -67,12 +68,7 @@ class Effects:
 
     def find_start(self) -> str:
         """Why both arms have to begin at step 0; "" where they can begin at a checkpoint."""
-        paths = [path for path, effect in self._of.items() if effect in _AT_START]
-        if not paths:
-            return ""
-        return (
-            f"{', '.join(paths)} {'acts' if len(paths) == 1 else 'act'} on the data or the network from the beginning"
-        )
+        return tell_start(self.changes, _AT_START)
 
     @property
     def compares_losses(self) -> bool:

@@ -17,15 +17,15 @@ from training.config import RunConfig, apply_overrides, parse_config
 from training.config.files import config_data, overrides_of
 from training.config.paths import with_changed_paths_absolute
 from training.diagnosis import read_recorded, replay
-from training.errors import CheckpointError, InputError, TrainingError, format_bytes, format_duration, pluralize
+from training.errors import InputError, TrainingError, format_bytes, format_duration, pluralize
 from training.events import CheckpointSaved, Finding
 from training.findings import is_named, require_code
 from training.prove.effects import Effects
 from training.runs.folder import RunFolder, make_slug
+from training.runs.fork import Fork, find_fork
 from training.runs.records.history import History
-from training.runs.records.manifest import CheckpointInfo, list_checkpoints, read_manifest
+from training.runs.records.manifest import list_checkpoints
 from training.runs.relocation import config_here
-from training.runs.resume_plan import plan_branch
 from training.system.untrusted import escape_unprintable
 from training.toml_text import Toml
 
@@ -121,12 +121,13 @@ def plan_proof(
     each = history.attempts[-1].steps_per_epoch if history.attempts else 0
     if not total:
         raise InputError(f"The run {run.id} has not begun yet; let it train first.")
-    since = _find_since(finding)
+    since = None if finding is None else finding.step if finding.since is None else finding.since
     step_seconds = _time_step(run, history.attempts[0].step)
     wanted = steps or _choose_steps(before, each, step_seconds, orders)
     saved = [event.step for event in events if isinstance(event, CheckpointSaved)]
-    origin = _Origin(run, before, after, since, min(wanted, LEAST_STEPS), total, saved, damaged)
-    checkpoint, start, started = origin.find(effects.find_start())
+    latest = total - min(wanted, LEAST_STEPS)
+    fork = find_fork(run, after, since, effects.find_start(), latest, saved, damaged)
+    start = fork.checkpoint.step if fork.checkpoint is not None else 0
     if steps is None and since is not None and finding is not None:
         shows = since - start + BEYOND
         affordable = _afford(step_seconds, orders)
@@ -143,15 +144,21 @@ def plan_proof(
         else dict(finding.fix),
         before,
         after,
-        checkpoint,
+        fork.checkpoint.path if fork.checkpoint is not None else None,
         start,
-        started,
+        _say_start(fork),
         taken,
         orders,
         2 * orders * taken * step_seconds,
         _measure_room(run),
         tuple(notes),
     )
+
+
+def _say_start(fork: Fork) -> str:
+    """Where both arms begin, and why there."""
+    where = f"at {fork.why}" if fork.checkpoint is not None else f"at step 0, because {fork.why}"
+    return " ".join((*fork.passed, f"Both arms begin {where}."))
 
 
 def can_prove(config: RunConfig, finding: Finding) -> bool:
@@ -185,13 +192,6 @@ def _find_finding(run: RunFolder, key: str, told: Sequence[Finding]) -> Finding:
     return with_fix[-1]
 
 
-def _find_since(finding: Finding | None) -> int | None:
-    """The step at which it began; None of given settings."""
-    if finding is None:
-        return None
-    return finding.step if finding.since is None else finding.since
-
-
 def _change(before: RunConfig, overrides: Sequence[str]) -> RunConfig:
     data: dict[str, Toml] = dict(config_data(before))
     apply_overrides(data, overrides)
@@ -222,65 +222,6 @@ def _measure_room(run: RunFolder) -> int:
     largest = max((info.size for info in list_checkpoints(run)), default=1 << 20)
     curves = sum(path.stat().st_size for path in (run.series_file, *run.column_files) if path.is_file())
     return 3 * largest + curves + (1 << 20)
-
-
-@dataclass(frozen=True)
-class _Origin:
-    """Looks for the checkpoint nearest before ``since`` behind which ``least`` steps are left."""
-
-    run: RunFolder
-    before: RunConfig
-    after: RunConfig
-    since: int | None
-    least: int
-    total: int
-    saved: Sequence[int]
-    damaged: Collection[str]
-
-    def find(self, at_start: str) -> tuple[Path | None, int, str]:
-        """The checkpoint, its step and why, as a sentence; ``at_start`` says why it has to be step 0."""
-        if at_start:
-            return None, 0, f"Both arms begin at step 0, because {at_start}."
-        if self.since is not None and self.since <= 1:
-            return None, 0, "Both arms begin at step 0, because it was so from the beginning."
-        known = [info for info in list_checkpoints(self.run) if self._is_fit(info.step)]
-        gone = self._tell_gone(known)
-        for info in known:
-            if info.name in self.damaged:
-                continue
-            why = self._refuse(info)
-            if not why:
-                before = "" if self.since is None else f", the nearest before step {self.since:,}, where it began"
-                started = f"Both arms begin at the checkpoint of step {info.step:,}{before}."
-                return info.path, info.step, f"{gone}{started}"
-            gone = f"{gone}{why} "
-        where = "is left" if self.since is None else f"from before step {self.since:,} is left"
-        enough = f" with {pluralize(self.least, 'step')} behind it" if self.since is None else ""
-        return None, 0, f"{gone}Both arms begin at step 0, because no checkpoint{enough} {where}."
-
-    def _is_fit(self, step: int) -> bool:
-        return step <= self.total - self.least and (self.since is None or step < self.since)
-
-    def _refuse(self, info: CheckpointInfo) -> str:
-        """Why the settings cannot begin there, as a sentence; "" where they can."""
-        try:
-            manifest = read_manifest(info.path)
-            sheet = plan_branch(parse_config(manifest.config, info.name, paths=False), self.after, manifest)
-        except CheckpointError as error:
-            return error.message
-        if sheet.refused:
-            return f"{info.name}: {sheet.refused}."
-        return "" if sheet.continues else f"{info.name}: {'; '.join(sheet.ignored)}."
-
-    def _tell_gone(self, known: Sequence[CheckpointInfo]) -> str:
-        """That a nearer one was saved, and is there no more."""
-        whole = [info.step for info in known if info.name not in self.damaged]
-        nearest = max(filter(self._is_fit, self.saved), default=-1)
-        if nearest <= max(whole, default=-1):
-            return ""
-        named = {info.step for info in known if info.name in self.damaged}
-        what = "is damaged" if nearest in named else "is gone (a run keeps its newest ones and the best)"
-        return f"The checkpoint of step {nearest:,} {what}. "
 
 
 def count_arm_steps(plan: ProofPlan, with_fix: bool) -> int:

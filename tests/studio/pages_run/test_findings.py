@@ -143,7 +143,8 @@ def test_marks_are_folded_by_plot_and_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("since", "button", "words"), [(25, BRANCH, "goes on from step 20"), (5, APPLY_ANEW, "before step 5")]
+    ("since", "button", "words"),
+    [(25, BRANCH, "goes on from the checkpoint of step 20, the last before step 25"), (5, APPLY_ANEW, "before step 5")],
 )
 def test_apply_leaves_the_run_before_it_began(
     qtbot: QtBot, context: AppContext, config: MakeConfig, since: int, button: str, words: str
