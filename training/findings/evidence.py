@@ -22,13 +22,17 @@ _SAID: Mapping[str, str] = {
     "alone": "{} alone in their batch",
     "best_step": "best at step {}",
     "distinct": "{} different values",
+    "first": "at first {}",
+    "first_layer": "in the first layer {}",
     "first_mb": "at first {} MB",
+    "gain": "improvement {}",
     "guessing": "guessing has {}",
     "half_width": "differences below {} may be chance",
     "held": "{} held-out samples compared",
     "high": "usual up to {}",
     "largest": "the largest {}",
     "last": "at the end {}",
+    "last_layer": "in the last layer {}",
     "last_mb": "at last {} MB",
     "looked_at": "{} looked at",
     "low": "usual from {}",
@@ -40,6 +44,7 @@ _SAID: Mapping[str, str] = {
     "own": "with their own label {}",
     "p": "by chance with a probability of {}",
     "peak": "highest learning rate {}",
+    "progress": "improvement {}",
     "rates_added_up": "all learning rates together {}",
     "skill": "skill {} (0 is guessing, 1 is always right)",
     "smallest": "the smallest {}",
@@ -52,12 +57,15 @@ _SAID: Mapping[str, str] = {
     "without": "without {}",
 }
 """What a number is by its name, where that alone says too little."""
+_UNSAID = ("t",)
+"""What only a statistician reads."""
 _POINTS = ("half_width",)  # of a share: 0.05 are 5 points
 
 
 def describe_evidence(finding: Finding) -> str:
     """The numbers it rests on, in a line: "skill 0.998 (0 is guessing, 1 is always right), 320 rows"; of lists the first."""
-    numbers = {name: value for name, value in finding.evidence.items() if not isinstance(value, str)}
+    said = ((name, value) for name, value in finding.evidence.items() if name not in _UNSAID)
+    numbers = {name: value for name, value in said if not isinstance(value, str)}
     return ", ".join(_describe(name, value) for name, value in numbers.items() if value is not None)
 
 

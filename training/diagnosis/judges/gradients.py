@@ -164,7 +164,7 @@ def judge_vanishing(run: Recorded) -> Iterator[Finding]:
         "warning",
         f"Gradients vanish: the norm is {first:.2g} in the first layer, {view.layers[begin]}, and {last:.2g} in the last.",
         cause,
-        evidence={"first": first, "last": last, "layers": len(trained), "progress": progress.best},
+        evidence={"first_layer": first, "last_layer": last, "layers": len(trained), "progress": progress.best},
         fix=fix,
         since=start,
     )
