@@ -179,7 +179,7 @@ class Run:
         path.mkdir(exist_ok=True)
         manifest: dict[str, Any] = {
             "format": FORMAT, "step": self.step, "epoch": self.epoch, "time": time.time(), "metrics": metrics or {},
-            "config": {}, "data": {"fingerprint": ""},
+            "config": config_data(self.config), "data": {"fingerprint": ""},
             "files": {WEIGHTS: {"bytes": 1000, "sha256": "0" * 64}, STATE: {"bytes": 500, "sha256": "0" * 64}},
         }  # fmt: skip
         (path / MANIFEST).write_text(json.dumps(seal(manifest)), encoding="utf-8")
