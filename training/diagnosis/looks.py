@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from training.config.files import config_data
 from training.config.sections.loop import Loop
-from training.diagnosis.judges import AT_END, AT_ONCE, CODES, FOLDED, IN_WARMUP, JUDGES, Judge
+from training.diagnosis.judges import AT_END, CODES, FOLDED, IN_WARMUP, JUDGES, Judge
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings import without_idle_fix, without_muted
@@ -93,6 +93,7 @@ class Diagnosis:
         """What is to be told now, at ``run.step``: what holds since two looks, and with ``cleared_at`` what holds no more since
         two. Of what gets worse it is told again. A judge that fails is logged, and judges nothing."""
         self._looked_at = run.step
+        run = _leave_to_others(run)
         found = {each.key: each for each in self._judge(self._judges, run)}
         if run.step < run.warmup:
             found = {key: each for key, each in found.items() if each.code in IN_WARMUP}
@@ -104,6 +105,7 @@ class Diagnosis:
     def end(self, run: Recorded) -> list[Finding]:
         """What is to be told of a run that is complete: its last look, and what can only be judged now."""
         news = self.look(run) if self._looked_at < run.step else []
+        run = _leave_to_others(run)
         judges = self._at_end if run.step >= run.warmup else ()
         found = {each.key: each for each in self._judge(judges, run)}
         explained = self._explain(run, found.values())
@@ -112,7 +114,6 @@ class Diagnosis:
 
     def _judge(self, judges: Iterable[Judge], run: Recorded) -> list[Finding]:
         """Of one key the worst."""
-        run = replace(run, findings=tuple(each for each in run.findings if each.code not in CODES))  # by others
         found: list[Finding] = []
         for judge in judges:
             try:
@@ -133,7 +134,7 @@ class Diagnosis:
         sighting.since = min(sighting.since, step if finding.since is None else finding.since)
         sighting.looks, sighting.missing = sighting.looks + 1, 0
         before = sighting.told
-        if sighting.looks < IN_A_ROW and finding.code not in AT_ONCE:
+        if sighting.looks < IN_A_ROW:
             return None
         if before is not None and _ORDER[finding.level] <= _ORDER[before.level]:
             return None
@@ -150,6 +151,11 @@ class Diagnosis:
         if sighting.told is None or sighting.missing < IN_A_ROW:
             return None
         return replace(sighting.told, step=step, cleared_at=sighting.gone)
+
+
+def _leave_to_others(run: Recorded) -> Recorded:
+    """With the findings of others alone: what looks told before is remembered here, and forgotten once it is over."""
+    return replace(run, findings=tuple(each for each in run.findings if each.code not in CODES))
 
 
 def _keep(news: Iterable[Finding | None], run: Recorded) -> list[Finding]:

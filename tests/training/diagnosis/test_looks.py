@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -93,6 +94,25 @@ def test_a_cause_takes_the_place_of_its_symptoms() -> None:
     diagnosis = Diagnosis([judge], [])
     told = [(each.code, each.cleared_at) for step in (250, 300, 350, 400) for each in diagnosis.look(RUN.until(step))]
     assert told == [(DIVERGED.code, None)]
+
+
+def test_a_cause_that_is_over_explains_nothing_though_the_events_tell_of_it() -> None:
+    symptom = FOLDED[DIVERGED.code][0]
+
+    def judge(run: Recorded) -> Iterator[Finding]:
+        if run.step < 400:
+            yield DIVERGED.find("error", "cause")
+        else:
+            yield Finding(level="warning", title="symptom", code=symptom)
+
+    diagnosis, told = Diagnosis([judge], []), list[Finding]()
+    for step in range(200, 800, 100):
+        told += diagnosis.look(replace(RUN.until(step), findings=tuple(told)))
+    assert [(each.code, each.step, each.cleared_at) for each in told] == [
+        (DIVERGED.code, 300, None),
+        (DIVERGED.code, 500, 400),
+        (symptom, 700, None),
+    ]
 
 
 def test_muted_findings_are_left_out() -> None:

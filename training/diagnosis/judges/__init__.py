@@ -22,7 +22,7 @@ JUDGES: Final[tuple[Judge, ...]] = (
     *units.JUDGES,
     *machine.JUDGES,
 )
-AT_END: Final[tuple[Judge, ...]] = (*ending.AT_END,)
+AT_END: Final[tuple[Judge, ...]] = ending.AT_END
 """Asked once, of a run that completed."""
 
 _JUDGED = ("Curves", "Gradients", "Layers", "Machine, judged while training")
@@ -31,8 +31,6 @@ CODES: Final = frozenset(rule.code for family in _JUDGED for rule in FAMILIES[fa
 
 IN_WARMUP: Final = frozenset({"loss.diverged"})
 """What is judged in warm-up, too."""
-AT_ONCE: Final[frozenset[str]] = frozenset()
-"""What one look is enough for."""
 
 FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
     "loss.diverged": (
