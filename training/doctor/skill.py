@@ -11,7 +11,7 @@ from torch import Tensor
 
 from training.data.source import Source
 from training.findings.tables import COPY
-from training.statistics.setting_shares import rank
+from training.statistics.ranks import rank, rank_correlation
 
 _MOST_TARGETS = 20
 _LEAST_OTHERS = 10
@@ -123,17 +123,6 @@ def _sum_squares(target: Answers, halves: _Halves) -> tuple[float, float]:
     mean = values.mean()
     answered = np.where(near < 0, mean, means[near])
     return float(((answered - truth) ** 2).sum()), float(((mean - truth) ** 2).sum())
-
-
-def rank_correlation(left: NDArray[np.float32], right: NDArray[np.float64]) -> float:
-    """Spearman's, of the rows that have both numbers; 0 where one of them is always the same."""
-    known = np.isfinite(left) & np.isfinite(right)
-    if known.sum() < 3:
-        return 0.0
-    ranks = [rank(values[known]) for values in (left, right)]
-    if any(each.std() == 0 for each in ranks):
-        return 0.0
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def is_copy(left: NDArray[np.float32], right: NDArray[np.float32]) -> bool:

@@ -13,10 +13,11 @@ from training.config.sections.data.tables import TableDataset
 from training.core.splits import pick_evenly
 from training.data import Data
 from training.data.sources.table import Table
-from training.doctor.skill import Answers, ColumnSkill, answers_of, is_copy, measure_skill, rank_correlation
+from training.doctor.skill import Answers, ColumnSkill, answers_of, is_copy, measure_skill
 from training.events import Finding
 from training.findings.split import ALIKE_IN_GROUP, GROUP, LEAST_GROUPS, LEAST_ROWS_OF_GROUP
 from training.findings.tables import DENSE, DISTINCT, IDENTIFIER, LEAK_ROWS, LEAKS, MONOTONE, RIVAL, TARGET_LEAK
+from training.statistics.ranks import rank_correlation
 from training.system.untrusted import escape_unprintable
 
 _MOST_CELLS = 2_000_000

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from training.statistics.setting_shares import rank
+from training.statistics.ranks import rank
 
 
 def chance_of_lower(lower: NDArray[np.float64], higher: NDArray[np.float64]) -> float:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from training.statistics.ranks import rank
+
 FEW_RUNS = 20
 """Below so many runs a share says little: with 20, one that is due to chance exceeds 0.2 once in twenty times."""
 _SHUFFLES = 999
@@ -61,14 +63,6 @@ def measure_share(settings: Sequence[object], results: Sequence[float], seed: in
     share = max((raw[0] - by_chance) / (1 - by_chance), 0.0) if by_chance < 1 else 0.0
     chance = (1 + int((raw[1:] >= raw[0] - 1e-12).sum())) / (_SHUFFLES + 1)
     return Share(float(share), correlation, chance, n, different)
-
-
-def rank(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    """The place of each from 1 on; equal ones share the mean of their places."""
-    _, where, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    ranks: NDArray[np.float64] = (ends - (counts - 1) / 2)[where]
-    return ranks
 
 
 def _as_numbers(values: Sequence[object]) -> NDArray[np.float64] | None:

@@ -36,6 +36,7 @@ from training.findings.machine import (
     WAITS_WARNING,
 )
 from training.runs.records.series import Rows
+from training.statistics.ranks import rank_correlation
 
 STRETCHES, QUARTER = 20, 5
 _RECENT = 1 << 14
@@ -95,7 +96,8 @@ def judge_slows(run: Recorded) -> Iterator[Finding]:
         return
     quarters = np.median(values.reshape(-1, QUARTER), axis=1)
     first, last = quarters[0], quarters[-1]
-    if last >= SLOWED * first or (quarters[1:] > FALLS_ON * quarters[:-1]).any() or _rank_correlation(values) >= FALLS:
+    falls = not (quarters[1:] > FALLS_ON * quarters[:-1]).any() and _correlate_with_time(values) < FALLS
+    if last >= SLOWED * first or not falls:
         return
     yield SLOWS.find(
         "info",
@@ -111,7 +113,7 @@ def judge_memory(run: Recorded) -> Iterator[Finding]:
     if values is None:
         return
     first, third, last = (np.median(values[at : at + QUARTER]) for at in (0, 2 * QUARTER, 3 * QUARTER))
-    if last < max(GREW * first, first + GREW_MB, GREW_LATELY * third) or _rank_correlation(values) < RISES:
+    if last < max(GREW * first, first + GREW_MB, GREW_LATELY * third) or _correlate_with_time(values) < RISES:
         return
     yield GROWS.find(
         "info",
@@ -170,12 +172,11 @@ def _stretch(run: Recorded, column: str) -> NDArray[np.float64] | None:
     return values if np.isfinite(values).all() else None
 
 
-def _rank_correlation(values: NDArray[np.float64]) -> float:
-    """Spearman's, with time. Equal values share no rank, so that many of them tell neither of rising nor of falling."""
-    order = np.argsort(np.argsort(values, kind="stable"), kind="stable")
+def _correlate_with_time(values: NDArray[np.float64]) -> float:
+    """By ranks. Many equal values tell neither of rising nor of falling."""
     if len(np.unique(values)) < len(values) // 2:
         return 0.0
-    return float(np.corrcoef(np.arange(len(values)), order)[0, 1])
+    return rank_correlation(np.arange(len(values)), values)
 
 
 JUDGES = (judge_waits, judge_slows, judge_memory, judge_fp16)
