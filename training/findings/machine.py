@@ -43,18 +43,17 @@ DISK = Rule(
 COMPILE = Rule(
     "compile.works", "The step can be compiled", "precision.compile, tried.", "Tried", fix="precision.compile = off"
 )
-SOME_WAIT, LONG_WAIT, WAITED_IN_ALL = 0.2, 0.3, 60.0
+WAITS_NOTE, WAITS_WARNING, WAITED_SECONDS = 0.2, 0.3, 60.0
 SLOW_LOADER = Rule(
     "loader.slow",
     "Steps wait for their samples",
-    f"Of some warm steps more than {SOME_WAIT:.0%} of the time goes by until the samples are there (a note), more than {LONG_WAIT:.0%} (a warning).",
+    f"Of some warm steps more than {WAITS_NOTE:.0%} of the time goes by until the samples are there (a note), more than {WAITS_WARNING:.0%} (a warning).",
     "runmedic 0.1 (20 % and 30 %), PyTorch profiler (5 %)",
-    unless=f"The samples are in memory; or the whole run would wait for less than {WAITED_IN_ALL:g} seconds.",
+    unless=f"The samples are in memory; or the whole run would wait for less than {WAITED_SECONDS:g} seconds.",
     fix="loader.mode, loader.workers or loader.cache as the program chooses them.",
 )
 RULES = (TORCH, GPU, DEVICE, SLOW_FORMAT, SHARED_MEMORY, MEMORY, DISK, COMPILE, SLOW_LOADER)
 
-WAITS_NOTE, WAITS_WARNING, WAITED_SECONDS = 0.2, 0.3, 60.0
 WAITS = Rule(
     "machine.waits",
     "Steps wait for their data",

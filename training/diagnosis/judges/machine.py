@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import JsonValue
 
-from training.config import RunConfig
+from training.diagnosis.brakes import find_brake
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings.machine import (
@@ -58,7 +57,7 @@ def judge_waits(run: Recorded) -> Iterator[Finding]:
     share, total = min(halves), float(waited.sum())
     if share <= WAITS_NOTE or total < WAITED_SECONDS:
         return
-    cause, advice, fix = _find_brake(run.config)
+    cause, advice, fix = find_brake(run.config.loader)
     yield WAITS.find(
         "warning" if share > WAITS_WARNING else "info",
         f"Steps wait for their data in {share:.0%} of the time{cause}.",
@@ -66,27 +65,6 @@ def judge_waits(run: Recorded) -> Iterator[Finding]:
         evidence={"share": float(share), "waited_seconds": total},
         fix=fix,
     )
-
-
-def _find_brake(config: RunConfig) -> tuple[str, str, dict[str, JsonValue]]:
-    """What of the settings holds the reading up: a clause, advice, and the settings that help."""
-    loader = config.loader
-    if loader.mode == "streamed":
-        return (
-            ", as they are read while training",
-            "In memory, where they fit, nothing is waited for.",
-            {"loader.mode": "auto"},
-        )
-    if loader.cache == "off":
-        return ", as files are decoded in each epoch", "Keep them decoded in a cache.", {"loader.cache": "auto"}
-    if loader.workers is not None and loader.workers < 4:
-        advice = "More processes read and decode at once, as far as there are cores."
-        return (
-            f", as {loader.workers or 'no'} worker reads ahead" if loader.workers < 2 else "",
-            advice,
-            {"loader.workers": 4},
-        )
-    return "", "A faster disk, smaller files, or less augmentation on the CPU would help.", {}
 
 
 def judge_slows(run: Recorded) -> Iterator[Finding]:
