@@ -100,7 +100,7 @@ def find_progress(run: Recorded) -> Progress | None:
     levels = run.levels
     if len(levels) < 3:
         return None
-    start, first = levels[0].mean, float(run.steps["loss"][0])
+    start, first = levels[0].mean, float(run.made["loss"][0])
     loop = run.config.loop
     if loop.batch_size * loop.accumulation >= _FEW and start > _EXPLODED * abs(first):
         start = first

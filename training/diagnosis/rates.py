@@ -40,7 +40,7 @@ def fitting_rate(config: RunConfig, steps: int) -> float:
 
 
 def peak_rate(run: Recorded) -> float:
-    """The highest so far, and what the settings say."""
+    """The highest that the settings call for."""
     highest = getattr(run.config.schedule, "max_lr", None)
     return float(run.config.optimizer.lr if highest is None else highest)
 

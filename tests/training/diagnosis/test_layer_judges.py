@@ -14,6 +14,7 @@ from training.diagnosis import Recorded
 from training.diagnosis.judges.gradients import JUDGES as GRADIENTS
 from training.diagnosis.judges.layers import JUDGES as LAYERS
 from training.diagnosis.judges.units import JUDGES as UNITS
+from training.diagnosis.layer_view import find_progress
 from training.diagnosis.recorded import LayerRows
 from training.events import Finding
 from training.runs.records.layers import layer_columns
@@ -61,6 +62,15 @@ def test_gradients_that_jump_with_the_loss_are_clipped_where_nine_in_ten_stay_be
     assert (found.level, found.evidence["steps"], found.since) == ("warning", [200, 300, 400], 200)
     assert found.fix == ({"loop.clip_norm": 1.0} if clip is None else {"optimizer.lr": 3.33e-4})
     assert "grad.spike" not in judge(replace(run, steps=make_run(FALLING, norm=norms).steps))  # the loss did not care
+
+
+def test_progress_is_that_of_the_steps_that_were_made() -> None:
+    run = make_run(FALLING)
+    steps = run.steps.copy()
+    steps["loss"][100], steps["skipped"][100] = np.nan, 1
+    whole, broken = find_progress(run), find_progress(replace(run, steps=steps))
+    assert whole is not None
+    assert broken == pytest.approx(whole, rel=0.1)
 
 
 def test_limit_that_takes_the_learning_rate_away_is_a_warning_of_sgd_that_does_not_learn() -> None:
