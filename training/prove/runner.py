@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -28,7 +29,9 @@ from training.runs.records.manifest import read_manifest, verify
 from training.runs.records.proofs import ArmResult, OrderResult, Proof, read_proof, write_proof
 from training.runs.storage import explain_disk_errors
 from training.system.atomic import write_stream, write_text
+from training.system.untrusted import MEGABYTE, open_file
 
+_MOST_TERMS = 1024 * MEGABYTE
 Say = Callable[[str], None]
 Report = Callable[[str, Reached], None]
 """Hears the phase of the arm under way, and how far all is."""
@@ -168,9 +171,12 @@ class _Arms:
         if not record:
             return None
         terms: dict[str, np.ndarray] = {}
-        with suppress(ValidationError, OSError, ValueError):
+        with suppress(ValidationError, OSError, ValueError, EOFError, BadZipFile):
             result = ArmResult.model_validate(record)
-            with np.load(place.with_suffix(".npz"), allow_pickle=False) as stored:
+            with (
+                open_file(place.with_suffix(".npz"), _MOST_TERMS) as stream,
+                np.load(stream, allow_pickle=False) as stored,
+            ):
                 terms = {name.replace("-", "/"): stored[name] for name in stored.files}
             return Trained(result, terms)
         return None

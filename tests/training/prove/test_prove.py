@@ -25,6 +25,7 @@ from training.prove import runner
 from training.prove.plan import plan_proof
 from training.prove.progress import Reached, arm_folder, read_progress, work_folder
 from training.runs.folder import RunFolder
+from training.runs.fork import choose_fork
 from training.runs.records.history import EventLog
 from training.runs.records.proofs import read_proofs
 from training.runs.records.series import read_steps
@@ -115,6 +116,8 @@ def test_settings_of_the_network_begin_at_step_0_and_the_kept_arms_are_taken_aft
     assert looks[-1] is not None
     assert (looks[-1].done, looks[-1].with_fix, looks[-1].steps) == (1, True, 4)
     (arm_folder(run, plan.key).path / "checkpoints").mkdir(parents=True)  # what a kill leaves
+    (work_folder(run, plan.key) / "order-1-with.json").write_text('{"losses": [1.0]}')
+    (work_folder(run, plan.key) / "order-1-with.npz").write_bytes(b"PK\x03\x04 damaged")
     proof = runner.prove(plan, said.append, lambda phase, reached: None, Control())
     assert said == ["order-1-without: trained before"]
     assert proof is not None
@@ -163,6 +166,15 @@ def test_a_checkpoint_that_is_gone_or_damaged_is_told_and_another_one_taken(run:
     for folder in run.checkpoints.iterdir():
         shutil.rmtree(folder)
     assert plan_proof(run, "loss.flat", steps=2).start == 0
+
+
+def test_apply_and_prove_begin_at_the_same_checkpoint(run: RunFolder) -> None:
+    for since in (1, 18, 22):
+        tell(run, since=since, step=23)
+        plan = plan_proof(run, "loss.flat", steps=2, orders=1)
+        fork = choose_fork(run, plan.before, plan.after, since)
+        assert (fork.checkpoint.path if fork.checkpoint else None) == plan.checkpoint
+    assert choose_fork(run, plan.before, plan.after, 1).why == "it was so from the start"
 
 
 def test_a_folder_that_cannot_be_written_and_a_disk_without_room_are_told(
