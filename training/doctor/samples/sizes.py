@@ -24,6 +24,7 @@ from training.findings.data import (
     TOO_SMALL,
     VERY_LITTLE,
 )
+from training.models.meta_forward import switch_mode
 
 _HEADERS = 24
 _MOST_SIDE = 1024
@@ -78,13 +79,11 @@ def _at_one_pixel(session: Session) -> Iterator[Finding]:
         seen.append(min(inputs[0].shape[-2:]))
 
     hooks = [module.register_forward_pre_hook(note) for module in convolutions]
-    training = session.model.training
     try:
         samples = next(iter(session.data.training_samples(1))).to(session.device)
-        with torch.no_grad(), session.numerics.autocast():
-            session.model.eval()(samples)
+        with switch_mode(session.model, training=False), torch.no_grad(), session.numerics.autocast():
+            session.model(samples)
     finally:
-        session.model.train(training)
         for hook in hooks:
             hook.remove()
     lost = sum(side == 1 for side in seen)
