@@ -19,13 +19,14 @@ from training.doctor.quick import quick_findings
 from training.doctor.samples import sample_findings
 from training.engine.assemble import assemble
 from training.events import Finding
+from training.findings.labels import SUSPECT
 
 Change = Callable[[np.ndarray, np.ndarray], object]
 ROWS = 600
 
 
 def look(config: RunConfig) -> dict[str, Finding]:
-    """What is found above a note by all looks that take no step."""
+    """What is found above a note by all looks that take no step, and the note on suspicious labels."""
     session = assemble(config, lambda text, share: None)
     try:
         found = [
@@ -35,7 +36,7 @@ def look(config: RunConfig) -> dict[str, Finding]:
         ]
     finally:
         session.data.close()
-    return {item.key: item for item in found if item.level in ("warning", "error")}
+    return {item.key: item for item in found if item.level in ("warning", "error") or item.code == SUSPECT.code}
 
 
 def mend(config: RunConfig, found: Finding) -> RunConfig:

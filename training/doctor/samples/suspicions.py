@@ -12,7 +12,6 @@ from training.doctor.samples.simple_model import SimpleModel
 from training.events import Finding
 from training.findings.labels import (
     LEAST_LABELS,
-    MANY_WRONG,
     MOST_WRONG,
     PLATEAU,
     SHIFT_GAIN,
@@ -49,7 +48,7 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
         for row in doubtful[:_SHOWN].tolist()
     )
     yield SUSPECT.find(
-        "warning" if fifth >= MANY_WRONG else "info",
+        "info",
         f"About {fifth:.0%} of the labels seem to be wrong: so often a simple model disagrees with those of which it is surest ({shown})",
         "Look through them: after a run, the Evaluate page ranks suspicious labels, and dataset.exclude leaves them out.",
         evidence={
