@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import JsonValue
 
 from training.diagnosis.level import find_medians
-from training.diagnosis.rates import scale_rate
 from training.diagnosis.recorded import Recorded, once
-from training.findings.layers import FIRST_GOOD
 from training.runs.records.columns import Columns
 from training.runs.records.layers import layer_norms, layers_of
 from training.runs.records.units import unit_layers, unit_shares
@@ -117,15 +113,17 @@ def find_sizes(view: LayerView) -> NDArray[np.float64]:
     return find_medians(sizes)
 
 
-def tame_rate(run: Recorded, step: int) -> Mapping[str, JsonValue]:
-    """A tenth of the learning rate, or what makes the largest update up to ``step`` a hundredth of the weights."""
-    view = view_layers(run.until(step), first=1)
-    sizes = find_sizes(view) if view is not None else np.zeros(0)
-    sizes = sizes[np.isfinite(sizes)]
-    return scale_rate(run.config, min(1 / 10, 10.0 ** (FIRST_GOOD - float(sizes.max()))) if len(sizes) else 1 / 10)
+@once
+def sizes_at_work(run: Recorded) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """``find_sizes`` of the records since warm-up at which the learning rate is at half its peak or more, and their steps."""
+    if (view := view_layers(run)) is None:
+        return np.zeros(0), np.zeros(0, np.int64)
+    sizes = find_sizes(view)
+    rows = (run.steps["lr"][view.steps - 1] >= 0.5 * run.steps["lr"].max()) & np.isfinite(sizes)
+    return sizes[rows], view.steps[rows]
 
 
 def find_clip(run: Recorded) -> float:
     """The 90th percentile of the gradient norms since warm-up, in two digits: Google's Tuning Playbook."""
-    norms = run.steps["grad_norm"][run.warmup :]
+    norms = run.judged["grad_norm"]
     return float(f"{np.percentile(norms[np.isfinite(norms)].astype(np.float64), 90):.2g}")

@@ -8,14 +8,12 @@ import numpy as np
 from pydantic import JsonValue
 
 from training.config import RunConfig
+from training.diagnosis.layer_view import find_sizes, sizes_at_work, view_layers
 from training.diagnosis.recorded import Recorded
-from training.runs.records.columns import Columns
-from training.runs.records.layers import layer_norms, layers_of
+from training.findings.layers import BIG, FIRST_GOOD, SMALL
 
 FAR = 10.0
 """Times the usual rate, or below it, from which on a rate is far from it."""
-BIG_UPDATE, SMALL_UPDATE = -1.5, -4.5
-"""log10 of what a step changes of the weights' norm, from which on the rate is too high or too low."""
 
 Verdict = Literal["high", "low", ""]
 
@@ -72,15 +70,18 @@ def judge_rate(run: Recorded) -> Verdict:
     size = update_size(run)
     if size is None:
         return ""
-    return "high" if size > BIG_UPDATE else "low" if size < SMALL_UPDATE else ""
+    return "high" if size > BIG else "low" if size < SMALL else ""
 
 
 def update_size(run: Recorded) -> float | None:
-    """log10 of what a step changes of a layer's norm: the median of layers and of the records behind warm-up; None where nothing was
-    recorded."""
-    if run.layers is None or not layers_of(Columns(run.layers.names)):
-        return None
-    rows = run.layers.rows[run.layers.rows["step"] >= run.warmup]
-    ratios = layer_norms(rows, "ratio")
-    ratios = ratios[np.isfinite(ratios) & (ratios > 0)]
-    return float(np.log10(np.median(ratios))) if len(ratios) else None
+    """log10 of what a step changes of the weights: the median of ``sizes_at_work``; None where nothing was recorded."""
+    sizes, _ = sizes_at_work(run)
+    return float(np.median(sizes)) if len(sizes) else None
+
+
+def tame_rate(run: Recorded, step: int) -> dict[str, JsonValue]:
+    """A tenth of the learning rate, or what makes the largest update up to ``step`` a hundredth of the weights."""
+    view = view_layers(run.until(step), first=1)
+    sizes = find_sizes(view) if view is not None else np.zeros(0)
+    sizes = sizes[np.isfinite(sizes)]
+    return scale_rate(run.config, min(1 / 10, 10.0 ** (FIRST_GOOD - float(sizes.max()))) if len(sizes) else 1 / 10)

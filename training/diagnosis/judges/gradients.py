@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from training.config import RunConfig
 from training.config.sections.loop import Loop
-from training.diagnosis.layer_view import find_clip, find_progress, has_saturating, tame_rate, view_layers
+from training.diagnosis.layer_view import find_clip, find_progress, has_saturating, view_layers
 from training.diagnosis.level import find_medians
-from training.diagnosis.rates import scale_rate
+from training.diagnosis.rates import scale_rate, tame_rate
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings.gradients import (
@@ -105,8 +105,8 @@ def _rise(losses: NDArray[np.float32], place: int) -> float:
 def judge_clipping(run: Recorded) -> Iterator[Finding]:
     """Nearly every gradient is clipped, or none."""
     limit = run.config.loop.clip_norm
-    steps = run.steps[run.warmup :]
-    norms = steps["grad_norm"][(steps["skipped"] == 0) & np.isfinite(steps["grad_norm"])].astype(np.float64)
+    norms = run.judged["grad_norm"].astype(np.float64)
+    norms = norms[np.isfinite(norms)]
     if not limit or len(norms) < LOOKED_AT:
         return
     share = float((norms[-LOOKED_AT:] > limit).mean())

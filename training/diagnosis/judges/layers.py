@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from training.diagnosis.layer_view import LayerView, find_progress, find_sizes, view_layers
+from training.diagnosis.layer_view import find_progress, sizes_at_work, view_layers
 from training.diagnosis.rates import scale_rate
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
@@ -28,11 +27,8 @@ _LEAST_RECORDS = 3
 
 def judge_updates(run: Recorded) -> Iterator[Finding]:
     """A step changes the weights too much, or too little, and nothing is learned."""
-    view, progress = view_layers(run), find_progress(run)
-    if view is None or progress is None:
-        return
-    sizes, steps = _sizes_at_work(run, view)
-    if len(sizes) < _LEAST_RECORDS:
+    progress, (sizes, steps) = find_progress(run), sizes_at_work(run)
+    if progress is None or len(sizes) < _LEAST_RECORDS:
         return
     median = float(np.median(sizes))
     evidence = {
@@ -61,13 +57,6 @@ def judge_updates(run: Recorded) -> Iterator[Finding]:
             fix=scale_rate(run.config, 10.0 ** (GOOD - median)),
             since=int(steps[np.argmax(small)]),
         )
-
-
-def _sizes_at_work(run: Recorded, view: LayerView) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """``find_sizes`` of the records at which the learning rate is at half its peak or more, and their steps."""
-    sizes = find_sizes(view)
-    rows = (run.steps["lr"][view.steps - 1] >= 0.5 * run.steps["lr"].max()) & np.isfinite(sizes)
-    return sizes[rows], view.steps[rows]
 
 
 def judge_unchanged(run: Recorded) -> Iterator[Finding]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
-from training.diagnosis.layer_view import UnitView, find_progress, tame_rate, view_units
+from training.diagnosis.layer_view import UnitView, find_progress, view_units
+from training.diagnosis.rates import tame_rate
 from training.diagnosis.recorded import Recorded
 from training.events import Finding, FindingLevel
 from training.findings.layers import DEAD, DIED, HALTING_PROGRESS, LITTLE_PROGRESS, MOST_DEAD, SATURATED
