@@ -33,6 +33,7 @@ DECAY = ("optimizer.weight_decay=0.2", "optimizer.lr=6e-3")
     ("overrides", "key"),
     [
         (("optimizer.lr=0.5",), "lr.unusual"),
+        (("optimizer.lr=30", "optimizer.weight_decay=0.01"), "lr.unusual"),
         (("optimizer.lr=1e-7",), "lr.unusual"),
         (("schedule.kind=one_cycle", "schedule.max_lr=0.3"), "lr.unusual"),
         (("optimizer.kind=sgd", "optimizer.lr=20"), "lr.unusual"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from training.config import RunConfig
@@ -40,12 +41,22 @@ def setting_findings(
     known = scope.known or bool(getattr(config.model, "pretrained", None))
     unsuitable = suitability_findings(config, max(rates), known, total_steps)
     counts = (total_steps, steps_per_epoch, scope.samples)
+    way = sum(rates) / len(rates) * total_steps
+    unusual = rate_findings(config, max(rates), known, total_steps)
+    times = _find_times(unusual, max(rates))
     return [
         *unsuitable,
-        *rate_findings(config, max(rates), known, total_steps),
+        *unusual,
         *optimizer_findings(config),
         *length_findings(config, steps, rates, total_steps),
         *duration_findings(config, (steps, rates), counts, known or bool(unsuitable), scope.dense),
         *stopping_findings(config, total_steps, steps_per_epoch, scope.usual),
-        *regularization_findings(config, max(rates), sum(rates) / len(rates) * total_steps),
+        *regularization_findings(config, times * max(rates), times * way),
     ]
+
+
+def _find_times(unusual: Iterable[Finding], peak: float) -> float:
+    """By what a learning rate that is far too high is to be multiplied: regularization is judged at the rate that is proposed instead."""
+    proposed = (each.fix.get("optimizer.lr") for each in unusual if each.level == "warning")
+    rates = [float(rate) for rate in proposed if isinstance(rate, int | float)]
+    return min([1.0, *(rate / peak for rate in rates)])
