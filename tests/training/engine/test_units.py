@@ -74,6 +74,18 @@ def test_hidden_activations_of_an_own_network_are_found_by_the_layer_before_them
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
 
+def test_no_unit_behind_the_last_layer_with_weights_is_looked_at() -> None:
+    class Logarithm(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 2))
+
+        def forward(self, points: Tensor) -> Tensor:
+            return torch.log(torch.relu(self.body(points)))
+
+    assert [each.layer for each in find_activations(Logarithm(), POINTS)] == ["body.0"]
+
+
 def test_units_are_dead_that_no_sample_wakes_and_saturated_that_sit_at_an_end() -> None:
     model = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1), nn.Sigmoid())
     first, second = model[0], model[2]

@@ -80,8 +80,8 @@ class Activation:
 
 def find_activations(model: nn.Module, facts: DataFacts) -> list[Activation]:
     """Those of the hidden layers of ``model``, in the order in which they are computed: modules of torch.nn, and functions of what a module
-    gives. Left out is what ends the network, since a sure classifier's sigmoid is saturated, and a sigmoid or tanh that something is
-    multiplied by: a gate is to be shut. Empty where a person's network refuses an example of zeros. ``model`` stays as it was."""
+    gives. Left out is what ends the network and what follows its last layer with weights, since a sure classifier's sigmoid is saturated, and
+    a sigmoid or tanh that something is multiplied by: a gate is to be shut. Empty where a person's network refuses an example of zeros. ``model`` stays as it was."""
     names = {id(module): name for name, module in model.named_modules()}
     finder = _Finder(names)
 
@@ -99,7 +99,7 @@ def find_activations(model: nn.Module, facts: DataFacts) -> list[Activation]:
     except (RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
         logger.info("No units are looked at, because the network takes no example: %s", error)
         return []
-    return [each for each in finder.found if not finder.is_output(each, answer)]
+    return [each for each in finder.found if each.layer != finder.last_layer and not finder.is_output(each, answer)]
 
 
 class _Finder(TorchFunctionMode):
@@ -115,6 +115,11 @@ class _Finder(TorchFunctionMode):
         self._made: dict[int, Activation] = {}  # by the tensor that it made
         self._alive: list[Tensor] = []  # an address is another tensor's once one is gone
         self.found: list[Activation] = []
+
+    @property
+    def last_layer(self) -> str:
+        """The layer with weights that was computed last; "" before there was one."""
+        return self._layer[0]
 
     def attach(self, module: nn.Module) -> list[Any]:
         """Follow what ``module`` computes."""
