@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from training.config.files import config_data
 from training.config.sections.loop import Loop
-from training.diagnosis.judges import AT_END, CODES, FOLDED, IN_WARMUP, JUDGES, Judge
+from training.diagnosis.judges import AT_END, CODES, IN_WARMUP, JUDGES, Judge
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
-from training.findings import without_idle_fix, without_muted
+from training.findings import is_dismissed, without_idle_fix, without_muted
+from training.findings.folding import find_symptoms
+from training.findings.nonfinite import NONFINITE
+from training.runs.records.about import read_about
 
 logger = logging.getLogger(__name__)
 
@@ -97,9 +101,9 @@ class Diagnosis:
         found = {each.key: each for each in self._judge(self._judges, run)}
         if run.step < run.warmup:
             found = {key: each for key, each in found.items() if each.code in IN_WARMUP}
-        explained = self._explain(run, found.values())
-        news = [self._see(each, run.step) for each in found.values() if each.code not in explained]
-        gone = [key for key in self._seen if key not in found and key.partition(":")[0] not in explained]
+        symptoms = self._find_symptoms(run, found.values())
+        news = [self._see(each, run.step) for each in found.values() if not _is_explained(each, symptoms)]
+        gone = [key for key in self._seen if key not in found and key.partition(":")[0] not in symptoms]
         return _keep([*news, *(self._miss(key, run.step) for key in gone)], run)
 
     def end(self, run: Recorded) -> list[Finding]:
@@ -108,9 +112,10 @@ class Diagnosis:
         run = _leave_to_others(run)
         judges = self._at_end if run.step >= run.warmup else ()
         found = {each.key: each for each in self._judge(judges, run)}
-        explained = self._explain(run, found.values())
-        told = [replace(each, step=run.step) for each in found.values() if each.code not in explained]
-        return [*news, *_keep(told, run)]
+        symptoms = self._find_symptoms(run, found.values())
+        seen = {key for key, sighting in self._seen.items() if sighting.told is not None}
+        new = (each for each in found.values() if each.key not in seen and not _is_explained(each, symptoms))
+        return [*news, *_keep((replace(each, step=run.step) for each in new), run)]
 
     def _judge(self, judges: Iterable[Judge], run: Recorded) -> list[Finding]:
         """Of one key the worst."""
@@ -122,12 +127,11 @@ class Diagnosis:
                 logger.exception("%s could not judge step %d", getattr(judge, "__name__", judge), run.step)
         return sorted(found, key=lambda each: _ORDER[each.level])
 
-    def _explain(self, run: Recorded, found: Iterable[Finding]) -> set[str]:
-        """The codes that need not be told, as one that holds explains them; a mere note explains nothing."""
+    def _find_symptoms(self, run: Recorded, found: Iterable[Finding]) -> dict[str, int]:
+        """The codes that need not be told, as what holds explains them, and from which step on."""
         told = (sighting.told for sighting in self._seen.values())
-        there = [each for each in (*found, *run.findings, *told) if each is not None and each.cleared_at is None]
-        holds = {each.code for each in there if each.level != "info"}
-        return {symptom for cause in holds for symptom in FOLDED.get(cause, ())}
+        others = (each for each in run.findings if each.code != NONFINITE.code or _skips_still(run))
+        return find_symptoms(each for each in (*found, *others, *told) if each is not None)
 
     def _see(self, finding: Finding, step: int) -> Finding | None:
         sighting = self._seen.setdefault(finding.key, _Sighting(step))
@@ -153,9 +157,25 @@ class Diagnosis:
         return replace(sighting.told, step=step, cleared_at=sighting.gone)
 
 
+def _is_explained(finding: Finding, symptoms: Mapping[str, int]) -> bool:
+    began = finding.step if finding.since is None else finding.since
+    return began >= symptoms.get(finding.code, sys.maxsize)
+
+
+def _skips_still(run: Recorded) -> bool:
+    """Whether steps were left out of late, for numbers that are not finite."""
+    recent = max(LEAST_APART, run.total_steps // LOOKS)
+    return bool(run.skips) and run.skips[-1].step > run.step - recent
+
+
 def _leave_to_others(run: Recorded) -> Recorded:
-    """With the findings of others alone: what looks told before is remembered here, and forgotten once it is over."""
-    return replace(run, findings=tuple(each for each in run.findings if each.code not in CODES))
+    """With the findings of others alone, without those that the person put away: what looks told before is remembered here, and
+    forgotten once it is over; what is no problem explains none."""
+    others = tuple(each for each in run.findings if each.code not in CODES)
+    if others and run.folder is not None:
+        dismissed = read_about(run.folder).dismissed
+        others = tuple(each for each in others if not is_dismissed(each, dismissed))
+    return replace(run, findings=others)
 
 
 def _keep(news: Iterable[Finding | None], run: Recorded) -> list[Finding]:

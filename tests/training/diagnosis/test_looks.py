@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +12,16 @@ import pytest
 from tests.training.diagnosis.made_runs import make_run
 from training.config.sections.loop import Loop
 from training.diagnosis import Diagnosis, Recorded, plan_looks
-from training.diagnosis.judges import FOLDED
 from training.diagnosis.looks import LOOKS, current
-from training.events import Finding, FindingLevel
+from training.events import Finding, FindingLevel, StepSkipped
 from training.findings import RULES
 from training.findings.curves import DIVERGED
 from training.findings.data import IMBALANCE
+from training.findings.folding import FOLDED
+from training.findings.nonfinite import NONFINITE
+from training.findings.settings import UNUSUAL_RATE
+from training.runs.folder import RunFolder
+from training.runs.records.about import About, write_about
 
 LARGE = 10**9
 """Weights, beside whose steps a look is nothing."""
@@ -127,3 +132,53 @@ def test_a_judge_that_fails_is_logged_and_ends_nothing(caplog: pytest.LogCapture
     found = Diagnosis([judge, lambda run: [IMBALANCE.find("warning", "…")]], [])
     assert [len(found.look(RUN.until(step))) for step in (100, 200)] == [0, 1]
     assert "could not judge step 100" in caplog.text
+
+
+def test_what_was_told_before_the_run_explains_symptoms_of_its_side_alone() -> None:
+    high = UNUSUAL_RATE.find("warning", "…", evidence={"peak": 30.0, "low": 1e-5, "high": 1e-2})
+    swings = UNUSUAL_RATE.find("warning", "…", evidence={"peak": 0.9, "low": 1e-4, "high": 1.0})
+    low = UNUSUAL_RATE.find("warning", "…", evidence={"peak": 1e-7, "low": 1e-5, "high": 1e-2})
+    slow = UNUSUAL_RATE.find("warning", "…", evidence={"peak": 2e-5, "rates_added_up": 1e-3})
+    told = {
+        code: [
+            bool(look(find_at(200, 300, code=code), 200, 300, run=replace(RUN, findings=(rate,))))
+            for rate in (high, swings, low, slow)
+        ]
+        for code in ("loss.diverged", "units.dead", "update.too_small", "loss.flat", "val.too_good")
+    }
+    assert told == {
+        "loss.diverged": [False, False, True, True],
+        "units.dead": [False, False, True, True],
+        "update.too_small": [True, True, False, False],
+        "loss.flat": [False] * 4,
+        "val.too_good": [True] * 4,
+    }
+
+
+def test_what_a_person_put_away_explains_nothing(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    run = replace(
+        RUN, findings=(UNUSUAL_RATE.find("warning", "…", evidence={"peak": 30.0, "low": 1e-5}),), folder=folder
+    )
+    assert look(find_at(200, 300, code="units.dead"), 200, 300, run=run) == []
+    write_about(folder, About(dismissed=(UNUSUAL_RATE.code,)))
+    assert look(find_at(200, 300, code="units.dead"), 200, 300, run=run) == [(300, 195, None)]
+
+
+def test_numbers_that_are_not_finite_explain_what_comes_with_them_while_they_last() -> None:
+    """Not what began before, and not what comes after."""
+    cause = NONFINITE.find("error", "…", place="head", step=300)
+    skips = tuple(StepSkipped(step=step, epoch=0) for step in (300, 330))
+    run = replace(RUN, findings=(cause,), skips=skips)
+    diagnosis = find_at(*range(310, 360, 10), code="units.dead")  # since 305
+    assert look(diagnosis, 310, 340, 350, run=run) == []
+    assert look(find_at(410, 420, code="units.dead"), 410, 420, run=run) == [(420, 405, None)]
+    before = Diagnosis([lambda run: [RULES["units.dead"].find("warning", "…", since=290)]], [])
+    assert look(before, 310, 340, run=run) == [(340, 290, None)]
+
+
+def test_of_one_key_the_end_tells_nothing_that_a_look_told() -> None:
+    judge = lambda run: [IMBALANCE.find("warning", "…")]  # noqa: E731
+    diagnosis = Diagnosis([judge], [judge])
+    assert look(diagnosis, 200, 300) == [(300, 200, None)]
+    assert diagnosis.end(replace(RUN.until(300), ended="")) == []

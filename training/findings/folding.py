@@ -1,0 +1,69 @@
+"""Which finding explains which others, so that of one cause one is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from training.events import Finding
+from training.findings.nonfinite import NONFINITE
+from training.findings.settings import UNUSUAL_RATE
+
+FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "nonfinite": ("units.dead", "units.saturated", "grad.spike", "loss.spike", "loss.diverged"),
+    "loss.diverged": (
+        *("loss.oscillates", "loss.plateau", "loss.spike", "loss.flat"),
+        *("fit.over", "classes.collapsed", "run.ends_too_early", "run.ends_too_late", "val.noisy"),
+    ),
+    "loss.flat": (
+        *("loss.plateau", "classes.collapsed"),
+        *("run.ends_too_early", "run.ends_too_late", "val.noisy"),
+    ),
+    "loss.oscillates": (
+        *("loss.plateau", "loss.spike"),
+        *("run.ends_too_early", "run.ends_too_late", "val.noisy"),
+    ),
+    "fit.over": ("loss.plateau", "run.ends_too_late", "val.noisy"),
+    "run.ends_too_late": ("val.noisy",),
+    "validation.tiny": ("run.ends_too_late", "val.noisy"),
+    "machine.waits": ("machine.slows",),
+    "grad.spike": ("loss.spike",),
+    "grad.vanishing": ("loss.flat", "update.too_small", "weight.unchanged"),
+    "update.too_big": (
+        *("grad.spike", "loss.spike", "loss.flat", "loss.oscillates"),
+        *("units.dead", "units.saturated", "weight.unchanged"),
+    ),
+    "update.too_small": ("loss.flat", "loss.plateau"),
+    "units.dead": ("weight.unchanged", "grad.vanishing", "loss.flat", "classes.collapsed"),
+    "units.saturated": ("grad.vanishing", "loss.flat"),
+    "grad.clipped_always": ("update.too_small", "loss.flat", "loss.plateau"),
+    "model.not_trained": ("weight.unchanged"),
+}
+"""By the code of a cause, those of the symptoms that it explains; of ``nonfinite`` what began with it or after it."""
+RATE_TOO_HIGH: Final = (
+    *("loss.diverged", "loss.flat", "loss.oscillates", "loss.spike"),
+    *("grad.vanishing", "grad.spike", "update.too_big", "units.dead", "units.saturated"),
+)
+RATE_TOO_LOW: Final = ("update.too_small", "loss.flat", "loss.plateau", "run.ends_too_early")
+"""What ``lr.unusual`` explains."""
+
+
+def find_symptoms(causes: Iterable[Finding]) -> dict[str, int]:
+    """The codes of what ``causes`` explain, each with the step from which on it does. A mere note explains nothing, nor does what is over."""
+    explained: dict[str, int] = {}
+    for cause in causes:
+        if cause.level in ("info", "ok") or cause.cleared_at is not None:
+            continue
+        start = cause.step if cause.code == NONFINITE.code else 0
+        for symptom in _symptoms_of(cause):
+            explained[symptom] = min(explained.get(symptom, start), start)
+    return explained
+
+
+def _symptoms_of(cause: Finding) -> tuple[str, ...]:
+    if cause.code != UNUSUAL_RATE.code:
+        return FOLDED.get(cause.code, ())
+    peak, usual = cause.evidence.get("peak"), cause.evidence.get("low")
+    adds_up_to_little = "rates_added_up" in cause.evidence
+    below = isinstance(peak, int | float) and isinstance(usual, int | float) and peak < usual
+    return RATE_TOO_LOW if adds_up_to_little or below else RATE_TOO_HIGH
