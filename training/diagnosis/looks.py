@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from training.config.files import config_data
 from training.config.sections.loop import Loop
 from training.diagnosis.judges import AT_END, CODES, IN_WARMUP, JUDGES, Judge
+from training.diagnosis.judges.curves import is_beyond_doubt
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings import is_dismissed, without_idle_fix, without_muted
@@ -138,7 +139,7 @@ class Diagnosis:
         sighting.since = min(sighting.since, step if finding.since is None else finding.since)
         sighting.looks, sighting.missing = sighting.looks + 1, 0
         before = sighting.told
-        if sighting.looks < IN_A_ROW:
+        if sighting.looks < IN_A_ROW and not is_beyond_doubt(finding):
             return None
         if before is not None and _ORDER[finding.level] <= _ORDER[before.level]:
             return None

@@ -5,12 +5,13 @@ from __future__ import annotations
 from training.findings.rule import Rule
 
 LOST, ALL_LOST, LEAST_LOST = 0.5, 1.0, 0.2
-SURE = 4.0
+SURE, GONE, FAR_ABOVE = 4.0, 1000.0, 1.5
 DIVERGED = Rule(
     "loss.diverged",
     "The loss diverged",
     f"The training loss rose again from its lowest level by more than {LOST:.0%} of what it had come down (warning), by {ALL_LOST:.0%} "
-    f"or more (error), by {LEAST_LOST:.0%} of that level at least, and by more than {SURE:g} standard errors.",
+    f"or more (error), by {LEAST_LOST:.0%} of that level at least, and by more than {SURE:g} standard errors. Where the last ten losses are {GONE:,.0f} times that of the start, "
+    "it is told at the first look.",
     "runmedic 0.1.1 (50 %, 100 %); the standard errors are ours",
     fix="A third of the learning rate, or the optimizer's usual one where that is lower still.",
 )

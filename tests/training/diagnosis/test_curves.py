@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -87,6 +88,22 @@ def test_a_rate_far_from_the_usual_one_is_set_to_that() -> None:
     settings = {"optimizer": {"kind": "adamw", "lr": 0.5}, "schedule": {"kind": "constant"}}
     [found, *_] = replay(make_run(noisy(rises, 0.1), settings=settings, lr=0.5))
     assert (found.code, found.fix) == ("loss.diverged", {"optimizer.lr": 0.001})
+
+
+@pytest.mark.parametrize(("highest", "first"), [(18_310.0, 120), (300.0, 140)])
+def test_a_loss_of_a_thousand_times_its_start_is_told_at_the_first_look_with_its_peak(
+    highest: float, first: int
+) -> None:
+    losses = np.where(T < 95, CHANCE, 2.0)[:400]
+    losses[95:125] = highest * 0.8 ** np.abs(np.arange(95, 125) - 110)
+    [found, *_] = [each for each in replay(make_run(noisy(losses, 0.02))) if each.code == "loss.diverged"]
+    assert found.step == first
+    assert found.evidence["peak"] == pytest.approx(highest, rel=0.05)
+    if highest > 1e4:
+        assert re.search(r"rose to 1\d,\d{3} at step 11\d and is", found.title)
+    single = noisy(LEARNS, 0.02)
+    single[700] = 1e6
+    assert "loss.diverged" not in judge(make_run(single))
 
 
 def test_a_loss_that_gives_back_a_little_has_not_diverged() -> None:

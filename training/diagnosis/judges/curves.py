@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from pydantic import JsonValue
 
-from training.diagnosis.level import Level, find_medians, slope
+from training.diagnosis.level import LEAST_STEPS, Level, find_medians, slope
 from training.diagnosis.rates import judge_rate, lower_rate, peak_rate, raise_rate, update_size, usual_rate
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
@@ -28,14 +28,21 @@ def judge_diverged(run: Recorded) -> Iterator[Finding]:
     progress, lost = start - best.mean, now.mean - best.mean
     error = math.hypot(best.error, now.error)
     least = rules.LEAST_LOST * abs(best.mean)
-    if lost <= max(rules.LOST * progress, rules.SURE * error, least):
+    recent = float(np.median(run.made["loss"][-LEAST_STEPS:]))
+    times = recent / abs(start) if start else 0.0
+    if lost <= max(rules.LOST * progress, least) or (lost <= rules.SURE * error and times < rules.GONE):
         return
     later = [level for level in levels if level.first > best.last]
     after = next((level for level in later if level.mean - best.mean > lost / 4), now)
     worse = lost >= rules.ALL_LOST * progress
+    since_best = run.made[np.searchsorted(run.made["step"], best.last, "right") :]
+    peak = since_best[np.argmax(since_best["loss"])]
+    rose = (
+        f", rose to {_show(peak['loss'])} at step {peak['step']:,}" if peak["loss"] > rules.FAR_ABOVE * now.mean else ""
+    )
     yield rules.DIVERGED.find(
         "error" if worse else "warning",
-        f"The training loss diverged: it was {best.mean:.4g} around step {best.last:,} and is {now.mean:.4g} now, with a learning rate of "
+        f"The training loss diverged: it was {_show(best.mean)} around step {best.last:,}{rose} and is {_show(now.mean)} now, with a learning rate of "
         f"{peak_rate(run):.3g}.",
         "The rate is too high: branch from the last checkpoint before that with a lower one.",
         evidence={
@@ -44,6 +51,9 @@ def judge_diverged(run: Recorded) -> Iterator[Finding]:
             "best": best.mean,
             "best_step": best.last,
             "now": now.mean,
+            "peak": float(peak["loss"]),
+            "peak_step": int(peak["step"]),
+            "times_start": times,
             "standard_error": error,
             "lr": peak_rate(run),
             "usual_lr": usual_rate(run.config),
@@ -51,6 +61,16 @@ def judge_diverged(run: Recorded) -> Iterator[Finding]:
         fix=lower_rate(run),
         since=after.first,
     )
+
+
+def is_beyond_doubt(finding: Finding) -> bool:
+    """Whether ``finding`` need not be found again to be told: a loss of so many times its start."""
+    times = finding.evidence.get("times_start")
+    return finding.code == rules.DIVERGED.code and isinstance(times, float) and times >= rules.GONE
+
+
+def _show(loss: float) -> str:
+    return f"{loss:,.0f}" if 1e4 <= abs(loss) < 1e9 else f"{loss:.4g}"
 
 
 def judge_flat(run: Recorded) -> Iterator[Finding]:
