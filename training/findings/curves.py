@@ -73,7 +73,7 @@ OVERFITTED = Rule(
     "standard error is that of the samples' differences where predictions are kept; else by how validations scatter, and the lowest of n is expected "
     "to lie sqrt(2 ln n) standard errors low by chance alone.",
     "runmedic 0.1.1 (5 %, 15 %, 3 %); the paired test and the share of progress are ours",
-    unless="The monitored metric still improves by more than it scatters: then it is a note.",
+    unless="No validation was better than guessing. A note where the monitored metric still improves by more than it scatters.",
     fix="loop.early_stopping_patience; dropout as well, where the network has many weights for each sample and nothing restrains them.",
 )
 
@@ -106,6 +106,21 @@ COLLAPSED = Rule(
     fix="objective.balanced, where the classes are uneven.",
 )
 
+SKILL_AFTER, LEAST_VALIDATIONS, BY_HEART = 0.5, 3, 0.3
+LITTLE_ACCURACY, LITTLE_LOSS, LITTLE_R2, LITTLE_AUROC = 0.25, 0.1, 0.1, 0.1
+NO_SKILL = Rule(
+    "fit.no_skill",
+    "Validation is no better than guessing",
+    f"Behind {SKILL_AFTER:.0%} of the run ({FLAT_AFTER:.0%}, where the training loss has come down by {BY_HEART:.0%}), or at its end, and after {LEAST_VALIDATIONS} "
+    "validations: none of them was better than the most frequent class (accuracy), the classes' shares (loss), the mean (R²) or equal scores (AUROC) "
+    "by more than chance. Of n samples and m validations chance is z = 1 + sqrt(2 ln m) standard errors, z²/2n of the loss, z²/n of R²; and the mean of the "
+    "last half of them is not better by 2.",
+    "Karpathy 2019 (A Recipe for Training Neural Networks: an input-independent baseline); the errors are those of n samples",
+    unless=f"So few validation samples that chance is more than {LITTLE_ACCURACY:.0%} of what accuracy lacks, {LITTLE_LOSS:.0%} of the loss, {LITTLE_R2:g} of R² or "
+    f"{LITTLE_AUROC:g} of AUROC; F1 or rank correlation are better than chance; the loss is about to come below guessing; one class is the only answer, as it has far more "
+    "samples; the training loss does not fall either (loss.flat). Language models, masks, rankings and embeddings are not judged.",
+)
+
 LAST_STRETCH, STILL_FALLS, SURELY_FALLS, RATE_LEFT, FEW_EPOCHS, DONE = 0.5, 0.15, 3.0, 0.1, 3, 0.1
 MOSTLY_DONE = 0.3
 TOO_EARLY = Rule(
@@ -125,7 +140,20 @@ TOO_LATE = Rule(
     f"Once the run is complete: the best validation came before {LATE_PART:.0%} of the steps, of ten validations or more, and the mean of the last third is worse by "
     "2 standard errors. A note.",
     "The second half of the time was for nothing",
-    unless="fit.over tells more; early stopping is on.",
+    unless="fit.over tells more; early stopping is on; validation is tiny (validation.tiny), or no better than guessing.",
     fix="loop.early_stopping_patience",
 )
-RULES = (DIVERGED, FLAT, PLATEAU, OSCILLATES, SPIKE, OVERFITTED, TOO_GOOD, NOISY, COLLAPSED, TOO_EARLY, TOO_LATE)
+RULES = (
+    DIVERGED,
+    FLAT,
+    PLATEAU,
+    OSCILLATES,
+    SPIKE,
+    OVERFITTED,
+    TOO_GOOD,
+    NOISY,
+    NO_SKILL,
+    COLLAPSED,
+    TOO_EARLY,
+    TOO_LATE,
+)

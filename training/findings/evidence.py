@@ -21,6 +21,7 @@ _SHARES = "share", "error"
 _SAID: Mapping[str, str] = {
     "alone": "{} alone in their batch",
     "best_step": "best at step {}",
+    "chance": "up to {} more by chance",
     "distinct": "{} different values",
     "first": "at first {}",
     "first_layer": "in the first layer {}",

@@ -10,41 +10,47 @@ from training.findings.nonfinite import NONFINITE
 from training.findings.settings import UNUSUAL_RATE
 
 FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "nonfinite": ("units.dead", "units.saturated", "grad.spike", "loss.spike", "loss.diverged"),
+    "nonfinite": ("units.dead", "units.saturated", "grad.spike", "loss.spike", "loss.diverged", "fit.no_skill"),
     "loss.diverged": (
-        *("loss.oscillates", "loss.plateau", "loss.spike", "loss.flat"),
+        *("loss.oscillates", "loss.plateau", "loss.spike", "loss.flat", "fit.no_skill"),
         *("fit.over", "classes.collapsed", "run.ends_too_early", "run.ends_too_late", "val.noisy"),
     ),
     "loss.flat": (
-        *("loss.plateau", "classes.collapsed"),
+        *("loss.plateau", "fit.no_skill", "classes.collapsed"),
         *("run.ends_too_early", "run.ends_too_late", "val.noisy"),
     ),
     "loss.oscillates": (
-        *("loss.plateau", "loss.spike"),
+        *("loss.plateau", "loss.spike", "fit.no_skill"),
+        *("run.ends_too_early", "run.ends_too_late", "val.noisy"),
+    ),
+    "fit.no_skill": (
+        *("fit.over", "loss.plateau", "classes.collapsed"),
         *("run.ends_too_early", "run.ends_too_late", "val.noisy"),
     ),
     "fit.over": ("loss.plateau", "run.ends_too_late", "val.noisy"),
     "run.ends_too_late": ("val.noisy",),
     "validation.tiny": ("run.ends_too_late", "val.noisy"),
+    "label.shifted": ("fit.no_skill",),
+    "label.suspect": ("fit.no_skill",),
     "machine.waits": ("machine.slows",),
     "grad.spike": ("loss.spike",),
-    "grad.vanishing": ("loss.flat", "update.too_small", "weight.unchanged"),
+    "grad.vanishing": ("loss.flat", "fit.no_skill", "update.too_small", "weight.unchanged"),
     "update.too_big": (
-        *("grad.spike", "loss.spike", "loss.flat", "loss.oscillates"),
+        *("grad.spike", "loss.spike", "loss.flat", "loss.oscillates", "fit.no_skill"),
         *("units.dead", "units.saturated", "weight.unchanged"),
     ),
-    "update.too_small": ("loss.flat", "loss.plateau"),
-    "units.dead": ("weight.unchanged", "grad.vanishing", "loss.flat", "classes.collapsed"),
-    "units.saturated": ("grad.vanishing", "loss.flat"),
-    "grad.clipped_always": ("update.too_small", "loss.flat", "loss.plateau"),
-    "model.not_trained": ("weight.unchanged"),
+    "update.too_small": ("loss.flat", "loss.plateau", "fit.no_skill"),
+    "units.dead": ("weight.unchanged", "grad.vanishing", "loss.flat", "fit.no_skill", "classes.collapsed"),
+    "units.saturated": ("grad.vanishing", "loss.flat", "fit.no_skill"),
+    "grad.clipped_always": ("update.too_small", "loss.flat", "loss.plateau", "fit.no_skill"),
+    "model.not_trained": ("weight.unchanged", "fit.no_skill"),
 }
 """By the code of a cause, those of the symptoms that it explains; of ``nonfinite`` what began with it or after it."""
 RATE_TOO_HIGH: Final = (
-    *("loss.diverged", "loss.flat", "loss.oscillates", "loss.spike"),
+    *("loss.diverged", "loss.flat", "loss.oscillates", "loss.spike", "fit.no_skill"),
     *("grad.vanishing", "grad.spike", "update.too_big", "units.dead", "units.saturated"),
 )
-RATE_TOO_LOW: Final = ("update.too_small", "loss.flat", "loss.plateau", "run.ends_too_early")
+RATE_TOO_LOW: Final = ("update.too_small", "loss.flat", "loss.plateau", "fit.no_skill", "run.ends_too_early")
 """What ``lr.unusual`` explains."""
 
 

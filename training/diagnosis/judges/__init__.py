@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from training.diagnosis.judges import classes, curves, ending, gradients, layers, machine, units, validations
+from training.diagnosis.judges import classes, curves, ending, gradients, layers, machine, skill, units, validations
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings import FAMILIES
@@ -16,13 +16,14 @@ Judge = Callable[[Recorded], Iterable[Finding]]
 JUDGES: Final[tuple[Judge, ...]] = (
     *curves.JUDGES,
     *validations.JUDGES,
+    *skill.JUDGES,
     *classes.JUDGES,
     *gradients.JUDGES,
     *layers.JUDGES,
     *units.JUDGES,
     *machine.JUDGES,
 )
-AT_END: Final[tuple[Judge, ...]] = ending.AT_END
+AT_END: Final[tuple[Judge, ...]] = (*ending.AT_END, *skill.AT_END)
 """Asked once, of a run that completed."""
 
 _JUDGED = ("Curves", "Gradients", "Layers", "Machine, judged while training")

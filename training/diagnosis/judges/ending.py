@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from training.diagnosis.judges.skill import is_skilled
 from training.diagnosis.level import scatter
 from training.diagnosis.rates import judge_rate, peak_rate, raise_rate, usual_rate
 from training.diagnosis.recorded import Recorded
 from training.events import STOPPED_EARLY, Finding
 from training.findings import curves as rules
+from training.findings.split import DOUBTFUL_SAMPLES
 from training.metric_names import is_share, title_of
 from training.runs.records.evaluation import read_evaluation
 
@@ -82,6 +84,8 @@ def judge_too_late(run: Recorded) -> Iterator[Finding]:
     steps, values = run.metric_values(run.config.monitor)
     if len(values) < 10 or not np.isfinite(values).all() or (run.ended or "").startswith(STOPPED_EARLY):
         return
+    if (run.data and run.data.samples.get("validation", 0) <= DOUBTFUL_SAMPLES) or is_skilled(run) is False:
+        return  # the best was the best by chance
     worth = values if run.config.maximize else -values
     best = int(np.argmax(worth))
     last = worth[-max(len(worth) // 3, 3) :]

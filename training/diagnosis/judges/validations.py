@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from training.config.sections.data.image_section import ImageSection
+from training.diagnosis.judges.skill import is_skilled
 from training.diagnosis.level import scatter
 from training.diagnosis.recorded import Recorded
 from training.errors import InputError
@@ -52,6 +53,8 @@ def judge_overfitted(run: Recorded) -> Iterator[Finding]:
         return
     if rise.now - rise.lowest <= rise.chance or not _trains_on(run, int(steps[rise.best])):
         return
+    if is_skilled(run) is False:
+        return  # it never fitted
     improves = _still_improves(run, rise.best)
     sick = rise.share >= rules.OVER_WARNING and not improves
     best_step = int(steps[rise.best])
