@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -15,7 +14,7 @@ from training.diagnosis.judges.curves import is_beyond_doubt
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings import is_dismissed, without_idle_fix, without_muted
-from training.findings.folding import find_symptoms
+from training.findings.folding import is_explained, symptoms_of
 from training.findings.nonfinite import NONFINITE
 from training.runs.records.about import read_about
 
@@ -102,8 +101,9 @@ class Diagnosis:
         found = {each.key: each for each in self._judge(self._judges, run)}
         if run.step < run.warmup:
             found = {key: each for key, each in found.items() if each.code in IN_WARMUP}
-        symptoms = self._find_symptoms(run, found.values())
-        news = [self._see(each, run.step) for each in found.values() if not _is_explained(each, symptoms)]
+        causes = self._list_causes(run, found.values())
+        symptoms = {code for cause in causes for code in symptoms_of(cause)}
+        news = [self._see(each, run.step) for each in found.values() if not is_explained(each, causes)]
         gone = [key for key in self._seen if key not in found and key.partition(":")[0] not in symptoms]
         return _keep([*news, *(self._miss(key, run.step) for key in gone)], run)
 
@@ -113,9 +113,9 @@ class Diagnosis:
         run = _leave_to_others(run)
         judges = self._at_end if run.step >= run.warmup else ()
         found = {each.key: each for each in self._judge(judges, run)}
-        symptoms = self._find_symptoms(run, found.values())
+        causes = self._list_causes(run, found.values())
         seen = {key for key, sighting in self._seen.items() if sighting.told is not None}
-        new = (each for each in found.values() if each.key not in seen and not _is_explained(each, symptoms))
+        new = (each for each in found.values() if each.key not in seen and not is_explained(each, causes))
         return [*news, *_keep((replace(each, step=run.step) for each in new), run)]
 
     def _judge(self, judges: Iterable[Judge], run: Recorded) -> list[Finding]:
@@ -128,11 +128,11 @@ class Diagnosis:
                 logger.exception("%s could not judge step %d", getattr(judge, "__name__", judge), run.step)
         return sorted(found, key=lambda each: _ORDER[each.level])
 
-    def _find_symptoms(self, run: Recorded, found: Iterable[Finding]) -> dict[str, int]:
-        """The codes that need not be told, as what holds explains them, and from which step on."""
+    def _list_causes(self, run: Recorded, found: Iterable[Finding]) -> list[Finding]:
+        """All that holds, or may: it may explain what need not be told then."""
         told = (sighting.told for sighting in self._seen.values())
         others = (each for each in run.findings if each.code != NONFINITE.code or _skips_still(run))
-        return find_symptoms(each for each in (*found, *others, *told) if each is not None)
+        return [each for each in (*found, *others, *told) if each is not None]
 
     def _see(self, finding: Finding, step: int) -> Finding | None:
         sighting = self._seen.setdefault(finding.key, _Sighting(step))
@@ -156,11 +156,6 @@ class Diagnosis:
         if sighting.told is None or sighting.missing < IN_A_ROW:
             return None
         return replace(sighting.told, step=step, cleared_at=sighting.gone)
-
-
-def _is_explained(finding: Finding, symptoms: Mapping[str, int]) -> bool:
-    began = finding.step if finding.since is None else finding.since
-    return began >= symptoms.get(finding.code, sys.maxsize)
 
 
 def _skips_still(run: Recorded) -> bool:

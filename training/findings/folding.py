@@ -54,19 +54,22 @@ RATE_TOO_LOW: Final = ("update.too_small", "loss.flat", "loss.plateau", "fit.no_
 """What ``lr.unusual`` explains."""
 
 
-def find_symptoms(causes: Iterable[Finding]) -> dict[str, int]:
-    """The codes of what ``causes`` explain, each with the step from which on it does. A mere note explains nothing, nor does what is over."""
-    explained: dict[str, int] = {}
-    for cause in causes:
-        if cause.level in ("info", "ok") or cause.cleared_at is not None:
-            continue
-        start = cause.step if cause.code == NONFINITE.code else 0
-        for symptom in _symptoms_of(cause):
-            explained[symptom] = min(explained.get(symptom, start), start)
-    return explained
+def is_explained(finding: Finding, causes: Iterable[Finding]) -> bool:
+    """Whether one of ``causes`` explains ``finding``. A mere note explains nothing, nor does what is over; and no warning explains an error:
+    that a run failed is told, beside what it failed by."""
+    began = finding.step if finding.since is None else finding.since
+    return any(
+        finding.code in symptoms_of(cause)
+        and (cause.level == "error" or finding.level != "error")
+        and (cause.code != NONFINITE.code or began >= cause.step)
+        for cause in causes
+    )
 
 
-def _symptoms_of(cause: Finding) -> tuple[str, ...]:
+def symptoms_of(cause: Finding) -> tuple[str, ...]:
+    """The codes of what ``cause`` explains; none where it holds no more, or is a note."""
+    if cause.level in ("info", "ok") or cause.cleared_at is not None:
+        return ()
     if cause.code != UNUSUAL_RATE.code:
         return FOLDED.get(cause.code, ())
     peak, usual = cause.evidence.get("peak"), cause.evidence.get("low")

@@ -155,6 +155,12 @@ def test_what_was_told_before_the_run_explains_symptoms_of_its_side_alone() -> N
     }
 
 
+def test_no_warning_explains_an_error() -> None:
+    warning = replace(RUN, findings=(UNUSUAL_RATE.find("warning", "…", evidence={"peak": 30.0, "low": 1e-5}),))
+    error = find_at(200, 300, code=DIVERGED.code, level="error")
+    assert look(error, 200, 300, run=warning) == [(300, 195, None)]
+
+
 def test_what_a_person_put_away_explains_nothing(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     run = replace(

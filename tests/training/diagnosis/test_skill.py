@@ -14,7 +14,7 @@ from tests.training.diagnosis.made_runs import make_run, noisy
 from training.config.sections.objective import LanguageModel, Regression
 from training.diagnosis import Recorded, replay
 from training.events import Finding
-from training.findings.folding import find_symptoms
+from training.findings.folding import symptoms_of
 from training.findings.split import TINY
 
 T, EPOCHS = np.arange(2000.0), np.arange(40.0)
@@ -121,5 +121,5 @@ def test_weak_signals_in_many_samples_are_no_guessing() -> None:
 
 
 def test_a_tiny_validation_part_explains_which_was_the_best() -> None:
-    assert "run.ends_too_late" in find_symptoms([TINY.find("warning", "…")])
-    assert not find_symptoms([TINY.find("info", "…")])
+    assert "run.ends_too_late" in symptoms_of(TINY.find("warning", "…"))
+    assert not symptoms_of(TINY.find("info", "…"))

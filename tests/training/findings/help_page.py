@@ -31,7 +31,8 @@ copies of samples or a trial step, is left to Check.
 
 While a run trains, its own records are looked at up to forty times, at validations where there are any. What two looks in a row find is told, with the
 step at which it began, and so is that it is over once two looks do not find it any more. In warm-up (that of the schedule, at least 20 steps and 5 % of the
-run) nothing but divergence and non-finite values is judged, and what another finding explains is not told. A look takes about a millisecond and changes
+run) nothing but divergence and non-finite values is judged. What another finding explains is not told: a learning rate that was told of before the run
+explains what follows from it, but no warning explains an error, and nothing does that was put away. A look takes about a millisecond and changes
 nothing of the run; where steps are quick, every other one is left out unless something that was found hangs on it. Afterwards, of any run, finished or at work:
 
     python -m training doctor RUN
