@@ -58,13 +58,15 @@ def _judge(run: Recorded, gain: float) -> Iterator[Finding]:
     known = metric(told.name)
     best = float(values.max() if known.maximize else values.min())
     how = "highest" if known.maximize else "lowest"
+    limit = known.show(told.value + told.chance if known.maximize else told.value - told.chance)
+    lucky = f"up to {limit}" if known.maximize else f"down to {limit}"
     by_heart = gain >= rules.BY_HEART
     learns = " while the training loss falls: it learns its samples by heart" if by_heart else ""
     unlike = ", or validation samples are unlike those of training" if by_heart else ""
     yield rules.NO_SKILL.find(
         "warning",
         f"Validation is no better than guessing{learns}. Its {how} {_in_words(told.name)} is {known.show(best)}; {told.predictor} "
-        f"{known.show(told.value)}.",
+        f"{known.show(told.value)}, by chance {lucky}.",
         f"Labels do not belong to their inputs (shuffled, shifted, joined by a wrong key), or the inputs say nothing about them{unlike}: look at "
         "samples beside their labels on the Data page. Check with Fit one batch tells whether the network can learn at all.",
         evidence={
