@@ -106,7 +106,7 @@ COLLAPSED = Rule(
     fix="objective.balanced, where the classes are uneven.",
 )
 
-SKILL_AFTER, LEAST_VALIDATIONS, BY_HEART = 0.5, 3, 0.3
+SKILL_AFTER, LEAST_VALIDATIONS, BY_HEART, TELLING = 0.5, 3, 0.3, 3.0
 LITTLE_ACCURACY, LITTLE_LOSS, LITTLE_R2, LITTLE_AUROC = 0.25, 0.1, 0.1, 0.1
 NO_SKILL = Rule(
     "fit.no_skill",
@@ -116,7 +116,7 @@ NO_SKILL = Rule(
     "by more than chance. Of n samples and m validations chance is z = 1 + sqrt(2 ln m) standard errors, z²/2n of the loss, z²/n of R²; and the mean of the "
     "last half of them is not better by 2.",
     "Karpathy 2019 (A Recipe for Training Neural Networks: an input-independent baseline); the errors are those of n samples",
-    unless=f"So few validation samples that chance is more than {LITTLE_ACCURACY:.0%} of what accuracy lacks, {LITTLE_LOSS:.0%} of the loss, {LITTLE_R2:g} of R² or "
+    unless=f"So few validation samples that {TELLING:g} standard errors are more than {LITTLE_ACCURACY:.0%} of what accuracy lacks, {LITTLE_LOSS:.0%} of the loss, {LITTLE_R2:g} of R² or "
     f"{LITTLE_AUROC:g} of AUROC; F1 or rank correlation are better than chance; the loss is about to come below guessing; one class is the only answer, as it has far more "
     "samples; the training loss does not fall either (loss.flat). Language models, masks, rankings and embeddings are not judged.",
 )

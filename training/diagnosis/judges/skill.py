@@ -25,7 +25,8 @@ _MOST_USUAL = 0.6
 
 class Guess(NamedTuple):
     """What a ``predictor`` (in words) that looks at no input has of the metric ``name``. The best of the validations may be better than
-    ``value`` by ``chance`` without knowing more, the mean of many by ``typical``. Where ``telling``, that is little enough to say so."""
+    ``value`` by ``chance`` without knowing more, the mean of many by ``typical``. Where ``telling``, there are
+    samples enough to say so, however many validations."""
 
     name: str
     predictor: str
@@ -142,7 +143,7 @@ def _guess_class(run: Recorded) -> Iterator[Guess]:
         usual = float(held[np.argmax(trained)] / held.sum())
         error = math.sqrt(usual * (1 - usual) / held.sum())
         chance = _sure(run) * error
-        telling = usual <= _MOST_USUAL and chance <= rules.LITTLE_ACCURACY * (1 - usual)
+        telling = usual <= _MOST_USUAL and rules.TELLING * error <= rules.LITTLE_ACCURACY * (1 - usual)
         predictor = "the most frequent class alone has"
         yield Guess("val/accuracy", predictor, usual, chance, _SURE * error, telling)
     if (loss := _guess_loss(run, trained, held, weights)) is not None:
@@ -181,13 +182,11 @@ def _guess_loss(
         return None
     guess = -float((asked[asked > 0] * np.log(answered[asked > 0])).sum())
     count = float((weights * held).sum() ** 2 / (weights**2 * held).sum())
-    chance = _sure(run) ** 2 / (2 * count)
+    chance, telling = _sure(run) ** 2 / (2 * count), rules.TELLING**2 / (2 * count) <= rules.LITTLE_LOSS * guess
     if task.kind == "binary":  # whose mean is over samples, not over their weights
         times = float((weights * held).sum() / held.sum())
         guess, chance = guess * times, chance * times
-    return Guess(
-        "val/loss", "the shares of the classes alone have", guess, chance, chance, chance <= rules.LITTLE_LOSS * guess
-    )
+    return Guess("val/loss", "the shares of the classes alone have", guess, chance, chance, telling)
 
 
 def _guess_values(run: Recorded) -> Iterator[Guess]:
@@ -196,7 +195,7 @@ def _guess_values(run: Recorded) -> Iterator[Guess]:
     if run.config.objective.kind != "regression" or count < 3:
         return
     chance = _sure(run) ** 2 / count
-    yield Guess("val/r2", "the mean alone has", 0.0, chance, chance, chance <= rules.LITTLE_R2)
+    yield Guess("val/r2", "the mean alone has", 0.0, chance, chance, rules.TELLING**2 / count <= rules.LITTLE_R2)
     error = 1 / math.sqrt(count - 1)
     yield Guess("val/spearman", "", 0.0, _sure(run) * error, _SURE * error, False)
 
@@ -212,7 +211,9 @@ def _guess_ranks(run: Recorded) -> Iterator[Guess]:
         counts = counts[:1]
     error = math.sqrt(float(np.mean((count + 1) / (12 * counts * (count - counts)))))
     chance = _sure(run) * error
-    yield Guess("val/auroc", "equal scores have", 0.5, chance, _SURE * error, chance <= rules.LITTLE_AUROC)
+    yield Guess(
+        "val/auroc", "equal scores have", 0.5, chance, _SURE * error, rules.TELLING * error <= rules.LITTLE_AUROC
+    )
 
 
 def _measure_gain(run: Recorded) -> float:
