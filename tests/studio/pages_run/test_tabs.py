@@ -142,7 +142,7 @@ def test_findings_are_told_beside_the_tabs_and_move_nothing(
     for number in range(2):
         found = Finding(level="warning", title=f"Loss jumps {number}.", step=20, advice="Lower the learning rate.")
         page.found.findings.add(found)
-    qtbot.waitUntil(lambda: strip.text().startswith("Loss jumps 1 (step 20). Lower the learning rate."))
+    qtbot.waitUntil(lambda: strip.text().startswith("Loss jumps 0 (step 20). Lower the learning rate."))
     assert strip.details.text() == "All 2"
     strip.details.click()
     assert strip.panel.isVisible()

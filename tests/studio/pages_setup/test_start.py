@@ -328,14 +328,14 @@ def test_a_finding_that_is_no_problem_here_is_muted_until_that_is_undone(
             "findings": [
                 {
                     "level": "warning", "title": "It leaks.", "code": "table.target_leak", "place": "total",
-                    "evidence": {"skill": 0.99876, "rows": 12000, "first": [1, 2, 3, 4, 5]},
+                    "evidence": {"skill": 0.99876, "rows": 12000, "samples": [1, 2, 3, 4, 5]},
                 },
                 {"level": "error", "title": "It is black.", "code": "data.scale"},
             ]
         }
     )  # fmt: skip
     assert (
-        "skill 0.9988 (0 is guessing, 1 is always right), 12,000 rows, first 1 2 3 4 ... · table.target_leak:total"
+        "skill 0.9988 (0 is guessing, 1 is always right), 12,000 rows, samples 1 2 3 4 ... · table.target_leak:total"
         in words(page.findings)
     )
     (mute,) = [made for made in page.findings.findChildren(QPushButton) if made.text() == "Not a problem here"]

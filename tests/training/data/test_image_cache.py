@@ -313,7 +313,7 @@ def test_two_runs_make_it_and_one_is_killed(
         fill_class(folder / name, 200, size=(96, 96))
     settle()
     cached = ("loader.cache=on", f"loader.cache_folder={wish.home}", "loop.max_steps=3")
-    weights, _, _ = trained(folder, capsys, "loader.cache=off", "loop.max_steps=3")
+    weights, _, usual = trained(folder, capsys, "loader.cache=off", "loop.max_steps=3")
     words = [word for setting in cached for word in ("--set", setting)]
     command = [sys.executable, "-m", "training", "run", str(tmp_path / "config.toml"), *words]
     runs = [subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for _ in range(2)]
@@ -329,7 +329,7 @@ def test_two_runs_make_it_and_one_is_killed(
             run.kill()
             run.wait()
     found, batches, titles = trained(folder, capsys, *cached)
-    assert (found, titles) == (weights, [])
+    assert (found, titles) == (weights, usual)
     assert batches["reason"].endswith(FROM_CACHE)
 
 
