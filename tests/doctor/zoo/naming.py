@@ -65,6 +65,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "loader.slow": ("slow loader",),
     # during
     "nonfinite": ("module produces non-finite values", "overflow", "non-finite values"),
+    "fit.no_skill": ("wrong labels", "shifted labels"),
     "fit.over": ("too many epochs",),
     "fit.ignores_input": ("constant columns", "wrong labels", "shifted labels"),
     "run.ends_too_early": ("too few epochs", "stopped too early"),

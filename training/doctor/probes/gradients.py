@@ -168,7 +168,7 @@ def _find_repeated(look: Look) -> list[Finding]:
     title = f"{_list(found)} are one and the same layer, with the same weights."
     return [
         REPEATED.find(
-            "info", title, "Make each anew in a loop if that is not meant: [layer] * n repeats it.", place=found[0]
+            "info", title, "If that is not meant, build each in a loop: [layer] * n repeats one.", place=found[0]
         )
     ]
 
