@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from training.findings.duration import FEW_STEPS
 from training.findings.rule import Rule
 
 LOST, ALL_LOST, LEAST_LOST = 0.5, 1.0, 0.2
@@ -116,7 +117,7 @@ NO_SKILL = Rule(
     "by more than chance. Of n samples and m validations chance is z = 1 + sqrt(2 ln m) standard errors, z²/2n of the loss, z²/n of R²; and the mean of the "
     "last half of them is not better by 2.",
     "Karpathy 2019 (A Recipe for Training Neural Networks: an input-independent baseline); the errors are those of n samples",
-    unless=f"So few validation samples that {TELLING:g} standard errors are more than {LITTLE_ACCURACY:.0%} of what accuracy lacks, {LITTLE_LOSS:.0%} of the loss, {LITTLE_R2:g} of R² or "
+    unless=f"Fewer than {FEW_STEPS} steps were made; so few validation samples that {TELLING:g} standard errors are more than {LITTLE_ACCURACY:.0%} of what accuracy lacks, {LITTLE_LOSS:.0%} of the loss, {LITTLE_R2:g} of R² or "
     f"{LITTLE_AUROC:g} of AUROC; F1 or rank correlation are better than chance; the loss is about to come below guessing; one class is the only answer, as it has far more "
     "samples; the training loss does not fall either (loss.flat). Language models, masks, rankings and embeddings are not judged.",
 )

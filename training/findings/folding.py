@@ -31,6 +31,7 @@ FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
     "run.ends_too_late": ("val.noisy",),
     "validation.tiny": ("run.ends_too_late", "val.noisy"),
     "label.shifted": ("fit.no_skill",),
+    "run.too_short": ("fit.no_skill", "run.ends_too_early"),
     "label.suspect": ("fit.no_skill",),
     "machine.waits": ("machine.slows",),
     "grad.spike": ("loss.spike",),

@@ -15,6 +15,7 @@ from training.diagnosis.level import slope
 from training.diagnosis.recorded import Recorded, once
 from training.events import Finding
 from training.findings import curves as rules
+from training.findings.duration import FEW_STEPS
 from training.metric_names import metric, title_of
 
 _SURE = 2.0
@@ -52,7 +53,7 @@ def judge_skill_at_end(run: Recorded) -> Iterator[Finding]:
 
 
 def _judge(run: Recorded, gain: float) -> Iterator[Finding]:
-    if is_skilled(run) is not False or is_one_class_of_many(run):
+    if run.step < FEW_STEPS or is_skilled(run) is not False or is_one_class_of_many(run):
         return
     told = next(each for each in _list_guesses(run) if each.telling)
     steps, values = run.metric_values(told.name)
