@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -62,14 +64,9 @@ def mixing_findings(look: Look) -> list[Finding]:
             return _is_close(one, again)
         return _is_close(one.reshape(rows, -1)[:half], again.reshape(rows, -1)[:half])
 
-    with record_calls(look.model) as calls:
-        first = _answer_alike(look, given)
-    with record_calls(look.model) as calls_again:
-        second = _answer_alike(look, other)
-    look.restore()
-    if is_same(first, second):
+    if (difference := _compare(look, given, other, is_same)) is None:
         return []
-    name, module = find_producer(calls, calls_again, is_same) or ("", look.model)
+    first, second, name, module = difference
     title = f"The answer to a sample depends on the other samples of its batch: {describe_module(name, module)} mixes them, in eval mode, too."
     return [
         MIXES.find(
@@ -115,23 +112,29 @@ def future_findings(look: Look) -> list[Finding]:
             return _is_close(one, again)
         return _is_close(one.narrow(axis, 0, cut), again.narrow(axis, 0, cut))
 
-    with record_calls(look.model) as calls:
-        first = _answer_alike(look, given)
-    with record_calls(look.model) as calls_again:
-        second = _answer_alike(look, other)
-    look.restore()
-    if is_same(first, second):
+    if (difference := _compare(look, given, other, is_same)) is None:
         return []
-    name, module = find_producer(calls, calls_again, is_same) or ("", look.model)
+    _, _, name, module = difference
     title = f"The answer at a place depends on tokens that come later, so it can copy what it is to predict: {describe_module(name, module)} lets them through."
     advice = "Mask attention causally (is_causal=True, or a triangular mask), pad convolutions on the left only, and let nothing run backwards."
     return [FUTURE.find("error", title, advice, place=name, evidence={"from_place": cut})]
 
 
-def _answer_alike(look: Look, inputs: Tensor) -> Tensor:
-    """With the same random numbers each time, where the network draws any."""
-    torch.manual_seed(0)
-    return look.answer(inputs)
+def _compare(
+    look: Look, given: Tensor, other: Tensor, is_same: Callable[[Tensor, Tensor], bool]
+) -> tuple[Tensor, Tensor, str, nn.Module] | None:
+    """The answers to ``given`` and to ``other``, and the module (its name first) from which on they differ; None where they do not.
+    The network draws the same random numbers for both, where it draws any."""
+    answers, calls = [], []
+    for inputs in (given, other):
+        torch.manual_seed(0)
+        with record_calls(look.model) as recorded:
+            answers.append(look.answer(inputs))
+        calls.append(recorded)
+    look.restore()
+    if is_same(answers[0], answers[1]):
+        return None
+    return (answers[0], answers[1], *(find_producer(calls[0], calls[1], is_same) or ("", look.model)))
 
 
 def _equal(one: Tensor, other: Tensor) -> bool:
