@@ -69,39 +69,41 @@ class Search:
 
 def describe(session: Session, step: int, search: Search, before: Preceding, spoiled: str = "") -> Finding:
     """``spoiled`` is the weight that the run began with already spoiled, if any."""
-    cause, origin = search.cause, search.cause.origin
-    samples = origin.samples if origin is not None and not _is_weight(origin) else ()
-    reason, advice, fix = _judge(session, cause, before, spoiled)
-    parts = [advice, _numbers(cause), _who(session, samples), before.words, _doubt(search)]
     evidence: dict[str, Any] = {"exact": search.exact, **before.evidence}
-    if origin is not None:
-        evidence |= _evidence(origin)
-        if samples:
-            evidence |= {"samples": list(samples[:_MOST_SAMPLES]), "sample_names": list(sample_names(session, samples))}
-    return NONFINITE.find(
-        "warning",
-        f"Step {step:,} was skipped: {reason}.",
-        " ".join(part for part in parts if part),
-        place=_place(cause),
-        evidence=evidence,
-        fix=fix,
-        step=step,
-    )
+    doubt = (before.words, _doubt(search))
+    return _tell(session, step, f"Step {step:,} was skipped", search.cause, before, spoiled, evidence, doubt)
 
 
 def describe_measured(session: Session, cause: Cause) -> Finding:
     """Of a validation: nothing of it changes the weights, so training goes on."""
-    reason, advice, fix = _judge(session, cause, Preceding(), "")
-    origin, step = cause.origin, session.progress.step
-    samples = origin.samples if origin is not None and not _is_weight(origin) else ()
+    step = session.progress.step
     which = " of the averaged weights" if session.ema is not None else ""
-    evidence: dict[str, Any] = {"part": "validation"} | (_evidence(origin) if origin is not None else {})
+    what = f"The validation{which} behind step {step:,} has no finite loss"
+    return _tell(session, step, what, cause, Preceding(), "", {"part": "validation"}, ())
+
+
+def _tell(
+    session: Session,
+    step: int,
+    what: str,
+    cause: Cause,
+    before: Preceding,
+    spoiled: str,
+    evidence: dict[str, Any],
+    more: tuple[str, ...],
+) -> Finding:
+    """That ``what`` happened by ``cause``; ``more`` ends the advice."""
+    origin = cause.origin
+    samples = origin.samples if origin is not None and not _is_weight(origin) else ()
+    reason, advice, fix = _judge(session, cause, before, spoiled)
+    if origin is not None:
+        evidence |= _evidence(origin)
     if samples:
         evidence |= {"samples": list(samples[:_MOST_SAMPLES]), "sample_names": list(sample_names(session, samples))}
     return NONFINITE.find(
         "warning",
-        f"The validation{which} behind step {step:,} has no finite loss: {reason}.",
-        " ".join(part for part in (advice, _numbers(cause), _who(session, samples)) if part),
+        f"{what}: {reason}.",
+        " ".join(part for part in (advice, _numbers(cause), _who(session, samples), *more) if part),
         place=_place(cause),
         evidence=evidence,
         fix=fix,
