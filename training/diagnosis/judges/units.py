@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,58 +14,58 @@ from training.diagnosis.rates import tame_rate
 from training.diagnosis.recorded import Recorded
 from training.events import Finding, FindingLevel
 from training.findings.layers import DEAD, DIED, HALTING_PROGRESS, LITTLE_PROGRESS, MOST_DEAD, SATURATED
+from training.findings.rule import Rule
+
+_Why: TypeAlias = tuple[str, Mapping[str, JsonValue]]
+"""The cause in a sentence, and the settings that mend it."""
 
 
 def judge_dead(run: Recorded) -> Iterator[Finding]:
     """Units that no sample wakes."""
-    if (view := view_units(run)) is None or (worst := _find_first(view.dead)) is None:
-        return
-    layer, share, start = worst
-    early = bool(view.dead[0, layer] > MOST_DEAD)
-    fix: Mapping[str, JsonValue]
-    if early:
-        why = "They were dead in the first steps already: the weights begin with biases far below 0, or inputs are not scaled."
-        fix = {"model.activation": "gelu"} if hasattr(run.config.model, "activation") else {}
-    else:
-        why = "They died while training: the learning rate is too high."
-        fix = tame_rate(run, int(view.steps[start]))
-    yield DEAD.find(
-        _level(run, view.dead[:, layer]),
-        f"{share:.0%} of the units of layer {view.layers[layer]} are dead.",
-        why,
-        place=view.layers[layer],
-        evidence=_evidence(view, view.dead, layer),
-        fix=fix,
-        since=int(view.steps[start]),
-    )
+    if (view := view_units(run)) is not None:
+        yield from _judge(run, view, view.dead, DEAD, _explain_dead)
 
 
 def judge_saturated(run: Recorded) -> Iterator[Finding]:
     """Units of tanh or sigmoid that sit at an end."""
-    if (view := view_units(run)) is None or (worst := _find_first(view.saturated)) is None:
+    if (view := view_units(run)) is not None:
+        yield from _judge(run, view, view.saturated, SATURATED, _explain_saturated)
+
+
+def _judge(
+    run: Recorded, view: UnitView, shares: NDArray[np.float32], rule: Rule, explain: Callable[[Recorded, int], _Why]
+) -> Iterator[Finding]:
+    """Of ``shares`` (rows, layers). ``explain`` is given the step since which a layer is above the threshold, 0 for the first row."""
+    if (worst := _find_first(shares)) is None:
         return
     layer, share, start = worst
-    early = bool(view.saturated[0, layer] > MOST_DEAD)
-    chosen = hasattr(run.config.model, "activation")
-    fix: Mapping[str, JsonValue]
-    if early and chosen:
-        why, fix = "They were from the first steps on; ReLU has no such ends.", {"model.activation": "relu"}
-    elif early:
-        why, fix = "They were from the first steps on: inputs are not scaled, or the weights begin too large.", {}
-    else:
-        why, fix = (
-            "They came to it while training: the learning rate is too high.",
-            tame_rate(run, int(view.steps[start])),
-        )
-    yield SATURATED.find(
-        _level(run, view.saturated[:, layer]),
-        f"{share:.0%} of the units of layer {view.layers[layer]} are saturated.",
+    early = bool(shares[0, layer] > MOST_DEAD)
+    since = int(view.steps[start])
+    why, fix = explain(run, 0 if early else since)
+    yield rule.find(
+        _level(run, shares[:, layer]),
+        f"{share:.0%} of the units of layer {view.layers[layer]} are {'dead' if rule is DEAD else 'saturated'}.",
         why,
         place=view.layers[layer],
-        evidence=_evidence(view, view.saturated, layer),
+        evidence=_evidence(view, shares, layer),
         fix=fix,
-        since=int(view.steps[start]),
+        since=since,
     )
+
+
+def _explain_dead(run: Recorded, since: int) -> _Why:
+    if since:
+        return "They died while training: the learning rate is too high.", tame_rate(run, since)
+    why = "They were dead in the first steps already: the weights begin with biases far below 0, or inputs are not scaled."
+    return why, {"model.activation": "gelu"} if hasattr(run.config.model, "activation") else {}
+
+
+def _explain_saturated(run: Recorded, since: int) -> _Why:
+    if since:
+        return "They came to it while training: the learning rate is too high.", tame_rate(run, since)
+    if hasattr(run.config.model, "activation"):
+        return "They were from the first steps on; ReLU has no such ends.", {"model.activation": "relu"}
+    return "They were from the first steps on: inputs are not scaled, or the weights begin too large.", {}
 
 
 def _find_first(shares: NDArray[np.float32]) -> tuple[int, float, int] | None:
