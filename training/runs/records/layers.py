@@ -18,21 +18,37 @@ MEASURED: Final = ("gradient", "weight", "update")
 
 def layer_columns(layers: tuple[str, ...]) -> Columns:
     """The columns of a file of such norms."""
-    return Columns(tuple(f"{quantity}/{layer}" for quantity in MEASURED for layer in layers))
+    return columns_by_layer(MEASURED, layers)
 
 
 def layers_of(columns: Columns) -> tuple[str, ...]:
     """The layers that ``columns`` tell of, from the input to the output; empty where they are other columns."""
-    layers = tuple(name.partition("/")[2] for name in columns.names[: len(columns.names) // len(MEASURED)])
-    return layers if layer_columns(layers) == columns else ()
+    return find_layers(columns, MEASURED)
 
 
 def layer_norms(rows: Rows, quantity: str) -> NDArray[np.float32]:
     """(rows, layers) of ``quantity``, one of MEASURED or "ratio", what a step changed of the weights' norm; NaN where that
     is 0."""
-    measured = rows["values"].reshape(len(rows), len(MEASURED), -1)
     if quantity in MEASURED:
-        return np.asarray(measured[:, MEASURED.index(quantity)], np.float32)
+        return take_quantity(rows, MEASURED, quantity)
+    weight, update = (take_quantity(rows, MEASURED, each) for each in ("weight", "update"))
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = measured[:, 2] / measured[:, 1]
-    return np.where(measured[:, 1] > 0, ratio, np.nan).astype(np.float32)
+        ratio = update / weight
+    return np.where(weight > 0, ratio, np.nan).astype(np.float32)
+
+
+def columns_by_layer(quantities: tuple[str, ...], layers: tuple[str, ...]) -> Columns:
+    """A column for each of ``layers``, quantity by quantity."""
+    return Columns(tuple(f"{quantity}/{layer}" for quantity in quantities for layer in layers))
+
+
+def find_layers(columns: Columns, quantities: tuple[str, ...]) -> tuple[str, ...]:
+    """The layers of such ``columns``; empty where they are other columns."""
+    layers = tuple(name.partition("/")[2] for name in columns.names[: len(columns.names) // len(quantities)])
+    return layers if columns_by_layer(quantities, layers) == columns else ()
+
+
+def take_quantity(rows: Rows, quantities: tuple[str, ...], quantity: str) -> NDArray[np.float32]:
+    """(rows, layers) of one of ``quantities``."""
+    measured = rows["values"].reshape(len(rows), len(quantities), -1)
+    return np.asarray(measured[:, quantities.index(quantity)], np.float32)

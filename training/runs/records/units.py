@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.runs.records.columns import Columns
+from training.runs.records.layers import columns_by_layer, find_layers, take_quantity
 from training.runs.records.series import Rows
 
 SHARES: Final = ("dead", "saturated")
@@ -21,16 +22,14 @@ SLOPE: Final = 0.1
 
 def unit_columns(layers: tuple[str, ...]) -> Columns:
     """The columns of a file of such shares."""
-    return Columns(tuple(f"{share}/{layer}" for share in SHARES for layer in layers))
+    return columns_by_layer(SHARES, layers)
 
 
 def unit_layers(columns: Columns) -> tuple[str, ...]:
     """The layers that ``columns`` tell of, from the input to the output; empty where they are other columns."""
-    layers = tuple(name.partition("/")[2] for name in columns.names[: len(columns.names) // len(SHARES)])
-    return layers if unit_columns(layers) == columns else ()
+    return find_layers(columns, SHARES)
 
 
 def unit_shares(rows: Rows, share: str) -> NDArray[np.float32]:
     """(rows, layers) of ``share``, one of SHARES; NaN of a layer whose activation cannot die, or cannot saturate."""
-    measured = rows["values"].reshape(len(rows), len(SHARES), -1)
-    return np.asarray(measured[:, SHARES.index(share)], np.float32)
+    return take_quantity(rows, SHARES, share)
