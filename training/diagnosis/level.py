@@ -22,7 +22,7 @@ class Level(NamedTuple):
     error: float
 
 
-def made_steps(steps: Rows) -> Rows:
+def drop_skipped(steps: Rows) -> Rows:
     """Without those that were skipped, or whose loss is no number."""
     made = (steps["skipped"] == 0) & np.isfinite(steps["loss"])
     return steps if made.all() else steps[made]

@@ -9,7 +9,7 @@ from dataclasses import replace
 from training.config import RunConfig
 from training.diagnosis.judges import CODES
 from training.diagnosis.looks import Diagnosis, plan_looks
-from training.diagnosis.recorded import Recorded, RecordReader
+from training.diagnosis.recorded import Recorded, RecordReader, calls_for_validation
 from training.errors import InputError
 from training.events import Finding
 from training.runs.folder import RunFolder
@@ -68,8 +68,7 @@ class LiveDiagnosis:
             self._tell_all(self._diagnosis.end(replace(run, ended=reason)))
 
     def _is_validated(self, step: int) -> bool:
-        every = self._config.loop.validate_every_steps
-        return step % self._steps_per_epoch == 0 or step >= self._total or bool(every and step % every == 0)
+        return calls_for_validation(step, self._config, self._total, self._steps_per_epoch)
 
     def _look(self, step: int) -> None:
         run = None

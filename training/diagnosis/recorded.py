@@ -15,7 +15,7 @@ from training.config import RunConfig
 from training.config.sections.schedule import OneCycle
 from training.core.durations import count_duration
 from training.data_report import DataReport
-from training.diagnosis.level import Level, made_steps, smooth, start_loss
+from training.diagnosis.level import Level, drop_skipped, smooth, start_loss
 from training.errors import InputError
 from training.events import Completed, EpochEnded, Finding, StepSkipped, Validated
 from training.runs.folder import RunFolder
@@ -78,7 +78,7 @@ class Recorded:
     @cached_property
     def made(self) -> Rows:
         """The rows of steps that were made, and whose loss is a number."""
-        return made_steps(self.steps)
+        return drop_skipped(self.steps)
 
     @cached_property
     def judged(self) -> Rows:
@@ -208,8 +208,13 @@ def is_planned(event: Validated, config: RunConfig, total_steps: int, steps_per_
     """Whether the settings called for this validation; neither the test's measurement nor one that a person asked for is."""
     if not any(name.startswith("val/") for name in event.metrics):
         return False
+    return calls_for_validation(event.step, config, total_steps, steps_per_epoch)
+
+
+def calls_for_validation(step: int, config: RunConfig, total_steps: int, steps_per_epoch: int) -> bool:
+    """Whether the settings call for a validation behind ``step``, as ``engine.validation`` goes by."""
     every = config.loop.validate_every_steps
-    return event.step % steps_per_epoch == 0 or event.step == total_steps or bool(every and event.step % every == 0)
+    return step % steps_per_epoch == 0 or step == total_steps or bool(every and step % every == 0)
 
 
 def read_recorded(folder: RunFolder) -> Recorded:
