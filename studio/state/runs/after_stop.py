@@ -35,5 +35,5 @@ class AfterStop(QObject):
             return
         (folder, begin), self._waiting = self._waiting, None
         if self._live.folder is not None and self._live.folder.path == folder:
-            # Later: whoever else hears of the end of the run must have heard of it before the next one begins.
+            # Later: who else hears of the end of the run must have heard of it before the next one begins.
             QTimer.singleShot(0, self, begin)

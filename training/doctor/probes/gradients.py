@@ -33,7 +33,7 @@ def gradient_findings(look: Look) -> list[Finding]:
         ]
     leaves = _find_leaves(loss)
     weights = [weight for weight in look.model.parameters() if weight.requires_grad]
-    gradients = torch.autograd.grad(loss, weights, allow_unused=True)  # of no other tensor, whoever holds it
+    gradients = torch.autograd.grad(loss, weights, allow_unused=True)  # of no other tensor, whatever module holds it
     for weight, gradient in zip(weights, gradients, strict=True):
         weight.grad = gradient
     called = {id(module) for _, module, _, _ in calls}

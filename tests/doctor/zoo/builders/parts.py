@@ -16,7 +16,7 @@ from tests.doctor.zoo.trial import Trial
 
 
 def repeat_rows(columns: Columns, draws: np.random.Generator) -> Columns:
-    """Half of the rows is there three times; a quarter of the labels is wrong: whoever knows a copy knows the label."""
+    """Half of the rows is there three times; a quarter of the labels is wrong: who knows a copy knows the label."""
     count = len(columns["good"])
     flipped = draws.random(count) < 0.25
     good = np.where(flipped, np.where(columns["good"] == "yes", "no", "yes"), columns["good"])
@@ -125,7 +125,7 @@ def in_both_parts(folder: Path, faulty: bool) -> Settings:
     return settings if faulty else settings | {"dataset.duplicates": "drop_from_validation"}
 
 
-def held_out(trial: Trial) -> float:
+def measure_held_out(trial: Trial) -> float:
     """How many samples are measured."""
     assert trial.run is not None
     return float(json.loads((trial.run / "data.json").read_text())["samples"]["validation"])
@@ -188,7 +188,7 @@ CASES = (
         ),
         ("no validation", "validation too small"),
         (Fix("Hold some out.", {"dataset.validation_fraction": between(0.05, 0.5)}),),
-        Harm("", 30, by=held_out, words="validation samples"),
+        Harm("", 30, by=measure_held_out, words="validation samples"),
     ),
     Case(
         "pumps_validation_tiny",
@@ -198,6 +198,6 @@ CASES = (
         by_settings(changed(lambda folder: pumps(folder, 800), {}), {"dataset.validation_fraction": 0.01}),
         ("validation too small",),
         (Fix("Hold more out.", {"dataset.validation_fraction": between(0.08, 0.5)}),),
-        Harm("", 100, by=held_out, words="validation samples"),
+        Harm("", 100, by=measure_held_out, words="validation samples"),
     ),
 )
