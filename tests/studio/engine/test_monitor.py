@@ -98,7 +98,8 @@ def test_a_resumed_run_reads_as_one_curve_however_late_it_is_looked_at(
     series.close()
 
 
-def test_life_and_death_of_the_owner_are_told(qtbot: QtBot, folder: RunFolder) -> None:
+def test_life_and_death_of_the_owner_are_told(qtbot: QtBot, folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("studio.engine.monitor._OWNER_CHECK", 0.0)  # each look asks for the owner
     monitor = RunMonitor(folder.path)
     told = Told(monitor)
     claim(folder.path)
@@ -179,7 +180,10 @@ def test_a_foreign_file_in_the_folder_ends_the_watch_without_an_exception(qtbot:
     monitor.stop()
 
 
-def test_it_looks_often_only_while_somebody_works_and_somebody_watches(qtbot: QtBot, folder: RunFolder) -> None:
+def test_it_looks_often_only_while_somebody_works_and_somebody_watches(
+    qtbot: QtBot, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("studio.engine.monitor._OWNER_CHECK", 0.0)  # each look asks for the owner
     monitor = RunMonitor(folder.path)
     monitor.start()
     timer = monitor.findChild(QTimer)
