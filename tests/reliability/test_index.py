@@ -125,6 +125,13 @@ def test_a_locked_index_holds_up_neither_runs_nor_the_list(tmp_path: Path, ended
     assert rows(tmp_path) == {ended.id: "completed", second: "completed"}
 
 
+@pytest.fixture
+def tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits a second for what a further attempt cannot mend."""
+    monkeypatch.setattr("training.runs.index.recorder._ATTEMPTS", 1)
+
+
+@pytest.mark.usefixtures("tried_once")
 def test_a_folder_in_the_index_s_place_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "index.sqlite").mkdir()
     run = another_run(tmp_path)
@@ -168,6 +175,7 @@ def test_a_workspace_whose_name_is_no_text_has_an_index(
     assert Path(record["folder"]).parent == Path(workspace) / "runs"
 
 
+@pytest.mark.usefixtures("tried_once")
 @pytest.mark.parametrize(
     ("url", "why"),
     [
