@@ -258,6 +258,9 @@ FINAL_EVENTS = (Completed, Stopped, Failed)
 _KINDS: dict[str, type[Event]] = {cls.kind: cls for cls in Event.__subclasses__()}
 
 
+_NAMED = b'{"kind": "'
+
+
 def encode(event: Event) -> bytes:
     """One line of JSON, newline included."""
     return (json.dumps({"kind": event.kind, **vars(event)}, default=_record) + "\n").encode()
@@ -270,7 +273,9 @@ def _record(model: DataReport | Environment) -> dict[str, JsonValue]:
 def decode(line: bytes) -> Event | None:
     """The event of one line; None for a half-written or damaged line, and for an event of another version."""
     try:
-        return _adapter(json.loads(line)["kind"]).validate_json(line)
+        named = line.startswith(_NAMED)  # as ``encode`` writes it; whoever else did may have the kind further behind
+        kind = line[len(_NAMED) : line.index(b'"', len(_NAMED))].decode() if named else json.loads(line)["kind"]
+        return _adapter(kind).validate_json(line)
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
 

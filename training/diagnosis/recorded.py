@@ -17,7 +17,7 @@ from training.core.durations import count_duration
 from training.data_report import DataReport
 from training.diagnosis.level import Level, drop_skipped, smooth, start_loss
 from training.errors import InputError
-from training.events import Completed, EpochEnded, Finding, StepSkipped, Validated
+from training.events import AttemptStarted, Completed, EpochEnded, Finding, StepSkipped, Validated
 from training.runs.folder import RunFolder
 from training.runs.records.columns import ColumnsReader
 from training.runs.records.history import read_history
@@ -115,10 +115,16 @@ class Recorded:
 
     def metric_values(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The steps at which the metric ``name`` ("val/loss") was measured, and its values, both (validations,)."""
-        measured = [(item.step, item.metrics[name]) for item in self.validations if name in item.metrics]
-        return np.array([step for step, _ in measured], np.int64), np.array(
-            [value for _, value in measured], np.float64
-        )
+        if (found := self._measured.get(name)) is None:
+            measured = [(item.step, item.metrics[name]) for item in self.validations if name in item.metrics]
+            steps, values = zip(*measured, strict=True) if measured else ((), ())
+            found = self._measured[name] = np.array(steps, np.int64), np.array(values, np.float64)
+        return found
+
+    @cached_property
+    def _measured(self) -> dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]:
+        """By the name of a metric, as far as somebody asked."""
+        return {}
 
 
 _F = TypeVar("_F")
@@ -162,6 +168,7 @@ class RecordReader:
         """``config`` stands for the one in the folder."""
         self._folder, self._config = folder, config
         self._history = read_history(folder.events_file)
+        self._planned: tuple[list[Validated] | None, int, dict[int, Validated]] = None, 0, {}
         self._steps = _Grown(SeriesReader(folder.series_file, STEP_ROW))
         self._telemetry = _Grown(SeriesReader(folder.telemetry_file, FLUSH_ROW))
         self._layers = _Grown(ColumnsReader(folder.layers_file))
@@ -179,18 +186,13 @@ class RecordReader:
         if not history.attempts:
             raise InputError(f"The run {self._folder.id} has not begun to train: there is nothing to judge yet.")
         attempt, final = history.attempts[-1], history.final
-        planned = [
-            item
-            for item in history.validations
-            if is_planned(item, config, attempt.total_steps, attempt.steps_per_epoch)
-        ]
         return Recorded(
             config=config,
             total_steps=attempt.total_steps,
             steps_per_epoch=attempt.steps_per_epoch,
             step=int(steps["step"][-1]) if len(steps) else 0,
             steps=steps,
-            validations=tuple({item.step: item for item in planned}.values()),
+            validations=tuple(self._list_planned(config, attempt).values()),
             epochs=tuple({item.step: item for item in history.epochs}.values()),
             layers=_read_columns(self._layers),
             units=_read_columns(self._units),
@@ -202,6 +204,18 @@ class RecordReader:
             parameters=attempt.parameters,
             folder=self._folder,
         )
+
+
+    def _list_planned(self, config: RunConfig, attempt: AttemptStarted) -> dict[int, Validated]:
+        """By their step, the validations that the settings call for: those that came since the last call are added."""
+        validations, (seen, count, planned) = self._history.validations, self._planned
+        if seen is not validations:  # another attempt began, or the run went back
+            count, planned = 0, {}
+        for item in validations[count:]:
+            if is_planned(item, config, attempt.total_steps, attempt.steps_per_epoch):
+                planned[item.step] = item
+        self._planned = validations, len(validations), planned
+        return planned
 
 
 def is_planned(event: Validated, config: RunConfig, total_steps: int, steps_per_epoch: int) -> bool:

@@ -28,9 +28,11 @@ def judge_diverged(run: Recorded) -> Iterator[Finding]:
     progress, lost = start - best.mean, now.mean - best.mean
     error = math.hypot(best.error, now.error)
     least = rules.LEAST_LOST * abs(best.mean)
+    if lost <= max(rules.LOST * progress, least):
+        return
     recent = float(np.median(run.made["loss"][-LEAST_STEPS:]))
     times = recent / abs(start) if start else 0.0
-    if lost <= max(rules.LOST * progress, least) or (lost <= rules.SURE * error and times < rules.GONE):
+    if lost <= rules.SURE * error and times < rules.GONE:
         return
     later = [level for level in levels if level.first > best.last]
     after = next((level for level in later if level.mean - best.mean > lost / 4), now)
@@ -81,10 +83,11 @@ def judge_flat(run: Recorded) -> Iterator[Finding]:
     judged = run.judged["loss"].astype(np.float64)
     start, guess = run.start, guessing_loss(run)
     reference = start if guess is None else guess
-    recent = judged[-max(len(judged) // 3, 10) :]
     now = float(judged[-max(len(judged) // 5, 10) :].mean())
     gain = 1 - now / reference if reference > 0 else math.nan
-    rise, t = slope(recent)
+    if gain >= max(rules.FLAT_GAIN, 2 * rules.SLOW_GAIN):
+        return
+    rise, t = slope(judged[-max(len(judged) // 3, 10) :])
     ahead = max(run.total_steps - run.step, rules.AHEAD * run.total_steps)
     coming = max(-rise, 0.0) * ahead / reference if t < -2 and reference > 0 else 0.0
     verdict = judge_rate(run) if gain < rules.SLOW_GAIN else ""
@@ -263,12 +266,13 @@ def judge_spike(run: Recorded) -> Iterator[Finding]:
     made = made[len(made) % count :].reshape(count, -1)
     losses, norms = made["loss"].astype(np.float64), made["grad_norm"]
     middle = find_medians(losses)[:, None]
-    width = 1.4826 * find_medians(np.abs(losses - middle))[:, None]
     progress = max(run.start - float(middle[-1, 0]), 0.0)
-    least = np.maximum(rules.HIGH * width, (rules.ABOVE - 1) * np.abs(middle))
-    high = losses > middle + np.maximum(least, rules.OF_PROGRESS * progress)
+    least = np.maximum((rules.ABOVE - 1) * np.abs(middle), rules.OF_PROGRESS * progress)
+    high = losses > middle + least
     if not high.any():
         return
+    width = 1.4826 * find_medians(np.abs(losses - middle))[:, None]
+    high = losses > middle + np.maximum(rules.HIGH * width, least)
     found = made["step"][high & (norms < 3 * np.median(norms, axis=1, keepdims=True))].tolist()
     if len(found) < rules.MANY:
         return

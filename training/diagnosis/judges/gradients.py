@@ -77,13 +77,13 @@ def find_spikes(run: Recorded) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     norms = np.where(np.isfinite(steps["grad_norm"]), steps["grad_norm"], np.nan).astype(np.float64)
     blocks = np.nan_to_num(norms[:count]).reshape(-1, WINDOW)
     median = find_medians(blocks)
-    spread = 1.4826 * find_medians(np.abs(blocks - median[:, None]))
     block = np.clip(np.arange(len(steps)) // WINDOW - 1, 0, None)  # the one before
     block = np.minimum(block, len(median) - 1)
     times = norms / np.maximum(median[block], 1e-30)
-    found = (times > SPIKE) & (norms > median[block] + SURE * spread[block]) & (steps["step"] >= run.warmup)
+    found = (times > SPIKE) & (steps["step"] >= run.warmup)
     if found.any():  # also beside the run's beginning: near 0 a norm is soon many times another
-        found &= norms > np.nanpercentile(norms, 90)
+        spread = 1.4826 * find_medians(np.abs(blocks - median[:, None]))
+        found &= (norms > median[block] + SURE * spread[block]) & (norms > np.nanpercentile(norms, 90))
     first = [place for place in np.flatnonzero(found) if not found[max(place - 10, 0) : place].any()]
     if not first:
         return np.zeros(0, np.int64), np.zeros(0)
@@ -105,21 +105,27 @@ def _rise(losses: NDArray[np.float32], place: int) -> float:
 def judge_clipping(run: Recorded) -> Iterator[Finding]:
     """Nearly every gradient is clipped, or none."""
     limit = run.config.loop.clip_norm
+    if not limit:
+        return
     norms = run.judged["grad_norm"].astype(np.float64)
     norms = norms[np.isfinite(norms)]
-    if not limit or len(norms) < LOOKED_AT:
+    recent = norms[-LOOKED_AT:]
+    if len(recent) < LOOKED_AT:
         return
-    share = float((norms[-LOOKED_AT:] > limit).mean())
-    median = float(np.median(norms[-LOOKED_AT:]))
+    share = float((recent > limit).mean())
     if share > CLIPPED:
-        yield _tell_clipped(run, limit, share, median)
+        yield _tell_clipped(run, limit, share, float(np.median(recent)))
     default = Loop.model_fields["clip_norm"].default
     if limit != default and len(norms) >= NEVER and norms[-NEVER:].max() * UNUSED < limit:
         yield NEVER_CLIPPED.find(
             "info",
             f"No gradient norm of the last {NEVER:,} steps came near loop.clip_norm = {limit:g}; the largest was {norms[-NEVER:].max():.3g}.",
             "It does nothing here. A limit at the 90th percentile keeps rare large gradients small.",
-            evidence={"largest": float(norms[-NEVER:].max()), "median": median, "limit": limit},
+            evidence={
+                "largest": float(norms[-NEVER:].max()),
+                "median": float(np.median(recent)),
+                "limit": limit,
+            },
             fix={"loop.clip_norm": find_clip(run)},
         )
 
@@ -141,8 +147,11 @@ def _tell_clipped(run: Recorded, limit: float, share: float, median: float) -> F
 
 def judge_vanishing(run: Recorded) -> Iterator[Finding]:
     """The first layers hardly get a gradient, and nothing is learned."""
-    view, progress = view_layers(run, first=1), find_progress(run)
-    if view is None or progress is None or progress.best >= LITTLE_PROGRESS or len(view.steps) < 3:
+    progress = find_progress(run)
+    if progress is None or progress.best >= LITTLE_PROGRESS:
+        return
+    view = view_layers(run, first=1)
+    if view is None or len(view.steps) < 3:
         return
     trained = np.flatnonzero((view.gradients > 0).any(0))
     if len(trained) < 3:

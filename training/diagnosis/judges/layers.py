@@ -27,8 +27,11 @@ _LEAST_RECORDS = 3
 
 def judge_updates(run: Recorded) -> Iterator[Finding]:
     """A step changes the weights too much, or too little, and nothing is learned."""
-    progress, (sizes, steps) = find_progress(run), sizes_at_work(run)
-    if progress is None or len(sizes) < _LEAST_RECORDS:
+    progress = find_progress(run)
+    if progress is None or (progress.best >= LITTLE_PROGRESS and progress.now >= progress.best / 2):
+        return
+    sizes, steps = sizes_at_work(run)
+    if len(sizes) < _LEAST_RECORDS:
         return
     median = float(np.median(sizes))
     evidence = {

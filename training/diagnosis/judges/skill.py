@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -94,10 +95,12 @@ def is_skilled(run: Recorded) -> bool | None:
     """Whether a validation was better than guessing by more than chance; None where nobody can tell."""
     if len(run.validations) < rules.LEAST_VALIDATIONS:
         return None
-    guesses = _list_guesses(run)
-    if any(_is_beaten(run, each) for each in guesses):
-        return True
-    return False if any(each.telling for each in guesses) else None
+    telling = False
+    for each in _find_guesses(run):
+        if _is_beaten(run, each):
+            return True
+        telling |= each.telling
+    return False if telling else None
 
 
 def _is_beaten(run: Recorded, guess: Guess) -> bool:
@@ -109,13 +112,16 @@ def _is_beaten(run: Recorded, guess: Guess) -> bool:
 
 @once
 def _list_guesses(run: Recorded) -> list[Guess]:
-    """Of the metrics that were measured at each validation, as numbers; the most telling first."""
-    measured = [
-        each
-        for each in (*_guess_class(run), *_guess_values(run), *_guess_ranks(run))
-        if len(values := run.metric_values(each.name)[1]) == len(run.validations) and np.isfinite(values).all()
-    ]
-    return sorted(measured, key=lambda each: not each.telling)
+    """The most telling first."""
+    return sorted(_find_guesses(run), key=lambda each: not each.telling)
+
+
+def _find_guesses(run: Recorded) -> Iterator[Guess]:
+    """Of the metrics that were measured at each validation, as numbers."""
+    for each in chain(_guess_class(run), _guess_values(run), _guess_ranks(run)):
+        values = run.metric_values(each.name)[1]
+        if len(values) == len(run.validations) and np.isfinite(values).all():
+            yield each
 
 
 def _sure(run: Recorded) -> float:

@@ -71,12 +71,12 @@ def _explain_saturated(run: Recorded, since: int) -> _Why:
 def _find_first(shares: NDArray[np.float32]) -> tuple[int, float, int] | None:
     """Of the layers above the threshold the first from the input: which, its share, and the row since which it is above; None where
     there is none."""
-    newest = np.nan_to_num(shares[-1])
-    layer = int((newest > MOST_DEAD).argmax())
-    if newest[layer] <= MOST_DEAD:
+    above = shares[-1] > MOST_DEAD  # NaN is not
+    if not above.any():
         return None
+    layer = int(above.argmax())
     below = np.flatnonzero(np.nan_to_num(shares[:, layer]) <= MOST_DEAD)
-    return layer, float(newest[layer]), int(below[-1]) + 1 if len(below) else 0
+    return layer, float(shares[-1, layer]), int(below[-1]) + 1 if len(below) else 0
 
 
 def _level(run: Recorded, shares: NDArray[np.float32]) -> FindingLevel:

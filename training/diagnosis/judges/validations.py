@@ -26,14 +26,11 @@ _MANY_WEIGHTS, _LITTLE_DECAY = 10, 0.01
 
 
 class Rise(NamedTuple):
-    """From ``lowest``, around the validation ``best``, to ``now``; ``error`` is the standard error of these, and what lies within
-    ``chance`` may be by chance."""
+    """From ``lowest``, around the validation ``best``, to ``now``."""
 
     best: int
     lowest: float
     now: float
-    error: float
-    chance: float
 
     @property
     def share(self) -> float:
@@ -46,12 +43,13 @@ def judge_overfitted(run: Recorded) -> Iterator[Finding]:
     steps, losses = run.metric_values("val/loss")
     if len(losses) < rules.LAST_OF + 2 or not np.isfinite(losses).all():
         return
-    rise = _measure_rise(run, steps, losses)
+    rise = _find_rise(losses)
     after = len(losses) - 1 - rise.best
     progress = max(float(losses[0]) - rise.lowest, 0.0)
     if after < rules.LAST_OF or rise.share < rules.OVER_NOTE or rise.now - rise.lowest < rules.OVER_PROGRESS * progress:
         return
-    if rise.now - rise.lowest <= rise.chance or not _trains_on(run, int(steps[rise.best])):
+    error, chance = _find_error(run, steps, losses, rise.best)
+    if rise.now - rise.lowest <= chance or not _trains_on(run, int(steps[rise.best])):
         return
     if is_skilled(run) is False:
         return  # it never fitted
@@ -69,7 +67,7 @@ def judge_overfitted(run: Recorded) -> Iterator[Finding]:
             "best": rise.lowest,
             "best_step": best_step,
             "now": rise.now,
-            "standard_error": rise.error,
+            "standard_error": error,
             "parameters": run.parameters,
             **({"training_samples": _count(run, "train")} if run.data else {}),
         },
@@ -78,17 +76,24 @@ def judge_overfitted(run: Recorded) -> Iterator[Finding]:
     )
 
 
-def _measure_rise(run: Recorded, steps: NDArray[np.int64], losses: NDArray[np.float64]) -> Rise:
+def _find_rise(losses: NDArray[np.float64]) -> Rise:
     """Between means of three, since the lowest of many single ones is low by chance."""
     means = np.convolve(losses, np.full(rules.LAST_OF, 1 / rules.LAST_OF), "valid")
     lowest = int(np.argmin(means))
     best = lowest + int(np.argmin(losses[lowest : lowest + rules.LAST_OF]))
+    return Rise(best, float(means[lowest]), float(means[-1]))
+
+
+def _find_error(
+    run: Recorded, steps: NDArray[np.int64], losses: NDArray[np.float64], best: int
+) -> tuple[float, float]:
+    """The standard error of a rise since the validation ``best``, and what may be by chance."""
     paired = _pair(run, int(steps[best]), int(steps[-1]))
     if paired is not None:
-        return Rise(best, float(means[lowest]), float(means[-1]), paired, 2 * paired)
+        return paired, 2 * paired
     error = scatter(losses) / math.sqrt(rules.LAST_OF)
-    chance = math.sqrt(2 * math.log(len(means)))
-    return Rise(best, float(means[lowest]), float(means[-1]), error, (chance + 2 * math.sqrt(2)) * error)
+    chance = math.sqrt(2 * math.log(len(losses) - rules.LAST_OF + 1))
+    return error, (chance + 2 * math.sqrt(2)) * error
 
 
 def _pair(run: Recorded, before: int, after: int) -> float | None:

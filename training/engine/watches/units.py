@@ -66,8 +66,13 @@ class Units:
         """``samples``: of a step. ``every``: steps between two rows."""
         layers = group_layers([f"{each.layer}.units" for each in activations])
         self.columns: Columns = unit_columns(tuple(layers))
-        self._members = list(layers.values())
         self._activations = activations
+        self._of_column: dict[int, tuple[list[int], int]] = {}  # which activations, and how many units they have
+        for layer, members in enumerate(layers.values()):
+            for kind, rectifies in enumerate((True, False)):
+                some = [place for place in members if (activations[place].kind.least is not None) is rectifies]
+                if some:
+                    self._of_column[kind * len(layers) + layer] = some, sum(activations[each].units for each in some)
         self.every = every
         self.steps = max(1, min(_count_steps(activations, samples), every // 2))  # to a row
         self._step: int | None = None  # looked at, and not yet counted
@@ -99,14 +104,10 @@ class Units:
 
     def fold(self, values: NDArray[np.float32]) -> NDArray[Any]:
         """As ``Watch`` says: shares of a layer's units."""
-        folded = np.full((len(values), 2, len(self._members)), np.nan)
-        for layer, members in enumerate(self._members):
-            for column, rectifies in enumerate((True, False)):
-                some = [place for place in members if (self._activations[place].kind.least is not None) is rectifies]
-                if some:
-                    units = sum(self._activations[place].units for place in some)
-                    folded[:, column, layer] = values[:, some].sum(1, dtype=np.float64) / units
-        return folded.reshape(len(values), -1)
+        folded = np.full((len(values), len(self.columns.names)), np.nan)
+        for column, (some, units) in self._of_column.items():
+            folded[:, column] = values[:, some].sum(1, dtype=np.float64) / units
+        return folded
 
     def _forward(self, model: Callable[[Tensor], Any], inputs: Tensor) -> Any:
         """``model(inputs)``. The hooks are gone before activation checkpointing computes parts of it again."""

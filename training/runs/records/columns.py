@@ -133,6 +133,10 @@ class ColumnsReader:
         """``(cut, rows)``: rows since the last call, and whether the file was shortened or begun again meanwhile: the rows are
         then the whole file again."""
         try:
+            if self._header is not None:
+                status = os.stat(self.path)
+                if (status.st_size, status.st_ino) == (self._header.size + self._offset, self._file):
+                    return False, np.empty(0, self._header.columns.row)
             with open_file(self.path, MOST_SERIES) as stream:
                 header = _parse_header(stream)
                 if header is None:
