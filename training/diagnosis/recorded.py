@@ -205,7 +205,6 @@ class RecordReader:
             folder=self._folder,
         )
 
-
     def _list_planned(self, config: RunConfig, attempt: AttemptStarted) -> dict[int, Validated]:
         """By their step, the validations that the settings call for: those that came since the last call are added."""
         validations, (seen, count, planned) = self._history.validations, self._planned

@@ -84,9 +84,7 @@ def _find_rise(losses: NDArray[np.float64]) -> Rise:
     return Rise(best, float(means[lowest]), float(means[-1]))
 
 
-def _find_error(
-    run: Recorded, steps: NDArray[np.int64], losses: NDArray[np.float64], best: int
-) -> tuple[float, float]:
+def _find_error(run: Recorded, steps: NDArray[np.int64], losses: NDArray[np.float64], best: int) -> tuple[float, float]:
     """The standard error of a rise since the validation ``best``, and what may be by chance."""
     paired = _pair(run, int(steps[best]), int(steps[-1]))
     if paired is not None:
