@@ -241,7 +241,7 @@ CASES = (
         "It trains, but the cores idle.",
         "Each sample waits for five milliseconds.",
         by_dataset(
-            swapped(WAVES, (WAVE, "time.sleep(0.004)\n" + INDENT + WAVE)), {"loop.epochs": 2, "loader.workers": 0}
+            swapped(WAVES, (WAVE, "time.sleep(0.004)\n" + INDENT + WAVE)), {"loop.epochs": 6, "loader.workers": 0}
         ),
         ("slow loader",),
         (

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from tests.doctor.zoo.builders.bases import changed, pumps, yields
@@ -65,15 +67,22 @@ def by_patients(folder: Path, faulty: bool) -> Settings:
     return settings if faulty else settings | {"dataset.group_column": "patient"}
 
 
+def wander(pushes: NDArray[Any]) -> NDArray[Any]:
+    """(days, columns) that come back to 0 in some twenty days, each day near the one before."""
+    for day in range(1, len(pushes)):
+        pushes[day] = 0.95 * pushes[day - 1] + 0.3 * pushes[day]
+    return pushes
+
+
 def by_days(folder: Path, faulty: bool) -> Settings:
     """A level that wanders from day to day: neighbors in time are alike."""
     draws = np.random.default_rng(19)
     count = 900
     days = np.datetime64("2024-01-01") + np.arange(count + 150)
-    level = np.cumsum(draws.normal(0, 1, count + 150))
+    level = wander(draws.normal(0, 1, (count + 150, 1)))[:, 0]
     load = draws.normal(0, 1, count + 150)
     demand = 100 + 4 * level + 3 * load + draws.normal(0, 1, count + 150)
-    slow = np.cumsum(draws.normal(0, 0.05, (count + 150, 3)), axis=0)
+    slow = wander(draws.normal(0, 1, (count + 150, 3)))
     columns: Columns = {
         "day": days.astype(str),
         "load": load,
@@ -101,14 +110,14 @@ def by_days(folder: Path, faulty: bool) -> Settings:
 def in_both_parts(folder: Path, faulty: bool) -> Settings:
     """Noisy images; three in five of the validation folder are in the training folder, too."""
     draws = np.random.default_rng(23)
-    for part, each in (("train", 70), ("val", 25)):
+    for part, each in (("train", 70), ("val", 120)):
         for kind in ("disc", "ring", "square"):
             (folder / "images" / part / kind).mkdir(parents=True)
             for number in range(each):
                 pixels = draw_shape(kind, 16, draws, noise=75.0)
                 image = Image.fromarray(pixels)
                 image.save(folder / "images" / part / kind / f"{number:03}.png")
-                if part == "val" and number < 15:
+                if part == "val" and number < 72:
                     image.save(folder / "images" / "train" / kind / f"copy{number:03}.png")
     settings: Settings = {
         "dataset.kind": "image_folder",
@@ -131,6 +140,8 @@ def measure_held_out(trial: Trial) -> float:
     return float(json.loads((trial.run / "data.json").read_text())["samples"]["validation"])
 
 
+CLAIMED = Harm("accuracy", 0.05, by=lambda trial: -trial.metric("accuracy"), words="accuracy that is claimed, negative")
+
 CASES = (
     Case(
         "yields_duplicates",
@@ -138,7 +149,7 @@ CASES = (
         "A table that was joined with itself.",
         "Half of the rows is there three times, in both parts.",
         by_rows(
-            changed(yields, {"loop.epochs": 60, "model.hidden": [128, 128], "schedule.kind": "constant"}),
+            changed(yields, {"loop.epochs": 30, "model.hidden": [128, 128]}),
             "yields.csv",
             repeat_rows,
             300,
@@ -146,7 +157,7 @@ CASES = (
         ),
         ("duplicates across parts",),
         (Fix("Drop copies from validation.", {"dataset.duplicates": one_of("drop_from_validation")}),),
-        Harm("accuracy", 0.05, by="claim"),
+        CLAIMED,
     ),
     Case(
         "shapes_in_both_parts",
@@ -156,7 +167,7 @@ CASES = (
         in_both_parts,
         ("duplicates across parts",),
         (Fix("Drop copies from validation.", {"dataset.duplicates": one_of("drop_from_validation")}),),
-        Harm("accuracy", 0.08, by=lambda trial: -trial.metric("accuracy"), words="accuracy that is claimed, negative"),
+        CLAIMED,
     ),
     Case(
         "visits_by_patient",
@@ -176,7 +187,7 @@ CASES = (
         by_days,
         ("time across parts",),
         (Fix("Split by day.", {"dataset.time_column": one_of("day")}),),
-        Harm("r2", 0.3, by="claim"),
+        Harm("r2", 0.6, by="claim"),
     ),
     Case(
         "yields_no_validation",

@@ -67,7 +67,8 @@ def leak_number(columns: Columns, draws: np.random.Generator) -> Columns:
 
 
 def sorted_with_number(columns: Columns, draws: np.random.Generator) -> Columns:
-    """Rows sorted by state and numbered: the number tells the state."""
+    """Rows sorted by state and numbered: the number tells the state, which the other two columns that are left hardly do."""
+    columns = {name: columns[name] for name in ("heat", "volts", "state")}
     order = np.argsort(columns["state"], kind="stable")
     ordered = {name: values[order] for name, values in columns.items()}
     ticket = 48211 + np.arange(len(order)) * 3 + draws.integers(0, 3, len(order))
@@ -121,6 +122,14 @@ def strange_masks(folder: Path, faulty: bool) -> Settings:
     return settings
 
 
+def cents(folder: Path) -> Settings:
+    """Wines, whose prices are in cents."""
+    settings = wines(folder)
+    columns = read_columns(folder / "wines.csv")
+    write_table(folder / "wines.csv", columns | {"price": 100 * columns["price"]})
+    return settings
+
+
 def large(folder: Path) -> Settings:
     """Shapes in images of 40 pixels."""
     return shapes(folder, each=100, side=40, seed=13) | {"model.channels": [12, 24], "loop.epochs": 10}
@@ -151,17 +160,20 @@ CASES = (
         "pumps_ticket",
         "data",
         "Pumps with the number of the service ticket.",
-        "Tickets were given state by state, so that the number tells the state, and will not for new pumps.",
+        "The column is kept on purpose. Tickets were given state by state, so that the number tells the state, and will not for new pumps.",
         by_rows(
-            changed(pumps, {"loop.epochs": 25, "model.hidden": [96, 96]}),
+            changed(pumps, {"loop.epochs": 25, "model.hidden": [96, 96], "dataset.keep_columns": ["ticket"]}),
             "pumps.csv",
             sorted_with_number,
             300,
-            {"dataset.ignored": ["ticket"]},
+            {"dataset.keep_columns": []},
         ),
         ("identifier as feature", "target leak"),
-        (Fix("Leave the column out.", {"dataset.ignored": has("ticket")}),),
-        Harm("accuracy", 0.03, by="claim"),
+        (
+            Fix("Leave the column out.", {"dataset.ignored": has("ticket")}),
+            Fix("Leave it out as usual.", {"dataset.keep_columns": lambda value: not value}),
+        ),
+        Harm("accuracy", 0.1, by="claim"),
     ),
     Case(
         "pumps_conflicts",
@@ -199,7 +211,7 @@ CASES = (
         "Most pumps are sound.",
         "Of one state there are 8 rows, of the other 40, of 400: the network never answers them.",
         by_rows(
-            changed(pumps, {"loop.epochs": 8, "optimizer.lr": 5e-4}),
+            changed(pumps, {"loop.epochs": 12, "optimizer.lr": 2e-3}),
             "pumps.csv",
             rare,
             300,
@@ -235,11 +247,11 @@ CASES = (
     Case(
         "wines_raw_targets",
         "preprocessing",
-        "Prices as they are.",
-        "Targets that are not standardized, with plain gradient descent.",
-        by_settings(changed(wines, {"optimizer.kind": "sgd", "optimizer.lr": 0.02}), {"objective.standardise": False}),
+        "Prices in cents.",
+        "Targets of some thousands that are not standardized, with plain gradient descent.",
+        by_settings(changed(cents, {"optimizer.kind": "sgd", "optimizer.lr": 0.02}), {"objective.standardise": False}),
         ("unscaled targets",),
         (Fix("Standardize.", {"objective.standardise": one_of(True)}),),
-        Harm("r2", 0.05),
+        Harm("r2", 0.02),
     ),
 )
