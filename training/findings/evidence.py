@@ -62,6 +62,7 @@ _SAID: Mapping[str, str] = {
 """What a number is by its name, where that alone says too little."""
 _UNSAID = ("t",)
 """What only a statistician reads."""
+_YES_NO: Mapping[str, tuple[str, str]] = {"exact": ("computed again to the bit", "with the weights of later steps")}
 _POINTS = ("half_width",)  # of a share: 0.05 are 5 points
 
 
@@ -86,14 +87,16 @@ def _describe(name: str, value: JsonValue) -> str:
     if name in _SAID:
         return _SAID[name].format(_show(value))
     if isinstance(value, bool):
-        return f"{words}: {'yes' if value else 'no'}"
+        yes, no = _YES_NO.get(name, (f"{words}: yes", f"{words}: no"))
+        return yes if value else no
     return f"{words} {_show(value)}"
 
 
 def _show(value: JsonValue) -> str:
     if isinstance(value, list):
-        more = ["..."] * (len(value) > _SHOWN)
-        return " ".join([*map(_show, value[:_SHOWN]), *more])
+        left = len(value) - _SHOWN
+        shown = [*map(_show, value[:_SHOWN]), *([f"{left:,} more"] * (left > 0))]
+        return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
     if isinstance(value, bool) or not isinstance(value, int | float):
         return escape_unprintable(str(value).lower() if isinstance(value, bool) else str(value), 60)
     return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
-from studio.panels.fix_dialog import make_banner
-from studio.state.runs.run_findings import RunFindings, identify_finding
+from studio.panels.fix_dialog import describe_proposal, make_banner
+from studio.state.runs.run_findings import RunFindings, identify_finding, is_telling
 from studio.theme import IconRole, Tone
 from studio.widgets import Banner, IconLabel, button, empty, hbox, in_widget, label, make_breakable, vbox
 from training.config import RunConfig
@@ -42,7 +42,7 @@ class FindingList(QWidget):
         self._shown: dict[str, tuple[Finding, RunConfig | None, Banner]] = {}
         self._proved: Mapping[str, str] = {}
         self._selected = ""
-        self.said: tuple[Tone, str, str] | None = None  # of the one that matters most: tone, title and text
+        self.said: tuple[Tone, str, str] | None = None  # of the one that matters most, or how many there are
         self.count = 0
         self._more = label("", "caption", wrap=True)
         self._quiet = QWidget()
@@ -85,11 +85,9 @@ class FindingList(QWidget):
         cleared, dismissed = self._findings.list_cleared(), self._findings.list_dismissed()
         self._show_quiet(cleared[-_MOST:], dismissed[-_MOST:])
         self.count = len(standing)
-        self.said = next((entry[2].message for entry in self._shown.values()), None)
-        if self.said is None and cleared:
-            self.said = "success", f"{pluralize(len(cleared), 'finding')} cleared", ""
-        elif self.said is None and dismissed:
-            self.said = "neutral", f"{pluralize(len(dismissed), 'finding')} no problem here", ""
+        # Its place beside the tabs is for what matters: all else is counted there.
+        telling = (banner.message for finding, _config, banner in self._shown.values() if is_telling(finding))
+        self.said = next(telling, None) or _count_quiet(len(standing), len(cleared), len(dismissed))
         self.setVisible(self.said is not None)
         self.changed.emit()
 
@@ -119,7 +117,7 @@ class FindingList(QWidget):
         banner.closed.connect(lambda: self._findings.close(finding))
         if not known:
             return banner
-        if finding.fix and config is not None and can_prove(config, finding):
+        if config is not None and describe_proposal(config, finding.fix) and can_prove(config, finding):
             banner.add_action(PROVE, lambda: self.prove_asked.emit(finding)).setToolTip(
                 "Train a little with and without it, on the same batches, and compare"
             )
@@ -152,6 +150,14 @@ class FindingList(QWidget):
             undo.setAccessibleName(f"{UNDO}: {finding.title}")
             self._lines.addWidget(_quiet_line("minus", "muted", NO_PROBLEM, finding, undo))
         self._quiet.setVisible(bool(cleared or dismissed))
+
+
+def _count_quiet(notes: int, cleared: int, dismissed: int) -> tuple[Tone, str, str] | None:
+    """How many notes there are, findings that hold no more, and such as are no problem here; None where there is nothing."""
+    said = [f"{pluralize(notes, 'note')}"] * bool(notes)
+    said += [f"{pluralize(cleared, 'finding')} cleared"] * bool(cleared)
+    said += [f"{pluralize(dismissed, 'finding')} no problem here"] * bool(dismissed)
+    return ("neutral", ", ".join(said), "") if said else None
 
 
 def _quiet_line(image: str, role: IconRole, what: str, finding: Finding, *buttons: QWidget) -> QWidget:

@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from studio.pages.run.findings import NO_PROBLEM, UNDO
+from studio.pages.run.findings import NO_PROBLEM, PROVE, UNDO
 from studio.pages.run.page import RunPage
 from studio.panels.finding_marks import place_findings
 from studio.panels.fix_dialog import APPLY_ANEW, BRANCH, OFFER, FixDialog
@@ -74,6 +74,20 @@ def test_the_newest_state_of_each_code_and_place_is_shown_the_worst_first(
     assert titles(page) == ["Bad.", "4.13 is too high.", "It spiked."]
     assert quiet(page) == ["Cleared at step 68: It swung."]
     assert page.notices.text().startswith("Bad.")
+
+
+def test_notes_are_counted_and_a_fix_that_is_set_already_is_not_offered(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    asked = config()
+    note = found("It is noisy.", level="info", code="data.scale", fix={"optimizer.lr": asked.optimizer.lr})
+    folder = make_run(workspace, asked, note, Completed(step=90))
+    page = run_page(open_window(qtbot, context))
+    context.open_run(folder.path)
+    qtbot.waitUntil(lambda: titles(page) == ["It is noisy."])
+    assert page.notices.text() == "1 note"
+    offered = {each.text() for each in page.findings.findChildren(QPushButton)}
+    assert not offered & {OFFER, PROVE}
 
 
 def test_what_came_after_the_step_that_a_run_goes_on_from_is_void(

@@ -14,5 +14,5 @@ def test_numbers_are_said_by_what_they_count_or_measure() -> None:
     assert describe_evidence(Finding(level="info", title="", evidence=evidence)) == (  # type: ignore[arg-type]
         "1 row, 12,000 samples, differences below 5 points may be chance, share 12.0%, needed 3.22 GB, "
         "skill 0.9988 (0 is guessing, 1 is always right), in order: yes, in the first layer 0.5, "
-        "at first 1 2 3 4 ..., new name 2, \\x1b[2J 1"
+        "at first 1, 2, 3, 4 and 1 more, new name 2, \\x1b[2J 1"
     )
