@@ -121,6 +121,10 @@ class NonFiniteError(InputError):
     """The data holds a number that is missing where none may be, infinite, or too large for float32."""
 
 
+class LabelRangeError(InputError):
+    """A class, label or mask value that no training sample has, or that there cannot be."""
+
+
 class ConfigError(InputError):
     """A configuration that cannot run; ``problems`` lists every fault found, in the order of the file."""
 

@@ -7,7 +7,7 @@ from training.findings.rule import Rule
 LABEL_RANGE = Rule(
     "data.label_range",
     "A class has nothing to learn from",
-    "A class, label or mask value without a training sample.",
+    "A class, label or mask value without a training sample: an error, where held-out samples have it; or a number that is no class or label.",
     "deepchecks (new labels: 0)",
 )
 NAMELESS = Rule(

@@ -76,6 +76,23 @@ def test_inputs_that_nobody_normalizes(tmp_path: Path, change: str, key: str, le
         assert not input_findings_of(parse_config({"dataset": mended, "model": {"kind": "mlp"}}))
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (ROWS.replace("CHANGE", "self.x[7] = torch.nan"), "data.nonfinite"),
+        (
+            ROWS.replace("CHANGE", "self.classes = ['odd', 'even']").replace("index % 2", "index % 3"),
+            "data.label_range",
+        ),
+        (ROWS.replace("CHANGE", "").replace("index % 2", "index % 2 + 3"), "data.label_range"),
+    ],
+)
+def test_samples_that_cannot_be_trained_on_name_the_cause(tmp_path: Path, text: str, code: str) -> None:
+    dataset = written(tmp_path, text, normalize=False)
+    found = look(parse_config({"dataset": dataset, "model": {"kind": "mlp", "hidden": [8]}}), tmp_path)
+    assert [(key, item.level) for key, item in found.items()] == [(code, "error")]
+
+
 def input_findings_of(config: RunConfig) -> list[Finding]:
     session = assemble(config, lambda text, share: None)
     try:

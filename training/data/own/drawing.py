@@ -103,7 +103,7 @@ class Drawing(Building):
 
     def refusal(self, odd: OddSample, split: str, index: int) -> InputError:
         """The sentence about a sample."""
-        return InputError(f"{escape_unprintable(self.path)}: sample {index} of {split} {odd}.")
+        return odd.kind(f"{escape_unprintable(self.path)}: sample {index} of {split} {odd}.")
 
     def _check(self, value: Any, split: str, index: int) -> tuple[Tensor, Tensor]:
         form = self.form
@@ -143,7 +143,8 @@ class Drawing(Building):
             if tuple(targets.shape[1:]) != form.target_shape and form.target != "mask":
                 raise OddSample("makes targets of another shape than of the first; make all alike")
         except (OddSample, RuntimeError) as odd:
-            raise InputError(f"{self._of_batch(named)} {odd}.") from odd
+            kind = odd.kind if isinstance(odd, OddSample) else InputError
+            raise kind(f"{self._of_batch(named)} {odd}.") from odd
         return inputs.to(form.dtype), targets
 
     def _call_collate(self, values: list[Any], named: Sequence[tuple[str, int]], epoch: int) -> tuple[Tensor, Any]:

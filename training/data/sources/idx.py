@@ -13,7 +13,7 @@ from training.config.sections.data.dataset import IdxDataset
 from training.data.arrays.idx_file import read_idx
 from training.data.source import Opening
 from training.data.sources.packed import Content, Packed
-from training.errors import InputError
+from training.errors import InputError, LabelRangeError
 
 IDX_FORMS = "images-idx3-ubyte", "labels-idx1-ubyte"
 MNIST_FILES = (("train", "train"), ("test", "t10k"))
@@ -35,7 +35,7 @@ def open_idx_folder(folder: Path, prefixes: tuple[tuple[str, str], ...] = MNIST_
     source = Packed(partial(_read_parts, prefixes=prefixes), folder)
     seen = torch.bincount(source.targets[source.parts["train"]], minlength=len(source.classes)).tolist()
     if not seen[-1]:
-        raise InputError(
+        raise LabelRangeError(
             f"{folder}: the test labels name class {len(seen) - 1}, which no training label does.",
             "Use the files of one dataset.",
         )

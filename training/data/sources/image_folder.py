@@ -15,7 +15,7 @@ from training.data.class_choice import Choice, ClassesRefused, choose_classes
 from training.data.images.folder import Listing, image_suffixes, list_folder
 from training.data.images.images import Images, choose_form, open_images
 from training.data.source import Opening
-from training.errors import InputError
+from training.errors import InputError, LabelRangeError
 
 
 def open_image_folder(dataset: ImageFolderDataset, opening: Opening, names: Sequence[str] = ()) -> Images:
@@ -95,7 +95,7 @@ def _classes(listing: Listing, owners: list[int], least: int) -> tuple[str, ...]
         )
     foreign = sorted({name for part, name in filled if part != "train"} - set(trained))
     if foreign:
-        raise InputError(
+        raise LabelRangeError(
             f"{root}: {', '.join(foreign[:5])} in the validation or test part has no training images.",
             "Add some to the training part, or remove that folder.",
         )

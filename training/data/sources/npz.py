@@ -18,7 +18,7 @@ from training.data.arrays.npz_file import NpzFile
 from training.data.class_choice import choose_classes, require_class_target
 from training.data.source import Opening, Source, gather_rows, number_parts
 from training.data.tables.targets import require_trained_classes
-from training.errors import InputError, NonFiniteError
+from training.errors import InputError, LabelRangeError, NonFiniteError
 from training.facts import IGNORED_PIXEL, Target
 from training.system.untrusted import escape_unprintable
 
@@ -59,7 +59,7 @@ class Arrays(Source):
         if self.target == "mask":
             trained, found = int(self.highest[train].max()), int(self.highest.max())
             if found > max(1, trained):
-                raise InputError(
+                raise LabelRangeError(
                     f"dataset.targets: class {found} is in held-out masks only; those of the training part go up to "
                     f"{trained}.",
                     f"Add samples of it to the training part, or set those pixels to {IGNORED_PIXEL}, which leaves them out.",
@@ -281,7 +281,7 @@ def _values(parts: Parts, target: Target) -> tuple[tuple[str, ...], Tensor]:
             f"for float32, in row {row:,}, counted from 0; correct it, or leave that sample out."
         )
     if target == "labels" and not ((values == 0) | (values == 1)).all():
-        raise InputError(
+        raise LabelRangeError(
             "dataset.targets: labels are 0 or 1; set dataset.task to values.", fix={"dataset.task": "values"}
         )
     word = "label" if target == "labels" else "value"

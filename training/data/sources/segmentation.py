@@ -18,7 +18,7 @@ from training.data.images.images import Images, Opened, choose_form, open_images
 from training.data.images.mask_folder import list_pairs
 from training.data.images.masks import ClassList, MaskForm, NoMask, indices, parse_classes, read_class_list
 from training.data.source import Opening
-from training.errors import InputError
+from training.errors import InputError, LabelRangeError
 from training.facts import IGNORED_PIXEL
 from training.system.untrusted import open_file
 
@@ -77,7 +77,7 @@ class Segmentation(Images):
                     if two
                     else f"those of the training masks go up to {trained}"
                 )
-                raise InputError(
+                raise LabelRangeError(
                     f"dataset.unknown: {self.name(int(beyond[0]))} is held out, and its mask holds the value "
                     f"{highest[beyond[0]]}; {theirs}.",
                     f"Correct that mask, list the classes in a text file (dataset.class_list, or {CLASS_LIST} in the folder)"

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from training.data.source import Source
-from training.errors import InputError, NonFiniteError, list_first
+from training.errors import InputError, LabelRangeError, NonFiniteError, list_first
 from training.facts import IGNORED_PIXEL, DataFacts
 from training.system.untrusted import escape_unprintable
 
@@ -79,7 +79,7 @@ def require_trained_classes(names: tuple[str, ...], targets: Tensor, train: Tens
     if len(names) < 2:
         raise InputError(f"The target has one class only ({names[0]}); a classifier needs at least two.")
     if absent:
-        raise InputError(
+        raise LabelRangeError(
             f"No training sample belongs to class {list_first(absent[:3], len(absent))}, which only held-out samples have.",
             "Add samples of it to the training part, or remove it.",
         )
