@@ -139,9 +139,9 @@ def _tell_clipped(run: Recorded, limit: float, share: float, median: float) -> F
         f"{share:.0%} of the last {LOOKED_AT} gradients were clipped: their median norm is {median:.3g}, and loop.clip_norm is {limit:g}.",
         "The limit acts as a learning rate that is much lower. Raise it to the norm that nine in ten stay below."
         if harmful
-        else "The limit acts as one of the learning rate. Lower that instead, or raise the limit to the norm that nine in ten stay below.",
+        else "The limit then acts as one of the learning rate, which does no harm while the run learns as it should.",
         evidence={"share": share, "median": median, "limit": limit},
-        fix={"loop.clip_norm": find_clip(run)},
+        fix={"loop.clip_norm": find_clip(run)} if harmful else {},
     )
 
 

@@ -20,6 +20,9 @@ _Why: TypeAlias = tuple[str, Mapping[str, JsonValue]]
 """The cause in a sentence, and the settings that mend it."""
 
 
+_HARMLESS = "They do nothing; that does no harm while the run learns as it should."
+
+
 def judge_dead(run: Recorded) -> Iterator[Finding]:
     """Units that no sample wakes."""
     if (view := view_units(run)) is not None:
@@ -41,9 +44,10 @@ def _judge(
     layer, share, start = worst
     early = bool(shares[0, layer] > MOST_DEAD)
     since = int(view.steps[start])
-    why, fix = explain(run, 0 if early else since)
+    level = _level(run, shares[:, layer])
+    why, fix = explain(run, 0 if early else since) if level == "warning" else (_HARMLESS, {})
     yield rule.find(
-        _level(run, shares[:, layer]),
+        level,
         f"{share:.0%} of the units of layer {view.layers[layer]} are {'dead' if rule is DEAD else 'saturated'}.",
         why,
         place=view.layers[layer],
