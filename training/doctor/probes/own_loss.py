@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -49,12 +50,12 @@ def _judge(look: Look, known: _Known) -> list[Finding] | None:
     """None where such outputs have no loss."""
 
     @torch.no_grad()
-    def cost(outputs: Tensor, targets: Tensor = known.targets) -> float:
+    def cost(outputs: Tensor, targets: Tensor) -> float:
         """The batch's mean loss, as the run takes it."""
         return float(look.objective.loss.sum(outputs, targets)) / len(targets)
 
     costs = right, wrong, same, exchanged = [
-        cost(each) for each in (known.right, known.wrong, known.same, known.exchanged)
+        cost(each, known.targets) for each in (known.right, known.wrong, known.same, known.exchanged)
     ]
     if not all(map(math.isfinite, costs)):
         return None
@@ -76,6 +77,10 @@ def _judge(look: Look, known: _Known) -> list[Finding] | None:
         )
     elif abs(right - exchanged) < 1e-6 * size:
         rule, said, advice = BLIND_LOSS, "the loss is the same when the targets of two samples are exchanged", pairs
+    elif (further := _find_shift(known, right - 0.01 * size, cost)) is not None:
+        rule = BLIND_LOSS
+        said = f"it is lowest for the class that stands {further} behind the right one"
+        advice = "Compare with the targets as they are, numbered from 0."
     elif right > wrong:
         said, advice = (
             f"right answers cost {right:.3g}, wrong ones {wrong:.3g}, so that training makes them worse",
@@ -88,6 +93,16 @@ def _judge(look: Look, known: _Known) -> list[Finding] | None:
     else:
         return []
     return [rule.find("error", f"{_path(look)}: {said}.", advice, place="objective", evidence=evidence)]
+
+
+def _find_shift(known: _Known, less: float, cost: Callable[[Tensor, Tensor], float]) -> int | None:
+    """How many classes behind the right one the answer stands that costs least; None where several cost as much, as they do of a loss
+    whose sign is wrong, or none costs less than ``less``."""
+    classes = known.right.shape[1] if known.right.ndim == 2 and known.targets.dtype == torch.int64 else 0
+    costs = sorted((cost(known.right.roll(shift, 1), known.targets), shift) for shift in range(1, classes))
+    if len(costs) < 2 or not costs[0][0] < min(less, costs[1][0] - (less - costs[0][0]) / 2):
+        return None
+    return costs[0][1]
 
 
 def _path(look: Look) -> str:
