@@ -11,7 +11,6 @@ from PIL import Image
 from torch import Tensor
 
 from training.core.own.returned import describe_kind
-from training.errors import InputError, LabelRangeError, NonFiniteError
 
 _CHANNELS = (1, 3, 4)
 _MODES = ("L", "RGB", "RGBA")
@@ -20,11 +19,12 @@ FULL = 255.0
 
 
 class OddSample(Exception):
-    """A clause about a sample that cannot be trained on; the caller, who knows its number, tells which it is, by an error of ``kind``."""
+    """A clause about a sample that cannot be trained on; the caller, who knows its number, tells which it is. ``cause`` is what it is
+    called by."""
 
-    def __init__(self, clause: str, kind: type[InputError] = InputError) -> None:
+    def __init__(self, clause: str, cause: Literal["", "non-finite", "label range"] = "") -> None:
         super().__init__(clause)
-        self.kind = kind
+        self.cause = cause
 
 
 def pair_of(value: Any) -> tuple[Any, Any]:
@@ -44,7 +44,7 @@ def numbers_of(value: Any, what: str = "input") -> Tensor:
     if not bool(torch.isfinite(made).all()):
         raise OddSample(
             f"has an {what} with a number that is missing (NaN), infinite or too large for float32; correct it",
-            NonFiniteError,
+            "non-finite",
         )
     return made.reshape(1) if made.dim() == 0 else made
 
@@ -86,7 +86,7 @@ def _as_pixels(found: Tensor) -> Tensor:
         raise OddSample(f"has an image of {_dtype(found)}; return uint8 from 0 to 255, or float from 0 to 1")
     made = found.to(torch.float32).contiguous()
     if not bool(torch.isfinite(made).all()):
-        raise OddSample("has an image with a number that is missing (NaN) or infinite; correct it", NonFiniteError)
+        raise OddSample("has an image with a number that is missing (NaN) or infinite; correct it", "non-finite")
     return made * FULL
 
 
@@ -123,7 +123,7 @@ def target_of(value: Any, target: str, classes: tuple[str, ...]) -> Tensor:
         if number < 0 or (classes and number >= len(classes)):
             raise OddSample(
                 f"is of class {number}; classes are counted from 0{f' to {len(classes) - 1}' if classes else ''}",
-                LabelRangeError,
+                "label range",
             )
         return torch.tensor(number)
     if target == "mask":
@@ -136,7 +136,7 @@ def target_of(value: Any, target: str, classes: tuple[str, ...]) -> Tensor:
     if made.dim() != 1:
         raise OddSample(f"has {describe_kind(made)} as its target; return a number or several")
     if target == "labels" and not bool(((made == 0) | (made == 1)).all()):
-        raise OddSample("has labels that are not 0 or 1; return those, or set dataset.task to values", LabelRangeError)
+        raise OddSample("has labels that are not 0 or 1; return those, or set dataset.task to values", "label range")
     return made
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from training.core.own.samples import (
 )
 from training.data.batching.resident import Notice
 from training.data.own.building import COLLATE, Building, at_peace
-from training.errors import InputError
+from training.errors import InputError, LabelRangeError, NonFiniteError
 from training.facts import Target
 from training.own_code.run_file import tell_fault
 from training.system.untrusted import escape_unprintable
@@ -39,6 +39,10 @@ class Form:
     target: Target
     target_shape: tuple[int, ...]
     classes: tuple[str, ...] = ()
+
+
+_ERRORS: Mapping[str, type[InputError]] = {"": InputError, "non-finite": NonFiniteError, "label range": LabelRangeError}
+"""By the cause of an odd sample."""
 
 
 @dataclass(kw_only=True)
@@ -103,7 +107,7 @@ class Drawing(Building):
 
     def refusal(self, odd: OddSample, split: str, index: int) -> InputError:
         """The sentence about a sample."""
-        return odd.kind(f"{escape_unprintable(self.path)}: sample {index} of {split} {odd}.")
+        return _ERRORS[odd.cause](f"{escape_unprintable(self.path)}: sample {index} of {split} {odd}.")
 
     def _check(self, value: Any, split: str, index: int) -> tuple[Tensor, Tensor]:
         form = self.form
@@ -143,7 +147,7 @@ class Drawing(Building):
             if tuple(targets.shape[1:]) != form.target_shape and form.target != "mask":
                 raise OddSample("makes targets of another shape than of the first; make all alike")
         except (OddSample, RuntimeError) as odd:
-            kind = odd.kind if isinstance(odd, OddSample) else InputError
+            kind = _ERRORS[odd.cause] if isinstance(odd, OddSample) else InputError
             raise kind(f"{self._of_batch(named)} {odd}.") from odd
         return inputs.to(form.dtype), targets
 
