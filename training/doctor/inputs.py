@@ -13,6 +13,7 @@ from training.findings.data import (
     FAR_MEAN,
     LEAST_CONFLICTS,
     MOSTLY_DIFFERENT,
+    ONE_IS_WRONG,
     SCALE,
     UNLIKE_STDS,
     WIDE_STD,
@@ -63,7 +64,7 @@ def conflict_findings(data: Data, whole: bool = False) -> list[Finding]:
     title = f"{found.samples:,} of {found.looked:,} training samples are equal to one with another {_ANSWERS[source.target]}: {shown}."
     pairs = [[*pair] for pair in found.pairs[:_SHOWN]]
     evidence = {"samples": found.samples, "looked_at": found.looked, "pairs": pairs}
-    return [CONFLICTS.find(level, title, "One of the two is wrong: correct it, or leave both out.", evidence=evidence)]
+    return [CONFLICTS.find(level, title, ONE_IS_WRONG, evidence=evidence)]
 
 
 def _scale(data: Data, mean: Tensor, std: Tensor) -> list[Finding]:

@@ -28,6 +28,7 @@ from training.errors import ConfigError, LabelRangeError, NonFiniteError, Traini
 from training.events import Finding
 from training.findings import without_idle_fix, without_muted
 from training.findings.data import NONFINITE
+from training.findings.folding import is_explained
 from training.findings.labels import LABEL_RANGE
 from training.findings.settings import FAULT, INACTIVE, INVALID, TIME
 from training.protocol.answers import RunTime
@@ -95,6 +96,7 @@ def preflight(
         logger.info("The check found a fault", exc_info=True)
         unforeseen = f"An unexpected fault would end the run: {escape_unprintable(describe_error(error), 300)}"
         found.append(FAULT.find_error(explain(error, config, phase) or TrainingError(unforeseen)))
+    found = [finding for finding in found if not is_explained(finding, found)]
     return without_muted(without_idle_fix(found, config_data(config)), config.muted_findings)
 
 

@@ -10,7 +10,7 @@ from training.data.duplicates import Duplicates, find_duplicates
 from training.data.source import ReportProgress
 from training.errors import pluralize
 from training.events import Finding
-from training.findings.data import SAMPLED
+from training.findings.data import CONFLICTS, ONE_IS_WRONG, SAMPLED
 from training.findings.split import DUPLICATES, MANY_ALIKE, NEAR_DUPLICATES
 
 _SHOWN = 3
@@ -35,6 +35,14 @@ def duplicate_findings(
     if found.exact:
         conflicts = sum(not torch.equal(source.targets[a], source.targets[b]) for a, b in found.exact)
         other = f", {conflicts:,} of them with another target" if conflicts else ""
+        if 2 * conflicts > len(found.exact):
+            title = f"{conflicts:,}{looked} are equal to a training sample with another target: {_examples(data, found.exact)}."
+            pairs = [list(pair) for pair in found.exact[:_SHOWN]]
+            result.append(
+                CONFLICTS.find(
+                    "warning", title, ONE_IS_WRONG, place="parts", evidence={"samples": conflicts, "pairs": pairs}
+                )
+            )
         droppable = isinstance(config, PartsSection)
         advice = "The metrics look better than the model is."
         result.append(

@@ -15,7 +15,7 @@ from training.data import Data
 from training.data.sources.table import Table
 from training.doctor.skill import Answers, ColumnSkill, answers_of, is_copy, measure_skill
 from training.events import Finding
-from training.findings.split import ALIKE_IN_GROUP, GROUP, LEAST_GROUPS, LEAST_ROWS_OF_GROUP
+from training.findings.split import ALIKE_IN_GROUP, ALIKE_IN_TIME, GROUP, LEAST_GROUPS, LEAST_ROWS_OF_GROUP
 from training.findings.tables import DENSE, DISTINCT, IDENTIFIER, LEAK_ROWS, LEAKS, MONOTONE, RIVAL, TARGET_LEAK
 from training.statistics.ranks import rank_correlation
 from training.system.untrusted import escape_unprintable
@@ -55,7 +55,7 @@ def table_findings(data: Data, dataset: object) -> list[Finding]:
     for more in (_leaks(columns, answers, dataset) if len(rows) >= LEAK_ROWS else [], _identifiers(source, dataset)):
         said = {finding.evidence["column"] for finding in found}  # the first explains the others
         found += [finding for finding in more if finding.evidence["column"] not in said]
-    return [*found, *_dates(data, dataset)]
+    return [*found, *_dates(data, source, rows, answers, dataset)]
 
 
 def _read_columns(data: Data, source: Table, rows: Tensor) -> list[_Column]:
@@ -217,8 +217,8 @@ def _groups(columns: list[_Column], answers: list[Answers], dataset: TableDatase
     return found
 
 
-def _dates(data: Data, dataset: TableDataset) -> list[Finding]:
-    """A note where rows have a date and are held out at random."""
+def _dates(data: Data, source: Table, rows: Tensor, answers: list[Answers], dataset: TableDataset) -> list[Finding]:
+    """Where rows have a date and are held out at random: a warning, if rows that follow each other have like targets."""
     if dataset.group_column or dataset.time_column or dataset.split_column or data.facts.table is None:
         return []
     dated = [each.column for each in data.facts.table.derived if each is not None and each.part != "hash"]
@@ -229,4 +229,21 @@ def _dates(data: Data, dataset: TableDataset) -> list[Finding]:
         f"Rows have a date ('{name}'), and are held out at random: validation knows rows from after those it predicts."
     )
     advice = "If the model is to predict later rows, hold out the newest."
-    return [GROUP.find("info", title, advice, place=dated[0], fix={"dataset.time_column": dated[0]})]
+    order = np.argsort(source.features.moments[dated[0]][rows].numpy(), kind="stable")
+    alike = max(
+        (rank_correlation(each.values[order][:-1], each.values[order][1:]) for each in answers if each.classes <= 2),
+        default=0.0,
+    )
+    near = len(rows) >= LEAK_ROWS and alike >= ALIKE_IN_TIME
+    if near:
+        title = f"{title[:-1]}. Rows that follow each other have like targets (rank correlation {alike:.2f})."
+    return [
+        GROUP.find(
+            "warning" if near else "info",
+            title,
+            advice,
+            place=dated[0],
+            evidence={"alike": alike},
+            fix={"dataset.time_column": dated[0]},
+        )
+    ]

@@ -47,10 +47,11 @@ OUTLIERS = Rule(
 )
 LEAST_CONFLICTS, SURELY_CONFLICTS = 0.01, 0.05
 MOSTLY_DIFFERENT = 0.9
+ONE_IS_WRONG = "One of the two is wrong: correct it, or leave both out."
 CONFLICTS = Rule(
     "data.conflicting_labels",
     "Equal samples have different labels",
-    "Training samples with equal inputs and another class, other labels, values more than a std apart or masks that differ in 5 % of the pixels: "
+    "Training samples, or most of the held-out ones that equal a training sample, with equal inputs and another class, other labels, values more than a std apart or masks that differ in 5 % of the pixels: "
     f"a note from one pair, a warning from {LEAST_CONFLICTS:.0%} of the samples.",
     "deepchecks (any)",
     unless=f"Of tables, where less than {MOSTLY_DIFFERENT:.0%} of the rows differ from each other in their inputs: there few columns "

@@ -7,7 +7,7 @@ from training.findings.rule import Rule
 ADAPTIVE_TRAVEL, SGD_TRAVEL = 0.03, 1.0
 """The learning rates of all steps, added up: of optimizers whose steps are as large as the rate, and of SGD (over 1 - momentum)."""
 FEW_STEPS, FEW_EPOCHS = 100, 2
-AMPLE = 5.0
+AMPLE = 10.0
 STEPS_OF_EPOCH = 10
 LEAST_LARGE = 32
 """A smaller batch is never called too large."""
@@ -29,7 +29,7 @@ SHORT = Rule(
     "though the rate is a usual one.",
     "The way that a weight can go, against the std of about 0.05 that it begins with (He et al. 2015); too few epochs are found by one of four "
     "published tools (Humbatova et al. 2025)",
-    unless=f"The network begins with known weights; or (of few steps) the rates add up to {AMPLE:g} times as much.",
+    unless=f"The network begins with known weights; SGD follows a loss of one's own, or targets that are not standardized; or (of few steps) the rates add up to {AMPLE:g} times as much.",
     fix="loop.epochs or loop.max_steps: three times what the rule asks for.",
 )
 LEAST_BATCH, SMALL_BATCH, LEAST_SAMPLES = 2, 8, 100

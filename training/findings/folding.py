@@ -44,6 +44,7 @@ FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
     "units.dead": ("weight.unchanged", "grad.vanishing", "loss.flat", "fit.no_skill", "classes.collapsed"),
     "units.saturated": ("grad.vanishing", "loss.flat", "fit.no_skill"),
     "grad.clipped_always": ("update.too_small", "loss.flat", "loss.plateau", "fit.no_skill"),
+    "loss.sum": ("lr.unusual", "run.too_short", "units.dead", "update.too_big"),
     "model.not_trained": ("weight.unchanged", "fit.no_skill"),
 }
 """By the code of a cause, those of the symptoms that it explains; of ``nonfinite`` what began with it or after it."""

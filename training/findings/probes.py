@@ -107,11 +107,19 @@ INIT_SCALE = Rule(
     unless="What a normalization makes up for; layers that begin as zeros.",
     fix="model.norm, model.activation",
 )
-DEAD_SHARE, LEAST_UNITS, LEAST_PLACES = 0.5, 8, 64
+SATURATING = Rule(
+    "model.saturating",
+    "Activations let the gradient vanish",
+    f"The gradient of the first layer, beside its weights, is less than {SHRINKS:g} of that of the last, in a network with nn.Sigmoid or nn.Tanh.",
+    "Glorot & Bengio 2010",
+    unless="The network has fewer than three layers.",
+    fix="model.norm, model.activation",
+)
+DEAD_SHARE, DEAD_LAYER, LEAST_UNITS, LEAST_PLACES = 0.5, 0.9, 8, 64
 DEAD = Rule(
     "init.dead",
     "Units are dead before the first step",
-    f"{DEAD_SHARE:.0%} or more of the units behind a ReLU answer 0 to all samples of up to four batches.",
+    f"{DEAD_LAYER:.0%} of the units behind a ReLU, or {DEAD_SHARE:.0%} of all such units, or more answer 0 to all samples of up to four batches.",
     "TheDeepChecker, SageMaker Debugger",
     unless=f"Layers of fewer than {2 * LEAST_UNITS} units, or fewer than {LEAST_PLACES} samples (places of images and texts) to go by.",
     fix="model.norm",
@@ -138,6 +146,6 @@ BLIND_LOSS = Rule(
     "Tried on answers whose worth is known; (n, 1) and (n,) make (n, n) in torch",
 )
 RULES = (
-    ENDS_SOFTMAX, ENDS_SIGMOID, ENDS_RELU, RANGE, LINEAR, EVAL_RANDOM, MIXES, FUTURE, NOT_TRAINED, REPEATED, SYMMETRIC, INIT_SCALE, DEAD,
+    ENDS_SOFTMAX, ENDS_SIGMOID, ENDS_RELU, RANGE, LINEAR, EVAL_RANDOM, MIXES, FUTURE, NOT_TRAINED, REPEATED, SYMMETRIC, INIT_SCALE, SATURATING, DEAD,
     SUM, SIGN, BLIND_LOSS,
 )  # fmt: skip

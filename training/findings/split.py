@@ -19,13 +19,14 @@ NEAR_DUPLICATES = Rule(
     f"{MANY_ALIKE:.0%} of the held-out images.",
     "FiftyOne (leaky splits); thin digits look alike by chance, hence the share",
 )
-LEAST_GROUPS, LEAST_ROWS_OF_GROUP, ALIKE_IN_GROUP = 10, 2.0, 0.3
+LEAST_GROUPS, LEAST_ROWS_OF_GROUP, ALIKE_IN_GROUP, ALIKE_IN_TIME = 10, 2.0, 0.3, 0.4
 GROUP = Rule(
     "split.time_or_group",
     "Rows that belong together are in both parts",
     f"A column called after persons or things (patient, subject, user, session, group ...) with at least {LEAST_GROUPS} values of on average "
     f"{LEAST_ROWS_OF_GROUP:g} rows or more stands in both parts, and a row's target is predicted by the other rows of its value with a skill of "
-    f"{ALIKE_IN_GROUP:g}. Rows with a date that are held out at random: a note.",
+    f"{ALIKE_IN_GROUP:g}. Rows with a date that are held out at random: a note; a warning, where the targets "
+    f"(numbers, or two classes) of rows that follow each other have a rank correlation of {ALIKE_IN_TIME:g}.",
     "deepchecks (a group in both parts), with the likeness inside a group as guard",
     unless="dataset.group_column, time_column or split_column is set.",
     fix="dataset.group_column, dataset.time_column",

@@ -22,6 +22,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "model.not_trained": ("parameters without gradient", "frozen layers"),
     "model.frozen_at_random": ("frozen layers",),
     "init.symmetric": ("symmetric initialization",),
+    "model.saturating": ("saturating activation",),
     "init.dead": ("dead initialization",),
     "init.scale": ("initialization too large", "initialization too small"),
     "loss.start": ("initialization too large", "unscaled targets", "wrong loss"),
@@ -140,6 +141,8 @@ def causes_of(finding: Mapping[str, Any], config: RunConfig) -> set[str]:
     code = str(finding["code"])
     if code == "schedule.length":
         return set(LENGTHS)
+    if code == "loss.start" and finding["place"] == "inputs":
+        return {"unscaled inputs"}
     causes = set() if code in SIDED and finding["fix"] else set(NAMED.get(code, ()))
     if code not in NAMED or code in SIDED:
         causes |= _of_changes(finding["fix"], flatten(config))

@@ -66,7 +66,7 @@ FAULTS = {
     drawn("nn.init.normal_(m.weight, std=1e-4)"): ("init.scale", "c", "too small"),
     drawn("nn.init.constant_(m.bias, -10.0)"): ("init.dead", "", "begin at -10"),
     stack("nn.Linear(features, 32), " + "nn.Sigmoid(), nn.Linear(32, 32), " * 8 + "nn.Linear(32, outputs)"): (
-        "init.scale", "0", "Sigmoid",
+        "model.saturating", "0", "Sigmoid",
     ),
 }  # fmt: skip
 HEALTHY = (
@@ -82,6 +82,7 @@ LOSSES = {
     "nn.NLLLoss()": ["loss.sign"],
     "lambda o, t: -F.cross_entropy(o, t)": ["loss.sign"],
     "lambda o, t: (o ** 2).mean()": ["loss.blind"],
+    "lambda o, t: F.cross_entropy(o, (t + 1) % o.shape[1])": ["loss.blind"],
     "nn.CrossEntropyLoss(label_smoothing=0.1)": [],
     "nn.MultiMarginLoss()": [],
     "lambda o, t: ((o.softmax(1) - F.one_hot(t, o.shape[1])) ** 2).mean()": [],

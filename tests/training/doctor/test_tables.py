@@ -127,3 +127,12 @@ def test_a_run_says_it_before_its_first_step_and_is_the_same_run(tmp_path: Path)
     one, other = ([file.read_bytes() for file in sorted(files)] for files in weights)
     assert len(one) > 1
     assert one == other, "to the bit"
+
+
+def test_rows_that_are_like_those_before_and_after_them(tmp_path: Path) -> None:
+    days = (np.datetime64("2024-01-01") + np.arange(ROWS)).astype(str)
+    wandering = {"day": days, **VALUES, "y": np.cumsum(np.random.default_rng(1).normal(size=ROWS))}
+    found = look(tmp_path, wandering, "y")
+    assert found["split.time_or_group:day"].fix == {"dataset.time_column": "day"}
+    assert not look(tmp_path, wandering, "y", "dataset.time_column=day")
+    assert not look(tmp_path, {"day": days, **VALUES}, "y")

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from training.doctor.probes.look import Look, describe_module, record_calls
 from training.events import Finding, FindingLevel
-from training.findings.probes import INIT_SCALE, NOT_TRAINED, REPEATED, SHRINKS, SYMMETRIC, UNUSED
+from training.findings.probes import INIT_SCALE, NOT_TRAINED, REPEATED, SATURATING, SHRINKS, SYMMETRIC, UNUSED
 from training.models import make_model
 from training.system.untrusted import escape_unprintable
 
@@ -213,7 +213,8 @@ def _find_vanishing(look: Look, order: list[Layer]) -> list[Finding]:
     title = f"The gradient hardly reaches {describe_module(place, ends[0])}: beside its weights it is {first / last:.0e} of that of the last of {len(ends)} layers.{cause}"
     advice = "Use ReLU or GELU, a normalization between the layers, or fewer of them."
     fix = _mend(look)
-    return [INIT_SCALE.find("warning", title, advice, place=place, evidence={"first": first, "last": last}, fix=fix)]
+    rule = SATURATING if bends else INIT_SCALE
+    return [rule.find("warning", title, advice, place=place, evidence={"first": first, "last": last}, fix=fix)]
 
 
 def _relative_gradient(weight: Tensor) -> float:

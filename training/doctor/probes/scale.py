@@ -18,6 +18,7 @@ from training.events import Finding
 from training.findings.data import FAR_MEAN
 from training.findings.probes import (
     DEAD,
+    DEAD_LAYER,
     DEAD_SHARE,
     GAIN,
     INIT_SCALE,
@@ -98,14 +99,16 @@ def _units(values: Tensor) -> Tensor:
 
 def _find_dead(look: Look, activations: list[Activation]) -> list[Finding]:
     worst, share = None, 0.0
+    every: list[Tensor] = []
     for each in activations:
         units = _units(each.values)
         if each.kind not in _RELUS or units.shape[1] < 2 * LEAST_UNITS or len(units) < LEAST_PLACES:
             continue
-        dead = float((units <= 0).all(0).float().mean())
+        every.append((units <= 0).all(0).float())
+        dead = float(every[-1].mean())
         if dead > share:
             worst, share = each, dead
-    if worst is None or share < DEAD_SHARE:
+    if worst is None or (share < DEAD_LAYER and float(torch.cat(every).mean()) < DEAD_SHARE):
         return []
     where = describe_module(worst.inside, look.model.get_submodule(worst.inside))
     title = f"{share:.0%} of the units in {where} answer 0 to every sample before the first step, and learn nothing while they do."

@@ -80,7 +80,7 @@ def _short(config: RunConfig, schedule: tuple[list[int], list[float]], counts: t
     least = SGD_TRAVEL if config.optimizer.kind == "sgd" else ADAPTIVE_TRAVEL
     usual = fitting_rate(config, total)
     peak = max(schedule[1])
-    slow = way is not None and way < least
+    slow = way is not None and way < least and not (config.optimizer.kind == "sgd" and _has_own_scale(config))
     if slow and way is not None and peak < usual / 5.0 and way * usual / peak >= _ENOUGH * least:
         return _slow(config, peak, way, total)
     ample = way is not None and way >= AMPLE * least
@@ -97,6 +97,12 @@ def _short(config: RunConfig, schedule: tuple[list[int], list[float]], counts: t
     title = f"The run has only {pluralize(total, 'step')}: too few for a network that begins with random weights."
     evidence = {"steps": total, "rates_added_up": way}
     return [SHORT.find("warning", title, "Let it train for longer.", evidence=evidence, fix=fix)]
+
+
+def _has_own_scale(config: RunConfig) -> bool:
+    """Whether the loss, and with it a step of SGD, may be of any size: a person's own, or of targets in their own unit."""
+    objective = config.objective
+    return objective.kind == "user_loss" or getattr(objective, "standardise", True) is False
 
 
 def _slow(config: RunConfig, peak: float, way: float, total: int) -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -23,14 +24,17 @@ from training.findings.settings import (
     STRONG_DECAY,
 )
 
-_USUAL_DROPOUT, _USUAL_SMOOTHING = 0.2, 0.1
+_USUAL_DROPOUT, _USUAL_SMOOTHING = 0.2, 0.0
 _MIXING = ("mixup_alpha", "cutmix_alpha")
 
 
 def regularization_findings(config: RunConfig, peak: float, way: float) -> list[Finding]:
     """``peak`` is the highest learning rate, ``way`` those of all steps added up."""
     found = [*_shares(config), *_decay(config, peak, way)]
-    return found or _at_once(config, way)
+    if not found:
+        return _at_once(config, way)
+    together = {path: value for finding in found for path, value in finding.fix.items()}
+    return [replace(finding, fix=together) for finding in found]
 
 
 def _shares(config: RunConfig) -> Iterator[Finding]:
@@ -83,7 +87,7 @@ def _at_once(config: RunConfig, way: float) -> list[Finding]:
         fixes["model.dropout"] = _USUAL_DROPOUT
     if getattr(objective, "label_smoothing", 0.0) >= 0.15:
         strong.append("label smoothing")
-        fixes["objective.label_smoothing"] = 0.0
+        fixes["objective.label_smoothing"] = _USUAL_SMOOTHING
     if large:
         strong.append("weight decay")
         fixes["optimizer.weight_decay"] = type(optimizer)().weight_decay
