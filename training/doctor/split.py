@@ -10,7 +10,7 @@ from training.data.duplicates import Duplicates, find_duplicates
 from training.data.source import ReportProgress
 from training.errors import pluralize
 from training.events import Finding
-from training.findings.data import CONFLICTS, ONE_IS_WRONG, SAMPLED
+from training.findings.data import CONFLICTS, LEAST_CONFLICTS, ONE_IS_WRONG, SAMPLED
 from training.findings.split import DUPLICATES, MANY_ALIKE, NEAR_DUPLICATES
 
 _SHOWN = 3
@@ -40,7 +40,11 @@ def duplicate_findings(
             pairs = [list(pair) for pair in found.exact[:_SHOWN]]
             result.append(
                 CONFLICTS.find(
-                    "warning", title, ONE_IS_WRONG, place="parts", evidence={"samples": conflicts, "pairs": pairs}
+                    "warning" if conflicts >= LEAST_CONFLICTS * found.held else "info",
+                    title,
+                    ONE_IS_WRONG,
+                    place="parts",
+                    evidence={"samples": conflicts, "pairs": pairs},
                 )
             )
         droppable = isinstance(config, PartsSection)

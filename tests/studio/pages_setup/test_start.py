@@ -335,7 +335,7 @@ def test_a_finding_that_is_no_problem_here_is_muted_until_that_is_undone(
         }
     )  # fmt: skip
     assert (
-        "skill 0.9988 (0 is guessing, 1 is always right), 12,000 rows, samples 1 2 3 4 ... · table.target_leak:total"
+        "skill 0.9988 (0 is guessing, 1 is always right), 12,000 rows, samples 1, 2, 3, 4 and 1 more · table.target_leak:total"
         in words(page.findings)
     )
     (mute,) = [made for made in page.findings.findChildren(QPushButton) if made.text() == "Not a problem here"]
