@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -44,6 +44,11 @@ class QuietFileHandler(logging.FileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Nothing: the run's own writing tells of the fault."""
+
+    def close(self) -> None:
+        """Closed even if the last lines find no room."""
+        with suppress(OSError):  # as in ``handleError``; the file itself is closed by then
+            super().close()
 
 
 class RunWriter:
