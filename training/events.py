@@ -202,6 +202,11 @@ class Finding(Event):
     set_aside: bool = False  # it tells what was set aside: a window shows that itself, as it is by then
 
     @property
+    def is_telling(self) -> bool:
+        """Whether it is more than a note."""
+        return self.level in ("warning", "error")
+
+    @property
     def key(self) -> str:
         """``code`` or ``code:place``, by which it is muted."""
         return f"{self.code}:{self.place}" if self.place else self.code
@@ -273,7 +278,7 @@ def _record(model: DataReport | Environment) -> dict[str, JsonValue]:
 def decode(line: bytes) -> Event | None:
     """The event of one line; None for a half-written or damaged line, and for an event of another version."""
     try:
-        named = line.startswith(_NAMED)  # as ``encode`` writes it; whoever else did may have the kind further behind
+        named = line.startswith(_NAMED)  # as ``encode`` writes it; who else did may have the kind further behind
         kind = line[len(_NAMED) : line.index(b'"', len(_NAMED))].decode() if named else json.loads(line)["kind"]
         return _adapter(kind).validate_json(line)
     except (ValueError, KeyError, TypeError, RecursionError):

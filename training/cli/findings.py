@@ -16,7 +16,7 @@ _SAID = ("code", "place", "level", "title", "evidence", "advice", "fix")
 
 def format_marked(finding: Finding) -> str:
     """A line: its level, what was found, what to do, and its key where it can be named to ``--fix`` or ``--mute``."""
-    telling = finding.level in ("warning", "error") and finding.code not in ("", FAULT.code)
+    telling = finding.is_telling and finding.code not in ("", FAULT.code)
     return f"{_MARKS[finding.level]}  {format_finding(finding)}{f' [{finding.key}]' if telling else ''}"
 
 

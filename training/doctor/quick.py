@@ -40,7 +40,7 @@ def warn_before_start(session: Session) -> list[Finding]:
         logger.exception("The look before the run failed")
         return []
     found = without_muted(without_idle_fix(found, config_data(session.config)), session.config.muted_findings)
-    return [item for item in found if item.level in ("warning", "error")]
+    return [item for item in found if item.is_telling]
 
 
 def _findings_at_hand(session: Session) -> list[Finding]:

@@ -70,7 +70,7 @@ def is_explained(finding: Finding, causes: Iterable[Finding]) -> bool:
 
 def symptoms_of(cause: Finding) -> tuple[str, ...]:
     """The codes of what ``cause`` explains; none where it holds no more, or is a note."""
-    if cause.level in ("info", "ok") or cause.cleared_at is not None:
+    if not cause.is_telling or cause.cleared_at is not None:
         return ()
     if cause.code != UNUSUAL_RATE.code:
         return FOLDED.get(cause.code, ())

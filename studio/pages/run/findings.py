@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
 from studio.panels.fix_dialog import describe_proposal, make_banner
-from studio.state.runs.run_findings import RunFindings, identify_finding, is_telling
+from studio.state.runs.run_findings import RunFindings, identify_finding
 from studio.theme import IconRole, Tone
 from studio.widgets import Banner, IconLabel, button, empty, hbox, in_widget, label, make_breakable, vbox
 from training.config import RunConfig
@@ -86,7 +86,7 @@ class FindingList(QWidget):
         self._show_quiet(cleared[-_MOST:], dismissed[-_MOST:])
         self.count = len(standing)
         # Its place beside the tabs is for what matters: all else is counted there.
-        telling = (banner.message for finding, _config, banner in self._shown.values() if is_telling(finding))
+        telling = (banner.message for finding, _config, banner in self._shown.values() if finding.is_telling)
         self.said = next(telling, None) or _count_quiet(len(standing), len(cleared), len(dismissed))
         self.setVisible(self.said is not None)
         self.changed.emit()

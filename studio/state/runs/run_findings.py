@@ -23,11 +23,6 @@ def identify_finding(finding: Finding) -> str:
     return finding.key or finding.title
 
 
-def is_telling(finding: Finding) -> bool:
-    """Whether it is more than a note."""
-    return finding.level in ("error", "warning")
-
-
 class RunFindings(QObject):
     """Follows ``shown``. What is over with an attempt that was cut goes with it.
 
