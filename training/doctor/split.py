@@ -34,10 +34,10 @@ def duplicate_findings(
     )
     if found.exact:
         conflicts = sum(not torch.equal(source.targets[a], source.targets[b]) for a, b in found.exact)
+        pairs = [list(pair) for pair in found.exact[:_SHOWN]]
         other = f", {conflicts:,} of them with another target" if conflicts else ""
         if 2 * conflicts > len(found.exact):
             title = f"{conflicts:,}{looked} are equal to a training sample with another target: {_examples(data, found.exact)}."
-            pairs = [list(pair) for pair in found.exact[:_SHOWN]]
             result.append(
                 CONFLICTS.find(
                     "warning" if conflicts >= LEAST_CONFLICTS * found.held else "info",
@@ -54,7 +54,7 @@ def duplicate_findings(
                 "warning",
                 f"{len(found.exact):,}{looked} are trained on, too{other}: {_examples(data, found.exact)}.",
                 f"{advice} Leave them out of validation." if droppable else advice,
-                evidence={"samples": len(found.exact), "pairs": [list(pair) for pair in found.exact[:_SHOWN]]},
+                evidence={"samples": len(found.exact), "pairs": pairs},
                 fix={"dataset.duplicates": "drop_from_validation"} if droppable else {},
             )
         )

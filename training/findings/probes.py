@@ -104,7 +104,7 @@ INIT_SCALE = Rule(
     f"range). Small: half of them or more are below {SMALL_GAIN:g}. Or the gradient of the first layer, beside its weights, is less than {SHRINKS:g} of that of "
     "the last.",
     "He et al. 2015, Glorot and Bengio 2010; SageMaker Debugger (a ratio of 10, which default initializations reach)",
-    unless="What a normalization makes up for; layers that begin as zeros.",
+    unless="What a normalization makes up for; layers that begin as zeros; a gradient that nn.Sigmoid or nn.Tanh let vanish (model.saturating).",
     fix="model.norm, model.activation",
 )
 SATURATING = Rule(

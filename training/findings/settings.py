@@ -93,6 +93,6 @@ REGULARIZED = Rule(
     "UMLAUT (dropout); the time 1/(lr x weight decay) in which weights are forgotten (Wang and Aitchison 2024); redundant regularization is found by "
     "none of four published tools (Humbatova et al. 2025)",
     unless=f"Several at once in a run of {LONG_RUN} epochs or more, which recipes of large networks need.",
-    fix="Half the dropout, the usual decay or smoothing; of several, dropout and decay alone are kept, at their usual values.",
+    fix="A dropout of 0.2, the usual decay, and nothing else; all that are too strong together.",
 )
 RULES = (INVALID, INACTIVE, FAULT, TIME, UNUSUAL_RATE, UNSUITABLE, OPTIMIZER, LENGTH, REGULARIZED)

@@ -19,8 +19,7 @@ from training.findings.rule import Rule
 _Why: TypeAlias = tuple[str, Mapping[str, JsonValue]]
 """The cause in a sentence, and the settings that mend it."""
 
-
-_HARMLESS = "They do nothing; that does no harm while the run learns as it should."
+_HARMLESS = "They do no harm while the run learns as it should."
 
 
 def judge_dead(run: Recorded) -> Iterator[Finding]:
