@@ -11,6 +11,7 @@ from training.config import RunConfig
 from training.config.rules.inactive_settings import find_inactive
 from training.config.sections.optimizer import Optimizer
 from training.events import Finding
+from training.findings import merge_fixes
 from training.findings.settings import (
     AT_ONCE,
     FORGOTTEN,
@@ -33,7 +34,7 @@ def regularization_findings(config: RunConfig, peak: float, way: float) -> list[
     found = [*_shares(config), *_decay(config, peak, way)]
     if not found:
         return _at_once(config, way)
-    together = {path: value for finding in found for path, value in finding.fix.items()}
+    together = merge_fixes(found)
     return [replace(finding, fix=together) for finding in found]
 
 
