@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -109,8 +109,8 @@ def test_life_and_death_of_the_owner_are_told(qtbot: QtBot, folder: RunFolder, m
     qtbot.waitUntil(lambda: told.alive == [True, False])
     claim(folder.path)
     qtbot.waitUntil(lambda: told.alive == [True, False, True])
-    record = (folder.path / "owner.json").read_text().replace(str(os.getpid()), str(2**22 + 1))
-    (folder.path / "owner.json").write_text(record)
+    record = json.loads((folder.path / "owner.json").read_text()) | {"pid": 2**22 + 1}
+    (folder.path / "owner.json").write_text(json.dumps(record))
     qtbot.waitUntil(lambda: told.alive[-1] is False)
     monitor.stop()
 
