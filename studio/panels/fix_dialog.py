@@ -127,9 +127,8 @@ def make_banner(
     closable: bool = True,
 ) -> Banner:
     """What was found in a run of ``config``, with a button for what it proposes."""
-    named = found.since is not None or re.search(
-        rf"\bstep {found.step}\b", found.title
-    )  # where a branch begins, for example
+    number = rf"\bstep ({found.step}|{found.step:,})\b"  # where a branch begins, or what was skipped, for example
+    named = found.since is not None or re.search(number, found.title, re.IGNORECASE)
     title = f"{found.title.removesuffix('.')} (step {found.step:,})" if found.step and not named else found.title
     proposal = describe_proposal(config, found.fix)
     text = "\n".join(part for part in (found.advice, proposal) if part)

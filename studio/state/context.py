@@ -25,6 +25,7 @@ from studio.state.runs.live_run import LiveRun
 from studio.state.runs.proof_job import ProofJob
 from studio.state.runs.run_library import RunLibrary
 from studio.state.runs.shown_run import ShownRun
+from studio.state.runs.trace_job import TraceJob
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.config.run import LONGEST_NAME
@@ -91,7 +92,11 @@ class AppContext(QObject):
         self.live = LiveRun(self)
         self.shown = ShownRun(self.live, self)
         self.evaluation = EvaluationChoice(self.background, self)
-        self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
+        self.labels, self.proofs, self.traces = (
+            LabelsJob(settings, self),
+            ProofJob(settings, self),
+            TraceJob(settings, self),
+        )
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None

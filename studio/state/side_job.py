@@ -57,6 +57,10 @@ class SideJob(QObject):
         """Note how far it is."""
         raise NotImplementedError
 
+    def _take(self, answer: Answer) -> bool:
+        """Whether the process came to its end, and with a result."""
+        return answer.code == 0
+
     @Slot()
     def _look(self) -> None:
         if self.run is not None:
@@ -67,9 +71,10 @@ class SideJob(QObject):
         self._timer.stop()
         self._command = None
         stopped, self.is_stopping = self.is_stopping, False
-        if answer.code and not (stopped or answer.code == _STOPPED):
+        done = self._take(answer)
+        if not (done or stopped or answer.code == _STOPPED):
             lines = answer.error.splitlines()
             self.problem = lines[-1] if lines else f"The process ended with code {answer.code}."
-        if answer.code == 0:
+        if done:
             self.finished.emit()
         self.changed.emit()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 
 from training.cli.findings import format_marked, record_run_findings
 from training.cli.options import workspace_of
@@ -13,11 +15,14 @@ from training.diagnosis.looks import current
 from training.errors import pluralize
 from training.events import Finding
 from training.findings import is_dismissed, without_muted
-from training.runs.folder import RunFolder
+from training.runs.folder import RunFolder, owner_of
 from training.runs.records.about import read_about
 from training.runs.records.proofs import Proof, read_proofs
+from training.runs.trace_plan import plan_trace
 from training.runs.workspace import find_run
 from training.streams import print_json, write_out
+from training.system.held_input import call_at_its_end
+from training.system.process import yield_processor
 from training.system.untrusted import escape_unprintable
 
 _LEVELS = ("error", "warning", "info")
@@ -27,7 +32,7 @@ def judge_run(arguments: argparse.Namespace) -> int:
     """Tell what holds of a run and what held once; returns the exit code: 0 nothing above a note, 1 a warning, 2 an error."""
     folder = find_run(arguments.run, workspace_of(arguments))
     if arguments.trace is not None:
-        return _trace(folder, arguments.trace or None, arguments.json)
+        return _trace(folder, arguments)
     run = read_recorded(folder)
     earlier = without_muted((each for each in run.findings if not each.set_aside), run.config.muted_findings)
     told = [*earlier, *replay(run)]
@@ -73,15 +78,19 @@ def _name(proof: Proof) -> str:
     return proof.finding or ", ".join(overrides_of(proof.fix))
 
 
-def _trace(folder: RunFolder, step: int | None, as_json: bool) -> int:
+def _trace(folder: RunFolder, arguments: argparse.Namespace) -> int:
     """Compute a skipped step again, and tell what produced the first number that is not finite."""
-    from training.engine.recovery.trace import plan_trace, trace_step  # torch
-
-    plan = plan_trace(folder, step)
-    if not as_json:
+    plan = plan_trace(folder, arguments.trace or None)
+    if not arguments.json:
         write_out(f"{plan.words}\n")
+    if arguments.while_held:  # nothing is written, so nothing is left behind
+        call_at_its_end(lambda: os.kill(os.getpid(), signal.SIGTERM))
+    if owner_of(folder.path) is not None:  # it is being trained: that goes first
+        yield_processor()
+    from training.engine.recovery.trace import trace_step  # torch
+
     found = trace_step(plan)
-    if as_json:
+    if arguments.json:
         print_json(
             {"run": folder.id, "step": plan.skip.step, "from": plan.start, "findings": record_run_findings([found])}
         )

@@ -252,6 +252,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("run", metavar="RUN", help="a run's id, name or folder")
     told = "compute a skipped step again to the bit (the first, or STEP), and name what produced NaN or infinity; exit code 1"
     option("--trace", type=int, nargs="?", const=0, metavar="STEP", help=told)
+    option("--while-held", **_WHILE_HELD)
 
     told = "tell or change what you say of a run: its name in lists, a star, tags, notes, whether it is archived"
     option = add("about", "cli.about:tell_about", told, *_RECORDS)

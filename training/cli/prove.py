@@ -7,8 +7,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-import psutil
-
 from training.cli.options import workspace_of
 from training.console import Console
 from training.control import Control, stop_with_input
@@ -20,8 +18,7 @@ from training.runs.folder import RunFolder, owner_of
 from training.runs.records.proofs import Proof
 from training.runs.workspace import find_run
 from training.streams import print_json, say
-
-_NICE = 10
+from training.system.process import yield_processor
 
 
 def prove(arguments: argparse.Namespace) -> int:
@@ -36,7 +33,7 @@ def prove(arguments: argparse.Namespace) -> int:
     if arguments.trust:
         trust_resume(run, ())
     if owner_of(run.path) is not None:  # it is being trained: that goes first
-        _yield()
+        yield_processor()
     proof = _prove(arguments, plan)
     if proof is None:
         words = ["python", "-m", "training", "prove", str(run.path), *_name(arguments)]
@@ -90,14 +87,6 @@ def _agree() -> bool:
         return True
     say("Begin? [Y/n]")
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
-
-
-def _yield() -> None:
-    process = psutil.Process()
-    if sys.platform == "win32":
-        process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
-    else:
-        process.nice(max(int(process.nice()), _NICE))
 
 
 def _name(arguments: argparse.Namespace) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from training.events import Finding
 from training.findings.rule import Rule
 
 GREW_NORM, GREW_LOSS, ROSE_RATE = 5.0, 3.0, 3.0
@@ -33,4 +34,16 @@ ROLLED_BACK = Rule(
     "loop.max_skipped_steps steps in a row were skipped, and loop.after_skips is roll_back.",
     "Counted",
 )
+
+
+def can_trace(finding: Finding) -> bool:
+    """Whether its step, computed again from a checkpoint, could tell more than the finding does: it was told after the weights had moved on."""
+    return (
+        finding.code == NONFINITE.code
+        and finding.step > 0
+        and finding.evidence.get("part") != "validation"
+        and finding.evidence.get("exact") is not True
+    )
+
+
 RULES = (NONFINITE, SKIPPED, ROLLED_BACK)

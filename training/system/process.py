@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4  # mallopt(3)
+_NICE = 10
 
 
 def tune_process() -> None:
@@ -119,3 +120,12 @@ def free_files() -> int | None:
 
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return None if limit == resource.RLIM_INFINITY else max(limit - psutil.Process().num_fds(), 0)
+
+
+def yield_processor() -> None:
+    """Let other processes go first from now on."""
+    process = psutil.Process()
+    if sys.platform == "win32":
+        process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
+    else:
+        process.nice(max(int(process.nice()), _NICE))

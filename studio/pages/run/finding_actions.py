@@ -20,6 +20,7 @@ from training.events import Finding
 from training.runs.folder import RunFolder
 from training.runs.fork import began_at
 from training.runs.records.proofs import read_proofs
+from training.runs.trace_plan import plan_trace
 
 logger = logging.getLogger(__name__)
 
@@ -36,12 +37,15 @@ class FindingActions(QObject):
         self.list.dismiss_asked.connect(self._dismiss)
         self.list.help_asked.connect(context.help_requested)
         self.list.prove_asked.connect(self._prove)
+        self.list.trace_asked.connect(self._trace)
         context.library.refreshed.connect(self.findings.read_dismissed)
         context.shown.attached.connect(self._on_attached)
         context.shown.state_changed.connect(self._replay)
         self._replayer = context.background.make_other()  # a long run takes a while, and nobody waits for it
         self._replayed: RunFolder | None = None
         context.proofs.finished.connect(self._on_proved)
+        context.traces.changed.connect(self._follow_trace)
+        context.traces.finished.connect(self._on_traced)
         self.dialog: ProveDialog | None = None
         self._read_proofs()
 
@@ -71,6 +75,49 @@ class FindingActions(QObject):
         if self.dialog is dialog:
             self.dialog = None
 
+    @Slot(object)
+    def _trace(self, finding: Finding) -> None:
+        folder, job = self.findings.folder, self._context.traces
+        if folder is None:
+            return
+        if not job.is_busy:
+            self.list.show_trace(finding.key, "Looking for the checkpoint to begin from …", on=False)
+            self._context.background.submit(
+                lambda: plan_trace(folder, finding.step),
+                lambda plan: job.start(plan, finding),
+                lambda error: self.list.show_trace(finding.key, str(error), on=False),
+            )
+        elif job.run == folder and job.traced is not None and job.traced.key == finding.key:
+            job.stop()
+        else:
+            self._context.notifier.notify("Another step is being traced: wait for its end, or cancel it.")
+
+    @Slot()
+    def _follow_trace(self) -> None:
+        """Say at the finding how far its trace is, or why it came to nothing."""
+        job = self._context.traces
+        if job.traced is None or job.run != self.findings.folder:
+            self.list.show_trace("", "", on=False)
+            return
+        words = (
+            "Canceling the trace …" if job.is_stopping else job.plan.words if job.is_busy and job.plan else job.problem
+        )
+        self.list.show_trace(job.traced.key, words, on=job.is_busy)
+
+    @Slot()
+    def _on_traced(self) -> None:
+        """What the step showed takes the place of what was told before."""
+        job = self._context.traces
+        if job.traced is None or job.found is None:
+            return
+        if job.run == self.findings.folder:
+            self.findings.close(job.traced)
+            self.findings.add(job.found)
+        else:
+            self._context.notifier.notify(
+                f"A step of {job.run.id if job.run else 'a run'} was traced. {job.found.title}"
+            )
+
     @Slot()
     def _read_proofs(self) -> None:
         """What was proved of the run that is shown, to say it at each finding."""
@@ -89,6 +136,7 @@ class FindingActions(QObject):
     def _on_attached(self) -> None:
         self._replayed = None
         self._read_proofs()
+        self._follow_trace()
         self._replay()
 
     @Slot()

@@ -15,11 +15,13 @@ from training.config import RunConfig
 from training.errors import pluralize
 from training.events import Finding
 from training.findings import RULES, describe_evidence
+from training.findings.nonfinite import can_trace
 from training.prove.plan import can_prove
 
 _MOST = 20
 """So many at once: more of them are in the log."""
 PROVE, NO_PROBLEM, UNDO = "Prove …", "Not a problem here", "Undo"
+TRACE, CANCEL_TRACE = "Trace this step", "Cancel trace"
 
 
 class FindingList(QWidget):
@@ -27,12 +29,13 @@ class FindingList(QWidget):
 
     Signals:
         apply_asked(Finding), prove_asked(Finding): what it proposes is wanted, or is to be tried.
+        trace_asked(Finding): its step is to be computed again, or, where it is under way, no longer.
         dismiss_asked(Finding, bool): it is no problem in this run, or is one after all.
         help_asked(str): the page and place of the help that tells of it.
         changed(): something else is shown.
     """
 
-    apply_asked, prove_asked = Signal(object), Signal(object)
+    apply_asked, prove_asked, trace_asked = Signal(object), Signal(object), Signal(object)
     dismiss_asked, help_asked = Signal(object, bool), Signal(str)
     changed = Signal()
 
@@ -41,6 +44,11 @@ class FindingList(QWidget):
         self._findings = findings
         self._shown: dict[str, tuple[Finding, RunConfig | None, Banner]] = {}
         self._proved: Mapping[str, str] = {}
+        self._trace: tuple[str, str, bool] = (
+            "",
+            "",
+            False,
+        )  # whose step is traced, what is said of it, whether it is under way
         self._selected = ""
         self.said: tuple[Tone, str, str] | None = None  # of the one that matters most, or how many there are
         self.count = 0
@@ -56,6 +64,14 @@ class FindingList(QWidget):
         """Say of findings, by their keys, what a proof of their fix came to."""
         if proved != self._proved:
             self._proved = dict(proved)
+            self.refresh()
+
+    def show_trace(self, name: str, words: str, *, on: bool) -> None:
+        """Say of the finding ``name`` how its trace stands; ``on``: it is under way and can be canceled."""
+        before, self._trace = self._trace, (name, words, on)
+        if before != self._trace:
+            for each in {before[0], name} & set(self._shown):  # its button says something else now
+                self._drop(each)
             self.refresh()
 
     def select(self, name: str) -> None:
@@ -121,6 +137,11 @@ class FindingList(QWidget):
             banner.add_action(PROVE, lambda: self.prove_asked.emit(finding)).setToolTip(
                 "Train a little with and without it, on the same batches, and compare"
             )
+        if can_trace(finding):
+            is_traced = self._trace[2] and self._trace[0] == identify_finding(finding)
+            banner.add_action(CANCEL_TRACE if is_traced else TRACE, lambda: self.trace_asked.emit(finding)).setToolTip(
+                "Compute it again from the checkpoint before it, and find what produced the first NaN or infinity"
+            )
         if finding.level != "error":
             banner.add_action(NO_PROBLEM, lambda: self.dismiss_asked.emit(finding, True), variant="ghost").setToolTip(
                 "Put it away for this run; it can be taken back below"
@@ -138,7 +159,8 @@ class FindingList(QWidget):
         parts = [part for part in (began, describe_evidence(finding)) if part]
         line = ": ".join(parts) if began and len(parts) > 1 else "".join(parts)
         proof = self._proved.get(finding.key, "")
-        return "\n".join(part for part in (line, f"Proof: {proof}" if proof else "") if part)
+        traced = self._trace[1] if self._trace[0] == finding.key else ""
+        return "\n".join(part for part in (line, f"Proof: {proof}" if proof else "", traced) if part)
 
     def _show_quiet(self, cleared: Sequence[Finding], dismissed: Sequence[Finding]) -> None:
         empty(self._lines)

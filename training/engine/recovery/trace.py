@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,65 +21,14 @@ from training.engine.recovery.restore import take_over
 from training.engine.runs.environment import read_auto_settings, read_normalization
 from training.engine.session import Session
 from training.engine.step import train_step
-from training.errors import CheckpointError, InputError, pluralize
-from training.events import Finding, StepSkipped
-from training.runs.folder import RunFolder
-from training.runs.records.history import read_history
-from training.runs.records.manifest import list_checkpoints, verify
-from training.runs.records.series import FLUSH_ROW, Rows, read_series, read_steps
+from training.errors import CheckpointError
+from training.events import Finding
+from training.runs.records.manifest import verify
+from training.runs.records.series import Rows, read_steps
 from training.runs.relocation import config_here, require_places
+from training.runs.trace_plan import TracePlan
 
 Report = Callable[[str, float | None], None]
-_SHOWN = 5
-
-
-@dataclass(frozen=True)
-class TracePlan:
-    """``skip`` of ``folder`` is reached from ``checkpoint`` (None: from the beginning), behind whose ``start`` steps others follow."""
-
-    folder: RunFolder
-    skip: StepSkipped
-    checkpoint: Path | None
-    start: int
-    seconds: float | None
-    """That the steps between took when they were trained; None where nobody knows."""
-
-    @property
-    def words(self) -> str:
-        """What is going to be done, and how long it takes."""
-        origin = f"step {self.start:,}, where a checkpoint lies" if self.checkpoint else "the beginning"
-        took = f", which took {self.seconds:,.1f} s" if self.seconds is not None else ""
-        steps = self.skip.step - self.start
-        return f"Step {self.skip.step:,} is computed again from {origin}: {pluralize(steps, 'step')}{took}."
-
-
-def plan_trace(folder: RunFolder, step: int | None = None) -> TracePlan:
-    """How the skipped ``step``, or the first that was skipped, is reached. Raises InputError where it was not skipped, or where
-    nothing is left from which it can be reached."""
-    skipped = {event.step: event for event in read_history(folder.events_file).skipped}
-    if not skipped:
-        raise InputError(f"No step of the run {folder.id} was skipped: there is nothing to trace.")
-    wanted = min(skipped) if step is None else step
-    if wanted not in skipped:
-        some = ", ".join(f"{each:,}" for each in sorted(skipped)[:_SHOWN])
-        more = f" and {len(skipped) - _SHOWN:,} more" if len(skipped) > _SHOWN else ""
-        raise InputError(f"--trace: step {wanted} of the run {folder.id} was not skipped; {some}{more} were.")
-    before = next((item for item in list_checkpoints(folder) if item.step < wanted), None)
-    parent = folder.status().parent
-    if before is None and parent is not None and parent.checkpoint:
-        raise InputError(
-            f"The run {folder.id} has no checkpoint before step {wanted}, and it began at a checkpoint of another run, so the step "
-            "cannot be reached; trace it in a branch with a smaller checkpoints.every_steps."
-        )
-    start = before.step if before else 0
-    return TracePlan(folder, skipped[wanted], before.path if before else None, start, _measure(folder, wanted - start))
-
-
-def _measure(folder: RunFolder, steps: int) -> float | None:
-    rows = read_series(folder.telemetry_file, FLUSH_ROW)
-    gaps, made = np.diff(rows["time"]), np.diff(rows["step"])
-    known = (made > 0) & (gaps > 0)
-    return float(np.median(gaps[known] / made[known]) * steps) if known.any() else None
 
 
 def trace_step(plan: TracePlan, report: Report = lambda phase, fraction: None) -> Finding:
