@@ -32,7 +32,7 @@ class TracePlan:
     def words(self) -> str:
         """What is going to be done, and how long it takes."""
         origin = f"step {self.start:,}, where a checkpoint lies" if self.checkpoint else "the beginning"
-        took = f", which took {self.seconds:,.1f} s" if self.seconds is not None else ""
+        took = f", which took {self.seconds:,.1f} s" if self.seconds is not None and self.seconds >= 0.1 else ""
         steps = self.skip.step - self.start
         return f"Step {self.skip.step:,} is computed again from {origin}: {pluralize(steps, 'step')}{took}."
 

@@ -30,6 +30,7 @@ BAD: dict[str, tuple[str, str, str]] = {
     "class below 0": (PAIR, "return torch.ones(3), -(index == 4)", r"sample 4 of train is of class -1; classes are counted from 0"),
     "half a class": (PAIR, "return torch.ones(3), 0.5 if index == 4 else index % 2", r"sample 4 of train has 0\.5 as its target; a class is one whole number"),
     "own generator": (PAIR, "return torch.from_numpy(__import__('numpy').random.default_rng().random(3)), index % 2", "sample 0 of train is another one when it is asked for again"),
+    "classes from 3": (PAIR, "return torch.ones(3), 3 + index % 2", "No sample belongs to class 0, 1, 2"),
     "one class": (PAIR, "return torch.ones(3), 0", "has one class only"),
     "text": (PAIR, "return 'words', 0", "sample 0 of train has a str as its input"),
     "faulty build": ("return Small() if split", "raise OSError('gone')\n    return Small() if split", r"line 15: cannot build the train Dataset: OSError: gone"),
@@ -54,7 +55,7 @@ def test_a_bad_file_is_one_sentence_and_nothing_begins(case: str, tmp_path: Path
     config.write_text(dump_config(small_run(written(tmp_path, text))), encoding="utf-8")
     assert main(["run", str(config), "--workspace", str(tmp_path / "ws"), "--json"]) == 2
     told = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "data.py" in told or case == "one class"
+    assert "data.py" in told or case in ("one class", "classes from 3")
     with pytest.raises(InputError, match=sentence):
         prepare_run(config)
     assert not list((tmp_path / "ws").glob("runs/*/checkpoints/*"))

@@ -74,10 +74,16 @@ def target_facts(source: Source, train: Tensor, read: Callable[[Tensor], Tensor]
 
 def require_trained_classes(names: tuple[str, ...], targets: Tensor, train: Tensor) -> None:
     """Raise InputError when a class has no training sample, or there is only one."""
-    counts = torch.bincount(targets[train], minlength=len(names)).tolist()
-    absent = [name for name, count in zip(names, counts, strict=True) if not count]
     if len(names) < 2:
         raise InputError(f"The target has one class only ({names[0]}); a classifier needs at least two.")
+    trained, any_part = (torch.bincount(each, minlength=len(names)).tolist() for each in (targets[train], targets))
+    empty = [name for name, count in zip(names, any_part, strict=True) if not count]
+    if empty:  # a table's or a folder's names are those of its samples; a person's own Dataset may skip numbers
+        raise LabelRangeError(
+            f"No sample belongs to class {list_first(empty[:3], len(empty))}.",
+            "Add samples of it, or number the classes from 0 on without gaps.",
+        )
+    absent = [name for name, count in zip(names, trained, strict=True) if not count]
     if absent:
         raise LabelRangeError(
             f"No training sample belongs to class {list_first(absent[:3], len(absent))}, which only held-out samples have.",
