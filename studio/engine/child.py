@@ -20,6 +20,7 @@ import training
 from studio.engine.deaths import explain_exit, explain_no_start
 from studio.engine.link import EngineLink
 from studio.engine.messages import EngineDeath
+from training.system.process import yield_processor
 
 if TYPE_CHECKING:
     from training.protocol.messages import Reply, Request
@@ -29,7 +30,6 @@ logger = logging.getLogger(__name__)
 _LOG_TAIL = 6000  # bytes of the technical record shown after a death
 _STACKS = 64 * 1024
 """A crash in native code writes the stacks of all threads: as far back as its first line is looked for."""
-_NICE = psutil.BELOW_NORMAL_PRIORITY_CLASS if sys.platform == "win32" else 10
 _FATAL = b"Fatal Python error: "
 
 
@@ -140,9 +140,7 @@ class ChildLink(EngineLink):
         """The threads it is going to have take the niceness over from the one it has."""
         if self._process is not None:
             with suppress(psutil.Error):  # it has ended already, which ``run`` tells
-                process = psutil.Process(self._process.pid)
-                # Root may raise a priority, too: a window that is nice itself must not have its engine less so.
-                process.nice(_NICE if sys.platform == "win32" else max(int(process.nice()), _NICE))
+                yield_processor(psutil.Process(self._process.pid))
 
     def close(self) -> None:
         """The orderly end: the engine is told, or it would take the end of its input for the window's death."""

@@ -92,11 +92,8 @@ class AppContext(QObject):
         self.live = LiveRun(self)
         self.shown = ShownRun(self.live, self)
         self.evaluation = EvaluationChoice(self.background, self)
-        self.labels, self.proofs, self.traces = (
-            LabelsJob(settings, self),
-            ProofJob(settings, self),
-            TraceJob(settings, self),
-        )
+        self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
+        self.traces = TraceJob(settings, self)
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None

@@ -122,10 +122,10 @@ def free_files() -> int | None:
     return None if limit == resource.RLIM_INFINITY else max(limit - psutil.Process().num_fds(), 0)
 
 
-def yield_processor() -> None:
-    """Let other processes go first from now on."""
-    process = psutil.Process()
+def yield_processor(process: psutil.Process | None = None) -> None:
+    """Let others go before ``process`` (this one by default) from now on; threads that it has already keep their niceness on Linux."""
+    process = process or psutil.Process()
     if sys.platform == "win32":
         process.nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
-    else:
+    else:  # root may raise a priority, too: what is nicer already must not become less so
         process.nice(max(int(process.nice()), _NICE))

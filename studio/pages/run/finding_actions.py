@@ -85,12 +85,16 @@ class FindingActions(QObject):
             self._context.background.submit(
                 lambda: plan_trace(folder, finding.step),
                 lambda plan: job.start(plan, finding),
-                lambda error: self.list.show_trace(finding.key, str(error), on=False),
+                lambda error: self._refuse_trace(folder, finding, error),
             )
         elif job.run == folder and job.traced is not None and job.traced.key == finding.key:
             job.stop()
         else:
             self._context.notifier.notify("Another step is being traced: wait for its end, or cancel it.")
+
+    def _refuse_trace(self, folder: RunFolder, finding: Finding, error: Exception) -> None:
+        if folder == self.findings.folder:  # else another run is shown by now
+            self.list.show_trace(finding.key, str(error), on=False)
 
     @Slot()
     def _follow_trace(self) -> None:
@@ -99,10 +103,7 @@ class FindingActions(QObject):
         if job.traced is None or job.run != self.findings.folder:
             self.list.show_trace("", "", on=False)
             return
-        words = (
-            "Canceling the trace …" if job.is_stopping else job.plan.words if job.is_busy and job.plan else job.problem
-        )
-        self.list.show_trace(job.traced.key, words, on=job.is_busy)
+        self.list.show_trace(job.traced.key, job.words, on=job.is_busy)
 
     @Slot()
     def _on_traced(self) -> None:

@@ -44,11 +44,8 @@ class FindingList(QWidget):
         self._findings = findings
         self._shown: dict[str, tuple[Finding, RunConfig | None, Banner]] = {}
         self._proved: Mapping[str, str] = {}
-        self._trace: tuple[str, str, bool] = (
-            "",
-            "",
-            False,
-        )  # whose step is traced, what is said of it, whether it is under way
+        # Whose step is traced, what is said of it, whether it is under way.
+        self._trace = "", "", False
         self._selected = ""
         self.said: tuple[Tone, str, str] | None = None  # of the one that matters most, or how many there are
         self.count = 0

@@ -26,6 +26,13 @@ class TraceJob(SideJob):
         self.found: Finding | None = None
         self.plan: TracePlan | None = None
 
+    @property
+    def words(self) -> str:
+        """What is being done, or why it came to nothing."""
+        if self.is_stopping:
+            return "Canceling the trace …"
+        return self.plan.words if self.is_busy and self.plan is not None else self.problem
+
     def start(self, plan: TracePlan, finding: Finding) -> None:
         """Compute the step of ``finding`` again, as ``plan`` says."""
         if not self.is_busy:
