@@ -14,11 +14,11 @@ import pytest
 from PIL import Image
 
 from tests.doctor.zoo import draws
-from tests.doctor.zoo.animals import Half, every_animal
+from tests.doctor.zoo.animals import Group, every_animal
 from tests.doctor.zoo.builders import parts
 from tests.doctor.zoo.case import Case, Healthy
-from tests.doctor.zoo.judged import labels_and_parts
 from tests.doctor.zoo.kinds import KINDS, LITERATURE
+from tests.doctor.zoo.spent import labels_and_parts
 from tests.doctor.zoo.trial import ROOT, write_trial
 from training.config import RunConfig
 from training.config.files import load_config
@@ -70,10 +70,10 @@ def configure(animal: Case | Healthy, part: str, folder: Path) -> RunConfig:
     return load_config(path, trust_file(path, []))
 
 
-@pytest.mark.parametrize("half", ["judged", pytest.param("builders", marks=pytest.mark.slow)])
-def test_each_case_is_written_and_its_twin_is_its_repair(half: Half, tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", ["spent", pytest.param("builders", marks=pytest.mark.slow)])
+def test_each_case_is_written_and_its_twin_is_its_repair(group: Group, tmp_path: Path) -> None:
     wrong = []
-    for case in (animal for animal in every_animal(half) if isinstance(animal, Case)):
+    for case in (animal for animal in every_animal(group) if isinstance(animal, Case)):
         faulty, sound = (configure(case, part, tmp_path / case.name / part) for part in ("case", "twin"))
         by_settings = [fix for fix in case.fixes if fix.settings]
         if case.accepts(faulty):
@@ -104,7 +104,7 @@ def test_healthy_runs_are_written(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_fault_is_there_about_as_often_as_in_the_literature() -> None:
-    judged = [animal for animal in every_animal("judged") if isinstance(animal, Case)]
+    judged = [animal for animal in every_animal("spent") if isinstance(animal, Case)]
     counts = {kind: sum(case.kind == kind for case in judged) for kind in KINDS}
     assert min(counts.values()) >= 1
     assert len({animal.name for animal in every_animal()}) == len(every_animal())
@@ -116,7 +116,7 @@ def test_every_kind_of_fault_is_there_about_as_often_as_in_the_literature() -> N
 @pytest.mark.slow
 def test_twelve_faults_are_noticed_and_their_repairs_are_not(tmp_path: Path) -> None:
     """In a process of its own: it trains in forks, and this one may have threads."""
-    words = ["judge", "--half", "builders", "--no-cure", "--out", str(tmp_path)]
+    words = ["judge", "--group", "builders", "--no-cure", "--out", str(tmp_path)]
     words += [word for name in TWELVE for word in ("--only", name)]
     call = [sys.executable, "-m", "tests.doctor.zoo", *words]
     done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)

@@ -17,7 +17,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeVar
 
-from tests.doctor.zoo.animals import every_animal
+from tests.doctor.zoo.animals import GROUPS, every_animal
 from tests.doctor.zoo.case import Case, Healthy
 from tests.doctor.zoo.judge import Judgement, Opinion, judge_case, judge_healthy
 from tests.doctor.zoo.opponents import ask_opponents, find_reasons
@@ -35,9 +35,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.doctor.zoo", description=__doc__)
     parser.add_argument("command", choices=("run", "validate", "judge", "list"))
     parser.add_argument("--only", action="append", default=[], metavar="NAME", help="this one; * stands for anything")
-    parser.add_argument(
-        "--half", choices=("builders", "judged", "all"), default="all", help="which half (default: all)"
-    )
+    parser.add_argument("--group", action="append", default=[], choices=GROUPS, help="of this group (default: all)")
     parser.add_argument("--out", type=Path, default=Path("zoo"), help="folder of all runs (default: zoo)")
     parser.add_argument("--table", type=Path, help="validate, judge: write the table to this file, too")
     parser.add_argument("--no-cure", action="store_true", help="judge: do not train again with what is proposed")
@@ -48,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
     wanted = arguments.only or ["*"]
     chosen = [
         animal
-        for animal in every_animal(arguments.half)
+        for animal in every_animal(*arguments.group)
         if any(fnmatch.fnmatchcase(animal.name, pattern) for pattern in wanted)
     ]
     if not chosen:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from tests.doctor.zoo.builders import CASES as BUILT
 from tests.doctor.zoo.case import Case, Healthy
-from tests.doctor.zoo.judged import (
+from tests.doctor.zoo.spent import (
     activations,
     columns,
     healthy,
@@ -19,15 +19,17 @@ from tests.doctor.zoo.judged import (
     schedules,
 )
 
-Half = Literal["builders", "judged", "all"]
-JUDGED = (activations, lengths, schedules, losses, labels_and_parts, columns, own_networks, own_datasets, preparation)
+Group = Literal["builders", "spent", "judged"]
+SPENT = (activations, lengths, schedules, losses, labels_and_parts, columns, own_networks, own_datasets, preparation)
+GROUPS: dict[Group, tuple[Case | Healthy, ...]] = {
+    "builders": BUILT,
+    "spent": (*(case for room in SPENT for case in room.CASES), *healthy.RUNS),
+}
 
 
-def every_animal(half: Half = "all") -> tuple[Case | Healthy, ...]:
-    """The faulty runs, and then the healthy ones, of one half or both."""
-    built = BUILT if half != "judged" else ()
-    judged = (*(case for room in JUDGED for case in room.CASES), *healthy.RUNS) if half != "builders" else ()
-    animals = (*built, *judged)
+def every_animal(*groups: Group) -> tuple[Case | Healthy, ...]:
+    """The faulty runs, and then the healthy ones, of these groups; of all where none is named."""
+    animals = [each for group in groups or GROUPS for each in GROUPS[group]]
     return (
         *(each for each in animals if isinstance(each, Case)),
         *(each for each in animals if isinstance(each, Healthy)),

@@ -1,4 +1,4 @@
-"""The half that rules are tuned on: who writes a rule may look at these, run them, and change what they need to see."""
+"""The group that rules are tuned on: who writes a rule may look at these, run them, and change what they need to see."""
 
 from __future__ import annotations
 
