@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from training.findings.rule import Rule
 
-SUM_OFF = 0.05
+SUM_OFF, SQUEEZED = 0.05, 0.2
 WILD_INPUTS, WILD_WEIGHTS = (1.0, 100.0), 5.0
 _ASKED = (
     "Real samples, and noise of size "
@@ -14,14 +14,15 @@ _ASKED = (
 ENDS_SOFTMAX = Rule(
     "model.ends_in_softmax",
     "The network ends in a softmax, and so does the loss",
-    f"{_ASKED}: all outputs lie in 0 to 1, those of a sample sum up to 1 ± {SUM_OFF:g}, and the loss takes logits.",
+    f"{_ASKED}: all outputs lie in 0 to 1, those of a sample sum up to 1 ± {SUM_OFF:g}, and the loss takes logits. Or a person's own loss of right answers stays above "
+    f"{SQUEEZED:.0%} of that of equal ones, however sure they are, and that of wrong ones has an end, too.",
     "UMLAUT, NeuraLint; TheDeepChecker (0.95 to 1.05)",
     unless="log-softmax, which does no harm; a loss of a person's own that has no softmax inside.",
 )
 ENDS_SIGMOID = Rule(
     "model.ends_in_sigmoid",
     "The network ends in a sigmoid",
-    f"{_ASKED}: all outputs lie in 0 to 1, and the loss takes logits, or values to predict lie beyond.",
+    f"{_ASKED}: all outputs lie in 0 to 1, and the loss takes logits, or values to predict lie beyond. Of a person's own loss as of model.ends_in_softmax.",
     "UMLAUT, NeuraLint",
     unless="Values to predict that all lie in 0 to 1 as they are learned.",
 )
@@ -94,6 +95,7 @@ SYMMETRIC = Rule(
     unless="Last layers and branches that begin as zeros, whose gradient tells units apart.",
 )
 GAIN, SMALL_GAIN, LARGE_OUTPUT = 3.0, 0.02, 5.0
+LOW_GAIN, SILENT = 0.3, 1e-6
 SHRINKS = 1e-5
 SATURATED, NEAR_END = 0.85, 0.95
 INIT_SCALE = Rule(
@@ -101,19 +103,29 @@ INIT_SCALE = Rule(
     "The initial weights are too large or too small",
     f"Large: half of the layers or more have weights whose root mean square times the root of their inputs is above {GAIN:g} (torch's own: 0.58, "
     f"He's: 1.41), and the outputs are above {LARGE_OUTPUT:g} or an activation is saturated (more than {SATURATED:.0%} of its values beyond {NEAR_END:.0%} of its "
-    f"range). Small: half of them or more are below {SMALL_GAIN:g}. Or the gradient of the first layer, beside its weights, is less than {SHRINKS:g} of that of "
-    "the last.",
+    f"range). Small: half of them or more are below {SMALL_GAIN:g}; or below {LOW_GAIN:g}, and the answers to different samples differ by less than {SILENT:g} of what "
+    f"the samples do. Or the gradient of the first layer, beside its weights, is less than {SHRINKS:g} of that of the last.",
     "He et al. 2015, Glorot and Bengio 2010; SageMaker Debugger (a ratio of 10, which default initializations reach)",
-    unless="What a normalization makes up for; layers that begin as zeros; a gradient that nn.Sigmoid or nn.Tanh let vanish (model.saturating).",
+    unless="What a normalization makes up for; layers that begin as zeros; a gradient that nn.Sigmoid or nn.Tanh (model.saturating) or many layers "
+    "(model.too_deep) let vanish.",
     fix="model.norm, model.activation",
 )
 SATURATING = Rule(
     "model.saturating",
     "Activations let the gradient vanish",
-    f"The gradient of the first layer, beside its weights, is less than {SHRINKS:g} of that of the last, in a network with nn.Sigmoid or nn.Tanh.",
+    f"The gradient of the first layer, beside its weights, is less than {SHRINKS:g} of that of the last, in a network with nn.Sigmoid or nn.Tanh. Or a linear layer takes "
+    "what a softmax answers.",
     "Glorot & Bengio 2010",
-    unless="The network has fewer than three layers.",
+    unless="The network has fewer than three layers (of sigmoid and tanh).",
     fix="model.norm, model.activation",
+)
+MANY_LAYERS = 10
+TOO_DEEP = Rule(
+    "model.too_deep",
+    "Too many layers without normalization",
+    f"As of model.saturating, in a network of {MANY_LAYERS} layers of weights or more that has neither nn.Sigmoid nor nn.Tanh, and begins with weights of a usual size.",
+    "He et al. 2015 (30 layers do not train without care); He et al. 2016 (residual connections)",
+    fix="model.norm",
 )
 DEAD_SHARE, DEAD_LAYER, LEAST_UNITS, LEAST_PLACES = 0.5, 0.9, 8, 64
 DEAD = Rule(
@@ -137,6 +149,7 @@ SIGN = Rule(
     "The loss rewards wrong answers",
     "Of a person's own loss: perfect answers cost more than the opposite ones (error); or ever larger answers make it fall without end.",
     "Tried on answers whose worth is known",
+    fix="objective.kind: the task's usual loss.",
 )
 BLIND_LOSS = Rule(
     "loss.blind",
@@ -144,8 +157,10 @@ BLIND_LOSS = Rule(
     "Of a person's own loss: it is the same for exchanged targets, or for other outputs; or the same answer to all samples costs less than perfect ones "
     "(of classes and labels both as logits and as probabilities).",
     "Tried on answers whose worth is known; (n, 1) and (n,) make (n, n) in torch",
+    fix="objective.kind: the task's usual loss.",
 )
 RULES = (
-    ENDS_SOFTMAX, ENDS_SIGMOID, ENDS_RELU, RANGE, LINEAR, EVAL_RANDOM, MIXES, FUTURE, NOT_TRAINED, REPEATED, SYMMETRIC, INIT_SCALE, SATURATING, DEAD,
+    ENDS_SOFTMAX, ENDS_SIGMOID, ENDS_RELU, RANGE, LINEAR, EVAL_RANDOM, MIXES, FUTURE, NOT_TRAINED, REPEATED, SYMMETRIC, INIT_SCALE, SATURATING, TOO_DEEP,
+    DEAD,
     SUM, SIGN, BLIND_LOSS,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from training.config.diff import flatten
 NAMED: Mapping[str, tuple[str, ...]] = {
     # before
     "model.ends_in_softmax": ("softmax before a loss on logits",),
-    "model.ends_in_sigmoid": ("sigmoid before a loss on logits",),
+    "model.ends_in_sigmoid": ("sigmoid before a loss on logits", "bounded output"),
     "model.ends_in_relu": ("ReLU at the end of a regression", "ReLU before the logits"),
     "model.range": ("bounded output",),
     "model.linear": ("no activation between layers",),
@@ -23,6 +23,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "model.frozen_at_random": ("frozen layers",),
     "init.symmetric": ("symmetric initialization",),
     "model.saturating": ("saturating activation",),
+    "model.too_deep": ("superfluous layers",),
     "init.dead": ("dead initialization",),
     "init.scale": ("initialization too large", "initialization too small"),
     "loss.start": ("initialization too large", "unscaled targets", "wrong loss"),

@@ -53,7 +53,8 @@ FAULTS = {
     stack(FIRST + "nn.Linear(32, outputs), nn.Tanh()"): ("model.range", "5", "Tanh"),
     stack("nn.Linear(features, 32), nn.BatchNorm1d(32), nn.Linear(32, outputs)"): ("model.linear", "", "activation"),
     net("return self.c(F.dropout(F.relu(self.b(self.a(x)))))"): ("eval.random", "", "draws random numbers"),
-    net("return self.c(F.relu(self.b(F.softmax(self.a(x), dim=0))))"): ("model.mixes_samples", "", "forward of Net"),
+    net("return self.c(F.relu(self.b(F.relu(self.a(x)).cumsum(0) / 9)))"): ("model.mixes_samples", "", "forward of Net"),
+    net("return self.c(F.relu(self.b(F.softmax(self.a(x), dim=1))))"): ("model.saturating", "", "32 outputs add up to 1"),
     net("return self.c(F.relu(self.b(self.a(x))).detach())"): ("model.not_trained", "a", "cut off"),
     net("return self.c(F.relu(self.a(x)))"): ("model.not_trained", "b", "never uses b"),
     net("return self.c(F.relu(self.layers[0](self.a(x))))", "self.layers = [nn.Linear(32, 32)]; del self.b"): (
@@ -64,6 +65,14 @@ FAULTS = {
     drawn("nn.init.constant_(m.weight, 0.1)"): ("init.symmetric", "a", "same weights (0.1)"),
     drawn("nn.init.normal_(m.weight, std=3.0)"): ("init.scale", "b", "too large"),
     drawn("nn.init.normal_(m.weight, std=1e-4)"): ("init.scale", "c", "too small"),
+    stack("nn.Linear(features, 32), nn.ReLU(), " + "nn.Linear(32, 32), nn.ReLU(), " * 30 + "nn.Linear(32, outputs)"): (
+        "model.too_deep", "0", "of the last of 32 layers",
+    ),
+    stack("nn.Linear(features, 32), nn.ReLU(), " + "nn.Linear(32, 32), nn.ReLU(), " * 6 + "nn.Linear(32, outputs)").replace(
+        "    return ", "    net = "
+    ) + "    [nn.init.normal_(m.weight, std=0.01) for m in net if isinstance(m, nn.Linear)]\n    return net\n": (
+        "init.scale", "", "too small",
+    ),
     drawn("nn.init.constant_(m.bias, -10.0)"): ("init.dead", "", "begin at -10"),
     stack("nn.Linear(features, 32), " + "nn.Sigmoid(), nn.Linear(32, 32), " * 8 + "nn.Linear(32, outputs)"): (
         "model.saturating", "0", "Sigmoid",
@@ -74,6 +83,7 @@ HEALTHY = (
     stack(FIRST + "nn.Linear(32, outputs), nn.LogSoftmax(1)"),
     stack("nn.Linear(features, 32), nn.BatchNorm1d(32), nn.GELU(), nn.Dropout(), nn.Linear(32, outputs)"),
     stack("nn.Linear(features, outputs)"),
+    net("return self.c(F.relu(self.b(F.softmax(self.a(x), dim=1) * 32 * self.a(x))))"),
     net(PLAIN, "nn.init.zeros_(self.c.weight), nn.init.zeros_(self.c.bias)"),
     net(PLAIN, "self.scale = nn.Parameter(torch.ones(2), requires_grad=False)"),
 )
@@ -83,6 +93,7 @@ LOSSES = {
     "lambda o, t: -F.cross_entropy(o, t)": ["loss.sign"],
     "lambda o, t: (o ** 2).mean()": ["loss.blind"],
     "lambda o, t: F.cross_entropy(o, (t + 1) % o.shape[1])": ["loss.blind"],
+    "lambda o, t: F.cross_entropy(o.softmax(1), t)": ["model.ends_in_softmax"],
     "nn.CrossEntropyLoss(label_smoothing=0.1)": [],
     "nn.MultiMarginLoss()": [],
     "lambda o, t: ((o.softmax(1) - F.one_hot(t, o.shape[1])) ** 2).mean()": [],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from statistics import median
 from typing import Any
 
 import torch
@@ -10,7 +12,18 @@ from torch import Tensor, nn
 
 from training.doctor.probes.look import Look, describe_module, record_calls
 from training.events import Finding, FindingLevel
-from training.findings.probes import INIT_SCALE, NOT_TRAINED, REPEATED, SATURATING, SHRINKS, SYMMETRIC, UNUSED
+from training.findings.probes import (
+    INIT_SCALE,
+    LOW_GAIN,
+    MANY_LAYERS,
+    NOT_TRAINED,
+    REPEATED,
+    SATURATING,
+    SHRINKS,
+    SYMMETRIC,
+    TOO_DEEP,
+    UNUSED,
+)
 from training.models import make_model
 from training.system.untrusted import escape_unprintable
 
@@ -209,12 +222,27 @@ def _find_vanishing(look: Look, order: list[Layer]) -> list[Finding]:
     bends = sorted(
         {type(module).__name__ for module in look.model.modules() if isinstance(module, nn.Sigmoid | nn.Tanh)}
     )
+    deep = not bends and len(ends) >= MANY_LAYERS and not (look.is_own and _begins_small(ends))
     cause = f" {' and '.join(bends)} let little of it through, layer by layer." if bends else ""
+    cause = " Each lets a part of it through, and nothing makes up for that." if deep else cause
     title = f"The gradient hardly reaches {describe_module(place, ends[0])}: beside its weights it is {first / last:.0e} of that of the last of {len(ends)} layers.{cause}"
-    advice = "Use ReLU or GELU, a normalization between the layers, or fewer of them."
+    advice = (
+        "Use fewer layers, a normalization between them, or residual connections."
+        if deep
+        else "Use ReLU or GELU, a normalization between the layers, or fewer of them."
+    )
     fix = _mend(look)
-    rule = SATURATING if bends else INIT_SCALE
+    rule = SATURATING if bends else TOO_DEEP if deep else INIT_SCALE
     return [rule.find("warning", title, advice, place=place, evidence={"first": first, "last": last}, fix=fix)]
+
+
+def _begins_small(layers: list[Layer]) -> bool:
+    """Whether weights are smaller than torch draws them."""
+    gains = [
+        float(layer.weight.detach().float().square().mean().sqrt()) * math.sqrt(layer.weight[0].numel())
+        for layer in layers
+    ]
+    return median(gains) < LOW_GAIN
 
 
 def _relative_gradient(weight: Tensor) -> float:

@@ -51,18 +51,23 @@ def _of_buffers(look: Look, changed: list[str]) -> Finding:
 
 
 def mixing_findings(look: Look) -> list[Finding]:
-    """The first half of a batch, with two different second halves."""
+    """Either half of a batch, with two different other halves: what runs along the batch carries over in one direction alone."""
     given = look.inputs(_ROWS)
-    if len(given) < 2:
-        return []
-    rows, half = len(given), len(given) // 2
-    other = given.clone()
-    other[half:] = look.noise(given[half:])
+    half = len(given) // 2
+    halves = (slice(0, half), slice(half, len(given)))
+    return next((found for kept in halves if (found := _find_mixing(look, given, kept))), []) if half else []
+
+
+def _find_mixing(look: Look, given: Tensor, kept: slice) -> list[Finding]:
+    """Of the answers to the rows ``kept``, where the others change."""
+    rows = len(given)
+    other = look.noise(given)
+    other[kept] = given[kept]
 
     def is_same(one: Tensor, again: Tensor) -> bool:
         if one.ndim == 0 or not len(one) or len(one) % rows:
             return _is_close(one, again)
-        return _is_close(one.reshape(rows, -1)[:half], again.reshape(rows, -1)[:half])
+        return _is_close(one.reshape(rows, -1)[kept], again.reshape(rows, -1)[kept])
 
     if (difference := _compare(look, given, other, is_same)) is None:
         return []
@@ -74,7 +79,7 @@ def mixing_findings(look: Look) -> list[Finding]:
             title,
             _tell_mixing(module),
             place=name,
-            evidence={"difference": float(_gap(first[:half], second[:half]))},
+            evidence={"difference": float(_gap(first[kept], second[kept]))},
         )
     ]
 

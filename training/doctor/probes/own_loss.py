@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from training.doctor.probes.look import Look
 from training.events import Finding
-from training.findings.probes import BLIND_LOSS, ROUND, SIGN, SUM
+from training.findings.probes import BLIND_LOSS, ENDS_SIGMOID, ENDS_SOFTMAX, ROUND, SIGN, SQUEEZED, SUM
 from training.system.untrusted import escape_unprintable
 
 _SURE = 4.0
@@ -42,7 +42,7 @@ def own_loss_findings(look: Look) -> list[Finding]:
         return []
     sums = _find_sum(look, forms[0])
     if any(not found for found in judged):  # in one of the forms that outputs may have, all is well
-        return sums or _find_fall(look, forms[0])
+        return sums or _find_fall(look, forms[0]) or _find_squeeze(look, forms[0])
     return [*sums, *judged[0]]
 
 
@@ -92,7 +92,13 @@ def _judge(look: Look, known: _Known) -> list[Finding] | None:
         advice = f"The loss should be lowest where outputs are right. {pairs}"
     else:
         return []
-    return [rule.find("error", f"{_path(look)}: {said}.", advice, place="objective", evidence=evidence)]
+    fix = _take_usual(look)
+    return [rule.find("error", f"{_path(look)}: {said}.", advice, place="objective", evidence=evidence, fix=fix)]
+
+
+def _take_usual(look: Look) -> dict[str, str]:
+    """The setting by which the task's own loss takes the place of the person's."""
+    return {"objective.kind": str(getattr(look.session.config.objective, "task", ""))}
 
 
 def _find_shift(known: _Known, less: float, cost: Callable[[Tensor, Tensor], float]) -> int | None:
@@ -169,7 +175,29 @@ def _find_fall(look: Look, known: _Known) -> list[Finding]:
         if math.isclose(*usual, rel_tol=1e-4):
             title = f"{shown}: NLLLoss takes log-probabilities, but gets logits: it falls without end where they grow."
             advice = "Use nn.CrossEntropyLoss, or log_softmax before it."
-    return [SIGN.find("warning", title, advice, place="objective", evidence={"loss": falls[0]})]
+    fix = _take_usual(look)
+    return [SIGN.find("warning", title, advice, place="objective", evidence={"loss": falls[0]}, fix=fix)]
+
+
+def _find_squeeze(look: Look, known: _Known) -> list[Finding]:
+    """Whether logits are made probabilities twice: then the loss of right answers stays far above 0, however sure they are, and that of
+    wrong ones is no larger either."""
+    if look.session.data.facts.target not in ("class", "labels", "mask"):
+        return []
+
+    @torch.no_grad()
+    def cost(outputs: Tensor) -> float:
+        return float(look.objective.loss.sum(outputs, known.targets)) / len(known.targets)
+
+    zero = cost(torch.zeros_like(known.right))
+    pairs = [(cost(5.0 * each), cost(10.0 * each)) for each in (known.right, known.wrong)]
+    if not all(math.isclose(*pair, rel_tol=1e-3) for pair in pairs) or not pairs[0][0] > SQUEEZED * zero > 0:
+        return []
+    inside, rule = ("softmax", ENDS_SOFTMAX) if look.objective.probabilities == "softmax" else ("sigmoid", ENDS_SIGMOID)
+    title = f"{_path(look)}: right answers cost {pairs[0][0]:.3g} however sure they are (knowing nothing: {zero:.3g}), as where {inside} is applied twice."
+    advice = f"Cross-entropy takes logits, and has the {inside} inside: take the other one out."
+    evidence = {"right": pairs[0][0], "wrong": pairs[1][0], "guessing": zero}
+    return [rule.find("warning", title, advice, place="objective", evidence=evidence, fix=_take_usual(look))]
 
 
 def _make_up(look: Look, targets: Tensor) -> list[_Known]:

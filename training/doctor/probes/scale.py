@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 from typing import Any
 
 import torch
@@ -25,8 +26,11 @@ from training.findings.probes import (
     LARGE_OUTPUT,
     LEAST_PLACES,
     LEAST_UNITS,
+    LOW_GAIN,
     NEAR_END,
     SATURATED,
+    SATURATING,
+    SILENT,
     SMALL_GAIN,
 )
 from training.system.untrusted import escape_unprintable
@@ -38,7 +42,7 @@ _BOUNDED = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0)}
 
 @dataclass(frozen=True)
 class Activation:
-    """What an activation made of its input, ``inside`` which module."""
+    """What an activation (of softmax: one whose output a linear layer takes) made of its input, ``inside`` which module."""
 
     kind: str
     inside: str
@@ -46,11 +50,12 @@ class Activation:
 
 
 class _Activations(TorchFunctionMode):
-    """Notes what ReLUs, sigmoids and tanhs answer, as modules or as functions."""
+    """Notes what ReLUs, sigmoids, tanhs and softmaxes answer, as modules or as functions."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[Activation] = []
+        self.shares: list[tuple[str, Tensor]] = []  # what softmaxes answered, themselves
         self.at: list[str] = [""]
 
     def leave(self) -> None:
@@ -61,6 +66,11 @@ class _Activations(TorchFunctionMode):
         name = getattr(func, "__name__", "").strip("_")
         if (name in _RELUS or name in _BOUNDED) and isinstance(result, Tensor):
             self.found.append(Activation(name, self.at[-1], result.detach().clone()))
+        elif name == "softmax" and isinstance(result, Tensor):
+            self.shares.append((self.at[-1], result))
+        elif name == "linear":
+            taken = [(at, made) for at, made in self.shares if made is args[0]]
+            self.found += [Activation("softmax", at, made.detach()) for at, made in taken]
         return result
 
 
@@ -88,7 +98,12 @@ def scale_findings(look: Look) -> list[Finding]:
         outputs = look.answer(given, training=True)
     look.restore()
     saturated = [each for each in activations if _is_saturated(each, outputs)]
-    return [*_find_dead(look, activations), *_scale(look, outputs, saturated)]
+    signal = float(outputs.std(0).max() / given.float().std()) if len(given) > 1 else math.inf
+    return [
+        *_find_dead(look, activations),
+        *_find_softmax(look, activations),
+        *_scale(look, outputs, saturated, signal),
+    ]
 
 
 def _units(values: Tensor) -> Tensor:
@@ -136,6 +151,18 @@ def _why_dead(look: Look) -> tuple[str, str]:
     return "", "Leave torch's own initialization, scale the inputs, or use GELU."
 
 
+def _find_softmax(look: Look, activations: list[Activation]) -> list[Finding]:
+    """One that stands between two layers; that of attention weighs values, and no layer takes it."""
+    found = next((each for each in activations if each.kind == "softmax"), None)
+    if found is None:
+        return []
+    where = describe_module(found.inside, look.model.get_submodule(found.inside))
+    units = found.values.shape[-1]
+    title = f"A softmax in {where} stands between two layers: its {units:,} outputs add up to 1, so that hardly anything of a sample comes through."
+    advice = "Use ReLU or GELU between layers; softmax is for class probabilities, and inside the loss already."
+    return [SATURATING.find("warning", title, advice, place=found.inside, evidence={"units": units})]
+
+
 def _is_saturated(activation: Activation, outputs: Tensor) -> bool:
     """Of hidden ones: most values at either end of the range."""
     if activation.kind not in _BOUNDED or activation.values.shape == outputs.shape:
@@ -145,7 +172,8 @@ def _is_saturated(activation: Activation, outputs: Tensor) -> bool:
     return float(((activation.values - middle).abs() > reach).float().mean()) > SATURATED
 
 
-def _scale(look: Look, outputs: Tensor, saturated: list[Activation]) -> list[Finding]:
+def _scale(look: Look, outputs: Tensor, saturated: list[Activation], signal: float) -> list[Finding]:
+    """``signal``: how much the answers to different samples differ, beside the samples themselves."""
     if not look.is_own or look.session.beginning:
         return []
     gains = {
@@ -169,8 +197,10 @@ def _scale(look: Look, outputs: Tensor, saturated: list[Activation]) -> list[Fin
         )
         times = gains[worst] / math.sqrt(2.0)
         title = f"The initial weights are too large, {times:,.0f} times He's in {escape_unprintable(worst, 60)}: {harm} before the first step."
-    elif len(small) >= 2 and 2 * len(small) >= len(gains):
-        worst = min(small, key=lambda name: gains[name])
+    elif (len(small) >= 2 and 2 * len(small) >= len(gains)) or (
+        signal < SILENT and min(gains.values()) > 0.0 and median(gains.values()) < LOW_GAIN
+    ):
+        worst = min(gains, key=lambda name: gains[name] or math.inf)
         times = math.sqrt(2.0) / gains[worst]
         title = f"The initial weights are too small, {times:,.0f} times less than He's in {escape_unprintable(worst, 60)}: hardly anything of a sample comes through."
     else:
