@@ -43,6 +43,8 @@ _MOST_IN_BAND = 256
 """Images that share a stretch with one are compared up to this number: of blank ones there may be thousands."""
 _FLAT = 2.0
 """Levels of 255: an image with less contrast looks like any other."""
+_BY_CHANCE = 0.25
+"""Rows of which so many times as many would be equal if their numbers were shuffled are equal for want of different numbers."""
 _OTHER_PIXELS = 0.05
 """The share of pixels in which two masks of one image are different."""
 _AT_ONCE = 512
@@ -66,6 +68,8 @@ class Duplicates:
     """How many training samples."""
     partial: bool = False
     """Whether there are more than that of either."""
+    by_chance: bool = False
+    """Whether rows of so few different numbers are equal without being copies."""
 
 
 def find_duplicates(
@@ -89,9 +93,13 @@ def find_duplicates(
     else:  # at hand for all of them
         train_all, held_all = splits["train"], _join_held(splits)
         found.exact = _same(digests[train_all], digests[held_all], train_all, held_all)
-    if source.layout != "image":
-        return found
     looking = torch.cat([train, held])
+    if source.layout != "image":
+        found.by_chance = bool(found.exact) and _are_equal_by_chance(
+            source, looking, read, len(found.exact) / len(held)
+        )
+        return found
+    found.exact = _without_blank(source, found.exact, read)
 
     def take(rows: Tensor) -> NDArray[np.float16]:
         return _small(_images(source, read(looking[rows])))
@@ -104,12 +112,12 @@ def find_duplicates(
 
 @dataclass(frozen=True)
 class Conflicts:
-    """``samples`` of ``looked`` training samples are equal to one with another answer, ``distinct`` differ from each other; ``pairs`` are the
-    first, by their numbers."""
+    """``samples`` of ``looked`` training samples are equal to one with another answer; ``pairs`` are the first, by their numbers. ``by_chance``:
+    rows of so few different numbers are equal without being copies."""
 
     samples: int = 0
     looked: int = 0
-    distinct: int = 0
+    by_chance: bool = False
     pairs: tuple[tuple[int, int], ...] = ()
 
 
@@ -124,8 +132,35 @@ def find_conflicts(source: Source, train: Tensor, read: Read, decoding: bool, wh
         other = first.setdefault(key, row)
         if other != row and key not in several and differ(other, row):
             several[key] = row
-    pairs = tuple((int(looking[first[key]]), int(looking[row])) for key, row in several.items())
-    return Conflicts(sum(key in several for key in keys), len(keys), len(first), pairs[:_MOST_NAMED])
+    found = [(int(looking[first[key]]), int(looking[row])) for key, row in several.items()]
+    if source.layout == "image":
+        left = {pair[0] for pair in _without_blank(source, found, read)}
+        several = {key: row for key, row in several.items() if int(looking[first[key]]) in left}
+        found = [pair for pair in found if pair[0] in left]
+    samples, alike = sum(key in several for key in keys), (len(keys) - len(first)) / max(len(keys), 1)
+    by_chance = bool(found) and source.layout != "image" and _are_equal_by_chance(source, looking, read, alike)
+    return Conflicts(samples, len(keys), by_chance, tuple(found[:_MOST_NAMED]))
+
+
+def _without_blank(source: Source, pairs: list[tuple[int, int]], read: Read) -> list[tuple[int, int]]:
+    """The ``pairs`` whose first image shows something: of one color are those that a camera took with its lid on, and no copies."""
+    left: list[tuple[int, int]] = []
+    for begin in range(0, len(pairs), _AT_ONCE):
+        some = pairs[begin : begin + _AT_ONCE]
+        flat = _images(source, read(torch.tensor([one for one, _ in some]))).flatten(1, -2)
+        shows = (flat != flat[:, :1]).flatten(1).any(1).tolist()
+        left += [pair for pair, is_shown in zip(some, shows, strict=True) if is_shown]
+    return left
+
+
+def _are_equal_by_chance(source: Source, numbers: Tensor, read: Read, share: float) -> bool:
+    """Whether about as many rows would be equal to another one, were each column shuffled by itself. ``share`` of them are."""
+    told = source.in_file(numbers)
+    rows = (read(numbers) if told is None else told).reshape(len(numbers), -1).numpy()
+    draws = np.random.default_rng(0)
+    shuffled = np.stack([draws.permutation(column) for column in rows.T], 1)
+    alike = 1.0 - len({row.tobytes() for row in np.ascontiguousarray(shuffled)}) / len(rows)
+    return alike >= _BY_CHANCE * share
 
 
 def _compare_answers(source: Source, looking: Tensor, read: Read) -> Callable[[int, int], bool]:

@@ -12,7 +12,6 @@ from training.findings.data import (
     CONFLICTS,
     FAR_MEAN,
     LEAST_CONFLICTS,
-    MOSTLY_DIFFERENT,
     ONE_IS_WRONG,
     SCALE,
     UNLIKE_STDS,
@@ -56,7 +55,7 @@ def conflict_findings(data: Data, whole: bool = False) -> list[Finding]:
         return []
     decoding = data.report.batches.mode == "streamed" and source.reading == "files"
     found = find_conflicts(source, data.splits["train"], data.raw, decoding, whole)
-    if not found.pairs or (source.layout != "image" and found.distinct < MOSTLY_DIFFERENT * found.looked):
+    if not found.pairs or found.by_chance:
         return []
     share = found.samples / found.looked
     shown = "; ".join(f"{source.name(one)} and {source.name(other)}" for one, other in found.pairs[:_SHOWN])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import torch
+from pydantic import JsonValue
 
 from training.config.sections.data.dataset_section import PartsSection
 from training.data.batching.batches import Data
 from training.data.duplicates import Duplicates, find_duplicates
 from training.data.source import ReportProgress
 from training.errors import pluralize
-from training.events import Finding
+from training.events import Finding, FindingLevel
 from training.findings.data import CONFLICTS, LEAST_CONFLICTS, ONE_IS_WRONG, SAMPLED
-from training.findings.split import DUPLICATES, MANY_ALIKE, NEAR_DUPLICATES
+from training.findings.split import DUPLICATES, FEW_COPIES, MANY_ALIKE, NEAR_DUPLICATES
 
 _SHOWN = 3
 
@@ -32,32 +33,7 @@ def duplicate_findings(
         if found.partial
         else f" of {pluralize(found.held, 'held-out sample')}"
     )
-    if found.exact:
-        conflicts = sum(not torch.equal(source.targets[a], source.targets[b]) for a, b in found.exact)
-        pairs = [list(pair) for pair in found.exact[:_SHOWN]]
-        other = f", {conflicts:,} of them with another target" if conflicts else ""
-        if 2 * conflicts > len(found.exact):
-            title = f"{conflicts:,}{looked} are equal to a training sample with another target: {_examples(data, found.exact)}."
-            result.append(
-                CONFLICTS.find(
-                    "warning" if conflicts >= LEAST_CONFLICTS * found.held else "info",
-                    title,
-                    ONE_IS_WRONG,
-                    place="parts",
-                    evidence={"samples": conflicts, "pairs": pairs},
-                )
-            )
-        droppable = isinstance(config, PartsSection)
-        advice = "The metrics look better than the model is."
-        result.append(
-            DUPLICATES.find(
-                "warning",
-                f"{len(found.exact):,}{looked} are trained on, too{other}: {_examples(data, found.exact)}.",
-                f"{advice} Leave them out of validation." if droppable else advice,
-                evidence={"samples": len(found.exact), "pairs": pairs},
-                fix={"dataset.duplicates": "drop_from_validation"} if droppable else {},
-            )
-        )
+    result += _tell_exact(data, config, found, looked) if found.exact else []
     if found.near:
         result.append(
             NEAR_DUPLICATES.find(
@@ -68,6 +44,39 @@ def duplicate_findings(
             )
         )
     return result
+
+
+def _tell_exact(data: Data, config: object, found: Duplicates, looked: str) -> list[Finding]:
+    """Samples that are the same: of copies with other targets that they disagree, else that they are trained on."""
+    targets, count = data.source.targets, len(found.exact)
+    conflicts = sum(not torch.equal(targets[a], targets[b]) for a, b in found.exact)
+    evidence = {"samples": count, "pairs": [list(pair) for pair in found.exact[:_SHOWN]]}
+    if 2 * conflicts > count:
+        title = (
+            f"{conflicts:,}{looked} are equal to a training sample with another target: {_examples(data, found.exact)}."
+        )
+        level: FindingLevel = "warning" if conflicts >= LEAST_CONFLICTS * found.held and not found.by_chance else "info"
+        return [CONFLICTS.find(level, title, ONE_IS_WRONG, place="parts", evidence={**evidence, "samples": conflicts})]
+    other = f", {conflicts:,} of them with another target" if conflicts else ""
+    few = found.by_chance or count < FEW_COPIES * found.held
+    advice, fix = _advise_copies(data, config, found)
+    title = f"{count:,}{looked} are trained on, too{other}: {_examples(data, found.exact)}."
+    return [DUPLICATES.find("info" if few else "warning", title, advice, evidence=evidence, fix=fix)]
+
+
+def _advise_copies(data: Data, config: object, found: Duplicates) -> tuple[str, dict[str, JsonValue]]:
+    """What to do, and the setting that does it: none that would leave nothing to validate on."""
+    advice = "The metrics look better than the model is."
+    if found.by_chance:
+        return "Rows of so few different numbers are equal by chance.", {}
+    held = {number for number, _ in found.exact}
+    if not isinstance(config, PartsSection):
+        return advice, {}
+    if not all(number in held for number in data.splits["validation"].tolist()):
+        return f"{advice} Leave them out of validation.", {"dataset.duplicates": "drop_from_validation"}
+    if config.validation == "auto" and "validation" in data.source.parts:
+        return f"{advice} Hold out training samples instead.", {"dataset.validation": "split"}
+    return f"{advice} Keep one copy of each.", {}
 
 
 def _tell_share(data: Data, found: Duplicates) -> list[Finding]:

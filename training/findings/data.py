@@ -46,7 +46,6 @@ OUTLIERS = Rule(
     fix="objective.loss = huber",
 )
 LEAST_CONFLICTS, SURELY_CONFLICTS = 0.01, 0.05
-MOSTLY_DIFFERENT = 0.9
 ONE_IS_WRONG = "One of the two is wrong: correct it, or leave both out."
 CONFLICTS = Rule(
     "data.conflicting_labels",
@@ -54,8 +53,7 @@ CONFLICTS = Rule(
     "Training samples, or most of the held-out ones that equal a training sample, with equal inputs and another class, other labels, values more than a std apart or masks that differ in 5 % of the pixels: "
     f"a note from one pair, a warning from {LEAST_CONFLICTS:.0%} of the samples.",
     "deepchecks (any)",
-    unless=f"Of tables, where less than {MOSTLY_DIFFERENT:.0%} of the rows differ from each other in their inputs: there few columns "
-    "simply do not tell more.",
+    unless="Images of one color; rows of which many would still be equal, were each column shuffled: there few columns simply do not tell more.",
 )
 
 UNEVEN, VERY_UNEVEN = 10.0, 20.0

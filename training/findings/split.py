@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from training.findings.rule import Rule
 
+FEW_COPIES = 0.01
 DUPLICATES = Rule(
     "split.duplicates",
     "Held-out samples are trained on, too",
-    "Any held-out sample whose content is that of a training sample.",
+    f"Held-out samples whose content is that of a training sample; a note, where they are fewer than {FEW_COPIES:.0%}.",
     "CleanVision (digests), deepchecks (0)",
-    fix="dataset.duplicates = drop_from_validation",
+    unless="Images of one color. A note of rows of which many would still be equal, were each column shuffled.",
+    fix="dataset.duplicates = drop_from_validation; dataset.validation = split, where all of the validation part is trained on.",
 )
 MANY_ALIKE = 0.01
 NEAR_DUPLICATES = Rule(
