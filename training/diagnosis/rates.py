@@ -39,8 +39,17 @@ def fitting_rate(config: RunConfig, steps: int) -> float:
 
 def peak_rate(run: Recorded) -> float:
     """The highest that the settings call for."""
-    highest = getattr(run.config.schedule, "max_lr", None)
-    return float(run.config.optimizer.lr if highest is None else highest)
+    return _peak(run.config)
+
+
+def _peak(config: RunConfig) -> float:
+    highest = getattr(config.schedule, "max_lr", None)
+    return float(config.optimizer.lr if highest is None else highest)
+
+
+def calm_rate(config: RunConfig, steps: int) -> dict[str, JsonValue]:
+    """The settings for a tenth of the learning rate, at most the fitting one for a run of so many ``steps``."""
+    return scale_rate(config, min(1 / 10, fitting_rate(config, steps) / _peak(config)))
 
 
 def scale_rate(config: RunConfig, factor: float) -> dict[str, JsonValue]:
@@ -80,8 +89,10 @@ def update_size(run: Recorded) -> float | None:
 
 
 def tame_rate(run: Recorded, step: int) -> dict[str, JsonValue]:
-    """A tenth of the learning rate, or what makes the largest update up to ``step`` a hundredth of the weights."""
+    """A tenth of the learning rate, or what makes the largest update up to ``step`` a hundredth of the weights; at most the fitting one."""
     view = view_layers(run.until(step), first=1)
     sizes = find_sizes(view) if view is not None else np.zeros(0)
     sizes = sizes[np.isfinite(sizes)]
-    return scale_rate(run.config, min(1 / 10, 10.0 ** (FIRST_GOOD - float(sizes.max()))) if len(sizes) else 1 / 10)
+    measured = 10.0 ** (FIRST_GOOD - float(sizes.max())) if len(sizes) else 1.0
+    calm = calm_rate(run.config, run.total_steps)
+    return min(calm, scale_rate(run.config, measured), key=lambda fix: float(str(*fix.values())))

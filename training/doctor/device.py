@@ -29,7 +29,7 @@ def _device(session: Session) -> Finding:
     name, compute = describe_device(session.device), session.config.precision.compute
     if session.device.type == "cpu" and compute in ("fp16", "bf16"):
         return SLOW_FORMAT.find(
-            "warning",
+            "info",
             f"The run works on the {name}{threads}, where {compute.upper()} is usually slower than FP32.",
             "Set precision.compute to fp32.",
             fix={"precision.compute": "fp32"},

@@ -20,6 +20,7 @@ from training.engine.recovery.memory import (
     make_shortage,
     propose_smaller_batches,
 )
+from training.engine.recovery.validated import explain_first_batch
 from training.engine.session import Session
 from training.engine.step import train_step
 from training.errors import format_bytes
@@ -64,13 +65,15 @@ def step_findings(session: Session) -> list[Finding]:
             raise
         message = describe_shortage(error, session)
     else:
-        return [*_nonfinite(trial), *memory_findings(session, trial)]
+        return [*_nonfinite(session, trial), *memory_findings(session, trial)]
     return [MEMORY.find_error(make_shortage(message, session, find_fitting_batches(session, train_step)))]
 
 
-def _nonfinite(trial: Trial) -> list[Finding]:
+def _nonfinite(session: Session, trial: Trial) -> list[Finding]:
     if math.isfinite(trial.loss):
         return []
+    if (found := explain_first_batch(session)) is not None:
+        return [found]
     title = f"The loss of the first batch is {trial.loss}."
     return [NONFINITE.find("error", title, "Look for broken samples, or use fp32 instead of fp16.")]
 

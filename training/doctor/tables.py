@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,9 @@ from training.config.sections.data.tables import TableDataset
 from training.core.splits import pick_evenly
 from training.data import Data
 from training.data.sources.table import Table
+from training.doctor.rows_together import Column, group_findings, time_findings
 from training.doctor.skill import Answers, ColumnSkill, answers_of, is_copy, measure_skill
 from training.events import Finding
-from training.findings.split import ALIKE_IN_GROUP, ALIKE_IN_TIME, GROUP, LEAST_GROUPS, LEAST_ROWS_OF_GROUP
 from training.findings.tables import DENSE, DISTINCT, IDENTIFIER, LEAK_ROWS, LEAKS, MONOTONE, RIVAL, TARGET_LEAK
 from training.statistics.ranks import rank_correlation
 from training.system.untrusted import escape_unprintable
@@ -25,20 +24,6 @@ _MOST_ROWS, _LEAST_ROWS = 20_000, 1_000
 _ALL_ROWS = 200_000
 _NAMES_ROWS = re.compile(r"(^|[\W_])(?i:id|idx|index|uuid|guid|key|no|nr|num|number|row)([\W_]|$)|[a-z](ID|Id)$")
 _TELLS_TIME = re.compile(r"time|date|year|month|week|day|hour|minute|second|age|step|epoch|(^|_)t($|_)", re.IGNORECASE)
-_NAMES_GROUP = re.compile(
-    r"(^|[\W_])(patient|subject|person|user|customer|client|member|student|household|session|visit|group|speaker|author|donor|animal)s?([\W_]|$)",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A feature as the file has it: ``name`` is the one in the file, ``place`` its own."""
-
-    name: str
-    place: str
-    values: NDArray[np.float32]
-    coded: bool
 
 
 def table_findings(data: Data, dataset: object) -> list[Finding]:
@@ -51,25 +36,25 @@ def table_findings(data: Data, dataset: object) -> list[Finding]:
     rows = pick_evenly(train, min(_MOST_ROWS, max(_LEAST_ROWS, _MOST_CELLS // max(1, features))))
     columns = _read_columns(data, source, rows)
     answers = answers_of(source, rows)
-    found = _groups(columns, answers, dataset)
+    found = list(group_findings(columns, answers, source, rows, dataset))
     for more in (_leaks(columns, answers, dataset) if len(rows) >= LEAK_ROWS else [], _identifiers(source, dataset)):
         said = {finding.evidence["column"] for finding in found}  # the first explains the others
         found += [finding for finding in more if finding.evidence["column"] not in said]
-    return [*found, *_dates(data, source, rows, answers, dataset)]
+    return [*found, *time_findings(data, source, rows, columns, answers, dataset)]
 
 
-def _read_columns(data: Data, source: Table, rows: Tensor) -> list[_Column]:
+def _read_columns(data: Data, source: Table, rows: Tensor) -> list[Column]:
     cells: NDArray[np.float32] = source.in_file(rows).numpy()
     facts = data.facts
     columns = []
     for place in range(cells.shape[1]):
         derived, name = facts.derivation(place), source.columns[place]
         coded = bool(source.categories) and source.categories[place] > 0
-        columns.append(_Column(derived.column if derived is not None else name, name, cells[:, place], coded))
+        columns.append(Column(derived.column if derived is not None else name, name, cells[:, place], coded))
     return columns
 
 
-def _leaks(columns: list[_Column], answers: list[Answers], dataset: TableDataset) -> list[Finding]:
+def _leaks(columns: list[Column], answers: list[Answers], dataset: TableDataset) -> list[Finding]:
     if len(columns) < 2:
         return []  # one column is all that there is to predict from
     skills = [measure_skill(column.values, column.coded, answers) for column in columns]
@@ -91,14 +76,14 @@ def _repeats(skill: ColumnSkill, target: Answers) -> bool:
     return bool(target.classes) and skill.distinct <= target.classes
 
 
-def _tells(column: _Column, skill: ColumnSkill, target: Answers) -> bool:
+def _tells(column: Column, skill: ColumnSkill, target: Answers) -> bool:
     """Whether it is more than a curve: a number that rises or falls with the column."""
     if target.classes or column.coded:
         return True
     return abs(rank_correlation(column.values, target.values)) >= MONOTONE
 
 
-def _has_rival(place: int, columns: list[_Column], skills: list[ColumnSkill], target: Answers) -> bool:
+def _has_rival(place: int, columns: list[Column], skills: list[ColumnSkill], target: Answers) -> bool:
     """Whether another column, no copy of it and no repetition of the target, does nearly as well."""
     return any(
         other != place
@@ -111,7 +96,7 @@ def _has_rival(place: int, columns: list[_Column], skills: list[ColumnSkill], ta
 
 
 def _leak(
-    column: _Column,
+    column: Column,
     skill: ColumnSkill,
     target: Answers,
     repeats: bool,
@@ -185,65 +170,3 @@ def _identifiers(source: Table, dataset: TableDataset) -> list[Finding]:
             )
         )
     return found
-
-
-def _groups(columns: list[_Column], answers: list[Answers], dataset: TableDataset) -> list[Finding]:
-    """Columns that say to whom or what rows belong, where rows of one are trained on and held out."""
-    if dataset.group_column or dataset.time_column or dataset.split_column:
-        return []
-    found = []
-    for column in columns:
-        if column.name != column.place or not _NAMES_GROUP.search(column.name) or len(column.values) < LEAK_ROWS:
-            continue
-        values = column.values[~np.isnan(column.values)]
-        groups = len(np.unique(values))
-        if groups < LEAST_GROUPS or len(values) < LEAST_ROWS_OF_GROUP * groups:
-            continue
-        skill = max((each.skill for each in measure_skill(column.values, True, answers)), default=0.0)
-        if skill < ALIKE_IN_GROUP:
-            continue
-        name = escape_unprintable(column.name, 60)
-        found.append(
-            GROUP.find(
-                "warning",
-                f"Rows of one '{name}' are trained on and held out, and resemble each other: validation tells how well known ones are "
-                "predicted, not new ones.",
-                "Keep the rows of each together.",
-                place=column.name,
-                evidence={"column": column.name, "groups": groups, "rows": len(values), "skill": skill},
-                fix={"dataset.group_column": column.name},
-            )
-        )
-    return found
-
-
-def _dates(data: Data, source: Table, rows: Tensor, answers: list[Answers], dataset: TableDataset) -> list[Finding]:
-    """Where rows have a date and are held out at random: a warning, if rows that follow each other have like targets."""
-    if dataset.group_column or dataset.time_column or dataset.split_column or data.facts.table is None:
-        return []
-    dated = [each.column for each in data.facts.table.derived if each is not None and each.part != "hash"]
-    if not dated:
-        return []
-    name = escape_unprintable(dated[0], 60)
-    title = (
-        f"Rows have a date ('{name}'), and are held out at random: validation knows rows from after those it predicts."
-    )
-    advice = "If the model is to predict later rows, hold out the newest."
-    order = np.argsort(source.features.moments[dated[0]][rows].numpy(), kind="stable")
-    alike = max(
-        (rank_correlation(each.values[order][:-1], each.values[order][1:]) for each in answers if each.classes <= 2),
-        default=0.0,
-    )
-    near = len(rows) >= LEAK_ROWS and alike >= ALIKE_IN_TIME
-    if near:
-        title = f"{title[:-1]}. Rows that follow each other have like targets (rank correlation {alike:.2f})."
-    return [
-        GROUP.find(
-            "warning" if near else "info",
-            title,
-            advice,
-            place=dated[0],
-            evidence={"alike": alike},
-            fix={"dataset.time_column": dated[0]},
-        )
-    ]

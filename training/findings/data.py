@@ -43,7 +43,7 @@ OUTLIERS = Rule(
     "the squared distances from it or more.",
     "Huber 1964; the gap tells mistakes from values that are merely spread over several powers of ten",
     unless=f"There are fewer than {LEAST_TARGETS} samples.",
-    fix="objective.loss = huber",
+    fix="objective.loss = l1: standardized by such values, all others are so near to each other that Huber's loss is squared there, too.",
 )
 LEAST_CONFLICTS, SURELY_CONFLICTS = 0.01, 0.05
 ONE_IS_WRONG = "One of the two is wrong: correct it, or leave both out."

@@ -9,7 +9,7 @@ ADAPTIVE_TRAVEL, SGD_TRAVEL = 0.03, 1.0
 FEW_STEPS, FEW_EPOCHS = 100, 2
 AMPLE = 10.0
 STEPS_OF_EPOCH = 10
-LEAST_LARGE = 32
+LEAST_LARGE = 64
 """A smaller batch is never called too large."""
 
 FEW_STEPS_RULE = Rule(
@@ -51,6 +51,6 @@ STOPS = Rule(
     f"{LARGE_DELTA:g} in a share (a loss: {LARGE_LOSS_DELTA:g}) at each validation counts as one; or loop.stopping_threshold is what always "
     f"guessing the largest class reaches. A patience of {LEAST_PATIENCE}: a note.",
     "Prechelt 1998, Early Stopping - But When?: a single rise of the validation error says nothing",
-    fix="A patience of a tenth of the run, no least gain, no threshold.",
+    fix="A patience of a quarter of the run, no least gain, no threshold.",
 )
 RULES = (FEW_STEPS_RULE, SHORT, SMALL, STOPS)

@@ -25,13 +25,15 @@ FEW_PAIRS = Rule(
     f"More than {LONELY:.0%} of the samples have no other of their class in their batch, where the loss compares samples.",
     "The chance of it, from the classes' shares",
 )
-LEAST_LABELS, SOME_WRONG, MOST_WRONG, PLATEAU = 300, 0.07, 0.4, 0.8
+LEAST_LABELS, SOME_WRONG, MOST_WRONG, PLATEAU = 300, 0.07, 0.45, 0.8
+MANY_WRONG, SURELY_KNOWS = 0.25, 3.0
 SUSPECT = Rule(
     "label.suspect",
     "Labels seem to be wrong",
-    f"A note. A simple model (ridge regression on random features, four folds) disagrees with {SOME_WRONG:.0%} to {MOST_WRONG:.0%} of the labels among the fifth of "
+    f"A simple model (ridge regression on random features, four folds) disagrees with {SOME_WRONG:.0%} to {MOST_WRONG:.0%} of the labels among the fifth of "
     f"which it is surest, and hardly less often where it is surer still: in the first tenth {PLATEAU:.0%} as often as in the first "
-    "four.",
+    f"four. A note; a warning, where it is so of {MANY_WRONG:.0%} or more of rows or vectors (of images the model knows too little), and the model is better than guessing by "
+    f"{SURELY_KNOWS:g} standard errors.",
     "A model's own errors become rare where it is sure, wrong labels do not (confident learning, Northcutt et al. 2021)",
     unless=f"There are fewer than {LEAST_LABELS} samples, or the model learns too little of them.",
 )

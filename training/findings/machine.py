@@ -15,7 +15,7 @@ DEVICE = Rule("machine.device", "The run's device", "The device and the number f
 SLOW_FORMAT = Rule(
     "machine.slow_format",
     "FP16 or BF16 on the CPU",
-    "precision.compute is fp16 or bf16 on a CPU.",
+    "precision.compute is fp16 or bf16 on a CPU. A note.",
     "Usually slower than FP32 there",
 )
 SHARED_MEMORY = Rule(
@@ -43,7 +43,7 @@ DISK = Rule(
 COMPILE = Rule(
     "compile.works", "The step can be compiled", "precision.compile, tried.", "Tried", fix="precision.compile = off"
 )
-WAITS_NOTE, WAITS_WARNING, WAITED_SECONDS = 0.2, 0.3, 60.0
+WAITS_NOTE, WAITS_WARNING, WAITED_SECONDS = 0.2, 0.3, 10.0
 SLOW_LOADER = Rule(
     "loader.slow",
     "Steps wait for their samples",

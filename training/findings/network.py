@@ -35,15 +35,15 @@ FROZEN = Rule(
     "What is frozen learns nothing",
 )
 
-LOSS_BAND, LOSS_EXTREME, FAR_ERRORS = 0.5, 10.0, 3.0
-"""How far, as a share of the loss of guessing, a fresh model's may lie from that before it is worth a warning, and an error; and how many
-standard errors of some batches."""
+LOSS_BAND, LOSS_FAR, LOSS_EXTREME, FAR_ERRORS = 0.5, 1.0, 10.0, 3.0
+"""How far, as a share of the loss of guessing, a fresh model's may lie from that before it is worth a note, a warning, and an error; and how
+many standard errors of some batches."""
 START = Rule(
     "loss.start",
     "The first loss is not that of guessing",
     "The mean loss of up to four batches, by the initial weights, differs from that of answers of 0 (ln of the number of classes, ln 2 of labels, "
-    f"the mean square of values) by more than {LOSS_BAND:.0%} and {FAR_ERRORS:g} standard errors: a warning, above {LOSS_EXTREME:.0%} an error. It may be as low "
-    "as that of the best answer that is the same to all.",
+    f"the mean square of values) by more than {LOSS_BAND:.0%} and {FAR_ERRORS:g} standard errors: a note, a warning above {LOSS_FAR:.0%} or where it is lower, an error above "
+    f"{LOSS_EXTREME:.0%}. It may be as low as that of the best answer that is the same to all.",
     "Karpathy's recipe; TheDeepChecker (100 %)",
     unless="Known weights; embeddings; a person's own loss.",
     fix="dataset.normalize",
@@ -51,7 +51,7 @@ START = Rule(
 NONFINITE = Rule(
     "loss.nonfinite",
     "The first loss is NaN or infinite",
-    "The loss of the first batch is not finite.",
+    "The loss of the first batch is not finite; computed once more under watch, so that the module and the operation are told.",
     "All tools agree",
 )
 RULES = (TINY_BATCH, CUT_BATCH, NOT_REPEATABLE, WEIGHTS, FROZEN, START, NONFINITE)

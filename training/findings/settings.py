@@ -51,8 +51,8 @@ UNUSUAL_RATE = Rule(
     f"{SGD_RATES[1]:g} (SGD): a note; by {FAR:g} times or more: a warning ({FAR * FAR:g} times below, of published weights, "
     f"whose band lies ten times lower), or of SGD at {MOST_WAY:g} or more over 1 - momentum. Or it is so low that the rates of all steps add up to hardly anything (see run.too_short), and the usual rate would do.",
     "UMLAUT (1e-7 to 1e-2), DeepDiagnosis (1e-5 to 1e-1)",
-    unless="Optimizers with a scale of their own (Muon, Adafactor, Adagrad) are not judged.",
-    fix="The optimizer's usual rate; up to three times that, where fewer than 2,000 steps are made.",
+    unless="Optimizers with a scale of their own (Muon, Adafactor, Adagrad) are not judged; a momentum that is unusual itself is told instead (optimizer.unusual).",
+    fix="The optimizer's usual rate; up to three times that, where fewer than 2,000 steps are made. With SGD's, its usual momentum.",
 )
 
 HIGH_MOMENTUM, LOW_BETA = 0.99, 0.5
@@ -93,6 +93,6 @@ REGULARIZED = Rule(
     "UMLAUT (dropout); the time 1/(lr x weight decay) in which weights are forgotten (Wang and Aitchison 2024); redundant regularization is found by "
     "none of four published tools (Humbatova et al. 2025)",
     unless=f"Several at once in a run of {LONG_RUN} epochs or more, which recipes of large networks need.",
-    fix="A dropout of 0.2, the usual decay, and nothing else; all that are too strong together.",
+    fix="A dropout of 0.2, the usual decay, and nothing else; all that are too strong, alone or at once, together.",
 )
 RULES = (INVALID, INACTIVE, FAULT, TIME, UNUSUAL_RATE, UNSUITABLE, OPTIMIZER, LENGTH, REGULARIZED)

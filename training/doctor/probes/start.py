@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from training.doctor.probes.look import Look
 from training.events import Finding, FindingLevel
 from training.findings.data import WIDE_STD
-from training.findings.network import FAR_ERRORS, LOSS_BAND, LOSS_EXTREME, START
+from training.findings.network import FAR_ERRORS, LOSS_BAND, LOSS_EXTREME, LOSS_FAR, START
 from training.system.untrusted import escape_unprintable
 
 _LARGE_OUTPUTS = 3.0
@@ -53,7 +53,7 @@ def start_findings(look: Look) -> list[Finding]:
     if loss < guess:
         title = f"{course}: a network that has learned nothing cannot know so much."
         return [START.find("warning", title, "Look whether its inputs hold the answer.", evidence=evidence)]
-    level: FindingLevel = "error" if share > LOSS_EXTREME else "warning"
+    level: FindingLevel = "error" if share > LOSS_EXTREME else "warning" if share > LOSS_FAR else "info"
     place, cause, advice, fix = _why_high(look, start)
     return [START.find(level, f"{course}: {cause}.", advice, place=place, evidence=evidence, fix=fix)]
 

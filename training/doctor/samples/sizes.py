@@ -28,6 +28,8 @@ from training.models.meta_forward import switch_mode
 
 _HEADERS = 24
 _MOST_SIDE = 1024
+_SMALL = 64
+"""Pixels of files that may as well stay as they are."""
 
 
 def size_findings(session: Session) -> list[Finding]:
@@ -50,7 +52,8 @@ def _find_shrinking(session: Session) -> Iterator[Finding]:
     little = (times >= SHRUNK and side <= VERY_LITTLE) or (times >= LOST_DETAIL and side <= LITTLE)
     if not little and times < LOST_DETAIL:
         return
-    better = min(128, 2 ** int(np.log2(max(2.0, float(np.median(sides)) / 2.0))))
+    original = float(np.median(sides))
+    better = 2 ** int(np.log2(max(2.0, original if original <= _SMALL else min(original / 2.0, 128.0))))
     fix: dict[str, JsonValue] = {}
     if little and hasattr(session.config.dataset, "image_size"):
         fix = {"dataset.image_size": better if isinstance(session.config.dataset.image_size, int) else [better, better]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,11 +13,13 @@ from training.doctor.samples.simple_model import SimpleModel
 from training.events import Finding
 from training.findings.labels import (
     LEAST_LABELS,
+    MANY_WRONG,
     MOST_WRONG,
     PLATEAU,
     SHIFT_GAIN,
     SHIFTED,
     SOME_WRONG,
+    SURELY_KNOWS,
     SUSPECT,
 )
 
@@ -47,8 +50,11 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
         f"{source.name(int(looked.trained[row]))}: {names[looked.labels[row]]}, or {names[int(answers[row].argmax())]}?"
         for row in doubtful[:_SHOWN].tolist()
     )
+    usual = float(np.bincount(looked.labels).max() / len(looked.labels))
+    knows = float(wrong.mean()) < 1.0 - usual - SURELY_KNOWS * math.sqrt(0.25 / len(wrong))
+    many = looked.data.facts.layout == "vector" and fifth >= MANY_WRONG and knows
     yield SUSPECT.find(
-        "info",
+        "warning" if many else "info",
         f"About {fifth:.0%} of the labels seem to be wrong: so often a simple model disagrees with those of which it is surest ({shown})",
         "Look through them: after a run, the Evaluate page ranks suspicious labels, and dataset.exclude leaves them out.",
         evidence={

@@ -111,6 +111,10 @@ def _slow(config: RunConfig, peak: float, way: float, total: int) -> list[Findin
     fix: dict[str, JsonValue] = {"optimizer.lr": usual}
     if getattr(config.schedule, "max_lr", None) is not None:
         fix["schedule.max_lr"] = None
+    if (
+        config.optimizer.kind == "sgd" and config.optimizer.momentum == 0.0
+    ):  # of which ten times the rate would be usual
+        fix["optimizer.momentum"] = type(config.optimizer)().momentum
     evidence = {"peak": peak, "rates_added_up": way}
     return [UNUSUAL_RATE.find("warning", title, f"Begin with {usual:g}.", evidence=evidence, fix=fix)]
 

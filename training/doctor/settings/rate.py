@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from training.config import RunConfig
 from training.diagnosis.rates import fitting_rate, usual_rate
 from training.events import Finding, FindingLevel
-from training.findings.settings import ADAPTIVE_RATES, FAR, MOST_WAY, SGD_RATES, UNUSUAL_RATE
+from training.findings.settings import ADAPTIVE_RATES, FAR, HIGH_MOMENTUM, MOST_WAY, SGD_RATES, UNUSUAL_RATE
 
 _BANDS = {**dict.fromkeys(("adamw", "adam", "nadam", "radam", "rmsprop"), ADAPTIVE_RATES), "sgd": SGD_RATES}
 
@@ -25,7 +25,7 @@ def rate_findings(config: RunConfig, peak: float, known: bool, total: int) -> li
             usual_rate(config) / FAR,
         )  # fine-tuning moves weights that are good already
     momentum = getattr(optimizer, "momentum", 0.0)
-    swings = optimizer.kind == "sgd" and peak / (1.0 - momentum) >= MOST_WAY
+    swings = optimizer.kind == "sgd" and momentum <= HIGH_MOMENTUM and peak / (1.0 - momentum) >= MOST_WAY
     if band[0] <= peak <= band[1] and not swings:
         return []
     high = peak > band[1] or swings

@@ -31,11 +31,11 @@ _MIXING = ("mixup_alpha", "cutmix_alpha")
 
 def regularization_findings(config: RunConfig, peak: float, way: float) -> list[Finding]:
     """``peak`` is the highest learning rate, ``way`` those of all steps added up."""
-    found = [*_shares(config), *_decay(config, peak, way)]
+    found, together = [*_shares(config), *_decay(config, peak, way)], _at_once(config, way)
     if not found:
-        return _at_once(config, way)
-    together = merge_fixes(found)
-    return [replace(finding, fix=together) for finding in found]
+        return together
+    fix = {**merge_fixes(together), **merge_fixes(found)}
+    return [replace(finding, fix=fix) for finding in found]
 
 
 def _shares(config: RunConfig) -> Iterator[Finding]:

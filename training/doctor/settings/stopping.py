@@ -21,7 +21,7 @@ from training.findings.duration import (
 )
 from training.metric_names import is_share
 
-_USUAL_SHARE, _USUAL_LEAST = 0.1, 5
+_USUAL_SHARE, _USUAL_LEAST = 0.25, 5
 
 
 def stopping_findings(config: RunConfig, total: int, per_epoch: int, usual: float) -> list[Finding]:

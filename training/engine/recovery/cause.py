@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
 from pydantic import JsonValue
 
-from training.diagnosis.rates import scale_rate
+from training.diagnosis.rates import calm_rate, scale_rate
 from training.engine.recovery.preceding import Preceding
 from training.engine.recovery.producer import INPUT, TARGET, Origin
 from training.engine.session import Session
 from training.errors import list_first, pluralize
 from training.events import Finding
+from training.findings.network import NONFINITE as FIRST_LOSS
 from training.findings.nonfinite import NONFINITE
 from training.system.untrusted import escape_unprintable
 
@@ -80,6 +81,12 @@ def describe_measured(session: Session, cause: Cause) -> Finding:
     which = " of the averaged weights" if session.ema is not None else ""
     what = f"The validation{which} behind step {step:,} has no finite loss"
     return _tell(session, step, what, cause, Preceding(), "", {"part": "validation"}, ())
+
+
+def describe_first(session: Session, cause: Cause) -> Finding:
+    """Of the first batch, before any step."""
+    found = _tell(session, 0, "The first loss is not finite", cause, Preceding(), "", {}, ())
+    return replace(found, code=FIRST_LOSS.code, level="error")
 
 
 def _tell(
@@ -215,7 +222,7 @@ def _remedy(session: Session, origin: Origin, before: Preceding) -> tuple[str, F
 
 def _calm_down(session: Session) -> tuple[str, Fix]:
     advice = "The numbers have grown out of bounds: lower the learning rate or clip the gradient's norm."
-    return advice, scale_rate(session.config, 0.1)
+    return advice, calm_rate(session.config, session.total_steps)
 
 
 def _numbers(cause: Cause) -> str:

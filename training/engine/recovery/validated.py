@@ -1,11 +1,16 @@
-"""A validation whose loss is not finite, measured once more under watch: in the network, its averaged weights, its buffers, or the loss."""
+"""A loss that is not finite, of a validation or of the first batch, computed once more under watch: in the network, its averaged weights,
+its buffers, or the loss."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 
+import torch
+
+from training.data.batching.batches import Batch
 from training.engine.evaluate import measure_quietly
-from training.engine.recovery.cause import Cause, describe_measured
+from training.engine.recovery.cause import Cause, describe_first, describe_measured
 from training.engine.recovery.producer import INPUT, TARGET, Trace
 from training.engine.session import Session
 from training.events import Finding
@@ -19,15 +24,23 @@ def explain_validation(session: Session) -> Finding | None:
     try:
         with measure_quietly(session, "validation"):
             session.answer.eval()
-            cause = _search(session)
+            cause = _search(session, session.data.evaluation_batches("validation"))
     except Exception:
         logger.exception("The validation could not be computed again")
         return None
     return describe_measured(session, cause) if cause is not None else None
 
 
-def _search(session: Session) -> Cause | None:
-    for batch in session.data.evaluation_batches("validation"):
+@torch.no_grad()
+def explain_first_batch(session: Session) -> Finding | None:
+    """The same of the first batch of training, of a session that is spent afterwards."""
+    session.answer.train()
+    cause = _search(session, next(iter(session.data.steps(0))))
+    return describe_first(session, cause) if cause is not None else None
+
+
+def _search(session: Session, batches: Iterable[Batch]) -> Cause | None:
+    for batch in batches:
         trace = Trace(session.model, batch.indices, {INPUT: batch.inputs, TARGET: batch.targets})
         with trace.forward():
             with session.numerics.autocast():
