@@ -87,6 +87,16 @@ TOO_GOOD = Rule(
     unless="Dropout, augmentation, label smoothing, averaged weights or mixing make training harder; the training loss falls by more than 5 % "
     "in an epoch; either is nearly 0.",
 )
+LEAST_UNSURE, MOSTLY_RIGHT, STILL_SURER = 6, 0.6, 0.1
+UNSURE, UNSURE_BY = 1.5, 0.1
+NOISY_LABELS = Rule(
+    "label.noisy",
+    "Training labels are wrong more often than those of validation",
+    f"{LEAST_UNSURE} validations or more: of the last third the accuracy is {MOSTLY_RIGHT:.0%} or more, and the losses of validation and training are both {UNSURE:g} times that of answers that are as "
+    f"sure as they are right, and {UNSURE_BY:g} more; the training loss came down by less than {STILL_SURER:.0%} of its way in the second half.",
+    "A network that learns from labels of which a share is wrong becomes as unsure as that, and still right (Rolnick et al. 2017)",
+    unless="Dropout, augmentation, label smoothing, averaged weights or mixing make training harder.",
+)
 FEW_POINTS = 0.01
 NOISY = Rule(
     "val.noisy",
@@ -97,14 +107,15 @@ NOISY = Rule(
 )
 
 LOW_RECALL, HIGH_RECALL = 0.3, 0.9
+HARDLY_FOUND, SURELY_COUNTED = 0.25, 12
 COLLAPSED = Rule(
     "classes.collapsed",
     "The network answers the same class to every sample",
     "Accuracy and F1 of a validation are those of one answer for all samples, in two looks in a row (warning). Once the run is complete: at the best validation "
-    f"a class has a recall below {LOW_RECALL:g} while another has more than {HIGH_RECALL:g} (note).",
+    f"a class has a recall below {LOW_RECALL:g} while another has more than {HIGH_RECALL:g} (note; a warning below {HARDLY_FOUND:g}, of {SURELY_COUNTED} samples or more).",
     "TheDeepChecker (constant answers); SageMaker Debugger (0.7)",
     unless="The loss itself does not fall (loss.flat).",
-    fix="objective.balanced, where the classes are uneven.",
+    fix="objective.balanced, where the classes are uneven; of masks objective.loss = dice_cross_entropy.",
 )
 
 SKILL_AFTER, LEAST_VALIDATIONS, BY_HEART, TELLING = 0.5, 3, 0.3, 3.0
@@ -152,6 +163,7 @@ RULES = (
     SPIKE,
     OVERFITTED,
     TOO_GOOD,
+    NOISY_LABELS,
     NOISY,
     NO_SKILL,
     COLLAPSED,

@@ -45,6 +45,15 @@ OUTLIERS = Rule(
     unless=f"There are fewer than {LEAST_TARGETS} samples.",
     fix="objective.loss = l1: standardized by such values, all others are so near to each other that Huber's loss is squared there, too.",
 )
+MOSTLY_ONE = 0.5
+MEDIAN = Rule(
+    "loss.median",
+    "The absolute error is lowest for one answer to all",
+    f"objective.loss is l1, and {MOSTLY_ONE:.0%} or more of the values to predict are the same.",
+    "The median is the constant with the lowest absolute error",
+    unless=f"There are fewer than {LEAST_TARGETS} samples.",
+    fix="objective.loss = mse",
+)
 LEAST_CONFLICTS, SURELY_CONFLICTS = 0.01, 0.05
 ONE_IS_WRONG = "One of the two is wrong: correct it, or leave both out."
 CONFLICTS = Rule(
@@ -93,4 +102,18 @@ TOO_SMALL = Rule(
     unless="The network is a person's own.",
     fix="Twice the dataset.image_size.",
 )
-RULES = (OPENS, SAMPLED, REMARK, SKIPPED, NONFINITE, SCALE, OUTLIERS, CONFLICTS, IMBALANCE, PADDING, RESIZED, TOO_SMALL)
+RULES = (
+    OPENS,
+    SAMPLED,
+    REMARK,
+    SKIPPED,
+    NONFINITE,
+    SCALE,
+    OUTLIERS,
+    MEDIAN,
+    CONFLICTS,
+    IMBALANCE,
+    PADDING,
+    RESIZED,
+    TOO_SMALL,
+)

@@ -29,30 +29,36 @@ FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "fit.over": ("loss.plateau", "run.ends_too_late", "val.noisy"),
     "run.ends_too_late": ("val.noisy",),
-    "validation.tiny": ("run.ends_too_late", "val.noisy"),
+    "validation.tiny": ("run.ends_too_late", "val.noisy", "val.too_good", "validation.absent_class"),
     "label.shifted": ("fit.no_skill",),
-    "run.too_short": ("fit.no_skill", "run.ends_too_early"),
+    "run.too_short": ("fit.no_skill", "run.ends_too_early", "classes.collapsed"),
+    "run.ends_too_early": ("classes.collapsed",),
     "label.suspect": ("fit.no_skill",),
     "machine.waits": ("machine.slows",),
     "grad.spike": ("loss.spike",),
-    "grad.vanishing": ("loss.flat", "fit.no_skill", "update.too_small", "weight.unchanged"),
+    "label.noisy": ("val.too_good", "fit.over", "loss.flat", "loss.plateau"),
+    "grad.vanishing": ("loss.flat", "fit.no_skill", "update.too_small", "weight.unchanged", "classes.collapsed"),
     "update.too_big": (
         *("grad.spike", "loss.spike", "loss.flat", "loss.oscillates", "fit.no_skill"),
         *("units.dead", "units.saturated", "weight.unchanged"),
     ),
-    "update.too_small": ("loss.flat", "loss.plateau", "fit.no_skill"),
+    "update.too_small": ("loss.flat", "loss.plateau", "fit.no_skill", "classes.collapsed"),
     "units.dead": ("weight.unchanged", "grad.vanishing", "loss.flat", "fit.no_skill", "classes.collapsed"),
-    "units.saturated": ("grad.vanishing", "loss.flat", "fit.no_skill"),
-    "grad.clipped_always": ("update.too_small", "loss.flat", "loss.plateau", "fit.no_skill"),
+    "units.saturated": ("grad.vanishing", "loss.flat", "fit.no_skill", "classes.collapsed"),
+    "grad.clipped_always": ("update.too_small", "loss.flat", "loss.plateau", "fit.no_skill", "classes.collapsed"),
     "loss.sum": ("lr.unusual", "run.too_short", "units.dead", "update.too_big"),
     "model.not_trained": ("weight.unchanged", "fit.no_skill"),
+    "model.narrow": ("loss.flat", "loss.plateau", "fit.no_skill", "model.linear"),
+    "data.outliers": ("val.too_good", "fit.no_skill"),
 }
 """By the code of a cause, those of the symptoms that it explains; of ``nonfinite`` what began with it or after it."""
 RATE_TOO_HIGH: Final = (
-    *("loss.diverged", "loss.flat", "loss.oscillates", "loss.spike", "fit.no_skill"),
+    *("loss.diverged", "loss.flat", "loss.oscillates", "loss.spike", "fit.no_skill", "classes.collapsed"),
     *("grad.vanishing", "grad.spike", "update.too_big", "units.dead", "units.saturated"),
 )
-RATE_TOO_LOW: Final = ("update.too_small", "loss.flat", "loss.plateau", "fit.no_skill", "run.ends_too_early")
+RATE_TOO_LOW: Final = (
+    *("update.too_small", "loss.flat", "loss.plateau", "fit.no_skill", "run.ends_too_early", "classes.collapsed"),
+)
 """What ``lr.unusual`` explains."""
 
 

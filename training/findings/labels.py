@@ -46,14 +46,15 @@ SHIFTED = Rule(
     unless="Neighbors mostly have the same label.",
 )
 LEAST_RIGHT, LOST_RIGHT, LOST_OF_NAMED, SAME_OTHER, LEAST_TURNED = 0.6, 0.65, 0.8, 0.5, 10
+LEAST_CROP = 8
 CHANGES_LABEL = Rule(
     "augment.changes_label",
     "An augmentation changes what images show",
     f"dataset.flip, vertical_flip, a rotation from 135 degrees or a hue from 0.3 is on, and the same simple model, right of {LEAST_RIGHT:.0%} of the images or more, "
     f"keeps at most {LOST_RIGHT:.0%} of that on images that are changed so, most of those of a class being taken for one other class; or {LOST_OF_NAMED:.0%}, where "
-    "classes are called by digits, letters or directions.",
+    f"classes are called by digits, letters or directions. Or the smallest crops of dataset.resized_crop_scale have fewer than {LEAST_CROP} pixels a side.",
     "torchvision's and AutoAugment's own settings for digits leave flips out",
-    fix="That augmentation off.",
+    fix="That augmentation off; crops of half of the area.",
 )
 AGAINST, TIMES_WORSE = 4.0, 2.0
 WEIGHTS = Rule(

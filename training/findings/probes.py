@@ -125,7 +125,17 @@ TOO_DEEP = Rule(
     "Too many layers without normalization",
     f"As of model.saturating, in a network of {MANY_LAYERS} layers of weights or more that has neither nn.Sigmoid nor nn.Tanh, and begins with weights of a usual size.",
     "He et al. 2015 (30 layers do not train without care); He et al. 2016 (residual connections)",
-    fix="model.norm",
+    fix="model.hidden with three layers",
+)
+FEWEST_UNITS, BENDS = 4, 0.1
+NARROW = Rule(
+    "model.narrow",
+    "The network is too small",
+    f"A hidden layer has fewer than {FEWEST_UNITS} units, and fewer than it takes to tell the classes apart (one less than there are). Or there is no hidden layer, or one of fewer than "
+    f"{FEWEST_UNITS} units, and a simple model (ridge regression, four folds) explains {BENDS:.0%} more, and by 4 standard errors, with random features than without.",
+    "The rank of what can pass; too few neurons and missing layers are among the faults that are counted (DeepFD's benchmark)",
+    unless="The network begins with known weights, or is recurrent.",
+    fix="model.hidden",
 )
 DEAD_SHARE, DEAD_LAYER, LEAST_UNITS, LEAST_PLACES = 0.5, 0.9, 8, 64
 DEAD = Rule(
@@ -160,7 +170,7 @@ BLIND_LOSS = Rule(
     fix="objective.kind: the task's usual loss.",
 )
 RULES = (
-    ENDS_SOFTMAX, ENDS_SIGMOID, ENDS_RELU, RANGE, LINEAR, EVAL_RANDOM, MIXES, FUTURE, NOT_TRAINED, REPEATED, SYMMETRIC, INIT_SCALE, SATURATING, TOO_DEEP,
+    ENDS_SOFTMAX, ENDS_SIGMOID, ENDS_RELU, RANGE, LINEAR, EVAL_RANDOM, MIXES, FUTURE, NOT_TRAINED, REPEATED, SYMMETRIC, NARROW, INIT_SCALE, SATURATING, TOO_DEEP,
     DEAD,
     SUM, SIGN, BLIND_LOSS,
 )  # fmt: skip

@@ -23,6 +23,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "model.frozen_at_random": ("frozen layers",),
     "init.symmetric": ("symmetric initialization",),
     "model.saturating": ("saturating activation",),
+    "model.narrow": ("too few neurons", "missing layers"),
     "model.too_deep": ("superfluous layers",),
     "init.dead": ("dead initialization",),
     "init.scale": ("initialization too large", "initialization too small"),
@@ -31,6 +32,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "loss.nonfinite": ("module produces non-finite values", "overflow"),
     "loss.sign": ("sign of the loss",),
     "loss.blind": ("wrong loss",),
+    "loss.median": ("wrong loss",),
     "loss.few_pairs": ("batch too small",),
     "data.scale": ("unscaled inputs", "unscaled targets", "constant columns"),
     "data.nonfinite": ("non-finite values",),
@@ -51,6 +53,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "split.time_or_group": ("groups across parts", "time across parts"),
     "table.target_leak": ("target leak",),
     "table.identifier": ("identifier as feature",),
+    "label.noisy": ("noisy labels", "wrong labels"),
     "label.suspect": ("noisy labels", "wrong labels", "shifted labels"),
     "validation.none": ("no validation", "validation too small"),
     "validation.tiny": ("validation too small", "no validation"),
@@ -147,7 +150,7 @@ def causes_of(finding: Mapping[str, Any], config: RunConfig) -> set[str]:
     causes = set() if code in SIDED and finding["fix"] else set(NAMED.get(code, ()))
     if code not in NAMED or code in SIDED:
         causes |= _of_changes(finding["fix"], flatten(config))
-    if code.startswith("grad.clipped"):
+    if code.startswith(("grad.clipped", "nonfinite")):
         causes |= _of_changes(finding["fix"], flatten(config))
     return causes & CAUSES.keys()
 

@@ -50,7 +50,7 @@ def test_a_busy_moment_and_a_short_run_are_not_judged() -> None:
     slowed = np.where(np.arange(ROWS) < 0.6 * ROWS, 1000.0, 500.0)  # one that came, and stays
     assert judge(look_at(samples_per_second=slowed * (1 + 0.1 * NOISE.standard_normal(ROWS)))) == []
     short = look_at(
-        seconds=0.01,
+        seconds=0.0025,
         wait_share=np.full(ROWS, 0.9),
         samples_per_second=np.linspace(1000, 100, ROWS),
         memory_mb=np.linspace(500, 5000, ROWS),

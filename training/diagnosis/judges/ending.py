@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from pydantic import JsonValue
 
 from training.diagnosis.judges.skill import is_skilled
 from training.diagnosis.level import scatter
@@ -13,6 +14,7 @@ from training.diagnosis.rates import judge_rate, peak_rate, raise_rate, usual_ra
 from training.diagnosis.recorded import Recorded
 from training.events import STOPPED_EARLY, Finding
 from training.findings import curves as rules
+from training.findings.data import UNEVEN
 from training.findings.split import DOUBTFUL_SAMPLES
 from training.metric_names import is_share, title_of
 from training.runs.records.evaluation import read_evaluation
@@ -140,7 +142,9 @@ def judge_noisy(run: Recorded) -> Iterator[Finding]:
 def judge_uneven(run: Recorded) -> Iterator[Finding]:
     """One class is hardly ever found, another always."""
     found = read_evaluation(run.folder, "validation") if run.folder is not None else None
-    if run.config.objective.kind != "classification" or found is None or not found.confusion:
+    if run.config.objective.kind not in ("classification", "binary", "segmentation"):
+        return
+    if found is None or not found.confusion:
         return
     matrix = np.array(found.confusion, np.float64)
     counts = matrix.sum(1)
@@ -152,23 +156,29 @@ def judge_uneven(run: Recorded) -> Iterator[Finding]:
     if recalls[worst] >= rules.LOW_RECALL or recalls[best] <= rules.HIGH_RECALL:
         return
     name, other = (found.names[known[place]] for place in (worst, best))
-    fix = (
-        {}
-        if run.config.objective.balanced or counts[known[worst]] > counts.mean() / 2
-        else {"objective.balanced": True}
-    )
+    count, uneven = float(counts[known[worst]]), float(counts.max() / counts[known[worst]])
+    sure = recalls[worst] < rules.HARDLY_FOUND and count >= rules.SURELY_COUNTED
     yield rules.COLLAPSED.find(
-        "info",
+        "warning" if sure else "info",
         f"At the best validation {recalls[worst]:.0%} of the class {name} are found, and {recalls[best]:.0%} of {other}.",
         "The Evaluate page shows which class it is taken for.",
         place=name,
         evidence={
+            **({"cause": "class imbalance"} if uneven >= UNEVEN / 2 else {}),
             "recall": float(recalls[worst]),
             "highest_recall": float(recalls[best]),
-            "samples": int(counts[known[worst]]),
+            "samples": int(count),
         },
-        fix=fix,
+        fix=_weigh_alike(run) if count <= counts.mean() / 2 else {},
     )
+
+
+def _weigh_alike(run: Recorded) -> dict[str, JsonValue]:
+    """Settings by which the classes count alike."""
+    task = run.config.objective
+    if task.kind == "segmentation" and task.loss == "cross_entropy":
+        return {"objective.loss": "dice_cross_entropy"}
+    return {} if getattr(task, "balanced", True) else {"objective.balanced": True}
 
 
 AT_END = (judge_too_early, judge_too_late, judge_noisy, judge_uneven)

@@ -191,6 +191,40 @@ def judge_too_good(run: Recorded) -> Iterator[Finding]:
     )
 
 
+def judge_unsure(run: Recorded) -> Iterator[Finding]:
+    """Validation is right far more often than the network is sure: what it learned from contradicts itself, what it is judged by does not."""
+    _, right = run.metric_values("val/accuracy")
+    steps, losses = run.metric_values("val/loss")
+    classes = run.data.class_count if run.data else 0
+    if run.config.objective.kind != "classification" or classes < 2 or len(losses) < rules.LEAST_UNSURE:
+        return
+    if len(right) != len(losses) or len(run.levels) < 2 or _makes_training_harder(run):
+        return
+    last = slice(-max(len(losses) // 3, 3), None)
+    share, loss, now = float(right[last].mean()), float(losses[last].mean()), run.levels[-1].mean
+    fits = _sure_loss(share, classes)
+    middle = run.levels[len(run.levels) // 2].mean
+    still_falls = middle - now > rules.STILL_SURER * (run.start - now)
+    if share < rules.MOSTLY_RIGHT or still_falls or min(loss, now) < rules.UNSURE * fits + rules.UNSURE_BY:
+        return
+    yield rules.NOISY_LABELS.find(
+        "warning",
+        f"Validation is right in {share:.0%}, but the network is not sure of it: its loss is {loss:.3g} ({now:.3g} in training), where answers as sure as they are right "
+        f"cost at most {fits:.3g}.",
+        "So it is where many labels of training are wrong, and those of validation are not: look at the training samples of the highest loss.",
+        evidence={"accuracy": share, "validation_loss": loss, "training_loss": now, "as_sure_as_right": fits},
+        since=int(steps[len(steps) // 2]),
+    )
+
+
+def _sure_loss(share: float, classes: int) -> float:
+    """The cross-entropy of answers that are right in this ``share`` and as sure as that, whatever the sample, with the rest spread evenly: those
+    that are surer of some samples than of others cost less (Jensen)."""
+    share = min(max(share, 1e-3), 1 - 1e-3)
+    wrong = 1 - share
+    return -share * math.log(share) - wrong * math.log(wrong / max(classes - 1, 1))
+
+
 def _makes_training_harder(run: Recorded) -> bool:
     config = run.config
     restrained = getattr(config.model, "dropout", None)
@@ -198,9 +232,10 @@ def _makes_training_harder(run: Recorded) -> bool:
     averaged = config.loop.ema_decay is not None or config.loop.swa_start is not None
     weighted = getattr(config.objective, "balanced", False) or getattr(config.objective, "class_weights", ())
     drawn = config.loader.sampling == "balanced"
-    return bool(restrained != 0.0 or smoothing or averaged or weighted or drawn) or isinstance(
-        config.dataset, ImageSection
-    )
+    dataset = config.dataset
+    mixed = any(getattr(dataset, name, 0.0) for name in ("mixup_alpha", "cutmix_alpha"))
+    varied = mixed or (isinstance(dataset, ImageSection) and dataset.is_augmented)
+    return bool(restrained != 0.0 or smoothing or averaged or weighted or drawn or varied)
 
 
-JUDGES = (judge_overfitted, judge_too_good)
+JUDGES = (judge_overfitted, judge_too_good, judge_unsure)

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Any
 
 import torch
+from pydantic import JsonValue
 from torch import Tensor, nn
 
 from training.doctor.probes.look import Look, describe_module, record_calls
@@ -28,6 +29,8 @@ from training.models import make_model
 from training.system.untrusted import escape_unprintable
 
 _ROWS = 64
+_ENOUGH = 3
+"""Hidden layers, of which more are seldom better."""
 Layer = nn.Linear | nn.modules.conv._ConvNd
 
 
@@ -250,8 +253,11 @@ def _relative_gradient(weight: Tensor) -> float:
     return float(weight.grad.norm() / weight.detach().norm().clamp(min=1e-12))
 
 
-def _mend(look: Look) -> dict[str, str]:
+def _mend(look: Look) -> dict[str, JsonValue]:
     model, layout = look.session.config.model, look.session.data.facts.layout
+    hidden = getattr(model, "hidden", ())
+    if isinstance(hidden, tuple) and len(hidden) >= MANY_LAYERS:
+        return {"model.hidden": [*hidden[:_ENOUGH]]}
     if getattr(model, "norm", "") == "none":
         return {"model.norm": "layer" if layout == "list" else "batch"}
     return {"model.activation": "relu"} if getattr(model, "activation", "") == "tanh" else {}

@@ -124,9 +124,9 @@ def ending_findings(look: Look, answers: Answers) -> list[Finding]:
     if wanted is None:
         return _of_values(look, answers, where)
     does = {
-        "softmax": (ENDS_SOFTMAX, "makes probabilities of the outputs"),
-        "sigmoid": (ENDS_SIGMOID, "squeezes the outputs into 0 to 1"),
-        "relu": (ENDS_RELU, "lets no output be negative"),
+        "softmax": (ENDS_SOFTMAX, "makes probabilities of the outputs, as softmax does"),
+        "sigmoid": (ENDS_SIGMOID, "squeezes the outputs into 0 to 1, as sigmoid does"),
+        "relu": (ENDS_RELU, "lets no output be negative, as ReLU does"),
         "bounded": (RANGE, f"keeps the outputs between {answers.low:.3g} and {answers.high:.3g}"),
     }
     rule, what = does[ending]
@@ -151,7 +151,7 @@ def _of_values(look: Look, answers: Answers, where: str) -> list[Finding]:
         return []
     rule: Rule = {"relu": ENDS_RELU, "sigmoid": ENDS_SIGMOID}.get(answers.ending, RANGE)
     reach = (
-        "no number below 0"
+        "no number below 0, as behind ReLU,"
         if answers.ending == "relu"
         else f"only numbers from {answers.low:.3g} to {answers.high:.3g}"
     )

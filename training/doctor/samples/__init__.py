@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from training.data.source import ReportProgress
 from training.doctor.samples.augmentation import augmentation_findings
+from training.doctor.samples.capacity import capacity_findings
+from training.doctor.samples.columns import own_constant_findings
 from training.doctor.samples.looked import look_at_samples
 from training.doctor.samples.parts import part_findings
 from training.doctor.samples.sizes import size_findings
@@ -22,6 +24,8 @@ def sample_findings(session: Session, report_progress: ReportProgress) -> list[F
     return [
         *sizes,
         *part_findings(looked),
+        *own_constant_findings(looked),
         *suspicion_findings(looked),
+        *capacity_findings(looked, session),
         *augmentation_findings(looked, session.config),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -13,6 +14,7 @@ from training.doctor.samples.looked import Looked, turn
 from training.events import Finding
 from training.findings.labels import (
     CHANGES_LABEL,
+    LEAST_CROP,
     LEAST_RIGHT,
     LEAST_TURNED,
     LOST_OF_NAMED,
@@ -34,7 +36,10 @@ _WORDS = {
 def augmentation_findings(looked: Looked, config: RunConfig) -> Iterator[Finding]:
     """What is on of flips, large rotations and hue."""
     dataset = config.dataset
-    if not isinstance(dataset, ImageSection) or looked.model is None:
+    if not isinstance(dataset, ImageSection):
+        return
+    yield from _tiny_crops(looked, dataset)
+    if looked.model is None:
         return
     on = {
         "flip": (dataset.flip, False),
@@ -45,6 +50,23 @@ def augmentation_findings(looked: Looked, config: RunConfig) -> Iterator[Finding
     for how, (used, usual) in on.items():
         if used and (found := _judge(looked, how, usual)) is not None:
             yield found
+
+
+def _tiny_crops(looked: Looked, dataset: ImageSection) -> Iterator[Finding]:
+    """Crops of so few pixels that hardly anything is to be seen on them."""
+    side = min(looked.train.shape[1:3])
+    crop = math.sqrt(dataset.resized_crop_scale) * side
+    if dataset.resized_crop_scale == 1.0 or crop >= LEAST_CROP:
+        return
+    place = "dataset.resized_crop_scale"
+    yield CHANGES_LABEL.find(
+        "warning",
+        f"{place} is {dataset.resized_crop_scale:g}: of images of {side} pixels a side, crops of {crop:.0f} are shown, with the label of the whole.",
+        "Small images lose what they show: crop half of the area at least.",
+        place=place,
+        evidence={"side": side, "crop": crop},
+        fix={place: 0.5},
+    )
 
 
 def _judge(looked: Looked, how: str, usual: float | bool) -> Finding | None:

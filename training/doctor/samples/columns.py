@@ -12,6 +12,7 @@ from training.config import RunConfig
 from training.config.sections.data.tables import RankingDataset, TableDataset
 from training.core.splits import pick_evenly
 from training.data import Data
+from training.doctor.samples.looked import Looked
 from training.events import Finding
 from training.findings.data import MANY_CONSTANT, MOSTLY_PADDING, PADDING
 from training.findings.tables import CONSTANT
@@ -67,6 +68,23 @@ def _constant(data: Data, config: RunConfig) -> Iterator[Finding]:
         "They tell nothing; were they read as they should be?",
         evidence={"constant": len(same), "columns": len(ranges), "others_in_validation": len(changing)},
         fix=fix,
+    )
+
+
+def own_constant_findings(looked: Looked) -> Iterator[Finding]:
+    """Of vectors that a person's own Dataset gives: numbers that are the same in all samples that were looked at. 0 is what is padded with."""
+    if looked.data.facts.layout != "vector" or not looked.data.source.runs_own_code:
+        return
+    samples = looked.train.reshape(len(looked.train), -1)
+    same = (samples == samples[:1]).all(0) & (samples[0] != 0)
+    count, of = int(same.sum()), len(same)
+    if count < MANY_CONSTANT * of:
+        return
+    yield CONSTANT.find(
+        "warning",
+        f"{count:,} of {of:,} inputs have the same number, other than 0, in all {len(samples):,} training samples that were looked at.",
+        "They tell nothing; were they read as they should be?",
+        evidence={"constant": count, "columns": of},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +21,8 @@ _OF_FILES = 5
 _MOST_CODES = 30
 """Categories of a column that become a number each; of more the column is left out."""
 _MOST_CLASSES = 200
+_MOST_NUMBERS = 2_048
+"""Of a vector, or of a sequence of them."""
 _LEAST = 40
 """Samples of which something is said."""
 
@@ -65,11 +68,14 @@ class Looked:
 
 
 def look_at_samples(data: Data) -> Looked | None:
-    """None of data whose samples are no images or vectors, or other ones in each epoch."""
+    """None of data whose samples are no images or vectors. Those that a person's own code draws are looked at as they come."""
     source, facts = data.source, data.facts
-    if facts.layout not in ("image", "vector") or source.varies or len(source.shape) == 2:
+    if facts.layout not in ("image", "vector") or (
+        facts.layout == "vector" and math.prod(source.shape) > _MOST_NUMBERS
+    ):
         return None
-    few = _OF_FILES if data.report.batches.mode == "streamed" and source.reading == "files" else 1
+    costly = source.runs_own_code or (data.report.batches.mode == "streamed" and source.reading == "files")
+    few = _OF_FILES if costly else 1
     trained = pick_evenly(data.splits["train"], MOST_TRAINED // few)
     held = pick_evenly(data.splits["validation"], MOST_HELD // few)
     if len(trained) < _LEAST:

@@ -32,7 +32,7 @@ def part_findings(looked: Looked) -> Iterator[Finding]:
     if source.groups is not None or source.moments is not None or len(looked.held) < LEAST_HELD:
         return
     found = _of_inputs(looked)
-    if found is None:
+    if found is None and not source.varies:
         found = _of_labels(looked)
     if found is not None:
         yield found

@@ -31,6 +31,8 @@ class SimpleModel:
     inputs: Floats
     targets: Floats
     seed: int = 0
+    bends: bool = True
+    """Whether there are random features beside the inputs themselves."""
 
     @cached_property
     def held_out(self) -> Floats:
@@ -74,6 +76,8 @@ class SimpleModel:
     def _features(self, inputs: Floats) -> Floats:
         mean, std = self._scale
         scaled = np.clip((inputs - mean) / std, -5.0, 5.0)
+        if not self.bends:
+            return np.concatenate([scaled, np.ones((len(inputs), 1))], 1, dtype=np.float32)
         directions, offsets = self._directions
         made = np.maximum(scaled @ directions + offsets, 0.0)
         return np.concatenate([scaled, made, np.ones((len(inputs), 1))], 1, dtype=np.float32)

@@ -41,7 +41,8 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
     order = np.argsort(ranked[:, -2] - ranked[:, -1], kind="stable")  # the surest first
     errors = wrong[order]
     tenth, fifth, most = (float(errors[: max(1, int(share * len(errors)))].mean()) for share in (0.1, 0.2, 0.4))
-    if not SOME_WRONG <= fifth <= MOST_WRONG or tenth < PLATEAU * most:
+    most_wrong = MOST_WRONG if looked.data.facts.layout == "vector" else MANY_WRONG
+    if not SOME_WRONG <= fifth <= most_wrong or tenth < PLATEAU * most:
         return  # errors that become fewer where it is sure are the model's own
     sure = order[: len(order) // 5]
     doubtful = sure[wrong[sure]]

@@ -17,6 +17,8 @@ from training.findings.data import (
     FEWEST_NORMAL,
     GAP,
     LEAST_TARGETS,
+    MEDIAN,
+    MOSTLY_ONE,
     OUTLIER_SHARE,
     OUTLIERS,
     SCALE,
@@ -34,6 +36,7 @@ def target_findings(session: Session) -> Iterator[Finding]:
     if session.data.facts.target == "values":
         yield from _scale(session)
         yield from _outliers(session)
+        yield from _mostly_one(session)
     yield from _weights(session)
 
 
@@ -95,7 +98,31 @@ def _outliers(session: Session) -> Iterator[Finding]:
             "Correct them if they are mistakes; else take a loss that grows less with them.",
             place=name if len(data.facts.names) > 1 else "",
             evidence={"share": share, "values": len(extreme), "samples": [int(rows[row]) for row in extreme[:16]]},
-            fix={"objective.loss": "huber"},
+            fix={"objective.loss": "l1"},
+        )
+        return
+
+
+def _mostly_one(session: Session) -> Iterator[Finding]:
+    """Targets that mostly have one value, which then is their median: the best answer that looks at no input."""
+    objective, data = session.config.objective, session.data
+    rows = pick_evenly(data.splits["train"], _LOOKED_AT)
+    if not isinstance(objective, Regression) or objective.loss != "l1" or len(rows) < LEAST_TARGETS:
+        return
+    values: NDArray[np.float32] = data.source.targets[rows].numpy()
+    for place, name in enumerate(data.facts.names):
+        found, counts = np.unique(values[:, place], return_counts=True)
+        share = float(counts.max() / counts.sum())
+        if share < MOSTLY_ONE or len(found) < 2:
+            continue
+        shown, value = escape_unprintable(name, 60), found[counts.argmax()]
+        yield MEDIAN.find(
+            "warning",
+            f"{share:.0%} of the values of '{shown}' are {value:.4g}, and the absolute error is lowest for the median: answering {value:.4g} to all costs little.",
+            "The squared error is lowest for the mean, which the others move.",
+            place=name if len(data.facts.names) > 1 else "",
+            evidence={"share": share, "value": float(value)},
+            fix={"objective.loss": "mse"},
         )
         return
 

@@ -41,7 +41,11 @@ CASES = (
         (
             Fix(
                 "a short warm-up",
-                {"schedule.warmup": lambda value: value in (0, "0%", "5%", "10%", "2%", "3%", "1%") or _few(value)},
+                {
+                    "schedule.warmup": lambda value: (
+                        value in (0, "0%", "5%", "5 %", "10%", "2%", "3%", "1%") or _few(value)
+                    )
+                },
             ),
             Fix("a schedule with its own", {"schedule.kind": one_of("one_cycle")}),
         ),

@@ -1,0 +1,98 @@
+"""Whether a network has the layers and units that its samples need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from pydantic import JsonValue
+from torch import nn
+
+from training.doctor.samples.looked import Looked
+from training.doctor.samples.simple_model import Floats, SimpleModel
+from training.engine.session import Session
+from training.events import Finding
+from training.findings.probes import BENDS, FEWEST_UNITS, NARROW
+from training.system.untrusted import escape_unprintable
+
+_LEAST = 100
+_SURE = 4.0
+_USUAL = 64
+_MATRICES = nn.Linear | nn.modules.conv._ConvNd
+
+
+def capacity_findings(looked: Looked, session: Session) -> Iterator[Finding]:
+    """A network without a hidden layer, where samples need one; or with a layer of so few units that hardly anything passes."""
+    layers = [
+        (name, module.weight.shape[0])
+        for name, module in session.model.named_modules()
+        if isinstance(module, _MATRICES)
+    ]
+    others = any(module.__class__.__module__.startswith("torch.nn.modules.rnn") for module in session.model.modules())
+    if not layers or others or session.beginning or len(looked.trained) < _LEAST:
+        return
+    name, units = min(layers[:-1], key=lambda layer: layer[1], default=("", 0))
+    outputs = session.objective.outputs
+    tight = len(layers) > 1 and units < min(outputs - 1, FEWEST_UNITS)
+    if not tight and len(layers) > 1 and units >= FEWEST_UNITS:
+        return
+    bent = None if tight else _measure_bend(looked)
+    if not tight and bent is None:
+        return
+    where = (
+        f"layer {escape_unprintable(name, 60)} has {units} unit{'s' * (units > 1)}"
+        if units
+        else "there is no hidden layer"
+    )
+    why = f"all that tells {outputs} classes apart has to pass there"
+    evidence: dict[str, JsonValue] = {"units": units}
+    if bent is not None:
+        evidence |= {"straight": bent[0], "bent": bent[1]}
+        why = (
+            f"what is to be learned bends: a simple model explains {bent[1]:.0%} with bends, and {bent[0]:.0%} without"
+        )
+    yield NARROW.find(
+        "warning",
+        f"The network is too small: {where}, and {why}.",
+        f"Begin with two hidden layers of {_USUAL} units.",
+        place=name,
+        evidence=evidence,
+        fix=_widen(session),
+    )
+
+
+def _measure_bend(looked: Looked) -> tuple[float, float] | None:
+    """How much a simple model explains, from 0 (guessing) to 1, without random features and with them; None where these bring little."""
+    model = looked.model or _model_of_values(looked)
+    if model is None:
+        return None
+    straight, bent = (_measure(replace(model, bends=bends), looked) for bends in (False, True))
+    error = 1.0 / math.sqrt(len(looked.trained))
+    return (max(straight, 0.0), bent) if bent - straight >= max(BENDS, _SURE * error) else None
+
+
+def _model_of_values(looked: Looked) -> SimpleModel | None:
+    source = looked.data.source
+    if source.target != "values":
+        return None
+    values: Floats = source.targets[looked.trained].numpy().astype(np.float32)
+    return SimpleModel(looked.as_numbers(looked.train), (values - values.mean(0)) / (values.std(0) + 1e-12))
+
+
+def _measure(model: SimpleModel, looked: Looked) -> float:
+    if looked.model is None:
+        return 1.0 - float(((model.held_out - model.targets) ** 2).mean())
+    usual = float(np.bincount(looked.labels).max() / len(looked.labels))
+    return (float((model.held_out.argmax(1) == looked.labels).mean()) - usual) / (1.0 - usual + 1e-9)
+
+
+def _widen(session: Session) -> dict[str, JsonValue]:
+    hidden = getattr(session.config.model, "hidden", None)
+    if isinstance(hidden, int):
+        return {"model.hidden": _USUAL}
+    if hidden is None:
+        return {}
+    widened = [max(units, _USUAL) if units < FEWEST_UNITS else units for units in hidden]
+    return {"model.hidden": [*widened, *[_USUAL] * (2 - len(widened))]}
