@@ -82,7 +82,7 @@ FAR_BELOW, BELOW, OFTEN = 0.7, 0.9, 0.7
 TOO_GOOD = Rule(
     "val.too_good",
     "Validation is better than training",
-    f"The validation loss is below {BELOW:g} of the training loss in {OFTEN:.0%} of the validations of the second half (note), below {FAR_BELOW:g} (warning).",
+    f"Behind {SLOW_AFTER:.0%} of the run: the validation loss is below {BELOW:g} of the training loss in {OFTEN:.0%} of the validations of the second half (note), below {FAR_BELOW:g} (warning).",
     "runmedic 0.1.1 (0.9 in 70 %)",
     unless="Dropout, augmentation, label smoothing, averaged weights or mixing make training harder; the training loss falls by more than 5 % "
     "in an epoch; either is nearly 0.",
@@ -92,8 +92,8 @@ UNSURE, UNSURE_BY = 1.5, 0.1
 NOISY_LABELS = Rule(
     "label.noisy",
     "Training labels are wrong more often than those of validation",
-    f"{LEAST_UNSURE} validations or more: of the last third the accuracy is {MOSTLY_RIGHT:.0%} or more, and the losses of validation and training are both {UNSURE:g} times that of answers that are as "
-    f"sure as they are right, and {UNSURE_BY:g} more; the training loss came down by less than {STILL_SURER:.0%} of its way in the second half.",
+    f"Behind {SLOW_AFTER:.0%} of the run, of {LEAST_UNSURE} validations or more: of the last third the accuracy is {MOSTLY_RIGHT:.0%} or more, and the losses of validation and training are both {UNSURE:g} times that of answers that are as "
+    f"sure as they are right, and {UNSURE_BY:g} more; in the second half the training loss came down by less than {STILL_SURER:.0%} of its way, and does not surely fall.",
     "A network that learns from labels of which a share is wrong becomes as unsure as that, and still right (Rolnick et al. 2017)",
     unless="Dropout, augmentation, label smoothing, averaged weights or mixing make training harder.",
 )

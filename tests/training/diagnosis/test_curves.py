@@ -238,6 +238,23 @@ def test_validation_that_is_too_good_is_told_where_nothing_makes_training_harder
     assert "val.too_good" not in judge(make_run(noisy(settled), {"val/loss": held(settled * 0.97)}, plain))
 
 
+def test_labels_that_contradict_each_other_leave_a_network_unsure_and_right() -> None:
+    plain = {"model": {"kind": "mlp", "dropout": 0.0}}
+    settled = 0.95 + 0.15 * np.exp(-T / 50)
+    right = {"val/accuracy": [0.95] * 40}
+    found = judge(make_run(noisy(settled), {"val/loss": held(settled * 0.8), **right}, plain))
+    assert found["label.noisy"].level == "warning"
+    assert "val.too_good" not in found
+    sure = {"val/loss": held(settled * 0.2), **right}
+    assert "label.noisy" not in judge(make_run(noisy(settled * 0.25), sure, plain))
+    often_wrong = {"val/loss": held(settled * 0.8), "val/accuracy": [0.55] * 40}
+    assert "label.noisy" not in judge(make_run(noisy(settled), often_wrong, plain))
+    smoothed = {**plain, "objective": {"label_smoothing": 0.3}}
+    assert "label.noisy" not in judge(make_run(noisy(settled), {"val/loss": held(settled * 0.8), **right}, smoothed))
+    falling = 1.1 - 0.3 * T / 2000
+    assert "label.noisy" not in judge(make_run(noisy(falling), {"val/loss": held(falling), **right}, plain))
+
+
 def test_one_answer_for_all_is_told_and_its_cause() -> None:
     counts, share = (1200, 60, 60), 1200 / 1320
     falls = 0.37 + 0.7 * np.exp(-T / 100)

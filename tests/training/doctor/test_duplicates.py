@@ -99,6 +99,18 @@ def test_blank_images_look_like_nothing(folder: Path, tmp_path: Path) -> None:
     Image.new("RGB", (96, 80), (200, 200, 200)).save(folder / "train" / "cat" / "blank.png")
     Image.new("RGB", (96, 80), (90, 90, 90)).save(folder / "val" / "cat" / "blank.png")
     assert warnings(config_of(folder), tmp_path) == []
+    blank = (folder / "train" / "cat" / "blank.png").read_bytes()
+    for place in ("val/cat/blank.png", "train/dog/blank.png"):
+        (folder / place).write_bytes(blank)
+    assert warnings(config_of(folder), tmp_path) == [], "nor are two of one color copies"
+
+
+def test_a_validation_part_that_is_trained_on_is_replaced(folder: Path, tmp_path: Path) -> None:
+    for path in (folder / "val").rglob("*.png"):
+        path.write_bytes((folder / "train" / path.parent.name / path.name).read_bytes())
+    (found,) = warnings(config_of(folder), tmp_path)
+    assert found.fix == {"dataset.validation": "split"}
+    assert warnings(config_of(folder, validation="split"), tmp_path) == []
 
 
 def test_streamed_or_resident_the_same_is_found(folder: Path, tmp_path: Path) -> None:
@@ -130,12 +142,31 @@ def test_rows_of_a_table_that_are_alike(tmp_path: Path) -> None:
     held = [f"{x:.6f},{y:.6f},{'ab'[number % 2]},val" for number, (x, y) in enumerate(generator.normal(size=(8, 2)))]
     held[2] = rows[6].replace("train", "val")
     held[5] = rows[8].replace(",a,train", ",b,val")
+    kept = [*held]
     (tmp_path / "table.csv").write_text("\n".join(["x,y,kind,part", *rows, *held]))
     dataset = {"kind": "table", "path": str(tmp_path / "table.csv"), "targets": ["kind"], "split_column": "part"}
     (found,) = warnings(made(dataset=dataset, model={"kind": "mlp"}), tmp_path)
     assert found.title == (
         "2 of 8 held-out samples are trained on, too, 1 of them with another target: row 43 and row 7; row 46 and row 9."
     )
+    for number in range(8):
+        held[number] = rows[number].replace("ab"[number % 2] + ",train", "ba"[number % 2] + ",val")
+    (tmp_path / "table.csv").write_text("\n".join(["x,y,kind,part", *rows, *held]))
+    config = made(dataset=dataset, model={"kind": "mlp"})
+    told = [
+        each for each in preflight(config, tmp_path) if each.code in ("data.conflicting_labels", "split.duplicates")
+    ]
+    assert [each.title.partition(":")[0] for each in told] == [
+        "8 of 8 held-out samples are equal to a training sample with another target"
+    ]
+    codes = [
+        f"{x},{y},{'ab'[(x + y) % 2]},{part}"
+        for part, n in (("train", 40), ("val", 8))
+        for x, y in generator.integers(0, 4, (n, 2))
+    ]
+    (tmp_path / "table.csv").write_text("\n".join(["x,y,kind,part", *codes]))
+    assert warnings(made(dataset=dataset, model={"kind": "mlp"}), tmp_path) == [], "few rows can be told apart"
+    (tmp_path / "table.csv").write_text("\n".join(["x,y,kind,part", *rows, *kept]))
     config = made(dataset=dataset | {"duplicates": "drop_from_validation"}, model={"kind": "mlp"})
     with prepare(config, torch.device("cpu")) as data:
         assert data.splits["validation"].tolist() == [40, 41, 43, 44, 46, 47]

@@ -93,6 +93,17 @@ def test_samples_that_cannot_be_trained_on_name_the_cause(tmp_path: Path, text: 
     assert [(key, item.level) for key, item in found.items()] == [(code, "error")]
 
 
+def test_a_first_loss_that_is_not_finite_names_the_operation(tmp_path: Path) -> None:
+    lines = "from torch import nn\n\n\nclass Logs(nn.Module):\n    def forward(self, x):\n        return x.abs().sub(9).log()\n\n\n"
+    build = "def build(features: int, outputs: int):\n    return nn.Sequential(Logs(), nn.Linear(features, outputs))\n"
+    model = written(tmp_path, lines + build, "user_file")
+    found = look(parse_config({"dataset": {"kind": "moons", "samples": 200}, "model": model}), tmp_path)
+    first = found["loss.nonfinite:0"]
+    assert first.level == "error"
+    assert "log in 0 (Logs) made NaN of finite numbers" in first.title
+    assert "line 6" in first.advice
+
+
 def input_findings_of(config: RunConfig) -> list[Finding]:
     session = assemble(config, lambda text, share: None)
     try:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.training.data.own_files import written
 from tests.training.doctor.tables import honest, table_config
 from tests.training.tiny import tiny
 from training.config import RunConfig, apply_overrides, parse_config
@@ -124,6 +125,79 @@ def test_a_flip_that_makes_one_class_the_other(tmp_path: Path) -> None:
     assert not look(mend(config, found).model_copy(update={"seed": 3}))
 
 
+def test_crops_of_a_few_pixels(tmp_path: Path) -> None:
+    config = arrows(tmp_path, "dataset.resized_crop_scale=0.05")
+    [found] = look(config).values()
+    assert (found.code, found.fix) == ("augment.changes_label", {"dataset.resized_crop_scale": 0.5})
+    assert not look(mend(config, found))
+
+
+@pytest.mark.parametrize(
+    ("overrides", "found"),
+    [
+        (("model.hidden=[]",), True),
+        (("model.hidden=[2]",), True),
+        (("model.hidden=[1, 64]", "dataset.kind=blobs"), True),
+        (("model.hidden=[]", "dataset.kind=blobs"), False),
+        (("model.hidden=[16, 16]",), False),
+    ],
+)
+def test_a_network_without_the_units_that_it_needs(overrides: tuple[str, ...], found: bool) -> None:
+    config = tiny("dataset.kind=circles", "dataset.samples=600", "model.kind=mlp", "loop.epochs=30", *overrides)
+    told = look(config)
+    assert list(told)[:1] == (["model.narrow" if "[]" in overrides[0] else "model.narrow:1"] if found else [])
+    if found:
+        assert not look(mend(config, *told.values()))
+
+
+def test_values_that_no_line_fits(tmp_path: Path) -> None:
+    columns = honest()
+    bent = {**columns, "y": columns["a"] ** 2 - columns["b"] ** 2}
+    for y, hidden, told in ((bent["y"], "[]", True), (bent["y"], "[32]", False), (SCORE, "[]", False)):
+        few = ("loop.epochs=20", "model.kind=mlp", f"model.hidden={hidden}")
+        found = look(table_config(tmp_path, {**columns, "y": y}, "y", *few))
+        assert ("model.narrow" in found) is told
+
+
+OWN = """import numpy as np
+import torch
+
+
+class Rows(torch.utils.data.Dataset):
+    def __init__(self, split):
+        numbers = np.random.default_rng(split == "train")
+        self.y = numbers.integers(0, 2, 200)
+        self.x = numbers.normal(size=(200, 3, 6)).astype("float32") + self.y[:, None, None]
+        CHANGE
+
+    def __len__(self):
+        return 200
+
+    def __getitem__(self, index):
+        return torch.from_numpy(self.x[index]), int(self.y[index])
+
+
+def build(split: str):
+    return Rows(split) if split in ("train", "validation") else None
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ("", ""),
+        ("self.x[:, 1:] = 3", "table.constant"),
+        ("self.x[:, 1:] = 0", ""),
+        ("self.x *= 1 if split == 'train' else -1; self.x += 9 * (split == 'train')", "data.parts_differ:inputs"),
+    ],
+)
+def test_samples_of_a_dataset_of_ones_own(tmp_path: Path, change: str, key: str) -> None:
+    dataset = written(tmp_path, OWN.replace("CHANGE", change))
+    config = parse_config({"dataset": dataset, "model": {"kind": "mlp", "hidden": [8]}, "loop": {"epochs": 40}})
+    found = look(config)
+    assert list(found) == ([key] if key else [])
+
+
 @pytest.mark.parametrize(
     ("overrides", "code"),
     [
@@ -161,6 +235,8 @@ FAR = np.where(np.arange(len(SCORE)) % 150 == 7, 1e4, SCORE)
         (np.exp(SCORE), (), ""),
         (FAR, (), "data.outliers"),
         (FAR, ("objective.loss=huber",), ""),
+        (np.maximum(SCORE - 1, 0), ("objective.loss=l1",), "loss.median"),
+        (SCORE, ("objective.loss=l1",), ""),
     ],
 )
 def test_values_to_predict(tmp_path: Path, y: np.ndarray, overrides: tuple[str, ...], key: str) -> None:

@@ -76,6 +76,11 @@ DECAY = ("optimizer.weight_decay=0.2", "optimizer.lr=6e-3")
             "stopping.in_noise:loop.early_stopping_min_delta",
         ),
         (("loop.stopping_threshold=0.5",), "stopping.in_noise:loop.stopping_threshold"),
+        (
+            ("optimizer.kind=sgd", "optimizer.lr=0.9", "optimizer.momentum=0.999"),
+            "optimizer.unusual:optimizer.momentum",
+        ),
+        (("model.dropout=0.6", "objective.label_smoothing=0.2", *DECAY), "regularise.too_much:model.dropout"),
         (("loop.batch_size=1",), "batch.too_small"),
     ],
 )
@@ -140,6 +145,7 @@ def test_nothing_is_said_of_usual_settings(overrides: tuple[str, ...]) -> None:
             "loop.epochs",
         ),
         (1000, ("loop.batch_size=500", "loop.epochs=200"), "", ""),
+        (300, ("loop.batch_size=64", "loop.epochs=15"), "", ""),
         (1000, ("loop.epochs=3", "optimizer.lr=1e-5"), "lr.unusual", "optimizer.lr"),
         (1000, ("loop.epochs=4",), "", ""),
         (1000, ("loop.epochs=2", "optimizer.lr=5e-3"), "", ""),

@@ -105,6 +105,14 @@ def test_rows_of_one_person_in_both_parts(tmp_path: Path) -> None:
     assert (found.key, found.fix) == ("split.time_or_group:patient", {"dataset.group_column": "patient"})
     assert not look(tmp_path, alike, "y", "dataset.group_column=patient")
     assert not look(tmp_path, {**honest(), "patient": person}, "y"), "the rows of one are no more alike than others"
+    [unused] = look(tmp_path, alike, "y", 'dataset.ignored=["patient"]').values()
+    assert unused.fix == {"dataset.group_column": "patient", "dataset.ignored": []}
+    named: Columns = {
+        **{name: values for name, values in alike.items() if name != "patient"},
+        "visit": [f"v{n}" for n in person],
+    }
+    [chosen] = look(tmp_path, named, "y", 'dataset.features=["a", "b"]').values()
+    assert chosen.fix == {"dataset.group_column": "visit"}
 
 
 def test_a_muted_column_is_not_told_again(tmp_path: Path) -> None:
@@ -136,3 +144,7 @@ def test_rows_that_are_like_those_before_and_after_them(tmp_path: Path) -> None:
     assert found["split.time_or_group:day"].fix == {"dataset.time_column": "day"}
     assert not look(tmp_path, wandering, "y", "dataset.time_column=day")
     assert not look(tmp_path, {"day": days, **VALUES}, "y")
+    numbered = {**wandering, "day": np.arange(ROWS)}
+    [told] = look(tmp_path, numbered, "y", 'dataset.features=["a", "day"]').values()
+    assert told.fix == {"dataset.time_column": "day", "dataset.features": ["a"]}
+    assert not look(tmp_path, {**numbered, "day": np.arange(ROWS) // 9}, "y", 'dataset.features=["a", "day"]')

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from training.config.sections.data.image_section import ImageSection
 from training.diagnosis.judges.skill import is_skilled
-from training.diagnosis.level import scatter
+from training.diagnosis.level import scatter, slope
 from training.diagnosis.recorded import Recorded
 from training.errors import InputError
 from training.events import Finding
@@ -170,7 +170,7 @@ def judge_too_good(run: Recorded) -> Iterator[Finding]:
         for epoch in run.epochs
         if "val/loss" in epoch.metrics and "train/loss" in epoch.metrics
     ]
-    if len(pairs) < 6 or _makes_training_harder(run):
+    if len(pairs) < 6 or run.step < rules.SLOW_AFTER * run.total_steps or _makes_training_harder(run):
         return
     steps, held, trained = (np.array(column, np.float64) for column in zip(*pairs, strict=True))
     half = len(pairs) // 2
@@ -198,13 +198,21 @@ def judge_unsure(run: Recorded) -> Iterator[Finding]:
     classes = run.data.class_count if run.data else 0
     if run.config.objective.kind != "classification" or classes < 2 or len(losses) < rules.LEAST_UNSURE:
         return
-    if len(right) != len(losses) or len(run.levels) < 2 or _makes_training_harder(run):
+    if (
+        run.step < rules.SLOW_AFTER * run.total_steps
+        or len(right) != len(losses)
+        or len(run.levels) < 2
+        or _makes_training_harder(run)
+    ):
         return
     last = slice(-max(len(losses) // 3, 3), None)
     share, loss, now = float(right[last].mean()), float(losses[last].mean()), run.levels[-1].mean
     fits = _sure_loss(share, classes)
-    middle = run.levels[len(run.levels) // 2].mean
-    still_falls = middle - now > rules.STILL_SURER * (run.start - now)
+    late = run.judged["loss"][len(run.judged) // 2 :].astype(np.float64)
+    middle, enough = run.levels[len(run.levels) // 2].mean, len(late) >= rules.LEAST_JUDGED
+    still_falls = (
+        middle - now > rules.STILL_SURER * (run.start - now) or not enough or slope(late)[1] < -rules.SURELY_FALLS
+    )
     if share < rules.MOSTLY_RIGHT or still_falls or min(loss, now) < rules.UNSURE * fits + rules.UNSURE_BY:
         return
     yield rules.NOISY_LABELS.find(
