@@ -55,7 +55,7 @@ MEDIAN = Rule(
     fix="objective.loss = mse",
 )
 LEAST_CONFLICTS, SURELY_CONFLICTS = 0.01, 0.05
-ONE_IS_WRONG = "One of the two is wrong: correct it, or leave both out."
+ONE_IS_WRONG = "One of the two labels is wrong: correct it, or leave both samples out."
 CONFLICTS = Rule(
     "data.conflicting_labels",
     "Equal samples have different labels",
