@@ -31,7 +31,6 @@ from training.engine.step import choose_clip
 from training.engine.teacher import make_teacher
 from training.engine.text_samples import read_prompt
 from training.engine.watches.interval import choose_interval
-from training.engine.watches.layer_norms import SHARE as NORMS_SHARE
 from training.engine.watches.layer_norms import LayerNorms, record_seconds
 from training.engine.watches.loss_parts import LossParts
 from training.engine.watches.units import make_units
@@ -156,7 +155,7 @@ def _watch(config: RunConfig, model: nn.Module, objective: Objective, data: Data
     if config.loop.layer_norms:
         samples = config.loop.batch_size * config.loop.accumulation
         every = config.loop.layer_norms_every_steps
-        norms = every or choose_interval(model, data.facts, samples, total_steps, record_seconds(model), NORMS_SHARE)
+        norms = every or choose_interval(model, data.facts, samples, total_steps, record_seconds(model))
         watches.append(LayerNorms(model, norms))
         units = make_units(model, data.facts, config.loop, total_steps)
         watches += [units] if units else []

@@ -15,6 +15,8 @@ from training.events import EpochEnded, Finding, Validated
 from training.runs.records.series import STEP_ROW
 
 PER_EPOCH = 50
+LARGE = 10**9
+"""Weights, whose steps take so long that no look is left out."""
 
 
 def make_rows(losses: NDArray[np.float64], lr: float | NDArray[np.float64] = 1e-3, norm: float = 1.0) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.training.diagnosis.made_runs import PER_EPOCH, make_run, noisy
+from tests.training.diagnosis.made_runs import LARGE, PER_EPOCH, make_run, noisy
 from training.diagnosis import LayerRows, Recorded, replay
 from training.diagnosis.judges.curves import guessing_loss, judge_flat
 from training.diagnosis.level import scatter, slope, smooth
@@ -74,7 +74,8 @@ def test_scatter_is_the_noise_about_a_trend() -> None:
 
 def test_divergence_is_an_error_and_says_since_when() -> None:
     falls_and_rises = np.where(T < 1000, LEARNS, LEARNS[1000] + (T - 1000) * 0.005)
-    found = [each for each in replay(make_run(noisy(falls_and_rises, 0.2), lr=1e-3)) if each.code == "loss.diverged"]
+    run = make_run(noisy(falls_and_rises, 0.2), lr=1e-3, parameters=LARGE)
+    found = [each for each in replay(run) if each.code == "loss.diverged"]
     assert [each.level for each in found] == ["warning", "error"]
     assert found[-1].evidence["cause"] == "learning rate too high"
     assert found[-1].fix == {"optimizer.lr": 0.000333}
@@ -96,7 +97,8 @@ def test_a_loss_of_a_thousand_times_its_start_is_told_at_the_first_look_with_its
 ) -> None:
     losses = np.where(T < 95, CHANCE, 2.0)[:400]
     losses[95:125] = highest * 0.8 ** np.abs(np.arange(95, 125) - 110)
-    [found, *_] = [each for each in replay(make_run(noisy(losses, 0.02))) if each.code == "loss.diverged"]
+    run = make_run(noisy(losses, 0.02), parameters=LARGE)
+    [found, *_] = [each for each in replay(run) if each.code == "loss.diverged"]
     assert found.step == first
     assert found.evidence["peak"] == pytest.approx(highest, rel=0.05)
     if highest > 1e4:

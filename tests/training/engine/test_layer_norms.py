@@ -183,9 +183,10 @@ def test_layers_are_modules_and_deeper_ones_are_merged(
 def test_interval_follows_from_what_is_computed() -> None:
     """A tiny network's steps are little beside a record; those of a network that computes much are not."""
     session = prepare(tiny())
-    cost = (1e-4, 0.01)
-    little = choose_interval(session.model, session.data.facts, 32, 1000, *cost)
-    assert choose_interval(session.model, session.data.facts, 10**6, 1000, *cost) == 10 < little < 60
-    assert choose_interval(session.model, session.data.facts, 10**6, 10**6, *cost) == 200
+    facts, record = session.data.facts, 5e-5
+    little = choose_interval(session.model, facts, 32, 100_000, record)
+    assert choose_interval(session.model, facts, 10**6, 100_000, record) == 20 < little < 200
+    assert choose_interval(session.model, facts, 10**6, 10**6, record) == 200
+    assert choose_interval(session.model, facts, 32, 1000, record) == pytest.approx(little / 2, abs=1), "of a short run"
     large = nn.Sequential(nn.Linear(2, 4000), nn.Linear(4000, 4000), nn.Linear(4000, 3))
-    assert choose_interval(large, session.data.facts, 1, 1000, record_seconds(large), 0.01) > 50
+    assert choose_interval(large, facts, 1, 1000, record_seconds(large)) > 50

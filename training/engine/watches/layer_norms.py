@@ -16,9 +16,6 @@ from training.engine.watches.watch import Given
 from training.runs.records.columns import Columns
 from training.runs.records.layers import MOST_LAYERS, layer_columns
 
-SHARE = 0.004
-"""Of a step's time, that recording may take on average."""
-
 
 def record_seconds(model: nn.Module) -> float:
     """What a record takes a CPU core, which reads or writes each weight 8 times."""

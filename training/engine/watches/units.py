@@ -21,10 +21,6 @@ from training.facts import DataFacts
 from training.runs.records.columns import Columns
 from training.runs.records.units import ACTIVE, SLOPE, unit_columns
 
-SHARE, MOST_SHARE = 0.005, 0.0075
-"""Of a step's time, that recording may take on average; the latter where a short run would have fewer rows than these:"""
-LEAST_ROWS = 20
-
 ENOUGH = 128
 """Samples, or places of some, from which on it is a matter of the unit, and not of the samples, that it never acts."""
 MOST_STEPS = 8
@@ -43,12 +39,9 @@ def make_units(model: nn.Module, facts: DataFacts, loop: Loop, total_steps: int)
     samples, every = loop.batch_size * loop.accumulation, loop.layer_norms_every_steps
     if every is None:
         numbers = sum(each.units * each.places * _count_samples(loop.batch_size, each.places) for each in activations)
-        look = loop.accumulation * (5e-5 + 6e-5 * len(activations) + 0.6e-9 * numbers)
+        look = loop.accumulation * (2e-5 + 2.5e-5 * len(activations) + 0.4e-9 * numbers)
         record = 2e-5 * len(activations) + look * _count_steps(activations, samples)
-        often, seldom = (
-            choose_interval(model, facts, samples, total_steps, record, share) for share in (MOST_SHARE, SHARE)
-        )
-        every = max(often, min(seldom, total_steps // LEAST_ROWS))
+        every = choose_interval(model, facts, samples, total_steps, record)
     return Units(activations, samples, every)
 
 
