@@ -215,7 +215,7 @@ class StepLogger:
         row["wait_share"] = min(self._row_waited / seconds, 1.0)
         row["memory_mb"] = self._process.memory_info().rss / 2**20
         row["cpu_share"] = self._process.cpu_percent() / 100.0 / (psutil.cpu_count() or 1)
-        row["gpu_share"], row["written_mb"] = self._counters.read()
+        row["gpu_share"], row["written_mb"], row["gpu_throttled"] = self._counters.read()
         if device.type == "cuda":
             row["gpu_memory_mb"] = torch.cuda.memory_reserved(device) / 2**20
             row["gpu_allocated_mb"] = torch.cuda.memory_allocated(device) / 2**20

@@ -73,6 +73,15 @@ SLOWS = Rule(
     "runmedic 0.1.1 (80 %, -0.6); that it goes on falling is ours",
     unless="It falls at once, as another program makes it, or comes back.",
 )
+THROTTLED_NOTE, THROTTLED_WARNING, THROTTLED_SECONDS = 0.2, 0.5, 60.0
+THROTTLED = Rule(
+    "machine.throttled",
+    "The GPU holds its clock down",
+    f"In more than {THROTTLED_NOTE:.0%} of the time of the last half hour (note), {THROTTLED_WARNING:.0%} (warning), and {THROTTLED_SECONDS:g} seconds at the least, in each half "
+    "of it, an NVIDIA GPU ran slower than it could, for heat or for its power supply.",
+    "NVML's clock event reasons: hardware slowdown, software and hardware thermal slowdown, power brake",
+    unless="It keeps to a limit of power that is set, which is usual under load; pynvml is not installed.",
+)
 GREW, GREW_MB, GREW_LATELY, RISES = 1.2, 200.0, 1.05, 0.8
 GROWS = Rule(
     "machine.memory_grows",
@@ -113,7 +122,7 @@ DISK_WAITS = Rule(
     "Measured while the run works",
     fix="checkpoints.every_steps or loop.validate_every_steps.",
 )
-JUDGED = (WAITS, SLOWS, GROWS, FP16_SCALE)
+JUDGED = (WAITS, THROTTLED, SLOWS, GROWS, FP16_SCALE)
 """While a run trains, by what it records."""
 TOLD = (LOW, SHORT, DISK_WAITS)
 """While a run trains, by the engine itself."""

@@ -39,7 +39,7 @@ _CHARTS = (
     _Chart("Waiting for data", (("wait_share", ""),), is_share=True),
     _Chart("Memory of the engine (MB)", (("memory_mb", ""),)),
     _Chart("Written to the disk (MB)", (("written_mb", ""),)),
-    _Chart("GPU", (("gpu_share", ""),), is_share=True),
+    _Chart("GPU", (("gpu_share", "busy"), ("gpu_throttled", "held down")), is_share=True),
     _Chart("GPU memory (MB)", (("gpu_allocated_mb", "allocated"), ("gpu_memory_mb", "reserved"))),
 )
 

@@ -44,6 +44,17 @@ def test_waiting_for_data_names_what_holds_it_up() -> None:
     assert judge(look_at(wait_share=waiting * 0.4)) == []
 
 
+def test_a_gpu_that_is_held_down_is_told() -> None:
+    held = np.where(NOISE.random(ROWS) < 0.7, 1.0, 0.0)
+    [found] = judge(look_at(gpu_throttled=held))
+    assert (found.code, found.level) == ("machine.throttled", "warning")
+    assert found.evidence["share"] == pytest.approx(0.7, abs=0.03)
+    [mild] = judge(look_at(gpu_throttled=held * (NOISE.random(ROWS) < 0.5)))
+    assert mild.level == "info"
+    assert judge(look_at(gpu_throttled=np.where(np.arange(ROWS) < ROWS // 3, 1.0, 0.0))) == []
+    assert judge(look_at(gpu_throttled=np.full(ROWS, np.nan))) == []
+
+
 def test_a_busy_moment_and_a_short_run_are_not_judged() -> None:
     busy = np.where(np.arange(ROWS) < ROWS // 3, 0.9, 0.0)  # another program at work in the first third
     assert judge(look_at(wait_share=busy)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -125,6 +126,13 @@ def test_gpu_memory_is_written_down_as_torch_tells_it(
     written = iter((2**20, 6 * 2**20))
     monkeypatch.setattr(slow_counters, "find_spec", lambda name: name)
     monkeypatch.setattr(torch.cuda, "utilization", lambda device: 75)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: SimpleNamespace(uuid="1-2"))
+    nvml = SimpleNamespace(
+        nvmlInit=lambda: None,
+        nvmlDeviceGetHandleByUUID={"GPU-1-2": "handle"}.__getitem__,
+        nvmlDeviceGetCurrentClocksThrottleReasons={"handle": 0x20 | 0x04}.__getitem__,
+    )
+    monkeypatch.setitem(sys.modules, "pynvml", nvml)
     monkeypatch.setattr(
         psutil.Process, "io_counters", lambda _: SimpleNamespace(write_bytes=next(written)), raising=False
     )
@@ -135,7 +143,7 @@ def test_gpu_memory_is_written_down_as_torch_tells_it(
     logger.close()
     row = read_series(folder.telemetry_file, FLUSH_ROW)[-1]
     assert [row[name] for name in ("gpu_allocated_mb", "gpu_memory_mb", "gpu_peak_mb")] == [300, 512, 450]
-    assert (row["gpu_share"], row["written_mb"]) == (0.75, 5.0)
+    assert (row["gpu_share"], row["written_mb"], row["gpu_throttled"]) == (0.75, 5.0, 1.0)
     told = "315 MB allocated, 537 MB reserved, 472 MB peak"
     assert describe_gpu_memory(row) == told
     assert main(["show", ended.run, "--workspace", str(tmp_path)]) == 0

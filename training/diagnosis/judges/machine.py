@@ -29,6 +29,10 @@ from training.findings.machine import (
     SCALE_STEPS,
     SLOWED,
     SLOWS,
+    THROTTLED,
+    THROTTLED_NOTE,
+    THROTTLED_SECONDS,
+    THROTTLED_WARNING,
     WAITED_SECONDS,
     WAITS,
     WAITS_NOTE,
@@ -47,14 +51,7 @@ _LONGEST_GAP = 10.0
 
 def judge_waits(run: Recorded) -> Iterator[Finding]:
     """Steps wait for their data."""
-    rows = _skip_warmup(run)[-_RECENT:]
-    if len(rows) < 2 * STRETCHES:
-        return
-    seconds = _seconds(rows)
-    waited = seconds * np.nan_to_num(rows["wait_share"].astype(np.float64))
-    half = len(rows) // 2
-    halves = [waited[part].sum() / seconds[part].sum() for part in (slice(half), slice(half, None))]
-    share, total = min(halves), float(waited.sum())
+    share, total = _share_of_late(run, "wait_share")
     if share <= WAITS_NOTE or total < WAITED_SECONDS:
         return
     cause, advice, fix = find_brake(run.config.loader)
@@ -62,9 +59,34 @@ def judge_waits(run: Recorded) -> Iterator[Finding]:
         "warning" if share > WAITS_WARNING else "info",
         f"Steps wait for their data in {share:.0%} of the time{cause}.",
         advice,
-        evidence={"share": float(share), "waited_seconds": total},
+        evidence={"share": share, "waited_seconds": total},
         fix=fix,
     )
+
+
+def judge_throttled(run: Recorded) -> Iterator[Finding]:
+    """The GPU is slower than it could be."""
+    share, total = _share_of_late(run, "gpu_throttled")
+    if share <= THROTTLED_NOTE or total < THROTTLED_SECONDS:
+        return
+    yield THROTTLED.find(
+        "warning" if share > THROTTLED_WARNING else "info",
+        f"The GPU holds its clock down in {share:.0%} of the time, for heat or for its power supply: steps take longer than they need to.",
+        "Clean its fans and look at the air around it, or at its power cables; nvidia-smi -q -d PERFORMANCE names the reason.",
+        evidence={"share": share, "seconds": total},
+    )
+
+
+def _share_of_late(run: Recorded, column: str) -> tuple[float, float]:
+    """Of the last half hour: the share of the time that a column tells (of its halves the lower), and how many seconds in all."""
+    rows = _skip_warmup(run)[-_RECENT:]
+    if len(rows) < 2 * STRETCHES:
+        return 0.0, 0.0
+    seconds = _seconds(rows)
+    spent = seconds * np.nan_to_num(rows[column].astype(np.float64))
+    half = len(rows) // 2
+    shares = [spent[part].sum() / seconds[part].sum() for part in (slice(half), slice(half, None))]
+    return float(min(shares)), float(spent.sum())
 
 
 def judge_slows(run: Recorded) -> Iterator[Finding]:
@@ -157,4 +179,4 @@ def _correlate_with_time(values: NDArray[np.float64]) -> float:
     return rank_correlation(np.arange(len(values)), values)
 
 
-JUDGES = (judge_waits, judge_slows, judge_memory, judge_fp16)
+JUDGES = (judge_waits, judge_throttled, judge_slows, judge_memory, judge_fp16)

@@ -36,11 +36,15 @@ FLUSH_ROW: Final = np.dtype(
         ("gpu_allocated_mb", "<f4"),  # of the reserved, what tensors hold; NaN: an earlier version did not tell
         ("gpu_peak_mb", "<f4"),  # the most that tensors have held since the attempt began; NaN likewise
         ("written_mb", "<f4"),  # that the engine has written to the disk since the attempt began; NaN where unknown
+        (
+            "gpu_throttled",
+            "<f4",
+        ),  # 1 while the GPU holds its clock down for heat or for its power supply; NaN where unknown
     ]
 )
 """One look at the engine, about ten a second."""
 
-_EARLIER: Final = {FLUSH_ROW: tuple(np.dtype(FLUSH_ROW.descr[:columns]) for columns in (10, 8))}
+_EARLIER: Final = {FLUSH_ROW: tuple(np.dtype(FLUSH_ROW.descr[:columns]) for columns in (11, 10, 8))}
 """Rows as earlier versions wrote them. A file goes on as it was begun."""
 
 _MAGIC: Final = b"TRNWRGHT"
