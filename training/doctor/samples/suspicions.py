@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,11 +14,11 @@ from training.findings.labels import (
     LEAST_LABELS,
     MANY_WRONG,
     MOST_WRONG,
+    MUCH_KNOWN,
     PLATEAU,
     SHIFT_GAIN,
     SHIFTED,
     SOME_WRONG,
-    SURELY_KNOWS,
     SUSPECT,
 )
 
@@ -52,7 +51,7 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
         for row in doubtful[:_SHOWN].tolist()
     )
     usual = float(np.bincount(looked.labels).max() / len(looked.labels))
-    knows = float(wrong.mean()) < 1.0 - usual - SURELY_KNOWS * math.sqrt(0.25 / len(wrong))
+    knows = float(wrong.mean()) <= (1.0 - MUCH_KNOWN) * (1.0 - usual)
     many = looked.data.facts.layout == "vector" and fifth >= MANY_WRONG and knows
     yield SUSPECT.find(
         "warning" if many else "info",
