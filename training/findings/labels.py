@@ -33,7 +33,7 @@ SUSPECT = Rule(
     f"A simple model (ridge regression on random features, four folds) disagrees with {SOME_WRONG:.0%} to {MOST_WRONG:.0%} of the labels among the fifth of "
     f"which it is surest, and hardly less often where it is surer still: in the first tenth {PLATEAU:.0%} as often as in the first "
     f"four. A note; a warning, where it is so of {MANY_WRONG:.0%} or more of rows or vectors (of images the model knows too little), and the model makes {MUCH_KNOWN:.0%} fewer mistakes "
-    "than guessing: where inputs tell little, errors are as often right where it is surest.",
+    "than guessing: where inputs tell little, it errs nearly as often where it is surest.",
     "A model's own errors become rare where it is sure, wrong labels do not (confident learning, Northcutt et al. 2021)",
     unless=f"There are fewer than {LEAST_LABELS} samples, or the model learns too little of them.",
 )
