@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from tests.training.commands import Captured, json_line
 from training.cli import main
 from training.config import load_config
 from training.config.diff import diff
+from training.data.duplicates import find_duplicates
 
 
 @pytest.fixture
@@ -57,3 +61,29 @@ def test_what_cannot_be_written_is_refused(config: Path, capsys: Captured, optio
     assert main(["check", str(config), "--workspace", str(config.parent / "w"), *arguments]) == 2
     assert said in capsys.readouterr().err
     assert not new.exists()
+
+
+def test_ctrl_c_ends_a_check_and_writes_nothing(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(sys.modules["training.doctor.preflight"], "quick_findings", interrupt)
+    new = config.with_name("new.toml")
+    fix = ["--fix", "model.frozen_at_random", "--out", str(new)]
+    assert main(["check", str(config), "--workspace", str(config.parent / "w"), *fix]) == 130
+    assert not new.exists()
+
+
+def test_of_many_samples_all_are_compared_on_request(
+    config: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.doctor.split.find_duplicates", partial(find_duplicates, most=50))
+    arguments = ["check", str(config), "--workspace", str(config.parent / "w"), "--json"]
+    main(arguments)
+    [found] = [item for item in json_line(capsys)["findings"] if item["code"] == "data.sampled"]
+    assert found["title"].startswith("50 of 240 training samples (21%) and 50 of 60 held-out ones (83%)")
+    assert "check --whole compares all of them" in found["advice"]
+    main([*arguments, "--whole"])
+    assert "data.sampled" not in [item["code"] for item in json_line(capsys)["findings"]]

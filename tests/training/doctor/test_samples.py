@@ -268,3 +268,29 @@ def test_equal_rows_with_other_values(tmp_path: Path) -> None:
     told = look(table_config(tmp_path, {"a": a, "b": np.cos(a), "y": y}, "y", "loop.epochs=20"))
     assert list(told) == ["data.conflicting_labels"]
     assert "another value" in told["data.conflicting_labels"].title
+
+
+def test_lists_that_are_mostly_padding(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0)
+    sizes = [30, *[4] * 59]
+    rows = [
+        (query, value, grade)
+        for query, size in enumerate(sizes)
+        for grade, value in enumerate(numbers.normal(size=size))
+    ]
+    text = "".join(f"{query},{value},{grade}\n" for query, value, grade in rows)
+    (tmp_path / "t.csv").write_text("query,x,grade\n" + text)
+    config = tiny(
+        *("dataset.kind=ranking", f"dataset.path={tmp_path / 't.csv'}", "dataset.query_column=query"),
+        *('dataset.targets=["grade"]', "dataset.max_items=32", "model.kind=tabular", "objective.kind=ranking"),
+    )
+
+    def padding(config: RunConfig) -> list[Finding]:
+        session = assemble(config, lambda text, share: None)
+        with session.data:
+            return [item for item in quick_findings(session) if item.code == "text.padding"]
+
+    [found] = padding(config)
+    assert "of the places in the lists are padding: 95 % of the queries have 4 items or fewer" in found.title
+    assert found.fix == {"dataset.max_items": 4}
+    assert not padding(mend(config, found))
