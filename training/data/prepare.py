@@ -17,6 +17,7 @@ from training.data.batching.batches import Data
 from training.data.batching.processes import core_count
 from training.data.batching.resident import Notice, Resident
 from training.data.batching.streamed import BatchFeed, Streamed
+from training.data.batching.workers import give_back_processes
 from training.data.duplicates import without_duplicates
 from training.data.exclude import leave_out
 from training.data.images.cache_room import cache_wish
@@ -82,6 +83,7 @@ def prepare(
     feed: BatchFeed
     read: Callable[[torch.Tensor], torch.Tensor] = source.read
     if placement.mode == "resident":
+        give_back_processes()
         report_progress("loading the samples", None)
         samples = source.read_all().to(device)
 

@@ -31,6 +31,14 @@ def worker_context() -> BaseContext:
     return context
 
 
+def stop_fork_server() -> None:
+    """End the server, which holds torch (some 370 MB) for as long as this process lives; the next worker starts another. Nothing where there is
+    none. Python has no public way: where its own private one is gone, the server stays."""
+    server = getattr(sys.modules.get("multiprocessing.forkserver"), "_forkserver", None)
+    if (stop := getattr(server, "_stop", None)) is not None:
+        stop()
+
+
 def end_with(engine: int, born: str | None, worker: int) -> None:
     """Make this worker, of whatever number, end when the process ``engine`` (its id, and its ``birth``) is gone.
 

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 
-from training.data.batching.processes import deaf_to_the_terminal, end_with, worker_context
+from training.data.batching.processes import deaf_to_the_terminal, end_with, stop_fork_server, worker_context
 from training.data.batching.resident import Bounds, Notice
 from training.errors import TrainingError
 from training.system.process import birth, free_files
@@ -34,6 +35,8 @@ _REPLACED = Notice(
 )
 
 
+_SETS: WeakSet[Workers[Any]] = WeakSet()
+"""All that were made and not yet forgotten."""
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 
@@ -59,6 +62,12 @@ def new_pixels(shape: tuple[int, ...]) -> Tensor:
     # As torch's own default_collate makes its batches; share_memory_() would copy what is nothing yet.
     storage = torch.UntypedStorage._new_shared(math.prod(shape))
     return torch.empty(0, dtype=torch.uint8).set_(storage).view(shape)
+
+
+def give_back_processes() -> None:
+    """End what starts workers, where no others are at work: of samples that are in memory there is nothing more to read."""
+    if not any(each.is_at_work for each in _SETS):
+        stop_fork_server()
 
 
 class BatchReader(Dataset[Any]):
@@ -112,6 +121,7 @@ class Workers(Generic[T]):
         self._tell = tell
         self._hear = hear
         self._loader: DataLoader[Any] | None = None
+        _SETS.add(self)
         # In a list that can be emptied: whoever still holds an unfinished pass must not keep the workers alive.
         self._reading: list[Iterator[Any]] = []
 
@@ -147,6 +157,11 @@ class Workers(Generic[T]):
             samples, notices = found
             self._hear(notices)
             yield samples
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether there are processes."""
+        return self._loader is not None
 
     def end_pass(self) -> None:
         """Whoever still holds the pass finds nothing more."""
