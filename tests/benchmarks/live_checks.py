@@ -8,6 +8,7 @@ text; in one process, on one thread, by the process's CPU time, so that a machin
   drove out of the caches, and two that are not; the cost is the first two less the last two. So the difference is measured against
   the noise of single steps. To it comes what the watch asks at each step that it does not look at. The median, with its 95 %
   interval by the bootstrap.
+* ``looks``: the CPU time inside the looks of one run, over that of the run without it.
 * ``runs``: whole runs with all live checks and with none, in pairs, in turn, from their first step to their end, validation and
   checkpoints included. The median of the pairs' ratios with its 95 % interval, wider by as much as a run is noisier than a look.
 
@@ -22,6 +23,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from unittest.mock import patch
 
@@ -147,6 +149,32 @@ def time_run(config: RunConfig) -> float:
     return moments[-1] - moments[0]
 
 
+def measure_looks(config: RunConfig) -> None:
+    """Of the looks of the diagnosis, in a run of their own."""
+    spent, inside = 0.0, False
+
+    def count(method: Callable[..., None]) -> Callable[..., None]:
+        def counted(*arguments: object) -> None:
+            nonlocal spent, inside
+            if inside:
+                return method(*arguments)
+            began, inside = time.process_time(), True
+            try:
+                return method(*arguments)
+            finally:
+                inside = False
+                spent += time.process_time() - began
+
+        return counted
+
+    time_run(config)  # imports what looks import once
+    with ExitStack() as stack:
+        for name in ("_look", "resume", "end"):
+            stack.enter_context(patch.object(LiveDiagnosis, name, count(getattr(LiveDiagnosis, name))))
+        whole = time_run(config)
+    print(f"{config.name} looks: {spent * 1e3:.1f} ms, {spent / (whole - spent):+.2%} of the run", flush=True)
+
+
 def time_pair(config: RunConfig, plain: RunConfig, watched_first: bool) -> float:
     """What the live checks add to a run, as a share of it."""
     found = {}
@@ -193,6 +221,7 @@ def main() -> None:
         steps = arguments.steps or (2000 if name == "spiral" else 100)
         settings = [*paths.get(name, []), "precision.threads=1", f"loop.max_steps={steps}", "loop.epochs=999"]
         measure_watches(load_preset(name, settings), arguments.pairs, arguments.seconds)
+        measure_looks(load_preset(name, settings))
         measure_runs(lambda *more, name=name, settings=settings: load_preset(name, [*settings, *more]), arguments.pairs)
 
 
