@@ -6,6 +6,7 @@ from typing import Literal
 
 from tests.doctor.zoo.builders import CASES as BUILT
 from tests.doctor.zoo.case import Case, Healthy
+from tests.doctor.zoo.judged import CASES as JUDGED
 from tests.doctor.zoo.spent import (
     activations,
     columns,
@@ -24,6 +25,7 @@ SPENT = (activations, lengths, schedules, losses, labels_and_parts, columns, own
 GROUPS: dict[Group, tuple[Case | Healthy, ...]] = {
     "builders": BUILT,
     "spent": (*(case for room in SPENT for case in room.CASES), *healthy.RUNS),
+    "judged": JUDGED,
 }
 
 

@@ -1,0 +1,209 @@
+"""How long a run is, and what its schedule makes of that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.doctor.zoo.case import Case, Fix, Harm, between, by_settings, one_of
+from tests.doctor.zoo.judged import data
+
+
+def some_epochs(value: Any) -> bool:
+    """Milestones of which each is written in epochs."""
+    return isinstance(value, list | tuple) and all(isinstance(each, str) and "epoch" in each for each in value)
+
+
+def short_warmup(value: Any) -> bool:
+    """A warm-up of no more than a fifth of five hundred steps."""
+    if isinstance(value, str):
+        number = float(value.split()[0].rstrip("%"))
+        return number <= (1 if "epoch" in value else 25)
+    return isinstance(value, int) and value <= 150
+
+
+CASES = (
+    Case(
+        "bikes_for_one_epoch",
+        "epochs",
+        "One epoch was the default of the script that I had before.",
+        "one epoch of a small table",
+        by_settings(data.bikes, {"loop.epochs": 1}),
+        ("too few epochs",),
+        (Fix("more epochs", {"loop.epochs": between(8, 300)}),),
+        Harm("r2", 0.15),
+    ),
+    Case(
+        "gauges_for_one_epoch",
+        "epochs",
+        "I tried whether all runs through, and then took that network.",
+        "one epoch of images",
+        by_settings(data.dials, {"loop.epochs": 1}),
+        ("too few epochs",),
+        (Fix("more epochs", {"loop.epochs": between(4, 200)}),),
+        Harm("r2", 0.1),
+    ),
+    Case(
+        "roads_for_one_epoch",
+        "epochs",
+        "The network marks the roads so blurred.",
+        "sixteen steps of a U-Net",
+        by_settings(data.roads, {"loop.epochs": 1}),
+        ("too few epochs",),
+        (Fix("more epochs", {"loop.epochs": between(5, 200)}),),
+        Harm("mean_iou", 0.1),
+    ),
+    Case(
+        "loans_learned_by_heart",
+        "epochs",
+        "I let it train over lunch. The training loss is wonderful.",
+        "a large network for two hundred and fifty epochs of a few rows",
+        by_settings(
+            lambda folder: (
+                data.loans(folder, count=800)
+                | {"model.hidden": [128, 128], "loop.epochs": 3, "schedule.kind": "constant", "optimizer.lr": 2e-3}
+            ),
+            {"loop.epochs": 150},
+        ),
+        ("too many epochs",),
+        (
+            Fix("fewer epochs", {"loop.epochs": between(2, 8)}),
+            Fix("early stopping", {"loop.early_stopping_patience": between(1, 10)}),
+        ),
+        Harm("loss", 0.3),
+    ),
+    Case(
+        "grains_learned_by_heart",
+        "epochs",
+        "More epochs cannot hurt.",
+        "a hundred epochs of classes that overlap",
+        by_settings(
+            lambda folder: (
+                data.grains(folder, count=1500, spread=1.8)
+                | {"model.hidden": [128, 128], "loop.epochs": 5, "schedule.kind": "constant", "optimizer.lr": 2e-3}
+            ),
+            {"loop.epochs": 120},
+        ),
+        ("too many epochs",),
+        (
+            Fix("fewer epochs", {"loop.epochs": between(3, 12)}),
+            Fix("early stopping", {"loop.early_stopping_patience": between(1, 10)}),
+        ),
+        Harm("loss", 0.5),
+    ),
+    Case(
+        "stops_at_the_first_hitch",
+        "epochs",
+        "Early stopping saves time: I stop as soon as a validation gains less than ten points.",
+        "patience of one, and only ten points count as a gain",
+        by_settings(
+            lambda folder: data.glyphs(folder) | {"schedule.kind": "constant", "optimizer.lr": 1e-3, "loop.epochs": 15},
+            {"loop.early_stopping_patience": 1, "loop.early_stopping_min_delta": 0.25},
+        ),
+        ("stopped too early",),
+        (
+            Fix("a smaller gain counts", {"loop.early_stopping_min_delta": between(0.0, 0.005)}),
+            Fix("no early stopping", {"loop.early_stopping_patience": lambda value: value is None}),
+            Fix("more patience", {"loop.early_stopping_patience": between(6, 1000)}),
+        ),
+        Harm("accuracy", 0.03),
+    ),
+    Case(
+        "content_with_sixty_percent",
+        "epochs",
+        "In my first tests I let runs end at sixty percent, to be quick.",
+        "a forgotten stopping threshold of 0.6",
+        by_settings(
+            lambda folder: data.glyphs(folder, kinds=8) | {"loop.epochs": 10},
+            {"loop.stopping_threshold": 0.6},
+        ),
+        ("stopped too early",),
+        (
+            Fix("no threshold", {"loop.stopping_threshold": lambda value: value is None}),
+            Fix("a higher threshold", {"loop.stopping_threshold": between(0.97, 1.0)}),
+        ),
+        Harm("accuracy", 0.1),
+    ),
+    Case(
+        "milestones_in_steps",
+        "schedule",
+        "The rate is to drop at epochs 3 and 6, as in the paper.",
+        "milestones meant as epochs that are steps",
+        by_settings(
+            lambda folder: (
+                data.glyphs(folder) | {"schedule.kind": "multi_step", "schedule.milestones": ["4 epochs", "7 epochs"]}
+            ),
+            {"schedule.milestones": [4, 7]},
+        ),
+        ("schedule ends early",),
+        (
+            Fix("milestones in epochs", {"schedule.milestones": some_epochs}),
+            Fix(
+                "another schedule",
+                {"schedule.kind": one_of("cosine", "linear", "constant", "one_cycle", "wsd", "polynomial", "plateau")},
+            ),
+        ),
+        Harm("accuracy", 0.1),
+    ),
+    Case(
+        "warm_up_of_another_size",
+        "schedule",
+        "Ten thousand steps of warm-up, as for BERT.",
+        "a warm-up of 10,000 steps in a run of some 500",
+        by_settings(lambda folder: data.diary(folder) | {"optimizer.lr": 3e-3}, {"schedule.warmup": 10000}),
+        ("warm-up too long",),
+        (Fix("a shorter warm-up", {"schedule.warmup": short_warmup}),),
+        Harm("loss", 0.15),
+    ),
+    Case(
+        "one_cycle_up_to_one",
+        "schedule",
+        "One-cycle is for super-convergence, with a peak of 1.",
+        "a peak of 1 with AdamW",
+        by_settings(
+            lambda folder: data.genres(folder) | {"schedule.kind": "one_cycle", "optimizer.lr": 5e-3},
+            {"schedule.max_lr": 1.0},
+        ),
+        ("schedule too high", "learning rate too high"),
+        (
+            Fix("a lower peak", {"schedule.max_lr": lambda value: value is None or 1e-3 <= value <= 5e-2}),
+            Fix("another schedule", {"schedule.kind": one_of("cosine", "linear", "constant", "wsd", "polynomial")}),
+        ),
+        Harm("f1", 0.05),
+    ),
+    Case(
+        "drop_after_the_end",
+        "schedule",
+        "The rate drops tenfold after a hundred epochs. I train for twelve.",
+        "a step schedule whose first drop lies behind the end, at a high rate",
+        by_settings(
+            lambda folder: (
+                data.dials(folder)
+                | {
+                    "optimizer.kind": "adam",
+                    "optimizer.lr": 1e-2,
+                    "schedule.kind": "step",
+                    "schedule.step_size": "6 epochs",
+                }
+            ),
+            {"schedule.step_size": "100 epochs"},
+        ),
+        ("schedule ends late", "learning rate too high"),
+        (
+            Fix(
+                "drops within the run",
+                {
+                    "schedule.step_size": lambda value: (
+                        value in ("3 epochs", "4 epochs", "5 epochs", "6 epochs", "8 epochs")
+                        or (isinstance(value, int) and 100 <= value <= 400)
+                        or (isinstance(value, str) and "%" in value and 20 <= float(value.rstrip("% ")) <= 85)
+                    )
+                },
+            ),
+            Fix(
+                "a schedule that falls", {"schedule.kind": one_of("cosine", "linear", "one_cycle", "wsd", "polynomial")}
+            ),
+            Fix("a lower rate", {"optimizer.lr": between(3e-4, 2e-3)}),
+        ),
+        Harm("rmse", 0.5),
+    ),
+)
