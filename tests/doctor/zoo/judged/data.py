@@ -373,7 +373,7 @@ def hotels(folder: Path, queries: int = 350) -> Settings:
     }
 
 
-def diary(folder: Path, sentences: int = 1200) -> Settings:
+def diary(folder: Path, sentences: int = 1500) -> Settings:
     """A language model of letters."""
     (folder / "diary.txt").write_text(draw_diary(sentences))
     return {
@@ -386,7 +386,7 @@ def diary(folder: Path, sentences: int = 1200) -> Settings:
         "model.width": 32,
         "objective.kind": "language_model",
         "loop.batch_size": 32,
-        "loop.epochs": 5,
+        "loop.epochs": 8,
         **ADAM,
         "optimizer.lr": 8e-3,
     }

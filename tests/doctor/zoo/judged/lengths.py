@@ -37,17 +37,20 @@ CASES = (
         "epochs",
         "I tried whether all runs through, and then took that network.",
         "one epoch of images",
-        by_settings(data.dials, {"loop.epochs": 1}),
+        by_settings(
+            lambda folder: data.dials(folder, count=1000) | {"optimizer.lr": 1e-3, "loop.epochs": 20},
+            {"loop.epochs": 1},
+        ),
         ("too few epochs",),
         (Fix("more epochs", {"loop.epochs": between(4, 200)}),),
-        Harm("r2", 0.1),
+        Harm("rmse", 3.0),
     ),
     Case(
         "roads_for_one_epoch",
         "epochs",
         "The network marks the roads so blurred.",
         "sixteen steps of a U-Net",
-        by_settings(data.roads, {"loop.epochs": 1}),
+        by_settings(lambda folder: data.roads(folder) | {"optimizer.lr": 2e-3, "loop.epochs": 15}, {"loop.epochs": 1}),
         ("too few epochs",),
         (Fix("more epochs", {"loop.epochs": between(5, 200)}),),
         Harm("mean_iou", 0.1),
@@ -56,7 +59,7 @@ CASES = (
         "loans_learned_by_heart",
         "epochs",
         "I let it train over lunch. The training loss is wonderful.",
-        "a large network for two hundred and fifty epochs of a few rows",
+        "a large network for a hundred and fifty epochs of a few rows",
         by_settings(
             lambda folder: (
                 data.loans(folder, count=800)
@@ -66,10 +69,10 @@ CASES = (
         ),
         ("too many epochs",),
         (
-            Fix("fewer epochs", {"loop.epochs": between(2, 8)}),
+            Fix("fewer epochs", {"loop.epochs": between(3, 15)}),
             Fix("early stopping", {"loop.early_stopping_patience": between(1, 10)}),
         ),
-        Harm("loss", 0.3),
+        Harm("loss", 0.15),
     ),
     Case(
         "grains_learned_by_heart",
@@ -145,14 +148,17 @@ CASES = (
         Harm("accuracy", 0.1),
     ),
     Case(
-        "warm_up_of_another_size",
+        "rate_that_only_rises",
         "schedule",
-        "Ten thousand steps of warm-up, as for BERT.",
-        "a warm-up of 10,000 steps in a run of some 500",
-        by_settings(lambda folder: data.diary(folder) | {"optimizer.lr": 3e-3}, {"schedule.warmup": 10000}),
-        ("warm-up too long",),
+        "Longer warm-ups made my runs steadier, so I made this one as long as I could.",
+        "a warm-up over nearly the whole run",
+        by_settings(
+            lambda folder: data.bikes(folder) | {"optimizer.lr": 2e-2, "loop.epochs": 12},
+            {"schedule.warmup": "95 %"},
+        ),
+        ("warm-up too long", "schedule ends late"),
         (Fix("a shorter warm-up", {"schedule.warmup": short_warmup}),),
-        Harm("loss", 0.15),
+        Harm("rmse", 3.0),
     ),
     Case(
         "one_cycle_up_to_one",
@@ -171,39 +177,36 @@ CASES = (
         Harm("f1", 0.05),
     ),
     Case(
-        "drop_after_the_end",
+        "falls_by_epochs_not_steps",
         "schedule",
-        "The rate drops tenfold after a hundred epochs. I train for twelve.",
-        "a step schedule whose first drop lies behind the end, at a high rate",
+        "The rate falls by the factor 0.9995, which I know from a longer run, but now once an epoch.",
+        "an exponential decay for steps that goes by epochs, so the rate never falls",
         by_settings(
             lambda folder: (
-                data.dials(folder)
+                data.grains(folder)
                 | {
-                    "optimizer.kind": "adam",
-                    "optimizer.lr": 1e-2,
-                    "schedule.kind": "step",
-                    "schedule.step_size": "6 epochs",
+                    "optimizer.kind": "sgd",
+                    "optimizer.lr": 0.4,
+                    "loop.batch_size": 16,
+                    "schedule.kind": "exponential",
+                    "schedule.gamma": 0.997,
                 }
             ),
-            {"schedule.step_size": "100 epochs"},
+            {"schedule.gamma": 0.9995, "schedule.every": "epoch"},
         ),
         ("schedule ends late", "learning rate too high"),
         (
             Fix(
-                "drops within the run",
-                {
-                    "schedule.step_size": lambda value: (
-                        value in ("3 epochs", "4 epochs", "5 epochs", "6 epochs", "8 epochs")
-                        or (isinstance(value, int) and 100 <= value <= 400)
-                        or (isinstance(value, str) and "%" in value and 20 <= float(value.rstrip("% ")) <= 85)
-                    )
-                },
+                "a faster fall by steps",
+                {"schedule.every": one_of("step"), "schedule.gamma": between(0.99, 0.999)},
             ),
+            Fix("a faster fall by epochs", {"schedule.gamma": between(0.4, 0.85)}),
             Fix(
-                "a schedule that falls", {"schedule.kind": one_of("cosine", "linear", "one_cycle", "wsd", "polynomial")}
+                "a schedule that falls to its end",
+                {"schedule.kind": one_of("cosine", "linear", "one_cycle", "wsd", "polynomial")},
             ),
-            Fix("a lower rate", {"optimizer.lr": between(3e-4, 2e-3)}),
+            Fix("a lower rate", {"optimizer.lr": between(3e-3, 5e-2)}),
         ),
-        Harm("rmse", 0.5),
+        Harm("accuracy", 0.05),
     ),
 )

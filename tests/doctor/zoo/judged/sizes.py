@@ -57,16 +57,16 @@ CASES = (
     Case(
         "gauges_decay_to_nothing",
         "regularization",
-        "Weight decay of 0.5, as I had it with AdamW.",
-        "Adam with L2 of 0.5",
+        "Weight decay of 1, as I had it with AdamW.",
+        "Adam with L2 of 1",
         by_settings(
             lambda folder: data.dials(folder) | {"optimizer.kind": "adam", "optimizer.weight_decay": 0.0},
-            {"optimizer.weight_decay": 0.5},
+            {"optimizer.weight_decay": 1.0},
         ),
         ("regularization too strong",),
         (
             Fix("less decay", {"optimizer.weight_decay": between(0.0, 1e-3)}),
-            Fix("decoupled", {"optimizer.kind": one_of("adamw"), "optimizer.weight_decay": between(0.0, 0.5)}),
+            Fix("decoupled", {"optimizer.kind": one_of("adamw"), "optimizer.weight_decay": between(0.0, 1.0)}),
         ),
         Harm("r2", 0.1),
     ),
