@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.doctor.zoo.case import Case, Healthy
-from tests.doctor.zoo.judged import activations, lengths, rates, sizes
+from tests.doctor.zoo.judged import activations, lengths, losses, preparation, rates, sizes
 
-ROOMS = (activations, lengths, rates, sizes)
+ROOMS = (activations, lengths, rates, losses, preparation, sizes)
 CASES: tuple[Case | Healthy, ...] = tuple(case for room in ROOMS for case in room.CASES)

@@ -43,7 +43,7 @@ CASES = (
         ),
         ("too few epochs",),
         (Fix("more epochs", {"loop.epochs": between(4, 200)}),),
-        Harm("rmse", 3.0),
+        Harm("rmse", 2.0),
     ),
     Case(
         "roads_for_one_epoch",
@@ -63,7 +63,7 @@ CASES = (
         by_settings(
             lambda folder: (
                 data.loans(folder, count=800)
-                | {"model.hidden": [128, 128], "loop.epochs": 3, "schedule.kind": "constant", "optimizer.lr": 2e-3}
+                | {"model.hidden": [128, 128], "loop.epochs": 8, "schedule.kind": "constant", "optimizer.lr": 2e-3}
             ),
             {"loop.epochs": 150},
         ),
@@ -81,8 +81,8 @@ CASES = (
         "a hundred epochs of classes that overlap",
         by_settings(
             lambda folder: (
-                data.grains(folder, count=1500, spread=1.8)
-                | {"model.hidden": [128, 128], "loop.epochs": 5, "schedule.kind": "constant", "optimizer.lr": 2e-3}
+                data.grains(folder, count=3000, spread=1.8)
+                | {"model.hidden": [128, 128], "loop.epochs": 6, "schedule.kind": "constant", "optimizer.lr": 2e-3}
             ),
             {"loop.epochs": 120},
         ),

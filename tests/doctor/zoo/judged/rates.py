@@ -186,11 +186,11 @@ CASES = (
         "bikes_one_by_one",
         "batch",
         "I read that small batches generalize best, and one is the smallest.",
-        "batches of one sample at a rate for sixty-four",
+        "batches of one sample at a rate for thirty-two",
         by_settings(
             lambda folder: (
-                data.bikes(folder)
-                | {"optimizer.lr": 0.02, "schedule.kind": "constant", "loop.epochs": 8, "loop.clip_norm": 0.0}
+                data.bikes(folder, count=1500)
+                | {"optimizer.kind": "sgd", "optimizer.lr": 0.1, "loop.batch_size": 32, "loop.epochs": 20}
             ),
             {"loop.batch_size": 1},
         ),
