@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from tests.doctor.zoo.case import Case, Healthy
-from tests.doctor.zoo.judged import activations, lengths, losses, preparation, rates, sizes
+from tests.doctor.zoo.judged import (
+    activations,
+    columns,
+    labels_and_parts,
+    lengths,
+    losses,
+    own,
+    preparation,
+    rates,
+    sizes,
+)
 
-ROOMS = (activations, lengths, rates, losses, preparation, sizes)
+ROOMS = (activations, lengths, rates, losses, preparation, sizes, labels_and_parts, columns, own)
 CASES: tuple[Case | Healthy, ...] = tuple(case for room in ROOMS for case in room.CASES)

@@ -173,7 +173,7 @@ def threads(folder: Path) -> Settings:
     }
 
 
-def gauges_by_sgd(folder: Path) -> Settings:
+def bikes_by_sgd(folder: Path) -> Settings:
     return data.bikes(folder) | {"optimizer.kind": "sgd", "optimizer.lr": 0.05, "loop.epochs": 30}
 
 
@@ -193,7 +193,7 @@ CASES = (
         "preprocessing",
         "I want predictions in bicycles, so I do not standardize the targets.",
         "targets of up to several hundred, not standardized, with SGD",
-        by_settings(gauges_by_sgd, {"objective.standardise": False}),
+        by_settings(bikes_by_sgd, {"objective.standardise": False}),
         ("unscaled targets",),
         (Fix("standardize", {"objective.standardise": one_of(True)}),),
         Harm("r2", 0.1),
