@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.doctor.zoo.case import Case, Fix, Harm, by_network
 from tests.doctor.zoo.judged import data
-from tests.doctor.zoo.judged.networks import CONV, DEEP, DENSE, LETTERS, PIXELS, WAVES, swap
+from tests.doctor.zoo.judged.networks import CONV, DEEP, DENSE, LETTERS, PIXELS, swap
 
 NAMES = ("network.py", "forward", "Net", "LeNet")
 
@@ -80,25 +80,6 @@ CASES = (
         ("no activation between layers",),
         (Fix("an activation between layers", names=("activation", "ReLU", "fc1", "fc2", *NAMES)),),
         Harm("accuracy", 0.07),
-    ),
-    Case(
-        "letters_by_linear_filters",
-        "activation",
-        "My convolutions recognize letters badly, however many filters I take.",
-        "convolutions and average pooling without an activation",
-        by_network(
-            data.glyphs,
-            swap(
-                CONV,
-                ("F.max_pool2d(F.relu(self.conv1(x)), 2)", "F.avg_pool2d(self.conv1(x), 2)"),
-                ("F.max_pool2d(F.relu(self.conv2(x)), 2)", "F.avg_pool2d(self.conv2(x), 2)"),
-                ("F.relu(self.fc1(x.flatten(1)))", "self.fc1(x.flatten(1))"),
-            ),
-            CONV,
-        ),
-        ("no activation between layers",),
-        (Fix("an activation between layers", names=("activation", "ReLU", "conv1", "conv2", *NAMES)),),
-        Harm("accuracy", 0.1),
     ),
     Case(
         "bikes_by_a_plane",
@@ -179,20 +160,6 @@ CASES = (
         ),
         ("softmax before a loss on logits",),
         (Fix("return the logits", names=("softmax", "network.py", "forward", "Pixels")),),
-        Harm("loss", 0.15),
-    ),
-    Case(
-        "machines_between_minus_one_and_one",
-        "activation",
-        "Four kinds of machine by their sound; tanh keeps the scores tidy.",
-        "tanh on the logits",
-        by_network(
-            data.signals,
-            swap(WAVES, ("return self.out(x.mean(2))", "return torch.tanh(self.out(x.mean(2)))")),
-            WAVES,
-        ),
-        ("bounded output", "saturating activation"),
-        (Fix("return the logits", names=("tanh", "network.py", "forward", "Waves")),),
         Harm("loss", 0.15),
     ),
 )

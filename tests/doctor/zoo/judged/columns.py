@@ -40,7 +40,7 @@ def numbers_of_files(folder: Path, faulty: bool) -> Settings:
 
 def rarely_yes(folder: Path, faulty: bool) -> Settings:
     settings = data.loans(folder)
-    write_table(folder / "loans.csv", data.draw_loans(5000, sharp=1.2, shift=-4.2))
+    write_table(folder / "loans.csv", data.draw_loans(5000, sharp=2.5, shift=-3.6))
     return settings | {"objective.balanced": not faulty, "loop.epochs": 10}
 
 

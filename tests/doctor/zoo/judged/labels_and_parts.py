@@ -118,13 +118,13 @@ def copies_of_letters(folder: Path, faulty: bool) -> Settings:
 
 
 def draw_machines(machines: int, seed: int) -> Columns:
-    """Sixteen readings of each machine; the readings of one are much alike, and some machines are worn."""
+    """Eight readings of each machine; the readings of one are much alike, and some machines are worn."""
     draws = np.random.default_rng(seed)
     worn = draws.random(machines) < 0.5
     own = draws.normal(0, 1, (machines, 6))
     own[:, 0] += 1.3 * worn
     own[:, 1] -= 1.0 * worn
-    row = np.repeat(np.arange(machines), 16)
+    row = np.repeat(np.arange(machines), 8)
     values = own[row] + draws.normal(0, 0.12, (len(row), 6))
     names = ("hum", "heat", "current", "pressure", "tilt", "load")
     return {
@@ -135,45 +135,48 @@ def draw_machines(machines: int, seed: int) -> Columns:
 
 
 def readings_of_machines(folder: Path, faulty: bool) -> Settings:
-    write_table(folder / "readings.csv", draw_machines(150, 1))
-    write_table(folder / "fresh.csv", draw_machines(120, 2))
-    return {
+    """Who holds out machines sees how little they tell of others, and takes a smaller network for a shorter time."""
+    write_table(folder / "readings.csv", draw_machines(300, 1))
+    write_table(folder / "fresh.csv", draw_machines(400, 2))
+    settings: Settings = {
         "dataset.kind": "table",
         "dataset.path": "readings.csv",
         "dataset.targets": ["state"],
         "model.kind": "tabular",
-        "model.hidden": [32],
         "objective.kind": "binary",
-        "optimizer.weight_decay": 0.1,
-        "loop.epochs": 10 if not faulty else 10,
         "loop.batch_size": 32,
         **ADAM,
-    } | ({"dataset.ignored": ["machine"]} if faulty else {"dataset.group_column": "machine"})
+    }
+    if faulty:
+        return settings | {"dataset.ignored": ["machine"], "model.hidden": [64, 64], "loop.epochs": 25}
+    return settings | {"dataset.group_column": "machine", "model.hidden": [16], "loop.epochs": 6}
 
 
 def draw_sales(days: int, seed: int = 3) -> Columns:
-    """Sales by weather and offers, on a level that comes and goes over months."""
+    """Sales of three shops by weather and offers, on a level that comes and goes over months."""
     draws = np.random.default_rng(seed)
-    day = np.arange(days)
-    level = sum(np.sin(2 * np.pi * (day / period + draws.random())) for period in (170, 240, 330))
-    warmth, offer = draws.normal(0, 1, days), draws.random(days) < 0.3
-    weekday = day % 7
-    sold = 200 + 28 * level + 30 * warmth + 45 * offer + 40 * (weekday >= 5) + draws.normal(0, 8, days)
-    return {"day": day, "warmth": warmth, "offer": offer.astype(int), "weekday": weekday, "sold": np.round(sold, 1)}
+    day = np.repeat(np.arange(days), 3)
+    level = sum(np.sin(2 * np.pi * (day / period + draws.random())) for period in (110, 160, 210))
+    shop = np.tile(["center", "station", "suburb"], days)
+    warmth, offer = draws.normal(0, 1, 3 * days), draws.random(3 * days) < 0.3
+    sold = 200 + 22 * level + 30 * warmth + 45 * offer + 40 * (shop == "station") + draws.normal(0, 8, 3 * days)
+    return {"day": day, "shop": shop, "warmth": warmth, "offer": offer.astype(int), "sold": np.round(sold, 1)}
 
 
 def days_at_random(folder: Path, faulty: bool) -> Settings:
-    table = draw_sales(2100)
-    write_table(folder / "sales.csv", take(table, np.arange(1500)))
-    write_table(folder / "fresh.csv", take(table, np.arange(1500, 2100)))
+    table = draw_sales(1200)
+    write_table(folder / "sales.csv", take(table, np.arange(2400)))
+    write_table(folder / "fresh.csv", take(table, np.arange(2400, 3600)))
     return {
         "dataset.kind": "table",
         "dataset.path": "sales.csv",
         "dataset.targets": ["sold"],
         "model.kind": "tabular",
         "model.hidden": [64, 64],
+        "model.frequencies": 6,
+        "model.frequency_scale": 1.0,
         "objective.kind": "regression",
-        "loop.epochs": 40,
+        "loop.epochs": 30,
         "loop.batch_size": 32,
         **ADAM,
         "optimizer.lr": 5e-3,
@@ -260,12 +263,12 @@ CASES = (
     Case(
         "readings_of_one_machine",
         "splits",
-        "Sixteen readings of each machine, and nearly all judged right. On new machines it is much worse.",
+        "Eight readings of each machine, and nearly all judged right. On new machines it is much worse.",
         "readings of the same machine on both sides",
         readings_of_machines,
         ("groups across parts",),
         (Fix("keep machines together", {"dataset.group_column": one_of("machine")}, names=("machine",)),),
-        Harm("accuracy", 0.06, "claim"),
+        Harm("accuracy", 0.12, "claim"),
     ),
     Case(
         "days_between_days",
@@ -275,7 +278,7 @@ CASES = (
         days_at_random,
         ("time across parts",),
         (Fix("hold out the newest", {"dataset.time_column": one_of("day")}, names=("day",)),),
-        Harm("r2", 0.3, "claim"),
+        Harm("r2", 0.5, "claim"),
     ),
     Case(
         "five_rows_to_validate",

@@ -161,22 +161,6 @@ CASES = (
         Harm("rmse", 3.0),
     ),
     Case(
-        "one_cycle_up_to_one",
-        "schedule",
-        "One-cycle is for super-convergence, with a peak of 1.",
-        "a peak of 1 with AdamW",
-        by_settings(
-            lambda folder: data.genres(folder) | {"schedule.kind": "one_cycle", "optimizer.lr": 5e-3},
-            {"schedule.max_lr": 1.0},
-        ),
-        ("schedule too high", "learning rate too high"),
-        (
-            Fix("a lower peak", {"schedule.max_lr": lambda value: value is None or 1e-3 <= value <= 5e-2}),
-            Fix("another schedule", {"schedule.kind": one_of("cosine", "linear", "constant", "wsd", "polynomial")}),
-        ),
-        Harm("f1", 0.05),
-    ),
-    Case(
         "falls_by_epochs_not_steps",
         "schedule",
         "The rate falls by the factor 0.9995, which I know from a longer run, but now once an epoch.",

@@ -10,7 +10,6 @@ from PIL import Image
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_settings, one_of
 from tests.doctor.zoo.draws import ADAM
 from tests.doctor.zoo.judged import data
-from tests.doctor.zoo.judged.networks import WAVES
 
 PLANTS = '''"""Plants by measurements of leaf and soil."""
 
@@ -55,21 +54,6 @@ def plants(folder: Path) -> Settings:
         "loop.batch_size": 64,
         **ADAM,
     }
-
-
-def quieter(part: str) -> str:
-    """The Dataset of recordings, of which those in ``part`` are scaled."""
-    line = "return torch.from_numpy(self.values[index]), int(self.kinds[index])"
-    scaled = f"values = torch.from_numpy(self.values[index])\n        if self.part == {part!r}:\n            values = (values - values.mean()) / 8\n"
-    return data.SIGNALS.replace(line, scaled + "        return values, int(self.kinds[index])").replace(
-        'archive = np.load("ARCHIVE")', 'self.part = part\n        archive = np.load("ARCHIVE")'
-    )
-
-
-def scaled_in_training(folder: Path, faulty: bool) -> Settings:
-    settings = data.signals(folder, text=quieter("train") if faulty else data.SIGNALS)
-    (folder / "network.py").write_text(WAVES)
-    return settings
 
 
 NIGHT = '''"""Letters as images, brightened for training."""
@@ -197,16 +181,6 @@ CASES = (
         ("unscaled targets",),
         (Fix("standardize", {"objective.standardise": one_of(True)}),),
         Harm("r2", 0.1),
-    ),
-    Case(
-        "only_training_is_quiet",
-        "preprocessing",
-        "I scale my recordings for training; what comes later is raw, of course.",
-        "training recordings centered and divided by eight, validation ones as they are",
-        scaled_in_training,
-        ("parts preprocessed differently",),
-        (Fix("the same for both", names=("recordings.py", "__getitem__", "Recordings", "part")),),
-        Harm("accuracy", 0.1),
     ),
     Case(
         "ink_on_paper_and_paper_on_ink",

@@ -25,16 +25,6 @@ CASES = (
         Harm("accuracy", 0.1),
     ),
     Case(
-        "genres_without_a_layer",
-        "layers",
-        "I emptied the hidden layers to see what they are for.",
-        "a linear model of labels that depend on products",
-        by_settings(data.genres, {"model.hidden": []}),
-        ("missing layers", "no activation between layers"),
-        (Fix("hidden layers", {"model.hidden": lambda value: bool(value) and min(value) >= 16}),),
-        Harm("f1", 0.1),
-    ),
-    Case(
         "thirty_layers_for_grains",
         "layers",
         "Deep learning is deep, so I took thirty layers.",
