@@ -6,6 +6,7 @@ from tests.doctor.zoo.case import Case, Healthy
 from tests.doctor.zoo.judged import (
     activations,
     columns,
+    healthy,
     labels_and_parts,
     lengths,
     losses,
@@ -16,4 +17,4 @@ from tests.doctor.zoo.judged import (
 )
 
 ROOMS = (activations, lengths, rates, losses, preparation, sizes, labels_and_parts, columns, own)
-CASES: tuple[Case | Healthy, ...] = tuple(case for room in ROOMS for case in room.CASES)
+CASES: tuple[Case | Healthy, ...] = (*(case for room in ROOMS for case in room.CASES), *healthy.RUNS)

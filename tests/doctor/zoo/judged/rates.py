@@ -207,12 +207,14 @@ CASES = (
         "Batch norm made my network better on the large machine. Here only two rows fit, I thought.",
         "batch normalization over two rows",
         by_settings(
-            lambda folder: data.loans(folder, count=1500) | {"model.norm": "batch", "loop.epochs": 6},
+            lambda folder: (
+                data.loans(folder, count=1500) | {"model.norm": "batch", "loop.batch_size": 32, "loop.epochs": 12}
+            ),
             {"loop.batch_size": 2},
         ),
         ("batch too small",),
         (
-            Fix("larger batches", {"loop.batch_size": between(16, 256)}),
+            Fix("larger batches", {"loop.batch_size": between(8, 64)}),
             Fix("another normalization", {"model.norm": one_of("none", "layer", "group")}),
         ),
         Harm("loss", 0.04),
