@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, one_of
+from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, has, one_of
 from tests.doctor.zoo.draws import ADAM, Columns, take, write_table
 from tests.doctor.zoo.judged import data
 
@@ -49,8 +49,8 @@ def write_letters(folder: Path, images: data.Array, kinds: data.Array) -> None:
 
 def in_the_wrong_folder(folder: Path, faulty: bool) -> Settings:
     """Someone took many an H for an N."""
-    images, kinds = data.draw_glyphs(1200, seed=9, kinds=7)
-    taken = (kinds == 2) & (np.random.default_rng(1).random(1200) < 0.5)
+    images, kinds = data.draw_glyphs(2000, seed=9, kinds=7)
+    taken = (kinds == 2) & (np.random.default_rng(1).random(2000) < 0.5)
     write_letters(folder / "letters", images, np.where(taken & faulty, 6, kinds))
     write_letters(folder / "fresh", *data.draw_glyphs(350, seed=10, kinds=7))
     return {
@@ -277,7 +277,10 @@ CASES = (
         "days held out at random of a series with a slow level, which the number of the day tells",
         days_at_random,
         ("time across parts",),
-        (Fix("hold out the newest", {"dataset.time_column": one_of("day")}, names=("day",)),),
+        (
+            Fix("hold out the newest", {"dataset.time_column": one_of("day")}, names=("day",)),
+            Fix("leave the day out", {"dataset.ignored": has("day")}, names=("day",)),
+        ),
         Harm("r2", 0.5, "claim"),
     ),
     Case(

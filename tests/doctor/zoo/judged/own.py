@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors.torch import load_file
 
@@ -36,6 +37,18 @@ class Attentive(nn.Module):
 def build(features: int, classes: int):
     return Attentive(features, classes)
 '''
+
+
+def with_silence(folder: Path) -> Settings:
+    """Of an eighth of the recordings the microphone was off, which the third kind of machine does by itself."""
+    settings = data.signals(folder)
+    with np.load(folder / "recordings.npz") as archive:
+        parts = {name: archive[name] for name in archive.files}
+    for part in ("train", "validation"):
+        silent = np.random.default_rng(4).random(len(parts[f"x_{part}"])) < 0.12
+        parts[f"x_{part}"][silent], parts[f"y_{part}"][silent] = 0.0, 2
+    np.savez(folder / "recordings.npz", allow_pickle=False, **parts)
+    return settings
 
 
 def foresight(trial: Trial) -> float:
@@ -103,7 +116,8 @@ def spectra(folder: Path, faulty: bool) -> Settings:
         "loader.workers": 0,
         "model.kind": "mlp",
         "model.hidden": [64],
-        "loop.epochs": 8,
+        "loop.epochs": 12,
+        "optimizer.lr": 1e-2,
     }
 
 
@@ -217,10 +231,10 @@ CASES = (
     Case(
         "root_mean_square_pooling",
         "numeric",
-        "Loudness is the root of the mean square, so I pool my recordings that way. No step succeeds.",
-        "the square root of 0, whose gradient is infinite, wherever a filter is silent",
+        "Loudness is the root of the mean square, so I pool my recordings that way. Now training breaks off.",
+        "the square root of 0, whose gradient is infinite, for a recording of silence",
         by_network(
-            data.signals,
+            with_silence,
             swap(WAVES, ("self.out(x.mean(2))", "self.out(torch.sqrt((x**2).mean(2)))")),
             swap(WAVES, ("self.out(x.mean(2))", "self.out(torch.sqrt((x**2).mean(2) + 1e-4))")),
         ),

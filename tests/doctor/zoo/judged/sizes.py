@@ -31,7 +31,10 @@ CASES = (
         "thirty layers without shortcuts or normalization",
         by_settings(data.grains, {"model.hidden": [64] * 30}),
         ("superfluous layers",),
-        (Fix("fewer layers", {"model.hidden": lambda value: bool(value) and len(value) <= 6 and min(value) >= 16}),),
+        (
+            Fix("batch norm", {"model.norm": one_of("batch")}),
+            Fix("fewer layers", {"model.hidden": lambda value: bool(value) and len(value) <= 10 and min(value) >= 16}),
+        ),
         Harm("accuracy", 0.2),
     ),
     Case(
@@ -41,7 +44,7 @@ CASES = (
         "dropout of 0.8 in a small GPT",
         by_settings(data.diary, {"model.dropout": 0.8}),
         ("regularization too strong",),
-        (Fix("less dropout", {"model.dropout": between(0.0, 0.2)}),),
+        (Fix("less dropout", {"model.dropout": between(0.0, 0.3)}),),
         Harm("loss", 0.3),
     ),
     Case(
@@ -55,7 +58,7 @@ CASES = (
         ),
         ("regularization too strong",),
         (
-            Fix("less decay", {"optimizer.weight_decay": between(0.0, 1e-3)}),
+            Fix("less decay", {"optimizer.weight_decay": between(0.0, 0.1)}),
             Fix("decoupled", {"optimizer.kind": one_of("adamw"), "optimizer.weight_decay": between(0.0, 1.0)}),
         ),
         Harm("r2", 0.1),
@@ -77,6 +80,10 @@ CASES = (
         ("regularization too strong", "augmentation changes the label"),
         (
             Fix("no policy", {"dataset.auto_augment": one_of("none"), "dataset.erasing": between(0.0, 0.3)}),
+            Fix(
+                "a gentle policy",
+                {"dataset.rand_augment_num_ops": between(1, 2), "dataset.rand_augment_magnitude": between(0, 10)},
+            ),
             Fix("no policy alone", {"dataset.auto_augment": one_of("none")}),
         ),
         Harm("accuracy", 0.1),
