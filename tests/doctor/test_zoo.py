@@ -70,7 +70,10 @@ def configure(animal: Case | Healthy, part: str, folder: Path) -> RunConfig:
     return load_config(path, trust_file(path, []))
 
 
-@pytest.mark.parametrize("group", ["spent", pytest.param("builders", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "group",
+    ["judged", pytest.param("spent", marks=pytest.mark.slow), pytest.param("builders", marks=pytest.mark.slow)],
+)
 def test_each_case_is_written_and_its_twin_is_its_repair(group: Group, tmp_path: Path) -> None:
     wrong = []
     for case in (animal for animal in every_animal(group) if isinstance(animal, Case)):
@@ -104,7 +107,7 @@ def test_healthy_runs_are_written(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_fault_is_there_about_as_often_as_in_the_literature() -> None:
-    judged = [animal for animal in every_animal("spent") if isinstance(animal, Case)]
+    judged = [animal for animal in every_animal("judged") if isinstance(animal, Case)]
     counts = {kind: sum(case.kind == kind for case in judged) for kind in KINDS}
     assert min(counts.values()) >= 1
     assert len({animal.name for animal in every_animal()}) == len(every_animal())

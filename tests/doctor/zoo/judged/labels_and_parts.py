@@ -32,12 +32,13 @@ def listed_otherwise(folder: Path, faulty: bool) -> Settings:
     letters = np.array(list(data.GLYPHS))[kinds if faulty else kinds[order]]
     write_table(folder / "scans.csv", {"file": names, "letter": letters})
     return {
+        **CNN,
         "dataset.kind": "image_table",
         "dataset.path": "scans.csv",
         "dataset.targets": ["letter"],
         "dataset.color": "grey",
         "loop.epochs": 12,
-    } | CNN
+    }
 
 
 def write_letters(folder: Path, images: data.Array, kinds: data.Array) -> None:
@@ -54,11 +55,12 @@ def in_the_wrong_folder(folder: Path, faulty: bool) -> Settings:
     write_letters(folder / "letters", images, np.where(taken & faulty, 6, kinds))
     write_letters(folder / "fresh", *data.draw_glyphs(350, seed=10, kinds=7))
     return {
+        **CNN,
         "dataset.kind": "image_folder",
         "dataset.path": "letters",
         "dataset.color": "grey",
         "loop.epochs": 10,
-    } | CNN
+    }
 
 
 def guessed_labels(folder: Path, faulty: bool) -> Settings:
@@ -104,17 +106,18 @@ def counted_from_one(folder: Path, faulty: bool) -> Settings:
 
 def copies_of_letters(folder: Path, faulty: bool) -> Settings:
     """A folder into which an older one was copied once more, under other names."""
-    images, kinds = data.draw_glyphs(1400, seed=11, kinds=8, noise=85)
+    images, kinds = data.draw_glyphs(1800, seed=11, kinds=8, noise=90)
     if faulty:
-        images, kinds = np.tile(images[:700], (2, 1, 1)), np.tile(kinds[:700], 2)
+        images, kinds = np.tile(images[:900], (2, 1, 1)), np.tile(kinds[:900], 2)
     write_letters(folder / "letters", images, kinds)
-    write_letters(folder / "fresh", *data.draw_glyphs(500, seed=12, kinds=8, noise=85))
+    write_letters(folder / "fresh", *data.draw_glyphs(1500, seed=12, kinds=8, noise=90))
     return {
+        **CNN,
         "dataset.kind": "image_folder",
         "dataset.path": "letters",
         "dataset.color": "grey",
         "loop.epochs": 8,
-    } | CNN
+    }
 
 
 def draw_machines(machines: int, seed: int) -> Columns:
@@ -258,7 +261,7 @@ CASES = (
             Fix("take copies out of the validation part", {"dataset.duplicates": one_of("drop_from_validation")}),
             Fix("delete copies", names=("copies", "duplicates")),
         ),
-        Harm("accuracy", 0.06, "claim"),
+        Harm("accuracy", 0.08, "claim"),
     ),
     Case(
         "readings_of_one_machine",

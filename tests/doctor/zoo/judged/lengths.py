@@ -74,6 +74,8 @@ CASES = (
             Fix("fewer epochs", {"loop.epochs": between(3, 25)}),
             Fix("dropout", {"model.dropout": between(0.4, 0.7)}),
             Fix("weight decay", {"optimizer.weight_decay": between(0.8, 3.0)}),
+            Fix("a far lower rate", {"optimizer.lr": between(3e-5, 1.5e-4)}),
+            Fix("a smaller network", {"model.hidden": lambda value: bool(value) and 4 <= max(value) <= 16}),
             Fix("early stopping", {"loop.early_stopping_patience": between(1, 10)}),
         ),
         Harm("loss", 0.15),
@@ -94,6 +96,9 @@ CASES = (
         (
             Fix("fewer epochs", {"loop.epochs": between(2, 20)}),
             Fix("dropout", {"model.dropout": between(0.4, 0.7)}),
+            Fix("weight decay", {"optimizer.weight_decay": between(0.8, 3.0)}),
+            Fix("a far lower rate", {"optimizer.lr": between(3e-5, 1.5e-4)}),
+            Fix("a smaller network", {"model.hidden": lambda value: bool(value) and 4 <= max(value) <= 24}),
             Fix("early stopping", {"loop.early_stopping_patience": between(1, 10)}),
         ),
         Harm("loss", 0.5),

@@ -155,12 +155,12 @@ CASES = (
         (
             Fix("the mean", names=("loss.py", "reduction", "pixels")),
             Fix("cross-entropy", {"objective.kind": one_of("segmentation")}),
-            Fix("clipping", {"loop.clip_norm": between(0.3, 2.0)}),
+            Fix("clipping", {"loop.clip_norm": between(0.3, 5.0)}),
             Fix(
                 "Adam",
                 {"optimizer.kind": one_of("adam", "adamw", "nadam", "radam"), "optimizer.lr": between(1e-3, 1e-2)},
             ),
-            Fix("a far lower rate", {"optimizer.lr": between(5e-6, 4e-5)}),
+            Fix("a far lower rate", {"optimizer.lr": between(5e-6, 2.5e-5)}),
         ),
         Harm("mean_iou", 0.2),
     ),
@@ -172,7 +172,11 @@ CASES = (
         by_settings(quantile, {"objective.arguments.quantile": 0.95}),
         ("wrong loss",),
         (
-            Fix("the middle", {"objective.arguments.quantile": between(0.4, 0.6)}, names=("quantile", "loss.py")),
+            Fix(
+                "the middle",
+                {"objective.arguments": lambda given: 0.4 <= dict(given or {}).get("quantile", 0.5) <= 0.6},
+                names=("quantile", "loss.py"),
+            ),
             Fix("a loss of the program", {"objective.kind": one_of("regression")}),
         ),
         Harm("r2", 0.04),

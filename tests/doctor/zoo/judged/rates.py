@@ -204,7 +204,7 @@ CASES = (
         ("batch too small", "learning rate too high"),
         (
             Fix("larger batches", {"loop.batch_size": between(8, 64)}),
-            Fix("a lower rate", {"optimizer.lr": between(5e-4, 3e-3)}),
+            Fix("accumulation", {"loop.accumulation": between(8, 64)}),
         ),
         Harm("r2", 0.05),
     ),
@@ -221,8 +221,8 @@ CASES = (
         ),
         ("batch too small",),
         (
-            Fix("larger batches", {"loop.batch_size": between(8, 64)}),
-            Fix("another normalization", {"model.norm": one_of("none", "layer", "group")}),
+            Fix("larger batches", {"loop.batch_size": between(8, 100)}),
+            Fix("no batch norm", {"model.norm": one_of("none")}),
         ),
         Harm("loss", 0.04),
     ),
