@@ -170,7 +170,7 @@ CASES = (
         "logarithms of 0 among the inputs",
         counted_nothing,
         ("non-finite values",),
-        (Fix("log of one more", names=("numbers.py", "log", "__getitem__", "Counts")),),
+        (Fix("log of one more", names=("numbers.py", "logarithm", "log(", "Counts")),),
         Harm("accuracy", 1, "refused"),
     ),
     Case(
@@ -180,7 +180,12 @@ CASES = (
         "a column that is constant in training, divided by a deviation of nearly 0",
         sensor_switched_on_later,
         ("constant columns", "parts preprocessed differently"),
-        (Fix("leave that sensor out", names=("numbers.py", "std", "Sensors", "constant", "feature 9", "8")),),
+        (
+            Fix(
+                "leave that sensor out",
+                names=("numbers.py", "Sensors", "constant", "feature 9", "column 9", "feature 8"),
+            ),
+        ),
         Harm("accuracy", 0.2),
     ),
 )

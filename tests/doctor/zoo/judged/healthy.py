@@ -186,7 +186,7 @@ RUNS = (
         0.92,
     ),
     Healthy(
-        "rate_of_one_warmed_up",
+        "rate_of_a_half_warmed_up",
         "SGD at 0.5 after a warm-up.",
         "a high rate",
         lambda folder: (
@@ -205,7 +205,7 @@ RUNS = (
     Healthy(
         "wide_and_half_dropped",
         "A wide network with dropout.",
-        "dropout of a half; validation is better than training",
+        "dropout of a half",
         lambda folder: (
             data.grains(folder, count=4000) | {"model.hidden": [256], "model.dropout": 0.5, "loop.epochs": 20}
         ),
@@ -322,8 +322,8 @@ RUNS = (
         0.97,
     ),
     Healthy(
-        "eight_by_eight_roads",
-        "Four small batches make one step.",
+        "three_batches_of_four_roads",
+        "Three small batches make one step.",
         "accumulation, with group norm",
         lambda folder: (
             data.roads(folder)
@@ -336,7 +336,7 @@ RUNS = (
         "listens_to_the_end",
         "A GRU over recordings.",
         "sigmoids and tanh inside",
-        with_network(data.signals, LISTENER),
+        with_network(lambda folder: data.signals(folder, count=3200) | {"loop.epochs": 14}, LISTENER),
         "accuracy",
         0.9,
     ),

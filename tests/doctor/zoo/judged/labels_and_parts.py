@@ -43,7 +43,7 @@ def listed_otherwise(folder: Path, faulty: bool) -> Settings:
 
 def write_letters(folder: Path, images: data.Array, kinds: data.Array) -> None:
     for number, (pixels, kind) in enumerate(zip(images, kinds, strict=True)):
-        place = folder / list(data.GLYPHS)[kind]
+        place = folder / f"letter-{list(data.GLYPHS)[kind]}"
         place.mkdir(parents=True, exist_ok=True)
         Image.fromarray(pixels).save(place / f"{number:04}.png")
 
@@ -217,7 +217,7 @@ CASES = (
         "files sorted by name beside labels in the order of numbers",
         listed_otherwise,
         ("wrong labels", "shifted labels", "noisy labels"),
-        (Fix("the label of each file", names=("letter", "scans.csv", "labels")),),
+        (Fix("the label of each file", names=("letter", "scans.csv")),),
         Harm("accuracy", 0.3),
     ),
     Case(
@@ -227,7 +227,7 @@ CASES = (
         "half of the images of one class lie in the folder of another",
         in_the_wrong_folder,
         ("wrong labels", "noisy labels"),
-        (Fix("sort them anew", names=("H", "N", "letters")),),
+        (Fix("sort them anew", names=("letter-H", "letter-N")),),
         Harm("accuracy", 0.04, "fresh"),
     ),
     Case(
@@ -247,7 +247,7 @@ CASES = (
         "labels from 1 to 4 for four classes",
         counted_from_one,
         ("labels out of range",),
-        (Fix("count from 0", names=("recordings.py", "classes", "__getitem__", "class 4", "4")),),
+        (Fix("count from 0", names=("recordings.py", "class 4")),),
         Harm("accuracy", 1, "refused"),
     ),
     Case(
