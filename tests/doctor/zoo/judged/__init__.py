@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.doctor.zoo.case import Case, Healthy
+from dataclasses import replace
+from pathlib import Path
+
+from tests.doctor.zoo.case import Case, Healthy, Settings
 from tests.doctor.zoo.judged import (
     activations,
     columns,
@@ -17,4 +20,19 @@ from tests.doctor.zoo.judged import (
 )
 
 ROOMS = (activations, lengths, rates, losses, preparation, sizes, labels_and_parts, columns, own)
-CASES: tuple[Case | Healthy, ...] = (*(case for room in ROOMS for case in room.CASES), *healthy.RUNS)
+
+
+def seeded(case: Case, seed: int) -> Case:
+    """``case`` with a seed of its own, so that no two twins are the very same run."""
+
+    def write(folder: Path, faulty: bool) -> Settings:
+        return {"seed": seed} | case.write(folder, faulty)
+
+    return replace(case, write=write)
+
+
+FAULTY = tuple(case for room in ROOMS for case in room.CASES)
+CASES: tuple[Case | Healthy, ...] = (
+    *(seeded(case, number) for number, case in enumerate(FAULTY, start=1)),
+    *healthy.RUNS,
+)

@@ -175,7 +175,7 @@ CASES = (
             Fix("a shorter warm-up", {"schedule.warmup": short_warmup}),
             Fix("a warm-up and a fall", {"schedule.kind": one_of("one_cycle")}),
         ),
-        Harm("rmse", 3.0),
+        Harm("rmse", 2.0),
     ),
     Case(
         "falls_by_epochs_not_steps",
