@@ -15,7 +15,7 @@ CASES = (
         "I want probabilities, so my network ends with a softmax. It stays far from what others get.",
         "softmax before cross-entropy, twelve classes",
         by_network(
-            lambda folder: data.grains(folder, count=3600, kinds=12, spread=0.8),
+            lambda folder: data.grains(folder, count=5000, kinds=12, spread=0.8),
             swap(DENSE, ("return self.out(x)", "return torch.softmax(self.out(x), dim=1)")),
             DENSE,
         ),
@@ -101,7 +101,7 @@ CASES = (
         "I learned that neurons have sigmoids, and made the network deep. It learns nothing.",
         "eight layers with sigmoids",
         by_network(
-            lambda folder: data.grains(folder, count=3600),
+            lambda folder: data.grains(folder, count=5000),
             swap(
                 DEEP,
                 ("nn.ReLU()", "nn.Sigmoid()"),

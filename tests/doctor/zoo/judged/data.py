@@ -204,7 +204,7 @@ def bikes(folder: Path, count: int = 2500) -> Settings:
     }
 
 
-def grains(folder: Path, count: int = 2400, kinds: int = 6, spread: float = 1.0) -> Settings:
+def grains(folder: Path, count: int = 4000, kinds: int = 6, spread: float = 1.0) -> Settings:
     """A class, of an archive of numbers."""
     x, y = draw_grains(count, kinds=kinds, spread=spread)
     np.savez(folder / "grains.npz", x=x, y=y)

@@ -10,7 +10,7 @@ from tests.doctor.zoo.judged.networks import CONV, DEEP, DENSE, swap
 
 
 def many_grains(folder: Path) -> Settings:
-    return data.grains(folder, count=6000) | {"loop.epochs": 8, "optimizer.lr": 2e-3}
+    return data.grains(folder, count=9000) | {"loop.epochs": 8, "optimizer.lr": 2e-3}
 
 
 CASES = (
@@ -19,7 +19,7 @@ CASES = (
         "layers",
         "A small network is quick: two units, and then twelve classes.",
         "a layer of two units before twelve classes",
-        by_settings(lambda folder: data.grains(folder, count=3600, kinds=12, spread=0.8), {"model.hidden": [64, 2]}),
+        by_settings(lambda folder: data.grains(folder, count=5000, kinds=12, spread=0.8), {"model.hidden": [64, 2]}),
         ("too few neurons",),
         (Fix("more units", {"model.hidden": lambda value: bool(value) and min(value) >= 16}),),
         Harm("accuracy", 0.1),
