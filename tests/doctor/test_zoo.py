@@ -17,8 +17,8 @@ from tests.doctor.zoo import draws
 from tests.doctor.zoo.animals import Group, every_animal
 from tests.doctor.zoo.builders import parts
 from tests.doctor.zoo.case import Case, Healthy
+from tests.doctor.zoo.first import labels_and_parts
 from tests.doctor.zoo.kinds import KINDS, LITERATURE
-from tests.doctor.zoo.spent import labels_and_parts
 from tests.doctor.zoo.trial import ROOT, write_trial
 from training.config import RunConfig
 from training.config.files import load_config
@@ -72,7 +72,11 @@ def configure(animal: Case | Healthy, part: str, folder: Path) -> RunConfig:
 
 @pytest.mark.parametrize(
     "group",
-    ["judged", pytest.param("spent", marks=pytest.mark.slow), pytest.param("builders", marks=pytest.mark.slow)],
+    [
+        "second",
+        pytest.param("first", marks=pytest.mark.slow),
+        pytest.param("builders", marks=pytest.mark.slow),
+    ],
 )
 def test_each_case_is_written_and_its_twin_is_its_repair(group: Group, tmp_path: Path) -> None:
     wrong = []
@@ -107,7 +111,7 @@ def test_healthy_runs_are_written(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_fault_is_there_about_as_often_as_in_the_literature() -> None:
-    judged = [animal for animal in every_animal("judged") if isinstance(animal, Case)]
+    judged = [animal for animal in every_animal("second") if isinstance(animal, Case)]
     counts = {kind: sum(case.kind == kind for case in judged) for kind in KINDS}
     assert min(counts.values()) >= 1
     assert len({animal.name for animal in every_animal()}) == len(every_animal())

@@ -6,8 +6,7 @@ from typing import Literal
 
 from tests.doctor.zoo.builders import CASES as BUILT
 from tests.doctor.zoo.case import Case, Healthy
-from tests.doctor.zoo.judged import CASES as JUDGED
-from tests.doctor.zoo.spent import (
+from tests.doctor.zoo.first import (
     activations,
     columns,
     healthy,
@@ -19,13 +18,14 @@ from tests.doctor.zoo.spent import (
     preparation,
     schedules,
 )
+from tests.doctor.zoo.second import CASES as SECOND
 
-Group = Literal["builders", "spent", "judged"]
-SPENT = (activations, lengths, schedules, losses, labels_and_parts, columns, own_networks, own_datasets, preparation)
+Group = Literal["builders", "first", "second"]
+FIRST = (activations, lengths, schedules, losses, labels_and_parts, columns, own_networks, own_datasets, preparation)
 GROUPS: dict[Group, tuple[Case | Healthy, ...]] = {
     "builders": BUILT,
-    "spent": (*(case for room in SPENT for case in room.CASES), *healthy.RUNS),
-    "judged": JUDGED,
+    "first": (*(case for room in FIRST for case in room.CASES), *healthy.RUNS),
+    "second": SECOND,
 }
 
 

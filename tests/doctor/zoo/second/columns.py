@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, has, one_of
 from tests.doctor.zoo.draws import take, write_table
-from tests.doctor.zoo.judged import data
+from tests.doctor.zoo.second import data
 
 
 def fee_of_the_collector(folder: Path, faulty: bool) -> Settings:

@@ -19,7 +19,7 @@ from tests.doctor.zoo.draws import (
     write_shapes,
     write_table,
 )
-from tests.doctor.zoo.spent.networks import CNN
+from tests.doctor.zoo.first.networks import CNN
 from training.presets import preset_text
 from training.toml_text import read_toml
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, has, one_of
 from tests.doctor.zoo.draws import ADAM, Columns, take, write_table
-from tests.doctor.zoo.judged import data
+from tests.doctor.zoo.second import data
 
 CNN: Settings = {
     "model.kind": "small_cnn",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.doctor.zoo.case import Case, Fix, Harm, between, by_settings, one_of
-from tests.doctor.zoo.judged import data
+from tests.doctor.zoo.second import data
 
 
 def some_epochs(value: Any) -> bool:

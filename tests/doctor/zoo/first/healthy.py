@@ -23,9 +23,9 @@ from tests.doctor.zoo.draws import (
     text,
     write_table,
 )
-from tests.doctor.zoo.spent.networks import CNN, MLP, TRANSFORMER, edit
-from tests.doctor.zoo.spent.own_networks import LSTM, gestures
-from tests.doctor.zoo.spent.presets import PRESETS
+from tests.doctor.zoo.first.networks import CNN, MLP, TRANSFORMER, edit
+from tests.doctor.zoo.first.own_networks import LSTM, gestures
+from tests.doctor.zoo.first.presets import PRESETS
 
 
 def change(base: Callable[[Path], Settings], **settings: object) -> Callable[[Path], Settings]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, has, lacks, one_of
 from tests.doctor.zoo.draws import ADAM, Columns, draw_customers, masks, write_table
-from tests.doctor.zoo.spent.labels_and_parts import FRESH, table
+from tests.doctor.zoo.first.labels_and_parts import FRESH, table
 
 
 def refunds(folder: Path, faulty: bool) -> Settings:

@@ -10,11 +10,11 @@ import numpy as np
 
 from tests.doctor.zoo.case import Healthy, Settings, by_network
 from tests.doctor.zoo.draws import ADAM, write_table
-from tests.doctor.zoo.judged import data
-from tests.doctor.zoo.judged.losses import DICE, own_loss
-from tests.doctor.zoo.judged.networks import DENSE, swap
-from tests.doctor.zoo.judged.unusual import FOURIER, LISTENER, REZERO, SEQUENCE_FIRST
-from tests.doctor.zoo.spent.presets import PRESETS
+from tests.doctor.zoo.first.presets import PRESETS
+from tests.doctor.zoo.second import data
+from tests.doctor.zoo.second.losses import DICE, own_loss
+from tests.doctor.zoo.second.networks import DENSE, swap
+from tests.doctor.zoo.second.unusual import FOURIER, LISTENER, REZERO, SEQUENCE_FIRST
 
 
 def with_network(base: Callable[[Path], Settings], text: str) -> Callable[[Path], Settings]:

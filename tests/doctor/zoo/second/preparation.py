@@ -9,7 +9,7 @@ from PIL import Image
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_settings, one_of
 from tests.doctor.zoo.draws import ADAM
-from tests.doctor.zoo.judged import data
+from tests.doctor.zoo.second import data
 
 PLANTS = '''"""Plants by measurements of leaf and soil."""
 

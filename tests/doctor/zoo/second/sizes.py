@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_network, by_settings, one_of
-from tests.doctor.zoo.judged import data
-from tests.doctor.zoo.judged.networks import CONV, DEEP, DENSE, swap
+from tests.doctor.zoo.second import data
+from tests.doctor.zoo.second.networks import CONV, DEEP, DENSE, swap
 
 
 def many_grains(folder: Path) -> Settings:

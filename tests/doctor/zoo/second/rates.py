@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.doctor.zoo.case import Case, Fix, Harm, between, by_settings, one_of
-from tests.doctor.zoo.judged import data
+from tests.doctor.zoo.second import data
 
 ADAMS = one_of("adam", "adamw", "nadam", "radam")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_settings, one_of
 from tests.doctor.zoo.draws import take, write_table
-from tests.doctor.zoo.judged import data
+from tests.doctor.zoo.second import data
 
 DICE = '''"""Overlap of the road."""
 

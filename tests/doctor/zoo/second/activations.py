@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.doctor.zoo.case import Case, Fix, Harm, by_network
-from tests.doctor.zoo.judged import data
-from tests.doctor.zoo.judged.networks import CONV, DEEP, DENSE, LETTERS, PIXELS, swap
+from tests.doctor.zoo.second import data
+from tests.doctor.zoo.second.networks import CONV, DEEP, DENSE, LETTERS, PIXELS, swap
 
 NAMES = ("network.py",)
 

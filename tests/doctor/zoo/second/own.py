@@ -10,8 +10,8 @@ import torch
 from safetensors.torch import load_file
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_network, one_of
-from tests.doctor.zoo.judged import data
-from tests.doctor.zoo.judged.networks import CONV, DENSE, LETTERS, WAVES, swap
+from tests.doctor.zoo.second import data
+from tests.doctor.zoo.second.networks import CONV, DENSE, LETTERS, WAVES, swap
 from tests.doctor.zoo.trial import Trial
 
 ATTENTION = '''"""Each number of a sample is a token, and tokens look at each other."""

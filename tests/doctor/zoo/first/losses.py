@@ -19,7 +19,7 @@ from tests.doctor.zoo.draws import (
     tagged,
     write_table,
 )
-from tests.doctor.zoo.spent.networks import DEEP, MLP, edit
+from tests.doctor.zoo.first.networks import DEEP, MLP, edit
 
 
 def by_loss(base: Callable[[Path], Settings], task: str, faulty: str, sound: str) -> Callable[[Path, bool], Settings]:

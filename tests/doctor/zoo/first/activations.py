@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_network, by_settings, one_of
 from tests.doctor.zoo.draws import customers, flowers, houses, shapes, spiral, tagged
-from tests.doctor.zoo.spent.networks import CNN, DEEP, MLP, edit
+from tests.doctor.zoo.first.networks import CNN, DEEP, MLP, edit
 
 
 def shapes_by_sgd(folder: Path) -> Settings:

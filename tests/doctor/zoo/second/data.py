@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tests.doctor.zoo.case import Settings
 from tests.doctor.zoo.draws import ADAM, Columns, write_table
-from tests.doctor.zoo.judged.networks import WAVES
+from tests.doctor.zoo.second.networks import WAVES
 
 Array = NDArray[Any]
 
