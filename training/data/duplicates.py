@@ -43,6 +43,8 @@ _MOST_IN_BAND = 256
 """Images that share a stretch with one are compared up to this number: of blank ones there may be thousands."""
 _FLAT = 2.0
 """Levels of 255: an image with less contrast looks like any other."""
+_LEAST_NUMBERS = 8
+"""Of a vector that is blank where all are the same."""
 _BY_CHANCE = 0.25
 """Rows of which so many times as many would be equal if their numbers were shuffled are equal for want of different numbers."""
 _OTHER_PIXELS = 0.05
@@ -93,13 +95,13 @@ def find_duplicates(
     else:  # at hand for all of them
         train_all, held_all = splits["train"], _join_held(splits)
         found.exact = _same(digests[train_all], digests[held_all], train_all, held_all)
+    found.exact = _without_blank(source, found.exact, read)
     looking = torch.cat([train, held])
     if source.layout != "image":
         found.by_chance = bool(found.exact) and _are_equal_by_chance(
             source, looking, read, len(found.exact) / len(held)
         )
         return found
-    found.exact = _without_blank(source, found.exact, read)
 
     def take(rows: Tensor) -> NDArray[np.float16]:
         return _small(_images(source, read(looking[rows])))
@@ -133,33 +135,42 @@ def find_conflicts(source: Source, train: Tensor, read: Read, decoding: bool, wh
         if other != row and key not in several and differ(other, row):
             several[key] = row
     found = [(int(looking[first[key]]), int(looking[row])) for key, row in several.items()]
-    if source.layout == "image":
-        left = {pair[0] for pair in _without_blank(source, found, read)}
-        several = {key: row for key, row in several.items() if int(looking[first[key]]) in left}
-        found = [pair for pair in found if pair[0] in left]
+    left = {pair[0] for pair in _without_blank(source, found, read)}
+    several = {key: row for key, row in several.items() if int(looking[first[key]]) in left}
+    found = [pair for pair in found if pair[0] in left]
     samples, alike = sum(key in several for key in keys), (len(keys) - len(first)) / max(len(keys), 1)
     by_chance = bool(found) and source.layout != "image" and _are_equal_by_chance(source, looking, read, alike)
     return Conflicts(samples, len(keys), by_chance, tuple(found[:_MOST_NAMED]))
 
 
 def _without_blank(source: Source, pairs: list[tuple[int, int]], read: Read) -> list[tuple[int, int]]:
-    """The ``pairs`` whose first image shows something: of one color are those that a camera took with its lid on, and no copies."""
+    """The ``pairs`` whose first sample shows something: images of one color are those that a camera took with its lid on, and recordings of one
+    number silence; no copies."""
+    image = source.layout == "image"
+    if not image and math.prod(source.shape) < _LEAST_NUMBERS:
+        return pairs
     left: list[tuple[int, int]] = []
     for begin in range(0, len(pairs), _AT_ONCE):
         some = pairs[begin : begin + _AT_ONCE]
-        flat = _images(source, read(torch.tensor([one for one, _ in some]))).flatten(1, -2)
+        samples = _images(source, read(torch.tensor([one for one, _ in some])))
+        flat = samples.flatten(1, -2) if image else samples.reshape(len(samples), -1, 1)
         shows = (flat != flat[:, :1]).flatten(1).any(1).tolist()
         left += [pair for pair, is_shown in zip(some, shows, strict=True) if is_shown]
     return left
 
 
 def _are_equal_by_chance(source: Source, numbers: Tensor, read: Read, share: float) -> bool:
-    """Whether about as many rows would be equal to another one, were each column shuffled by itself. ``share`` of them are."""
+    """Whether about as many rows would be equal to another one, were each column shuffled by itself among the rows of a class. ``share`` of
+    them are."""
     told = source.in_file(numbers)
     rows = (read(numbers) if told is None else told).reshape(len(numbers), -1).numpy()
-    draws = np.random.default_rng(0)
-    shuffled = np.stack([draws.permutation(column) for column in rows.T], 1)
-    alike = 1.0 - len({row.tobytes() for row in np.ascontiguousarray(shuffled)}) / len(rows)
+    classes = source.targets[numbers].numpy() if source.target == "class" else np.zeros(len(rows), np.int64)
+    draws, shuffled = np.random.default_rng(0), rows.copy()
+    for each in np.unique(classes):
+        mine = np.flatnonzero(classes == each)
+        for place in range(rows.shape[1]):
+            shuffled[mine, place] = rows[draws.permutation(mine), place]
+    alike = 1.0 - len({row.tobytes() for row in shuffled}) / len(rows)
     return alike >= _BY_CHANCE * share
 
 

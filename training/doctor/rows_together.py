@@ -20,10 +20,10 @@ from training.events import Finding
 from training.findings.split import (
     ALIKE_IN_GROUP,
     ALIKE_IN_TIME,
-    EACH_ITS_TIME,
     GROUP,
     LEAST_GROUPS,
     LEAST_ROWS_OF_GROUP,
+    MANY_TIMES,
 )
 from training.findings.tables import LEAK_ROWS
 from training.statistics.ranks import rank_correlation
@@ -34,7 +34,7 @@ _NAMES_GROUP = re.compile(
     r"site|hospital|school|store|machine|device|sensor|batch|plate|scene|field|plot|family|owner|player)s?([\W_]|$)",
     re.IGNORECASE,
 )
-_NUMBERS_TIMES = re.compile(r"^(day|date|time|timestamp|week|month|quarter|year|hour|minute|t)s?$", re.IGNORECASE)
+_NUMBERS_TIMES = re.compile(r"^(day|date|time|timestamp|week|month|year|t)s?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,13 @@ def time_findings(
     else:
         return []
     order = np.argsort(moments, kind="stable")
-    alike = max(
-        (rank_correlation(each.values[order][:-1], each.values[order][1:]) for each in answers if each.classes <= 2),
-        default=0.0,
-    )
+    times, which = np.unique(moments[order], return_inverse=True)
+    means = [
+        np.bincount(which, each.values[order]) / np.bincount(which)
+        for each in answers
+        if each.classes <= 2 and len(times) >= LEAST_GROUPS
+    ]
+    alike = max((rank_correlation(each[:-1], each[1:]) for each in means), default=0.0)
     near = len(rows) >= LEAK_ROWS and alike >= ALIKE_IN_TIME
     if not near and not dated:
         return []
@@ -138,8 +141,9 @@ def time_findings(
 
 
 def _numbers_times(column: Column) -> bool:
-    """Whether it is called after a time, and hardly any two rows have the same whole number."""
+    """Whether it is called after a time, and holds whole numbers of which there are many: more than days of a month or weeks of a year, which come
+    again."""
     values = column.values
     if column.coded or not _NUMBERS_TIMES.match(column.name) or not np.isfinite(values).all():
         return False
-    return len(np.unique(values)) >= EACH_ITS_TIME * len(values) and bool((values == np.round(values)).all())
+    return len(np.unique(values)) >= MANY_TIMES and bool((values == np.round(values)).all())

@@ -85,7 +85,7 @@ TOO_GOOD = Rule(
     f"Behind {SLOW_AFTER:.0%} of the run: the validation loss is below {BELOW:g} of the training loss in {OFTEN:.0%} of the validations of the second half (note), below {FAR_BELOW:g} (warning).",
     "runmedic 0.1.1 (0.9 in 70 %)",
     unless="Dropout, augmentation, label smoothing, averaged weights or mixing make training harder; the training loss falls by more than 5 % "
-    "in an epoch; either is nearly 0.",
+    "in an epoch; either is nearly 0. A note where the parts are made by groups or by time.",
 )
 LEAST_UNSURE, MOSTLY_RIGHT, STILL_SURER = 6, 0.6, 0.1
 UNSURE, UNSURE_BY = 1.5, 0.1
@@ -134,16 +134,25 @@ NO_SKILL = Rule(
 )
 
 LAST_STRETCH, STILL_FALLS, SURELY_FALLS, RATE_LEFT, FEW_EPOCHS, DONE = 0.5, 0.15, 3.0, 0.1, 3, 0.1
-MOSTLY_DONE = 0.3
+MOSTLY_DONE, STILL_GAINS = 0.3, 0.03
 TOO_EARLY = Rule(
     "run.ends_too_early",
     "The run ended while it still improved",
     f"Once all steps are done: the last {LAST_STRETCH:.0%} of them brought {STILL_FALLS:.0%} or more of all that the training loss came down, by more than "
     f"{SURELY_FALLS:g} standard errors, and the best validation is the last or the one before. A warning where the rate ended above {RATE_LEFT:.0%} of its peak, or the run "
-    f"was of less than {FEW_EPOCHS} epochs; else a note.",
+    f"was of less than {FEW_EPOCHS} epochs; else a note. Or loop.stopping_threshold ended it in its first half, and the monitored share had gained {STILL_GAINS:.0%} since the "
+    "validation before.",
     "Google's tuning playbook (still improving at the end); the shares are ours",
     unless=f"The loss has come to less than {DONE:.0%} of where it began. A note where it has come to less than {MOSTLY_DONE:.0%}, or the monitored share gained less than {FEW_POINTS:.0%} of all samples. Of a language model few epochs are usual.",
     fix="Three times the epochs; the optimizer's usual learning rate, where it is far below that.",
+)
+ORDERED = 0.5
+BIASED = Rule(
+    "fit.biased",
+    "Answers are in the right order, and far off",
+    f"Once the run is complete: none of {LEAST_VALIDATIONS} validations or more explains any of the variance (R² up to 0), and the last has a rank correlation of {ORDERED:g} or more.",
+    "The mean has an R² of 0; ranks do not see a shift or a scale",
+    fix="objective.kind = regression, where the loss is a person's own.",
 )
 LATE_PART = 0.5
 TOO_LATE = Rule(
@@ -169,4 +178,5 @@ RULES = (
     COLLAPSED,
     TOO_EARLY,
     TOO_LATE,
+    BIASED,
 )

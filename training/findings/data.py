@@ -62,7 +62,7 @@ CONFLICTS = Rule(
     "Training samples, or most of the held-out ones that equal a training sample, with equal inputs and another class, other labels, values more than a std apart or masks that differ in 5 % of the pixels: "
     f"a note from one pair, a warning from {LEAST_CONFLICTS:.0%} of the samples.",
     "deepchecks (any)",
-    unless="Images of one color; rows of which many would still be equal, were each column shuffled: there few columns simply do not tell more.",
+    unless="Images of one color, recordings of one number; rows of which many would still be equal, were each column shuffled among the rows of a class: there few columns simply do not tell more.",
 )
 
 UNEVEN, VERY_UNEVEN = 10.0, 20.0

@@ -25,13 +25,14 @@ FAULT = Rule(
 TIME = Rule("run.time", "How long the run takes", "Some warm steps and validation batches, timed.", "Measured")
 
 DECAYED_BY, DECAYED_SHARE = 0.8, 0.005
+MOSTLY_BEFORE, LITTLE_LEFT = 0.5, 0.05
 ENDS_HIGH, HARDLY_FALLS = 0.1, 0.6
 LONG_WARMUP, TOO_LONG_WARMUP = 0.1, 0.3
 LENGTH = Rule(
     "schedule.length",
     "The schedule does not fit the length of the run",
     f"The learning rate, computed for every step: it is at most {DECAYED_SHARE:.1%} of its peak before {DECAYED_BY:.0%} of the steps are "
-    f"done; or it still rises at the last step; or warm-up takes more than {TOO_LONG_WARMUP:.0%} of the run (a note from "
+    f"done (a note from {MOSTLY_BEFORE:.0%} on), or {LITTLE_LEFT:.0%} of it on average; or it still rises at the last step; or warm-up takes more than {TOO_LONG_WARMUP:.0%} of the run (a note from "
     f"{LONG_WARMUP:.0%}); or a schedule that lowers the rate ends above {HARDLY_FALLS:.0%} of the peak (a note from {ENDS_HIGH:.0%}).",
     "gradsnitch 0.1 (1 %, to which two drops by ten lead that are usual); Google's tuning playbook (warm-up at most 10 %)",
     unless="A constant rate, plateau and restarts need not fall; the rise of one-cycle is no warm-up.",
@@ -58,14 +59,15 @@ UNUSUAL_RATE = Rule(
 HIGH_MOMENTUM, LOW_BETA = 0.99, 0.5
 LARGE_EPS, VERY_LARGE_EPS = 1e-4, 1e-2
 QUICK_SQUARES, FORGETS = 0.9, 0.8
+MOST_LR_DECAY, LEAST_LAYER_DECAY = 20.0, 0.3
 OPTIMIZER = Rule(
     "optimizer.unusual",
     "An optimizer's setting is unusual",
     f"A momentum or first beta above {HIGH_MOMENTUM:g}; a second beta below "
     f"{QUICK_SQUARES:g} or an alpha below {FORGETS:g}; an epsilon of {VERY_LARGE_EPS:g} or more (a note from {LARGE_EPS:g}, and of a first beta "
-    f"below {LOW_BETA:g}).",
+    f"below {LOW_BETA:g}); Adagrad's lr_decay times the steps above {MOST_LR_DECAY:g}; a layer_decay below {LEAST_LAYER_DECAY:g}.",
     "The papers' own values (Kingma and Ba 2015: 0.9, 0.999, 1e-8) and those of large models (0.95 for the second beta); Sutskever et al. 2013 "
-    "(momentum up to 0.99)",
+    "(momentum up to 0.99); Clark et al. 2020 and Bao et al. 2021 (a layer decay of 0.65 to 0.9)",
     fix="The optimizer's usual value of that setting.",
 )
 

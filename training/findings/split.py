@@ -10,7 +10,7 @@ DUPLICATES = Rule(
     "Held-out samples are trained on, too",
     f"Held-out samples whose content is that of a training sample; a note, where they are fewer than {FEW_COPIES:.0%}.",
     "CleanVision (digests), deepchecks (0)",
-    unless="Images of one color. A note of rows of which many would still be equal, were each column shuffled.",
+    unless="Images of one color, recordings of one number. A note of rows of which many would still be equal, were each column shuffled among the rows of a class.",
     fix="dataset.duplicates = drop_from_validation; dataset.validation = split, where all of the validation part is trained on.",
 )
 MANY_ALIKE = 0.01
@@ -21,15 +21,15 @@ NEAR_DUPLICATES = Rule(
     f"{MANY_ALIKE:.0%} of the held-out images.",
     "FiftyOne (leaky splits); thin digits look alike by chance, hence the share",
 )
-LEAST_GROUPS, LEAST_ROWS_OF_GROUP, ALIKE_IN_GROUP, ALIKE_IN_TIME, EACH_ITS_TIME = 10, 2.0, 0.3, 0.4, 0.9
+LEAST_GROUPS, LEAST_ROWS_OF_GROUP, ALIKE_IN_GROUP, ALIKE_IN_TIME, MANY_TIMES = 10, 2.0, 0.3, 0.4, 60
 GROUP = Rule(
     "split.time_or_group",
     "Rows that belong together are in both parts",
     f"A column called after persons or things (patient, subject, user, session, group ...) with at least {LEAST_GROUPS} values of on average "
     f"{LEAST_ROWS_OF_GROUP:g} rows or more stands in both parts, and a row's target is predicted by the other rows of its value with a skill of "
     f"{ALIKE_IN_GROUP:g}, whether it is a feature or not. Rows with a date that are held out at random: a note; a warning, where the targets "
-    f"(numbers, or two classes) of rows that follow each other have a rank correlation of {ALIKE_IN_TIME:g}; as much of a column of whole numbers that is called day, "
-    f"week, year or the like, {EACH_ITS_TIME:.0%} of which are different.",
+    f"(numbers, or two classes; their means, where several rows have one time) that follow each other have a rank correlation of {ALIKE_IN_TIME:g}; as much of a column of "
+    f"whole numbers that is called day, week, year or the like, if there are {MANY_TIMES} different ones.",
     "deepchecks (a group in both parts), with the likeness inside a group as guard",
     unless="dataset.group_column, time_column or split_column is set.",
     fix="dataset.group_column, dataset.time_column",

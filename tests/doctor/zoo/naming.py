@@ -30,7 +30,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "loss.start": ("initialization too large", "unscaled targets", "wrong loss"),
     "loss.sum": ("reduction of the loss",),
     "loss.nonfinite": ("module produces non-finite values", "overflow"),
-    "loss.sign": ("sign of the loss",),
+    "loss.sign": ("sign of the loss", "wrong loss"),
     "loss.blind": ("wrong loss",),
     "loss.median": ("wrong loss",),
     "loss.few_pairs": ("batch too small",),
@@ -72,6 +72,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "nonfinite": ("module produces non-finite values", "overflow", "non-finite values"),
     "fit.no_skill": ("wrong labels", "shifted labels"),
     "fit.over": ("too many epochs",),
+    "fit.biased": ("wrong loss", "outliers"),
     "fit.ignores_input": ("constant columns", "wrong labels", "shifted labels"),
     "run.ends_too_early": ("too few epochs", "stopped too early"),
     "run.ends_too_late": ("too many epochs",),
@@ -150,7 +151,7 @@ def causes_of(finding: Mapping[str, Any], config: RunConfig) -> set[str]:
     causes = set() if code in SIDED and finding["fix"] else set(NAMED.get(code, ()))
     if code not in NAMED or code in SIDED:
         causes |= _of_changes(finding["fix"], flatten(config))
-    if code.startswith(("grad.clipped", "nonfinite")):
+    if code.startswith(("grad.clipped", "nonfinite", "units.dead", "units.saturated")):
         causes |= _of_changes(finding["fix"], flatten(config))
     return causes & CAUSES.keys()
 

@@ -12,7 +12,7 @@ from training.diagnosis.judges.skill import is_skilled
 from training.diagnosis.level import scatter
 from training.diagnosis.rates import judge_rate, peak_rate, raise_rate, usual_rate
 from training.diagnosis.recorded import Recorded
-from training.events import STOPPED_EARLY, Finding
+from training.events import REACHED, STOPPED_EARLY, Finding
 from training.findings import curves as rules
 from training.findings.data import UNEVEN
 from training.findings.split import DOUBTFUL_SAMPLES
@@ -112,6 +112,50 @@ def judge_too_late(run: Recorded) -> Iterator[Finding]:
     )
 
 
+def judge_biased(run: Recorded) -> Iterator[Finding]:
+    """Answers in the right order, and as far from the truth as the mean is."""
+    _, explained = run.metric_values("val/r2")
+    steps, order = run.metric_values("val/spearman")
+    if len(explained) < rules.LEAST_VALIDATIONS or len(order) != len(explained):
+        return
+    if not np.isfinite(explained).all() or float(explained.max()) > 0 or not float(order[-1]) >= rules.ORDERED:
+        return
+    own = run.config.objective.kind == "user_loss"
+    yield rules.BIASED.find(
+        "warning",
+        f"Answers are in the right order (rank correlation {order[-1]:.2f}), but farther from the truth than their mean is: R² came to {explained.max():.2f} at best.",
+        "The loss asks for another number than the mean, as that of a high quantile does, or a few values are far from all others."
+        if own
+        else "A few values are probably far from all others: look at the values to predict, and at the validation samples of the highest error.",
+        evidence={
+            "cause": "wrong loss" if own else "outliers",
+            "r2": float(explained.max()),
+            "spearman": float(order[-1]),
+        },
+        fix={"objective.kind": "regression"} if own else {},
+        since=int(steps[0]),
+    )
+
+
+def judge_content(run: Recorded) -> Iterator[Finding]:
+    """The threshold that ended it was reached on the way up."""
+    steps, values = run.metric_values(run.config.monitor)
+    if not (run.ended or "").startswith(REACHED) or len(values) < 2 or run.step > rules.SLOW_AFTER * run.total_steps:
+        return
+    gained = float(values[-1] - values[-2]) * (1 if run.config.maximize else -1)
+    if not is_share(run.config.monitor) or gained < rules.STILL_GAINS:
+        return
+    name = title_of(run.config.monitor.removeprefix("val/"))
+    yield rules.TOO_EARLY.find(
+        "warning",
+        f"The run ended while it still improved: {name} reached loop.stopping_threshold at step {run.step:,} of {run.total_steps:,}, {gained:.1%} above the validation before.",
+        "Ask for more, or let it train to its end.",
+        evidence={"cause": "stopped too early", "gained": gained},
+        fix={"loop.stopping_threshold": None},
+        since=int(steps[-2]),
+    )
+
+
 def judge_noisy(run: Recorded) -> Iterator[Finding]:
     """The best validation may be the best by chance."""
     name = run.config.monitor
@@ -181,4 +225,4 @@ def _weigh_alike(run: Recorded) -> dict[str, JsonValue]:
     return {} if getattr(task, "balanced", True) else {"objective.balanced": True}
 
 
-AT_END = (judge_too_early, judge_too_late, judge_noisy, judge_uneven)
+AT_END = (judge_too_early, judge_content, judge_too_late, judge_biased, judge_noisy, judge_uneven)

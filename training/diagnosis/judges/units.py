@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from training.diagnosis.layer_view import UnitView, find_progress, view_units
-from training.diagnosis.rates import tame_rate
+from training.diagnosis.rates import judge_rate, tame_rate
 from training.diagnosis.recorded import Recorded
 from training.events import Finding, FindingLevel
 from training.findings.layers import DEAD, DIED, HALTING_PROGRESS, LITTLE_PROGRESS, MOST_DEAD, SATURATED
@@ -57,6 +57,10 @@ def _judge(
 
 
 def _explain_dead(run: Recorded, since: int) -> _Why:
+    if since and judge_rate(run) != "high":
+        return "They died while training, by steps that were too large or for want of anything to learn.", tame_rate(
+            run, since
+        )
     if since:
         return "They died while training: the learning rate is too high.", tame_rate(run, since)
     why = "They were dead in the first steps already: the weights begin with biases far below 0, or inputs are not scaled."

@@ -182,8 +182,9 @@ def judge_too_good(run: Recorded) -> Iterator[Finding]:
     if float(np.mean(ratio < rules.BELOW)) < rules.OFTEN:
         return
     typical = float(np.median(ratio))
+    others = any(getattr(run.config.dataset, name, None) for name in ("group_column", "time_column"))
     yield rules.TOO_GOOD.find(
-        "warning" if typical < rules.FAR_BELOW else "info",
+        "warning" if typical < rules.FAR_BELOW and not others else "info",
         f"The validation loss is {typical:.2f} times the training loss, though nothing makes training harder.",
         "The validation samples are easier than those of training, or among them: Check looks for copies in both parts.",
         evidence={"ratio": typical, "validation_loss": float(held[-1]), "training_loss": float(trained[-1])},

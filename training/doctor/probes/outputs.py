@@ -191,26 +191,44 @@ def linear_findings(look: Look, answers: Answers) -> list[Finding]:
     layers = [
         name for name, module in look.model.named_modules() if isinstance(module, nn.Linear | nn.modules.conv._ConvNd)
     ]
-    given = look.inputs(2 * _ROWS)
-    codes = any(look.session.data.facts.categories) or not given.is_floating_point() or look.may_look_up(given)
-    if not look.is_own or len(layers) < 2 or codes or len(given) < 4:
+    if not look.is_own or len(layers) < 2 or not _is_linear(look, answers):
         return []
+    _enlarge(look)  # branches that begin as zeros bend nothing yet
+    linear = _is_linear(look, answers)
+    look.restore()
+    if not linear:
+        return []
+    names = ", ".join(escape_unprintable(name, 40) for name in layers[:4])
+    title = f"The network's {len(layers)} layers ({names}) have no activation between them, so that together they are one linear layer."
+    advice = "Put an activation behind each but the last, as nn.ReLU() or nn.GELU()."
+    return [LINEAR.find("warning", title, advice, evidence={"layers": layers[:10]})]
+
+
+def _is_linear(look: Look, answers: Answers) -> bool:
+    """Whether what is added to the numbers of a sample adds to its answer, each as it does alone; codes stay as they are."""
+    given = look.inputs(2 * _ROWS)
+    categories = look.session.data.facts.categories
+    if (
+        not given.is_floating_point()
+        or look.may_look_up(given)
+        or len(given) < 4
+        or all(categories) != (not categories)
+    ):
+        return False
     half = len(given) // 2
-    one, other = given[:half], given[half : 2 * half]
+    start, one, other = given[:half], given[half : 2 * half], given[:half].roll(1, 0)
+    moves = torch.tensor([not codes for codes in categories] or [True], device=given.device)
+    one, other = (torch.where(moves, each - start, torch.zeros_like(start)) for each in (one, other))
     undo = _UNDONE.get(answers.ending)
 
     def ask(inputs: Tensor) -> Tensor:
         found = _rows(look, look.answer(inputs)).double()
         return undo(found) if undo else found
 
-    bend = ask(one + other) - ask(one) - ask(other) + ask(torch.zeros_like(one))
-    size = (ask(one) - ask(torch.zeros_like(one))).abs().max()
-    if not float(size) > 0 or not float(bend.abs().max()) < NONLINEARITY * float(size):
-        return []
-    names = ", ".join(escape_unprintable(name, 40) for name in layers[:4])
-    title = f"The network's {len(layers)} layers ({names}) have no activation between them, so that together they are one linear layer."
-    advice = "Put an activation behind each but the last, as nn.ReLU() or nn.GELU()."
-    return [LINEAR.find("warning", title, advice, evidence={"layers": layers[:10]})]
+    first = ask(start)
+    bend = ask(start + one + other) - ask(start + one) - ask(start + other) + first
+    size = float((ask(start + one) - first).abs().max())
+    return size > 0 and float(bend.abs().max()) < NONLINEARITY * size
 
 
 _UNDONE = {

@@ -132,8 +132,8 @@ def _find_sum(look: Look, known: _Known) -> list[Finding]:
     if not (abs(one) > 1e-9 and abs(two / one - 2.0) < 2.0 * ROUND):
         return []
     config = look.session.config
-    samples = config.loop.batch_size
-    title = f"The loss of twice the batch is twice as large: it is summed up, so that the gradient is {samples} times that of the mean."
+    samples = config.loop.batch_size * (known.targets[0].numel() if known.targets.dtype == torch.int64 else 1)
+    title = f"The loss of twice the batch is twice as large: it is summed up, so that the gradient is {samples:,} times that of the mean."
     advice = "Return the mean over the batch, or a number for each sample (reduction='mean' or 'none')."
     fix = {"optimizer.lr": float(f"{config.optimizer.lr / samples:.3g}")} if config.optimizer.kind == "sgd" else {}
     return [SUM.find("warning", title, advice, place="objective", evidence={"ratio": two / one}, fix=fix)]

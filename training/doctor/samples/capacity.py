@@ -7,19 +7,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import torch
 from pydantic import JsonValue
 from torch import nn
 
+from training.config.sections.user_file import UserFile
 from training.doctor.samples.looked import Looked
 from training.doctor.samples.simple_model import Floats, SimpleModel
 from training.engine.session import Session
 from training.events import Finding
-from training.findings.probes import BENDS, FEWEST_UNITS, NARROW
+from training.findings.probes import BENDS, FEWEST_UNITS, NARROW, NONLINEARITY
+from training.models.meta_forward import switch_mode
 from training.system.untrusted import escape_unprintable
 
 _LEAST = 100
 _SURE = 4.0
-_USUAL = 64
+_USUAL, _FEW = 64, 32
 _MATRICES = nn.Linear | nn.modules.conv._ConvNd
 
 
@@ -39,7 +42,7 @@ def capacity_findings(looked: Looked, session: Session) -> Iterator[Finding]:
     if not tight and len(layers) > 1 and units >= FEWEST_UNITS:
         return
     bent = None if tight else _measure_bend(looked)
-    if not tight and bent is None:
+    if not tight and (bent is None or (not units and not _is_straight(looked, session))):
         return
     where = (
         f"layer {escape_unprintable(name, 60)} has {units} unit{'s' * (units > 1)}"
@@ -61,6 +64,22 @@ def capacity_findings(looked: Looked, session: Session) -> Iterator[Finding]:
         evidence=evidence,
         fix=_widen(session),
     )
+
+
+def _is_straight(looked: Looked, session: Session) -> bool:
+    """Whether what is added to a sample adds to its answer, by itself: a layer of weights alone, without anything around that bends."""
+    if not isinstance(session.config.model, UserFile):
+        return True
+    few = session.data.take(looked.trained[:_FEW]).inputs.float()
+    if not few.is_floating_point() or len(few) < 3:
+        return False
+    one, other = few - few.roll(1, 0), few - few.roll(2, 0)
+    with switch_mode(session.model, training=False), torch.no_grad():
+        start, ahead, beside, both = (
+            session.model(each).double() for each in (few, few + one, few + other, few + one + other)
+        )
+    size = float((ahead - start).abs().max())
+    return size > 0 and float((both - ahead - beside + start).abs().max()) < NONLINEARITY * size
 
 
 def _measure_bend(looked: Looked) -> tuple[float, float] | None:

@@ -47,7 +47,7 @@ def setting_findings(
     return [
         *unsuitable,
         *unusual,
-        *optimizer_findings(config),
+        *optimizer_findings(config, total_steps),
         *length_findings(config, steps, rates, total_steps),
         *duration_findings(config, (steps, rates), counts, known or bool(unsuitable), scope.dense),
         *stopping_findings(config, total_steps, steps_per_epoch, scope.usual),

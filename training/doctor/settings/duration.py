@@ -25,7 +25,7 @@ from training.findings.duration import (
     SMALL_BATCH,
     STEPS_OF_EPOCH,
 )
-from training.findings.settings import UNUSUAL_RATE
+from training.findings.settings import LITTLE_LEFT, UNUSUAL_RATE
 
 _STEPS = 20
 """Of an epoch, where a smaller batch is proposed."""
@@ -80,7 +80,13 @@ def _short(config: RunConfig, schedule: tuple[list[int], list[float]], counts: t
     least = SGD_TRAVEL if config.optimizer.kind == "sgd" else ADAPTIVE_TRAVEL
     usual = fitting_rate(config, total)
     peak = max(schedule[1])
-    slow = way is not None and way < least and not (config.optimizer.kind == "sgd" and _has_own_scale(config))
+    decays = sum(schedule[1]) / len(schedule[1]) < LITTLE_LEFT * peak  # which schedule.length tells
+    slow = (
+        way is not None
+        and way < least
+        and not decays
+        and not (config.optimizer.kind == "sgd" and _has_own_scale(config))
+    )
     if slow and way is not None and peak < usual / 5.0 and way * usual / peak >= _ENOUGH * least:
         return _slow(config, peak, way, total)
     ample = way is not None and way >= AMPLE * least

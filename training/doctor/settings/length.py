@@ -14,7 +14,9 @@ from training.findings.settings import (
     ENDS_HIGH,
     HARDLY_FALLS,
     LENGTH,
+    LITTLE_LEFT,
     LONG_WARMUP,
+    MOSTLY_BEFORE,
     TOO_LONG_WARMUP,
 )
 
@@ -52,15 +54,20 @@ def _decay_findings(config: RunConfig, steps: list[int], rates: list[float], tot
     """Of how the rate falls behind its last peak, the one at ``top``."""
     peak = rates[top]
     low = next((place for place in range(top, len(rates)) if max(rates[place:]) <= DECAYED_SHARE * peak), len(rates))
+    mean = sum(rates) / len(rates) / peak
+    if mean < LITTLE_LEFT:
+        low = next((place for place in range(top, len(rates)) if max(rates[place:]) <= LITTLE_LEFT * peak), low)
     if low < DECAYED_BY * len(rates):
         share = steps[low] / total
         title = (
-            f"From step {steps[low]:,} of {total:,} on ({share:.0%} of the run) the learning rate is at most {DECAYED_SHARE:.1%} of its peak: "
+            f"From step {steps[low]:,} of {total:,} on ({share:.0%} of the run) the learning rate is at most {max(rates[low:]) / peak:.1%} of its peak: "
             "hardly anything is learned after that."
         )
         advice = "Give its durations as shares of the run, or make the run shorter."
         fix = _stretch(config)
-        return [LENGTH.find("warning", title, advice, place="schedule", evidence={"step": steps[low]}, fix=fix)]
+        level: FindingLevel = "warning" if share < MOSTLY_BEFORE else "info"
+        evidence = {"step": steps[low], "mean": mean}
+        return [LENGTH.find(level, title, advice, place="schedule", evidence=evidence, fix=fix)]
     last = rates[-1] / peak
     evidence = {"last": rates[-1], "peak": peak}
     if last > HARDLY_FALLS:

@@ -16,7 +16,9 @@ from training.findings.settings import (
     FORGETS,
     HIGH_MOMENTUM,
     LARGE_EPS,
+    LEAST_LAYER_DECAY,
     LOW_BETA,
+    MOST_LR_DECAY,
     OPTIMIZER,
     QUICK_SQUARES,
     UNSUITABLE,
@@ -28,13 +30,18 @@ _Said = tuple[FindingLevel, str, Any, str]
 _BETAS = ("betas", "adamw_betas")
 
 
-def optimizer_findings(config: RunConfig) -> list[Finding]:
-    """Momentum, betas and epsilon."""
+def optimizer_findings(config: RunConfig, total: int) -> list[Finding]:
+    """Momentum, betas and epsilon, and what makes rates smaller as steps go by (``total`` of them) or from layer to layer."""
     optimizer = config.optimizer
     usual = type(optimizer)()
     return [
         _tell(level, f"optimizer.{name}", what, {name: shown}, getattr(usual, name))
-        for level, name, shown, what in (*_momentum(optimizer), *_epsilon(optimizer), *_decays(optimizer))
+        for level, name, shown, what in (
+            *_momentum(optimizer),
+            *_epsilon(optimizer),
+            *_decays(optimizer),
+            *_shrinks(optimizer, total),
+        )
     ]
 
 
@@ -88,6 +95,21 @@ def _epsilon(optimizer: Any) -> Iterator[_Said]:
             name,
             eps,
             f"is {eps:g}, more than most gradients: their size is no longer evened out, and steps become tiny.",
+        )
+
+
+def _shrinks(optimizer: Any, total: int) -> Iterator[_Said]:
+    decay = getattr(optimizer, "lr_decay", 0.0)  # Adagrad's: the rate is divided by 1 + decay * steps
+    if decay * total > MOST_LR_DECAY:
+        what = f"is {decay:g}: at the end of {total:,} steps the rate is {1 / (1 + decay * total):.1%} of what it was."
+        yield "warning", "lr_decay", decay, what
+    layers = optimizer.layer_decay
+    if layers < LEAST_LAYER_DECAY:
+        yield (
+            "warning",
+            "layer_decay",
+            layers,
+            f"is {layers:g}: each layer learns {1 / layers:,.0f} times slower than the next.",
         )
 
 
