@@ -291,6 +291,27 @@ def test_a_run_that_ends_while_it_improves_is_told_to_go_on() -> None:
     assert "run.ends_too_early" not in judge(make_run(noisy(falls, 0.05), {"val/loss": held(falls)}))
 
 
+def test_answers_in_the_right_order_that_are_far_off() -> None:
+    falls, done = 1.0 + 0.5 * np.exp(-T / 100), "all steps done"
+    measured = {"val/loss": held(falls), "val/r2": [-0.4] * 40, "val/spearman": [0.75] * 40}
+    assert judge(make_run(noisy(falls), measured, ended=done))["fit.biased"].level == "warning"
+    for better in ({"val/r2": [0.4] * 40}, {"val/spearman": [0.2] * 40}):
+        assert "fit.biased" not in judge(make_run(noisy(falls), {**measured, **better}, ended=done))
+
+
+def test_a_threshold_that_is_reached_on_the_way_up() -> None:
+    falls = (1.1 * np.exp(-T / 300))[:500]
+    rises = {"val/loss": held(falls), "val/accuracy": [0.3 + 0.05 * each for each in range(10)]}
+    limit = {"loop": {"stopping_threshold": 0.7}}
+    run = make_run(noisy(falls), rises, limit, total=2000, ended="reached accuracy 0.75 (loop.stopping_threshold: 0.7)")
+    found = judge(run)["run.ends_too_early"]
+    assert (found.level, dict(found.fix)) == ("warning", {"loop.stopping_threshold": None})
+    settled = {**rises, "val/accuracy": [0.6 + 0.01 * each for each in range(10)]}
+    assert "run.ends_too_early" not in judge(
+        replace(make_run(noisy(falls), settled, limit, total=2000), ended=run.ended)
+    )
+
+
 def test_a_run_whose_best_came_long_ago_is_noted() -> None:
     falls = noisy(np.maximum(1.1 * np.exp(-T / 300), 0.5), 0.05)
     better_then_worse = 0.9 - np.abs(T - 500) / 10_000

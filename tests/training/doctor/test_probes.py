@@ -83,6 +83,9 @@ HEALTHY = (
     stack(FIRST + "nn.Linear(32, outputs), nn.LogSoftmax(1)"),
     stack("nn.Linear(features, 32), nn.BatchNorm1d(32), nn.GELU(), nn.Dropout(), nn.Linear(32, outputs)"),
     stack("nn.Linear(features, outputs)"),
+    f"{HEAD}class Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a, self.b = nn.Linear(32, 32), nn.Linear(32, 32)\n"
+    "        nn.init.zeros_(self.b.weight), nn.init.zeros_(self.b.bias)\n\n    def forward(self, x):\n        return x + self.b(F.relu(self.a(x)))\n\n\n"
+    "def build(features: int, outputs: int):\n    return nn.Sequential(nn.Linear(features, 32), Block(), Block(), nn.Linear(32, outputs))\n",
     net("return self.c(F.relu(self.b(F.softmax(self.a(x), dim=1) * 32 * self.a(x))))"),
     net(PLAIN, "nn.init.zeros_(self.c.weight), nn.init.zeros_(self.c.bias)"),
     net(PLAIN, "self.scale = nn.Parameter(torch.ones(2), requires_grad=False)"),
@@ -149,6 +152,18 @@ def values(tmp_path: Path, ending: str, **objective: Any) -> list[Finding]:
     data = {"kind": "table", "path": str(tmp_path / "t.csv"), "targets": ["y"]}
     model = written(tmp_path, stack(FIRST + f"nn.Linear(32, outputs){ending}"), "user_file")
     return probed(small_run(data, model=model, objective={"kind": "regression", **objective}))
+
+
+def test_layers_without_activation_beside_categories(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    rows = "".join(f"{a},{'uvw'[n % 3]},{a + b}\n" for n, (a, b) in enumerate(generator.normal(size=(120, 2))))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    data = {"kind": "table", "path": str(tmp_path / "t.csv"), "targets": ["y"]}
+    objective = {"kind": "regression"}
+    straight = written(tmp_path, stack("nn.Linear(features, 32), nn.Linear(32, outputs)"), "user_file")
+    assert codes(probed(small_run(data, model=straight, objective=objective))) == ["model.linear"]
+    bent = written(tmp_path, stack("nn.Linear(features, 32), nn.ReLU(), nn.Linear(32, outputs)"), "user_file")
+    assert codes(probed(small_run(data, model=bent, objective=objective))) == []
 
 
 def test_values_beyond_what_a_network_can_answer(tmp_path: Path) -> None:

@@ -150,6 +150,31 @@ def test_a_network_without_the_units_that_it_needs(overrides: tuple[str, ...], f
         assert not look(mend(config, *told.values()))
 
 
+FEATURES = """import torch
+from torch import nn
+
+
+class Features(nn.Module):
+    def __init__(self, features, outputs):
+        super().__init__()
+        self.register_buffer("directions", 3 * torch.randn(features, 100))
+        self.head = nn.Linear(100, outputs)
+
+    def forward(self, x):
+        return self.head((x @ self.directions).cos())
+
+
+def build(features: int, outputs: int):
+    return Features(features, outputs)
+"""
+
+
+def test_a_network_that_bends_without_a_hidden_layer(tmp_path: Path) -> None:
+    config = tiny("dataset.kind=circles", "dataset.samples=600", "loop.epochs=30")
+    own = parse_config({**config_data(config), "model": written(tmp_path, FEATURES, "user_file")})
+    assert not look(own)
+
+
 def test_values_that_no_line_fits(tmp_path: Path) -> None:
     columns = honest()
     bent = {**columns, "y": columns["a"] ** 2 - columns["b"] ** 2}
