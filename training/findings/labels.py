@@ -25,14 +25,14 @@ FEW_PAIRS = Rule(
     f"More than {LONELY:.0%} of the samples have no other of their class in their batch, where the loss compares samples.",
     "The chance of it, from the classes' shares",
 )
-LEAST_LABELS, SOME_WRONG, MOST_WRONG, PLATEAU = 300, 0.07, 0.45, 0.8
-MANY_WRONG, MUCH_KNOWN = 0.25, 0.25
+LEAST_LABELS, SOME_WRONG, MOST_WRONG, PLATEAU = 300, 0.07, 0.6, 0.8
+MANY_WRONG, MUCH_KNOWN = 0.25, 0.18
 SUSPECT = Rule(
     "label.suspect",
     "Labels seem to be wrong",
-    f"A simple model (ridge regression on random features, four folds) disagrees with {SOME_WRONG:.0%} to {MOST_WRONG:.0%} of the labels among the fifth of "
+    f"A simple model (ridge regression, four folds; on random features, of images on what patches of them are seen where) disagrees with {SOME_WRONG:.0%} to {MOST_WRONG:.0%} of the labels among the fifth of "
     f"which it is surest, and hardly less often where it is surer still: in the first tenth {PLATEAU:.0%} as often as in the first "
-    f"four. A note; a warning, where it is so of {MANY_WRONG:.0%} or more of rows or vectors (of images the model knows too little), and the model makes {MUCH_KNOWN:.0%} fewer mistakes "
+    f"four. A note; a warning, where it is so of {MANY_WRONG:.0%} or more, and the model makes {MUCH_KNOWN:.0%} fewer mistakes "
     "than guessing: where inputs tell little, it errs nearly as often where it is surest.",
     "A model's own errors become rare where it is sure, wrong labels do not (confident learning, Northcutt et al. 2021)",
     unless=f"There are fewer than {LEAST_LABELS} samples, or the model learns too little of them.",

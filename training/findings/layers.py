@@ -44,7 +44,8 @@ DEAD = Rule(
     f"More than {MOST_DEAD:.0%} of a layer's units pass no gradient on for 99 % of the samples (ReLU, GELU and the like).",
     "SageMaker Debugger (DeadRelu: 1 %, 50 %)",
     unless=f"The other half suffices, which is a note: the training loss has come down by {LITTLE_PROGRESS:.0%}, or by "
-    f"{HALTING_PROGRESS:.0%} where {DIED:.0%} of the units or more died while training.",
+    f"{HALTING_PROGRESS:.0%} where {DIED:.0%} of the units or more died while training. A note, too, where they died at a rate that is not far too high by the settings or by the "
+    "norms of updates.",
     fix="model.activation = gelu where they were dead from the first step on, else a lower learning rate: a tenth, or what makes the largest "
     f"update 10^{FIRST_GOOD:g} of the weights.",
 )

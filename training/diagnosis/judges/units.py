@@ -19,6 +19,7 @@ from training.findings.rule import Rule
 _Why: TypeAlias = tuple[str, Mapping[str, JsonValue]]
 """The cause in a sentence, and the settings that mend it."""
 
+_UNCLEAR = "They came to it while training, though the learning rate is a usual one: where nothing can be learned, units die as well."
 _HARMLESS = "They do no harm while the run learns as it should."
 
 
@@ -45,6 +46,8 @@ def _judge(
     since = int(view.steps[start])
     level = _level(run, shares[:, layer])
     why, fix = explain(run, 0 if early else since) if level == "warning" else (_HARMLESS, {})
+    if level == "warning" and not early and judge_rate(run) != "high":
+        level, why, fix = "info", _UNCLEAR, {}
     yield rule.find(
         level,
         f"{share:.0%} of the units of layer {view.layers[layer]} are {'dead' if rule is DEAD else 'saturated'}.",
@@ -57,10 +60,6 @@ def _judge(
 
 
 def _explain_dead(run: Recorded, since: int) -> _Why:
-    if since and judge_rate(run) != "high":
-        return "They died while training, by steps that were too large or for want of anything to learn.", tame_rate(
-            run, since
-        )
     if since:
         return "They died while training: the learning rate is too high.", tame_rate(run, since)
     why = "They were dead in the first steps already: the weights begin with biases far below 0, or inputs are not scaled."

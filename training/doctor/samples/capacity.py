@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,7 +12,7 @@ from torch import nn
 
 from training.config.sections.user_file import UserFile
 from training.doctor.samples.looked import Looked
-from training.doctor.samples.simple_model import Floats, SimpleModel
+from training.doctor.samples.simple_model import Floats, SimpleModel, shrink_images
 from training.engine.session import Session
 from training.events import Finding
 from training.findings.probes import BENDS, FEWEST_UNITS, NARROW, NONLINEARITY
@@ -87,7 +86,9 @@ def _measure_bend(looked: Looked) -> tuple[float, float] | None:
     model = looked.model or _model_of_values(looked)
     if model is None:
         return None
-    straight, bent = (_measure(replace(model, bends=bends), looked) for bends in (False, True))
+    plain = shrink_images(looked.train) if looked.is_image else model.inputs
+    straight = _measure(SimpleModel(plain, model.targets, bends=False), looked)
+    bent = _measure(model, looked)
     error = 1.0 / math.sqrt(len(looked.trained))
     return (max(straight, 0.0), bent) if bent - straight >= max(BENDS, _SURE * error) else None
 
@@ -97,7 +98,7 @@ def _model_of_values(looked: Looked) -> SimpleModel | None:
     if source.target != "values":
         return None
     values: Floats = source.targets[looked.trained].numpy().astype(np.float32)
-    return SimpleModel(looked.as_numbers(looked.train), (values - values.mean(0)) / (values.std(0) + 1e-12))
+    return looked.learn((values - values.mean(0)) / (values.std(0) + 1e-12))
 
 
 def _measure(model: SimpleModel, looked: Looked) -> float:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from training.core.splits import pick_evenly
 from training.data import Data
-from training.doctor.samples.simple_model import Floats, SimpleModel, shrink_images
+from training.doctor.samples.simple_model import PATCH_RIDGE, RIDGE, Floats, Patches, SimpleModel
 
 MOST_TRAINED, MOST_HELD = 2_000, 1_000
 _OF_FILES = 5
@@ -39,10 +39,18 @@ class Looked:
     validation: Tensor
 
     def as_numbers(self, samples: Tensor) -> Floats:
-        """(n, numbers): small images, columns without gaps and with their codes apart."""
-        if self.data.facts.layout == "image":
-            return shrink_images(samples)
+        """(n, numbers): what is to be seen where on images, columns without gaps and with their codes apart."""
+        if self.is_image:
+            return self._patches.describe(samples)
         return _spread_columns(samples.numpy(), self.data.facts.categories)
+
+    @property
+    def is_image(self) -> bool:
+        return self.data.facts.layout == "image"
+
+    @cached_property
+    def _patches(self) -> Patches:
+        return Patches.draw(self.train)
 
     @cached_property
     def model(self) -> SimpleModel | None:
@@ -52,7 +60,12 @@ class Looked:
         if source.target != "class" or not 2 <= classes <= _MOST_CLASSES or len(self.trained) < _LEAST:
             return None
         targets = np.eye(classes, dtype=np.float32)[self.labels]
-        return SimpleModel(self.as_numbers(self.train), targets)
+        return self.learn(targets)
+
+    def learn(self, targets: Floats) -> SimpleModel:
+        """What a simple model learns of the training samples, for ``targets`` (n, outputs)."""
+        ridge = PATCH_RIDGE if self.is_image else RIDGE
+        return SimpleModel(self.as_numbers(self.train), targets, bends=not self.is_image, ridge=ridge)
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:

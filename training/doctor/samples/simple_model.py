@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
@@ -19,8 +20,9 @@ _RANDOM = 384
 _SIDE = 12
 """Images are looked at in so many pixels either way."""
 _MOST_NUMBERS = 512
-_RIDGE = 0.01
-"""Of the number of samples."""
+RIDGE, PATCH_RIDGE = 0.01, 0.1
+"""Of the number of samples; the latter for what ``Patches`` tells, which is many numbers."""
+_FILTERS, _PATCH, _NOISE, _SMALL, _MOST_SIDE, _AT_ONCE = 64, 5, 0.25, 16, 32, 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,7 @@ class SimpleModel:
     seed: int = 0
     bends: bool = True
     """Whether there are random features beside the inputs themselves."""
+    ridge: float = RIDGE
 
     @cached_property
     def held_out(self) -> Floats:
@@ -89,7 +92,7 @@ class SimpleModel:
         squares = [features[part].T @ features[part] for part in parts]
         products = [features[part].T @ self.targets[part] for part in parts]
         every, whole = sum(squares), sum(products)
-        ridge = _RIDGE * len(self.inputs) * np.eye(features.shape[1], dtype=np.float32)
+        ridge = self.ridge * len(self.inputs) * np.eye(features.shape[1], dtype=np.float32)
         return [
             np.linalg.solve(every - square + ridge, whole - product)
             for square, product in zip(squares, products, strict=True)
@@ -104,3 +107,56 @@ def shrink_images(images: Tensor) -> Floats:
         pixels = pixels.mean(1, keepdim=True)
     small: Floats = functional.adaptive_avg_pool2d(pixels, (side, side)).flatten(1).double().numpy()
     return small
+
+
+@dataclass(frozen=True, eq=False)
+class Patches:
+    """Where in an image there is how much of each of some ``filters`` (F, C, k, k), which are patches of images themselves: what a single
+    layer of features needs to tell objects apart (Coates, Lee and Ng 2011). ``least`` of a filter's answer is noise."""
+
+    filters: Tensor
+    least: Tensor
+
+    @classmethod
+    def draw(cls, images: Tensor) -> Patches:
+        """Of (n, H, W, C), the same each time; of those with the more contrast."""
+        pixels, numbers = _prepare(images), torch.Generator().manual_seed(0)
+        count, _, height, width = pixels.shape
+        size = min(_PATCH, height, width)
+        drawn = [
+            torch.randint(most, (4 * _FILTERS,), generator=numbers).tolist()
+            for most in (count, height - size + 1, width - size + 1)
+        ]
+        cut = torch.stack(
+            [pixels[row, :, top : top + size, left : left + size] for row, top, left in zip(*drawn, strict=True)]
+        )
+        cut = cut - cut.mean((2, 3), keepdim=True)
+        contrast = cut.flatten(1).norm(dim=1)
+        chosen = contrast.argsort(descending=True)[: 2 * _FILTERS]
+        chosen = chosen[torch.randperm(len(chosen), generator=numbers)[:_FILTERS]]
+        filters = cut[chosen] / contrast[chosen].clamp(min=1e-6)[:, None, None, None]
+        least = _NOISE * functional.conv2d(pixels[: _AT_ONCE // 2], filters).std((0, 2, 3), keepdim=True)
+        return cls(filters, least[0])
+
+    def describe(self, images: Tensor) -> Floats:
+        """(n, 2 * F * 9): of each filter and its opposite the mean in each ninth of (n, H, W, C)."""
+        described = []
+        for some in images.split(_AT_ONCE):
+            pixels = _prepare(some)
+            answers = functional.conv2d(pixels, self.filters, stride=2 if min(pixels.shape[2:]) > _SMALL else 1)
+            both = torch.cat([answers - self.least, -answers - self.least], 1).clamp(min=0.0)
+            described.append(functional.adaptive_avg_pool2d(both, (3, 3)).flatten(1))
+        made: Floats = torch.cat(described).numpy()
+        return made
+
+
+def _prepare(images: Tensor) -> Tensor:
+    """(n, C, H, W) from 0 to 1, at most ``_MOST_SIDE`` either way; of many channels their mean."""
+    pixels = images.permute(0, 3, 1, 2).float() / 255.0
+    if pixels.shape[1] > 4:
+        pixels = pixels.mean(1, keepdim=True)
+    times = min(1.0, _MOST_SIDE / min(pixels.shape[2:]))
+    if times == 1.0:
+        return pixels
+    height, width = (max(1, round(side * times)) for side in pixels.shape[2:])
+    return functional.adaptive_avg_pool2d(pixels, (height, width))

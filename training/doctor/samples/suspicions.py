@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +41,7 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
     order = np.argsort(ranked[:, -2] - ranked[:, -1], kind="stable")  # the surest first
     errors = wrong[order]
     tenth, fifth, most = (float(errors[: max(1, int(share * len(errors)))].mean()) for share in (0.1, 0.2, 0.4))
-    most_wrong = MOST_WRONG if looked.data.facts.layout == "vector" else MANY_WRONG
-    if not SOME_WRONG <= fifth <= most_wrong or tenth < PLATEAU * most:
+    if not SOME_WRONG <= fifth <= MOST_WRONG or tenth < PLATEAU * most:
         return  # errors that become fewer where it is sure are the model's own
     sure = order[: len(order) // 5]
     doubtful = sure[wrong[sure]]
@@ -52,7 +52,7 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
     )
     usual = float(np.bincount(looked.labels).max() / len(looked.labels))
     knows = float(wrong.mean()) <= (1.0 - MUCH_KNOWN) * (1.0 - usual)
-    many = looked.data.facts.layout == "vector" and fifth >= MANY_WRONG and knows
+    many = fifth >= MANY_WRONG and knows
     yield SUSPECT.find(
         "warning" if many else "info",
         f"About {fifth:.0%} of the labels seem to be wrong: so often a simple model disagrees with those of which it is surest ({shown})",
@@ -75,7 +75,7 @@ def _find_shift(looked: Looked, model: SimpleModel) -> Finding | None:
         theirs: NDArray[np.int64] = targets[numbers]
         if (theirs == looked.labels).mean() > 0.5:
             return None  # in the order of their classes, all labels are those of the neighbors
-        right = _is_right(SimpleModel(model.inputs, np.eye(classes, dtype=np.float32)[theirs]), theirs)
+        right = _is_right(replace(model, targets=np.eye(classes, dtype=np.float32)[theirs]), theirs)
         if right >= own + SHIFT_GAIN:
             return SHIFTED.find(
                 "warning",
