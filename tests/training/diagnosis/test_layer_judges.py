@@ -155,6 +155,9 @@ def test_idle_units_are_laid_to_the_rate_where_they_came_to_it(
     quantity: str, shares: np.ndarray, since: int, settings: set[str]
 ) -> None:
     record: Callable[[Recorded], Recorded] = lambda run: with_layers(run, **{quantity: shares})  # noqa: E731
-    found = judge(record(make_run(FLAT)))[f"units.{quantity}"]
+    high = {"optimizer": {"kind": "adamw", "lr": 0.05}}
+    found = judge(record(make_run(FLAT, settings=high, lr=0.05)))[f"units.{quantity}"]
     assert (found.place, found.level, found.since, set(found.fix)) == ("second", "warning", since, settings)
+    usual = judge(record(make_run(FLAT)))[f"units.{quantity}"]
+    assert usual.level == ("info" if "optimizer.lr" in settings else "warning"), "a usual rate is not blamed"
     assert judge(record(make_run(FALLING)))[f"units.{quantity}"].level == "info"
