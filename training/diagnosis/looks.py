@@ -25,7 +25,7 @@ LOOKS, LEAST_APART = 40, 20
 SHARE = 0.005
 """Of a run's time, that looks may take before some of them are left out while nothing hangs on them."""
 _STRIDES = (1, 2, 4)
-"""Of how many looks one is taken then; a run of a second has ten looks at the least."""
+"""Of how many looks one is taken then, and the last two; a run of a second has eleven looks at the least."""
 _LOOK_SECONDS = 1.4e-3
 _STEP_SECONDS, _WEIGHT_SECONDS, _SAMPLE_SECONDS = 4e-4, 3.6e-9, 1.2e-10
 """Of a CPU core: what a look takes, and a step at least: its calls, its optimizer for each weight, and each weight for each sample (as
@@ -56,7 +56,8 @@ def plan_looks(total_steps: int, steps_per_epoch: int, loop: Loop, parameters: i
     step = _STEP_SECONDS + parameters * (_WEIGHT_SECONDS + _SAMPLE_SECONDS * loop.batch_size * loop.accumulation)
     times = count * _LOOK_SECONDS / (SHARE * total_steps * step)
     stride = next((each for each in _STRIDES if each >= times), _STRIDES[-1])
-    return Plan(steps, frozenset(steps) - frozenset(steps[-1::-stride]))
+    taken = {*steps[-1::-stride], *steps[-IN_A_ROW:]}  # what holds at the end is told
+    return Plan(steps, frozenset(steps) - taken)
 
 
 def _last_validation(first: int, end: int, steps_per_epoch: int, validate_every: int | None) -> int:

@@ -152,6 +152,7 @@ BIASED = Rule(
     "Answers are in the right order, and far off",
     f"Once the run is complete: none of {LEAST_VALIDATIONS} validations or more explains any of the variance (R² up to 0), and the last has a rank correlation of {ORDERED:g} or more.",
     "The mean has an R² of 0; ranks do not see a shift or a scale",
+    unless="objective.loss is l1 or huber, which do not follow a few far values (a note).",
     fix="objective.kind = regression, where the loss is a person's own.",
 )
 LATE_PART = 0.5

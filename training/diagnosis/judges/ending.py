@@ -120,9 +120,10 @@ def judge_biased(run: Recorded) -> Iterator[Finding]:
         return
     if not np.isfinite(explained).all() or float(explained.max()) > 0 or not float(order[-1]) >= rules.ORDERED:
         return
-    own = run.config.objective.kind == "user_loss"
+    task = run.config.objective
+    own = task.kind == "user_loss"
     yield rules.BIASED.find(
-        "warning",
+        "info" if getattr(task, "loss", "mse") in ("l1", "huber") else "warning",
         f"Answers are in the right order (rank correlation {order[-1]:.2f}), but farther from the truth than their mean is: R² came to {explained.max():.2f} at best.",
         "The loss asks for another number than the mean, as that of a high quantile does, or a few values are far from all others."
         if own
