@@ -141,9 +141,10 @@ def judge_biased(run: Recorded) -> Iterator[Finding]:
 def judge_content(run: Recorded) -> Iterator[Finding]:
     """The threshold that ended it was reached on the way up."""
     steps, values = run.metric_values(run.config.monitor)
-    if not (run.ended or "").startswith(REACHED) or len(values) < 2 or run.step > rules.SLOW_AFTER * run.total_steps:
+    if not (run.ended or "").startswith(REACHED) or not len(values) or run.step > rules.SLOW_AFTER * run.total_steps:
         return
-    gained = float(values[-1] - values[-2]) * (1 if run.config.maximize else -1)
+    before = float(values[-2]) if len(values) > 1 else 0.0
+    gained = (float(values[-1]) - before) * (1 if run.config.maximize else -1)
     if not is_share(run.config.monitor) or gained < rules.STILL_GAINS:
         return
     name = title_of(run.config.monitor.removeprefix("val/"))
@@ -153,7 +154,7 @@ def judge_content(run: Recorded) -> Iterator[Finding]:
         "Ask for more, or let it train to its end.",
         evidence={"cause": "stopped too early", "gained": gained},
         fix={"loop.stopping_threshold": None},
-        since=int(steps[-2]),
+        since=int(steps[-2:][0]),
     )
 
 
