@@ -137,7 +137,9 @@ class Run:
         loss = 2.0 / self.step
         self.series.append(np.array([(self.step, self.epoch, 0, 1e-3, loss, 1.0)], STEP_ROW))
         self.telemetry.append(
-            np.array([(time.time(), self.step, 1000.0, 0.0, 200.0, 0.0, 0.5, math.nan, 0.0, 0.0, 1.0)], FLUSH_ROW)
+            np.array(
+                [(time.time(), self.step, 1000.0, 0.0, 200.0, 0.0, 0.5, math.nan, 0.0, 0.0, 1.0, math.nan)], FLUSH_ROW
+            )
         )
         if self.control.save:
             self.control.save = False
