@@ -202,7 +202,7 @@ def test_many_small_versions_are_made_again(folder: Path, monkeypatch: pytest.Mo
     (folder / "val" / "cat" / "copy.jpg").write_bytes(jpeg(detailed(7), 60))
     with prepare(config_of(folder), torch.device("cpu")) as data:
         kept = find_duplicates(data.source, data.splits, data.raw, False)
-        monkeypatch.setattr("training.data.duplicates._MOST_KEPT", 4)
+        monkeypatch.setattr("training.data.images.alike._MOST_KEPT", 4)
         again = find_duplicates(data.source, data.splits, data.raw, False)
     assert len(kept.near) == 1
     assert again == kept
