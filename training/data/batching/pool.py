@@ -107,7 +107,7 @@ class _Process:
     def ask(self, question: Question[Any]) -> Any:
         """Its answer. Raises ProcessDied, and RuntimeError with all that Python tells of what the question raised."""
         try:
-            process = self._started()
+            process = self._ensure_process()
             assert process.stdin is not None
             assert process.stdout is not None
             _send(process.stdin, question)
@@ -139,7 +139,7 @@ class _Process:
                     stream.close()
         return process.wait()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _ensure_process(self) -> subprocess.Popen[bytes]:
         with self._starting:
             if self._killed:
                 raise EOFError("no more questions are asked")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
@@ -18,7 +19,7 @@ from training.data.images.pieces import Piece, read_piece
 from training.data.source import Opening, throttle
 from training.errors import TrainingError, pluralize
 
-_WORTH_PROCESSES = 6.0  # seconds of decoding left; starting the processes costs a fraction of one
+_WORTH_PROCESSES = 6.0  # seconds of decoding left; a process is started in a fifth of one
 _MOST_PROCESSES = 16
 _AHEAD = 3  # pieces under way for each process: one that it decodes, others that wait for it or for their turn
 _PIECE_BYTES = 2 << 20  # of pixels handed over by a process at once
@@ -60,6 +61,8 @@ def decode_many(files: Files, form: Form, keep: bool, opening: Opening, take: Ca
     workers = opening.workers
     if workers is None:
         workers = min(core_count(), _MOST_PROCESSES) if remaining > _WORTH_PROCESSES else 0
+    if getattr(sys, "frozen", False):
+        workers = 0  # a program in one piece has no Python to start
     if workers > 1:  # larger pieces, as far as they are spread evenly: each costs half a millisecond to hand over
         size = max(size, (len(files) - done) // (16 * workers))
         size = max(1, min(size, _PIECE_BYTES // row, _MOST_UNDER_WAY // (_AHEAD * workers * row)))
