@@ -20,7 +20,7 @@ import torch
 
 from tests.training.data.conftest import fill_class
 from training.config.sections.data.dataset import ImageFolderDataset
-from training.data.batching.pool import Question, ask
+from training.data.batching.pool import ProcessDied, Question, ask
 from training.data.batching.resident import Notice
 from training.data.images import decode_many
 from training.data.images.decode import Form
@@ -113,6 +113,17 @@ def test_what_a_question_raises_is_raised_where_it_was_asked() -> None:
         list(ask([partial(divmod, 1, 0)], 1, 1, lambda: None))
 
 
+def test_a_question_that_ends_its_process_is_asked_three_times() -> None:
+    replaced: list[None] = []
+    questions: list[Question[Any]] = [partial(abs, -1), partial(os._exit, 3), partial(abs, -2)]
+    answers = ask(questions, 1, 3, lambda: replaced.append(None))
+    assert next(answers) == 1
+    with pytest.raises(ProcessDied, match="exit code 3"):
+        next(answers)
+    assert replaced == [None]
+    assert not processes()
+
+
 def test_answers_come_in_the_order_of_the_questions_and_arrays_can_be_written_to() -> None:
     sizes = [3 << 20, 0, 5, 1 << 20, 7, 1]
     answers = list(ask([partial(np.full, size, size % 251, np.uint8) for size in sizes], 2, 3, lambda: None))
@@ -160,6 +171,7 @@ def test_a_killed_engine_leaves_no_process(folder: Path, tmp_path: Path) -> None
             assert engine.stdout.readline() == b"at it\n"
             below = psutil.Process(engine.pid).children(recursive=True)
             assert len(below) == 2
+            assert not [one.path for process in below for one in process.memory_maps() if "torch" in one.path]
         finally:
             engine.kill()
         assert engine.wait(60) != 0

@@ -49,9 +49,9 @@ def ask(
 ) -> Generator[T, None, None]:
     """The answers of ``count`` processes, in the order of the questions, of which at most ``ahead`` are under way.
 
-    A question is a function without arguments that can be pickled, as its answer; arrays in that are handed over as they lie in
-    memory. Who dies, is replaced, and asked once more: ``replaced`` hears of it once. Raises ProcessDied when a question's
-    answer was lost for the third time. Whoever closes the iterator ends the processes.
+    A question is a function without arguments that can be pickled, and so can its answer, in which arrays are handed over as they
+    lie in memory. One that dies is replaced, and the question asked once more: ``replaced`` hears of it once. Raises ProcessDied
+    when the third one in a row has died of a question. Whoever closes the iterator ends the processes.
     """
     processes = [_Process() for _ in range(count)]
     idle = processes[:]
@@ -110,7 +110,7 @@ class _Process:
             process = self._ensure_process()
             assert process.stdin is not None
             assert process.stdout is not None
-            _send(process.stdin, question)
+            _send(process.stdin, pickle.dumps(question))  # unpickled where what that raises is told
             answer = _receive(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             code = self.end()
@@ -173,9 +173,9 @@ def serve(engine: int, born: str) -> None:
     os._exit(0)
 
 
-def _answer(question: Question[Any]) -> Any:
+def _answer(question: bytes) -> Any:
     try:
-        return question()
+        return pickle.loads(question)()
     except Exception:  # noqa: BLE001 - whatever it is, it is raised where it was asked
         return _Raised(traceback.format_exc())
 
