@@ -18,7 +18,7 @@ from training.runs.folder import RunFolder
 from training.runs.workspace import run_folders
 
 COUNT = 100_000
-PREPARE = importlib.import_module("training.data.prepare")  # the module, not the function of that name
+PREPARE = importlib.import_module("training.data.preparation")  # the module, not the function of that name
 
 
 def test_a_hundred_thousand_classes_arrive_in_the_window(

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 import torch
-from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
 
 from tests.training.data.conftest import fill_class
 from training.config.sections.data.dataset import ImageFolderDataset
+from training.data.batching.pool import ProcessDied, Question, ask
 from training.data.batching.resident import Notice
 from training.data.images import decode_many
+from training.data.images.decode import Form
+from training.data.images.files import Files
+from training.data.images.pieces import read_piece
 from training.data.source import Opening, Source
 from training.data.sources import open_source
 from training.errors import TrainingError
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kills the fork server's children")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks processes up in /proc")
+
+
+SERVES = "training.data.batching.pool"  # in the command line of each
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """So many pieces of it that the processes are not done before they are killed."""
     monkeypatch.setattr(decode_many, "_FIRST", 2)
-    monkeypatch.setattr(_MultiProcessingDataLoaderIter._try_get_data, "__defaults__", (0.1,))  # torch looks every 5 s
     for name in ("a", "b"):
         fill_class(tmp_path / "pictures" / name, 60)
     return tmp_path / "pictures"
@@ -43,8 +52,7 @@ def opened(folder: Path, workers: int, told: list[Notice]) -> Source:
 
 
 def processes() -> list[psutil.Process]:
-    mine = psutil.Process()
-    return [process for process in mine.children(recursive=True) if process.ppid() != mine.pid]
+    return [process for process in psutil.Process().children() if SERVES in " ".join(process.cmdline())]
 
 
 @contextmanager
@@ -87,6 +95,54 @@ def test_processes_that_always_die_are_said_in_one_sentence(folder: Path) -> Non
     assert caught.value.fix == {"loader.workers": 0}
 
 
+def test_processes_load_no_torch(folder: Path) -> None:
+    files = Files(folder, ["a/000.png"])
+    questions: list[Question[Any]] = [
+        partial(read_piece, files, Form(8, 8, 3, fit=True), True),
+        partial(eval, "__import__('os').getpid(), sorted(__import__('sys').modules)"),
+    ]
+    piece, (process, modules) = ask(questions, 1, 2, lambda: None)
+    assert piece.reasons == [""]
+    assert process != os.getpid()
+    assert "PIL.Image" in modules
+    assert not {"torch", "pandas", "polars", "multiprocessing.resource_tracker"} & set(modules)
+
+
+def test_what_a_question_raises_is_raised_where_it_was_asked() -> None:
+    with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+        list(ask([partial(divmod, 1, 0)], 1, 1, lambda: None))
+
+
+def test_a_question_that_ends_its_process_is_asked_three_times() -> None:
+    replaced: list[None] = []
+    questions: list[Question[Any]] = [partial(abs, -1), partial(os._exit, 3), partial(abs, -2)]
+    answers = ask(questions, 1, 3, lambda: replaced.append(None))
+    assert next(answers) == 1
+    with pytest.raises(ProcessDied, match="exit code 3"):
+        next(answers)
+    assert replaced == [None]
+    assert not processes()
+
+
+def test_answers_come_in_the_order_of_the_questions_and_arrays_can_be_written_to() -> None:
+    sizes = [3 << 20, 0, 5, 1 << 20, 7, 1]
+    answers = list(ask([partial(np.full, size, size % 251, np.uint8) for size in sizes], 2, 3, lambda: None))
+    assert [len(answer) for answer in answers] == sizes
+    for answer, size in zip(answers, sizes, strict=True):
+        answer += 1
+        assert (answer == size % 251 + 1).all()
+
+
+def test_an_iterator_that_is_closed_ends_the_processes() -> None:
+    answers = ask([partial(abs, -number) for number in range(9)], 2, 6, lambda: None)
+    assert next(answers) == 0
+    alive = processes()
+    assert alive
+    answers.close()
+    assert not processes()
+    assert not any(process.is_running() for process in alive)
+
+
 DECODING = """
 import sys, time
 from training.config.sections.data.dataset import ImageFolderDataset
@@ -106,7 +162,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.slow
-def test_a_killed_engine_leaves_no_process_and_no_shared_memory(folder: Path, tmp_path: Path) -> None:
+def test_a_killed_engine_leaves_no_process(folder: Path, tmp_path: Path) -> None:
     script = tmp_path / "decoding.py"
     script.write_text(DECODING)
     with subprocess.Popen([sys.executable, str(script), str(folder)], stdout=subprocess.PIPE) as engine:
@@ -114,13 +170,10 @@ def test_a_killed_engine_leaves_no_process_and_no_shared_memory(folder: Path, tm
             assert engine.stdout is not None
             assert engine.stdout.readline() == b"at it\n"
             below = psutil.Process(engine.pid).children(recursive=True)
-            shared = [process for process in below if any("/dev/shm" in one.path for one in process.memory_maps())]
-            assert len(below) >= 3  # the fork server and two processes, at least
-            assert shared
+            assert len(below) == 2
+            assert not [one.path for process in below for one in process.memory_maps() if "torch" in one.path]
         finally:
             engine.kill()
         assert engine.wait(60) != 0
     _, alive = psutil.wait_procs(below, timeout=60)
     assert not alive
-    ids = [engine.pid, *(process.pid for process in below)]
-    assert not [path for path in Path("/dev/shm").iterdir() if path.name.startswith(tuple(f"torch_{i}_" for i in ids))]

@@ -25,6 +25,7 @@ ORDER = (
     "readers.toys",
     "readers.idx_reading",
     "readers.image_reading",
+    "readers.image_pixels",
     "readers.cell_reading",
     "readers.table_reading",
     "readers.moment_reading",

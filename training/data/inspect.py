@@ -19,7 +19,7 @@ from training.data.class_choice import ClassesRefused, list_choices
 from training.data.fitted import open_fitted
 from training.data.images.cache_room import cache_wish
 from training.data.placement import refuse_too_much_made
-from training.data.prepare import sample_bytes, summarize
+from training.data.preparation import sample_bytes, summarize
 from training.data.sample_page import OpenedData, open_data, read_page
 from training.data.source import ClassCounts, Opening, ReportProgress, Source, silent
 from training.data.sources.text import Text

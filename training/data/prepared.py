@@ -19,7 +19,7 @@ from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.data.torchvision_sets import KnownSetSection
 from training.data.batching.batches import Data
 from training.data.exclude import find_list
-from training.data.prepare import prepare, require_task
+from training.data.preparation import prepare, require_task
 from training.data.source import ReportProgress
 from training.data.torchvision_sets import own_folder
 from training.exclude_list import digest_entries, read_exclude_list

@@ -17,7 +17,7 @@ from training.data.given_section import choose_section, refuse_given, show_given
 from training.data.images.cache_room import cache_wish
 from training.data.normalize import Normalization
 from training.data.placement import measure_room, place
-from training.data.prepare import sample_bytes, summarize
+from training.data.preparation import sample_bytes, summarize
 from training.data.source import Opening, ReportProgress, Source
 from training.data.sources import open_source
 from training.data_report import DataReport, InputStats

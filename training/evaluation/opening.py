@@ -17,7 +17,7 @@ from training.config.sections.data.dataset_section import DatasetSection
 from training.config.sections.data.own_data import OwnDataSection
 from training.config.sections.data.tables import TableSection
 from training.data.batching.batches import Data
-from training.data.prepare import prepare
+from training.data.preparation import prepare
 from training.data.prepared import Preparing
 from training.data.source import silent
 from training.engine.assemble import assemble

@@ -42,7 +42,7 @@ def config(place: Path) -> RunConfig:
 def train(count: int, place: Path) -> list[Measurement]:
     """The engine with ``count`` classes; leaves data and run in ``place``."""
     from training.data.inspect import inspect_dataset
-    from training.data.prepare import prepare
+    from training.data.preparation import prepare
     from training.engine.device import choose_device
     from training.engine.runs.run import start_run
     from training.runs.folder import RunFolder

@@ -7,7 +7,7 @@ import torch
 
 from training.config import RunConfig
 from training.data.inspect import input_facts
-from training.data.prepare import prepare
+from training.data.preparation import prepare
 
 
 @pytest.mark.parametrize(

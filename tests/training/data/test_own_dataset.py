@@ -14,7 +14,7 @@ import torch
 from tests.training.data.own_files import COLLATE, PAIR, POINTS, RESULT, SMALL, batches, small_run, written
 from training.config import RunConfig
 from training.data.inspect import inspect_dataset
-from training.data.prepare import prepare
+from training.data.preparation import prepare
 from training.engine.runs.run import resume_run, start_run
 
 CPU = torch.device("cpu")

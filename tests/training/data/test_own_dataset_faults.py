@@ -11,7 +11,7 @@ from tests.training.commands import Captured, json_line
 from tests.training.data.own_files import COLLATE, PAIR, POINTS, RESULT, SMALL, batches, small_run, written
 from training.cli import main
 from training.config.files import dump_config
-from training.data.prepare import prepare
+from training.data.preparation import prepare
 from training.engine.runs.run import start_run
 from training.errors import InputError, TrainingError
 

@@ -17,7 +17,7 @@ from tests.reports import inspect
 from tests.training.data.text_sample import digest, opened, sentences, write_text
 from training.config import RunConfig
 from training.data.inspect import input_facts
-from training.data.prepare import prepare
+from training.data.preparation import prepare
 from training.data.sources.text import Text
 from training.data.texts import text_files
 from training.data.texts.vocabulary import vocabulary_of

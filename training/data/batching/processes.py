@@ -15,6 +15,8 @@ from multiprocessing.context import BaseContext
 from training.system.process import birth
 
 _PRELOAD = ["torch", "training.data.batching.workers", "training.data.sources.image_folder"]
+MOST_DEATHS = 3
+"""Of processes, one after the other, without an answer in between: then no other takes their place."""
 
 
 def worker_context() -> BaseContext:

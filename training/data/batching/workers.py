@@ -1,4 +1,4 @@
-"""``Workers``: the processes that read samples, or images to be kept, and others in their place when they die."""
+"""``Workers``: the processes that read samples, and others in their place when they die."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, get_worker_info
 
-from training.data.batching.processes import deaf_to_the_terminal, end_with, stop_fork_server, worker_context
+from training.data.batching.processes import (
+    MOST_DEATHS,
+    deaf_to_the_terminal,
+    end_with,
+    stop_fork_server,
+    worker_context,
+)
 from training.data.batching.resident import Bounds, Notice
 from training.errors import TrainingError
 from training.system.process import birth, free_files
@@ -28,7 +34,6 @@ AHEAD = 3  # pieces that each worker reads before they are asked for, where no s
 _FILES, _FILES_EACH = 10, 4
 """Open files that a set of workers takes, and each of them: measured with 1 to 8, and two more, so that the set that comes next finds
 what was promised to it."""
-_MOST_DEATHS = 3  # one after the other, without a batch in between
 _REPLACED = Notice(
     "A worker process that reads samples ended unexpectedly; another took its place and no sample was lost.",
     "If it happens again, memory is probably short: use fewer workers (loader.workers).",
@@ -49,10 +54,6 @@ class Reader(Protocol[T_co]):
         ...
 
     def take_notices(self) -> list[Notice]: ...
-
-
-class WorkersDied(TrainingError):
-    """They die again and again."""
 
 
 def new_pixels(shape: tuple[int, ...]) -> Tensor:
@@ -128,7 +129,7 @@ class Workers(Generic[T]):
     def batches(self, order: Tensor, bounds: Bounds) -> Iterator[T]:
         """For each (first, end) what is read of ``order[first:end]``; a new pass ends the one before.
 
-        Raises TrainingError naming a lost file, and WorkersDied.
+        Raises TrainingError that names a lost file, or says that they die again and again.
         """
         self.end_pass()
         mine = self._reading
@@ -190,15 +191,15 @@ class Workers(Generic[T]):
         if str(error).startswith("Caught "):  # torch's words for what the source raised inside a worker that lives
             raise error
         logger.warning("A worker process that reads samples ended: %s", error)
-        if deaths == _MOST_DEATHS:
-            raise WorkersDied(
+        if deaths == MOST_DEATHS:
+            raise TrainingError(
                 f"A worker process that reads samples ended unexpectedly, {deaths} times in a row; often memory is short.",
                 "Resume with fewer workers (loader.workers), or with 0.",
                 {"loader.workers": 0},
             ) from error
 
-    def _too_many_files(self, why: str) -> WorkersDied:
-        return WorkersDied(
+    def _too_many_files(self, why: str) -> TrainingError:
+        return TrainingError(
             f"Too many files are open for loader.workers = {self._count} ({why}).",
             "Allow more before the start (ulimit -n 4096), or resume with fewer workers, or with 0.",
             {"loader.workers": 0},

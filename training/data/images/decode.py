@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from training.core.readers.image_reading import UnfitImage, decode_image, flatten_image
-from training.data.images.folder import File, Pair, formats
+from training.core.readers.image_pixels import UnfitImage, decode_image, flatten_image
+from training.data.images.files import File, Pair, formats
 from training.data.images.masks import MaskForm, NoMask
 from training.system.untrusted import UnfitFile, escape_unprintable, open_file, read_bytes
 

@@ -11,10 +11,11 @@ from torch import Tensor
 
 from training.data.batching.resident import Notice
 from training.data.images.decode import Form
-from training.data.images.decode_many import Piece, decode_many
+from training.data.images.decode_many import decode_many
 from training.data.images.folder import Listing
 from training.data.images.image_cache import ImageCache
 from training.data.images.image_file import Rows
+from training.data.images.pieces import Piece
 from training.data.source import Opening
 
 _MANY, _LARGE = 2000, 16 * 10**6
@@ -136,7 +137,7 @@ def _decode_missing(listing: Listing, form: Form, opening: Opening, decoded: Dec
         decoded.contents[rows[good]] = contents
         if piece.pixels is None:
             return
-        pixels = piece.pixels.numpy()[: len(rows)]
+        pixels = piece.pixels[: len(rows)]
         if store is not None:
             store[rows] = pixels
         if cache is not None:

@@ -20,7 +20,8 @@ from training.data.batching.workers import new_pixels
 from training.data.images.cache_room import note_use, remove
 from training.data.images.decode import DifferentSize, Form, Unusable, content_digest, outcome, own_size
 from training.data.images.decoded import DAMAGED, Decoded, cache_for, decode_listing, is_quick
-from training.data.images.folder import Files, Listing, show_path
+from training.data.images.files import Files
+from training.data.images.folder import Listing, show_path
 from training.data.images.image_cache import ImageCache
 from training.data.images.masks import MaskForm
 from training.data.source import Opening, Reading, Source

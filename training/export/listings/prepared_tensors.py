@@ -25,7 +25,7 @@ from training.data.duplicates import without_duplicates
 from training.data.fitted import open_fitted
 from training.data.images.cache_room import cache_wish
 from training.data.placement import measure_room
-from training.data.prepare import sample_bytes
+from training.data.preparation import sample_bytes
 from training.data.source import Opening, ReportProgress, Source, silent
 from training.data.sources.own import OwnSource
 from training.errors import InputError, format_bytes

@@ -18,7 +18,7 @@ from training.core.readers.cell_reading import (
     parse_number,
     write_text,
 )
-from training.core.readers.image_reading import decode_image, flatten_image
+from training.core.readers.image_pixels import decode_image, flatten_image
 from training.export.usage.facts import Cells, Feature, ModelFacts
 
 
