@@ -1,0 +1,26 @@
+"""The kinds of studies: what plans one, and what carries it out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from training.config import RunConfig
+from training.studies import seeds
+from training.studies.records import Cost, Draft, Kind, Options, Plan, Result
+from training.studies.trainer import Trainer
+
+
+class StudyKind(NamedTuple):
+    """``plan`` raises InputError where the configuration or the options do not suit; ``carry_out`` goes on where an earlier process was
+    interrupted. ``options`` are those it takes, by their names on the command line."""
+
+    title: str
+    plan: Callable[[RunConfig, Options, Cost], Draft]
+    carry_out: Callable[[Plan, Trainer], Result]
+    options: frozenset[str] = frozenset()
+
+
+STUDY_KINDS: Final[Mapping[Kind, StudyKind]] = {
+    "seeds": StudyKind("Seeds", seeds.plan, seeds.carry_out, frozenset({"seeds", "against"})),
+}
