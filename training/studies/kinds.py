@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from training.config import RunConfig
 from training.studies import seeds
+from training.studies.lr_range import study as lr_range
 from training.studies.records import Cost, Draft, Kind, Options, Plan, Result
 from training.studies.trainer import Trainer
 
@@ -23,4 +24,10 @@ class StudyKind(NamedTuple):
 
 STUDY_KINDS: Final[Mapping[Kind, StudyKind]] = {
     "seeds": StudyKind("Seeds", seeds.plan, seeds.carry_out, frozenset({"seeds", "against"})),
+    "lr-range": StudyKind(
+        "Learning-rate range test",
+        lr_range.plan,
+        lr_range.carry_out,
+        frozenset({"seeds", "steps", "trial_steps", "band"}),
+    ),
 }

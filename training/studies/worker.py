@@ -99,9 +99,10 @@ def _read_line(stream: IO[str], lines: list[str]) -> None:
 
 
 def _collect(stream: IO[str], words: list[str]) -> None:
-    for line in stream:
-        if line.strip():
-            words.append(line.strip())
+    with stream:
+        for line in stream:
+            if line.strip():
+                words.append(line.strip())
 
 
 def serve() -> int:
