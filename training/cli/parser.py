@@ -230,8 +230,14 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--against", action="append", default=[], metavar="section.key=value", help=compared)
     option("--steps", type=int, metavar="N", help="lr-range: steps over all rates (200)")
     option("--trial-steps", type=int, metavar="N", help="lr-range: steps of each trial (200)")
-    option("--band", type=float, nargs=2, metavar=("LOW", "HIGH"), help="lr-range: the rates, by default by the optimizer")
-    option("--out", metavar="NEW.toml", help="write the configuration with what is proposed to a file that is not there yet")
+    option(
+        "--band", type=float, nargs=2, metavar=("LOW", "HIGH"), help="lr-range: the rates, by default by the optimizer"
+    )
+    option(
+        "--out",
+        metavar="NEW.toml",
+        help="write the configuration with what is proposed to a file that is not there yet",
+    )
     option("--yes", action="store_true", help="begin without asking")
     option("--measure", action="store_true", help=argparse.SUPPRESS)  # how a study begins what measures for it
     option("--while-held", **_WHILE_HELD)

@@ -76,7 +76,9 @@ def describe_values(name: str, values: Values, of: str = "seeds") -> str:
 
 def describe_effect(name: str, effect: Effect) -> str:
     """ "better: Accuracy 85.1% → 87.0% (difference +1.2 to +2.6 points)"."""
-    shown = show_change(name.rpartition("/")[2], effect.before, effect.after, effect.difference.low, effect.difference.high)
+    shown = show_change(
+        name.rpartition("/")[2], effect.before, effect.after, effect.difference.low, effect.difference.high
+    )
     if not math.isfinite(effect.difference.low):
         return f"{shown}; one pair of runs does not tell whether that is noise"
     return f"{'noise' if effect.better is None else 'better' if effect.better else 'worse'}: {shown}"

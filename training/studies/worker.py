@@ -55,7 +55,9 @@ class Worker:
         self._listener.start()
         return self
 
-    def __exit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
         self._process.kill()
         self._process.wait()
         self._listener.join(timeout=10)

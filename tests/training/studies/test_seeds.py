@@ -42,7 +42,10 @@ def test_the_spread_of_seeds_is_that_of_runs_that_anybody_could_have_trained(
     found = []
     for seed, run in enumerate(runs_of(told, tmp_path / "ws").values()):
         assert read_about(run).tags == (told["study"],)
-        assert main(["run", str(config), "--set", f"seed={seed}", "--set", f"name=tiny seed {seed}", "--json", *workspace]) == 0
+        assert (
+            main(["run", str(config), "--set", f"seed={seed}", "--set", f"name=tiny seed {seed}", "--json", *workspace])
+            == 0
+        )
         alone = json_line(capsys)
         assert (Path(alone["folder"]) / "series.bin").read_bytes() == run.series_file.read_bytes()
         found.append(alone["metrics"]["val/accuracy"])

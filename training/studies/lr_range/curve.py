@@ -27,8 +27,8 @@ _FEWEST: Final = 10
 @dataclass(frozen=True)
 class RangeCurve:
     """``rates`` (n,) with the median of the replicates' losses and that smoothed. ``valley``, ``steepest`` and ``minimum`` are the rates
-    that it suggests in three ways, ``valleys`` the first of them by each replicate alone. ``drop`` is how far the loss fell, ``error`` the
-    standard error of that."""
+    that it suggests in three ways, ``valleys`` the first of them by each replicate alone. ``drop`` is how far the loss fell, less
+    what the lowest of so many places is lower by chance, ``error`` the standard error of that."""
 
     rates: Floats
     median: Floats
@@ -101,11 +101,12 @@ def read_curve(rates: Floats, replicates: Sequence[Floats]) -> RangeCurve:
 
 
 def smooth(losses: Floats, weight: float) -> Floats:
-    """The bias-corrected exponential averages from the left and from the right, halved: unlike one of them alone it does not lag, which
-    would move what it shows to higher rates."""
+    """The mean of the bias-corrected exponential averages from the left and from the right, each weighed by how much it rests on: unlike
+    one of them alone it does not lag, which would move what it shows to higher rates."""
     forward = ExponentialAverage(weight).append(losses)
     backward = ExponentialAverage(weight).append(losses[::-1])[::-1]
-    smoothed: Floats = (forward + backward) / 2.0
+    rests = 1.0 - weight ** np.arange(1.0, len(losses) + 1.0)
+    smoothed: Floats = (forward * rests + backward * rests[::-1]) / (rests + rests[::-1])
     return smoothed
 
 
@@ -127,7 +128,7 @@ def _measure_drop(losses: Floats, median: Floats, smoothed: Floats, weight: floa
     """How far the median of the replicates (r, n) fell from the level at its beginning to its lowest place, and the standard error of
     that: the larger of what the noise around the smoothed curves makes of it, and what the replicates differ by."""
     first = max(round(_START * len(median)), 3)
-    lowest = int(np.argmin(smoothed))
+    lowest = min(first, len(smoothed) - 1) + int(np.argmin(smoothed[first:])) if len(smoothed) > first else 0
     drop = float(median[:first].mean() - smoothed[lowest])
     whole = [row for row in losses if np.isfinite(row).all()]
     if not whole:
@@ -138,6 +139,9 @@ def _measure_drop(losses: Floats, median: Floats, smoothed: Floats, weight: floa
     variance = float(np.square(noise).mean()) / left
     shares = 1.0 / first + (1.0 - weight) / (1.0 + weight) / 2.0
     within = _MEDIAN * math.sqrt(variance * shares / len(whole))
+    width = (1.0 + weight) / (1.0 - weight)  # samples that an average is as good as
+    places = max(len(median) / width, 1.0)
+    drop -= _MEDIAN * math.sqrt(variance / width / 2.0 / len(whole)) * math.sqrt(2.0 * math.log(places))
     if len(whole) < 2:
         return drop, within
     drops = [float(row[:first].mean() - curve[lowest]) for row, curve in zip(whole, curves, strict=True)]

@@ -12,6 +12,7 @@ from training.config import RunConfig
 from training.config.sections.optimizer import Muon
 from training.config.sections.schedule import Exponential, OneCycle
 from training.errors import InputError
+from training.findings import curves, gradients, layers
 from training.statistics.intervals import Floats
 
 HIGHEST_RATE: Final = 100.0
@@ -24,6 +25,9 @@ _BANDS: Final[Mapping[str, tuple[float, float]]] = {
 }
 """By optimizer: from where nothing moves to where nearly everything diverges."""
 _MUON_UNSCALED: Final = (1e-5, 20.0)
+
+_MEANINGLESS: Final = tuple(rule.code for rules in (curves, gradients, layers) for rule in rules.RULES)
+"""Findings about the course of a run: that of a ramp says nothing of the configuration."""
 
 
 class Band(NamedTuple):
@@ -80,9 +84,8 @@ def with_rate(config: RunConfig, rate: float) -> RunConfig:
 def make_ramp(config: RunConfig, band: Band) -> RunConfig:
     """``config`` as a run over the band: nothing but the rate is otherwise while it trains, and as little is kept as can be."""
     optimizer = config.optimizer.model_copy(update={"lr": band.low})
-    return make_short(config, band.steps).model_copy(
-        update={"optimizer": optimizer, "schedule": Exponential(gamma=band.gamma)}
-    )
+    update = {"optimizer": optimizer, "schedule": Exponential(gamma=band.gamma), "muted_findings": _MEANINGLESS}
+    return make_short(config, band.steps).model_copy(update=update)
 
 
 def make_short(config: RunConfig, steps: int) -> RunConfig:

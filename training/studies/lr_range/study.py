@@ -94,16 +94,22 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
     best = trials.find_best(values)
     shown = ", ".join(f"{rate:.2g}: {_show(name, value)}" for rate, value in sorted(values.items()))
     spread = _say_spread(curve)
-    sentence = f"Learning rate {best:.2g}: the best of {len(values)} trials by {title_of(name.rpartition('/')[2])} ({shown})."
+    sentence = (
+        f"Learning rate {best:.2g}: the best of {len(values)} trials by {title_of(name.rpartition('/')[2])} ({shown})."
+    )
     notes = [
         f"The valley of the range test suggested {curve.valley:.2g}{spread}; the steepest descent is at {curve.steepest:.2g}, a tenth of "
         f"the rate of the lowest loss is {curve.minimum:.2g}."
     ]
     if len(values) > 1 and best in (min(values), max(values)):
-        notes.append(f"It is the {'lowest' if best == min(values) else 'highest'} that was tried, so a better one may lie beyond it.")
+        notes.append(
+            f"It is the {'lowest' if best == min(values) else 'highest'} that was tried, so a better one may lie beyond it."
+        )
     details |= {
         "metric": name,
-        "trials": [{"rate": rate, "value": value, "run": trials.runs[rate].id} for rate, value in sorted(values.items())],
+        "trials": [
+            {"rate": rate, "value": value, "run": trials.runs[rate].id} for rate, value in sorted(values.items())
+        ],
         "rate": best,
     }
     return Result(
