@@ -230,6 +230,11 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--against", action="append", default=[], metavar="section.key=value", help=compared)
     option("--steps", type=int, metavar="N", help="lr-range: steps over all rates (200)")
     option("--trial-steps", type=int, metavar="N", help="lr-range: steps of each trial (200)")
+    alone = "ablation: only this setting; may be given several times"
+    option("--only", action="append", default=[], metavar="section.key", help=alone)
+    option("--folds", type=int, metavar="K", help="cv: how many folds (5)")
+    divides = "cv: by what the folds are divided; auto: groups where the data has them, else time, else classes"
+    option("--by", choices=("auto", "class", "group", "time"), help=divides)
     option(
         "--band", type=float, nargs=2, metavar=("LOW", "HIGH"), help="lr-range: the rates, by default by the optimizer"
     )

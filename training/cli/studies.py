@@ -24,7 +24,7 @@ from training.studies.worker import Worker, serve
 from training.system.held_input import call_at_its_end
 from training.toml_text import Toml
 
-_OPTIONS = ("seeds", "against", "steps", "trial_steps", "band")
+_OPTIONS = ("seeds", "against", "steps", "trial_steps", "band", "folds", "by", "only")
 
 
 def study(arguments: argparse.Namespace) -> int:

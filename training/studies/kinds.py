@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from training.config import RunConfig
-from training.studies import seeds
+from training.studies import ablation, seeds
+from training.studies.cross_validation import study as cross_validation
 from training.studies.lr_range import study as lr_range
 from training.studies.records import Cost, Draft, Kind, Options, Plan, Result
 from training.studies.trainer import Trainer
@@ -30,4 +31,6 @@ STUDY_KINDS: Final[Mapping[Kind, StudyKind]] = {
         lr_range.carry_out,
         frozenset({"seeds", "steps", "trial_steps", "band"}),
     ),
+    "cv": StudyKind("Cross-validation", cross_validation.plan, cross_validation.carry_out, frozenset({"folds", "by"})),
+    "ablation": StudyKind("Ablation", ablation.plan, ablation.carry_out, frozenset({"seeds", "only"})),
 }

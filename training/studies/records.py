@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -59,16 +59,13 @@ class Cost(Form):
         return Expected(1, made, seconds, (config.checkpoints.keep_last + 1) * self.checkpoint + (1 << 20))
 
 
-class Expected(Form):
+class Expected(NamedTuple):
     """``runs`` of ``steps`` each: seconds and bytes of all together."""
 
     runs: int
     steps: int
     seconds: float
     bytes: int
-
-    def __init__(self, runs: int, steps: int, seconds: float, bytes: int) -> None:
-        super().__init__(runs=runs, steps=steps, seconds=seconds, bytes=bytes)
 
     def repeat(self, times: int) -> Expected:
         """So many of them."""

@@ -22,6 +22,8 @@ from training.laboratory.child import Interrupt, engine_command, engine_environm
 Answer = dict[str, Any]
 QUESTIONS: Final[Mapping[str, str]] = {
     "cost": "training.studies.cost:measure_cost",
+    "folds": "training.studies.cross_validation.folds:write_folds",
+    "out-of-fold": "training.studies.cross_validation.out_of_fold:evaluate_folds",
 }
 """What can be asked, and the function of the request that answers."""
 _LOOK_SECONDS = 0.05

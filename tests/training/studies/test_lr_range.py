@@ -108,7 +108,7 @@ def test_a_trial_goes_through_the_whole_schedule(overrides: list[str]) -> None:
     total, steps, rate = 400, 100, 0.05
     trial = make_trial(config, rate, steps, total, steps_per_epoch=8)
     assert trial.loop.max_steps == steps
-    peak = config.schedule.max_lr if getattr(config.schedule, "max_lr", None) else config.optimizer.lr
+    peak: float = getattr(config.schedule, "max_lr", None) or config.optimizer.lr
     whole = make_run_schedule(config, total, 8)
     short = make_run_schedule(trial, steps, 8)
     apart = [short.lr(step) / rate - whole.lr(4 * step) / peak for step in range(0, steps, 5)]

@@ -17,10 +17,13 @@ import pytest
 from tests.training.commands import Captured, json_line
 from tests.training.tiny import tiny
 from training.cli import main
+from training.config import save_config
+from training.laboratory import child
 from training.laboratory.child import engine_environment
 from training.runs.folder import RunFolder
 from training.runs.records.about import read_about
 from training.runs.records.series import STEP_ROW, count_rows
+from training.studies import trainer
 from training.studies.folder import list_studies
 from training.studies.spread import compare_pairs, measure_values
 
@@ -75,15 +78,14 @@ def test_what_was_trained_is_not_trained_again(
     config: Path, tmp_path: Path, capsys: Captured, in_process: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = ["--workspace", str(tmp_path / "ws"), "--json"]
-    from training.studies import trainer
+    real = vars(trainer)["train"]
 
-    real = trainer.train
-
-    def interrupt_the_second(run: RunFolder, say: object, interrupt: trainer.Interrupt, look: object) -> object:
+    def interrupt_the_second(run: RunFolder, say: child.Say, interrupt: child.Interrupt, look: object) -> child.Ended:
         if len(in_process) == 1:
             interrupt.ask()
-            return trainer.Ended(130, "")
-        return real(run, say, interrupt, look=look)  # type: ignore[arg-type]
+            return child.Ended(130, "")
+        ended: child.Ended = real(run, say, interrupt, look=look)
+        return ended
 
     with monkeypatch.context() as person:
         person.setattr(trainer, "train", interrupt_the_second)
@@ -154,8 +156,6 @@ def test_pairs_tell_what_single_runs_cannot() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kills by signals")
 def test_a_study_killed_in_the_middle_of_a_run_goes_on_to_the_very_same_end(tmp_path: Path, capsys: Captured) -> None:
-    from training.config import save_config
-
     save_config(tiny("loop.epochs=400", "loop.layer_norms=false"), tmp_path / "tiny.toml")
     command = ["study", "seeds", str(tmp_path / "tiny.toml"), "--seeds", "2", "--json", "--yes"]
     assert main([*command, "--workspace", str(tmp_path / "unbroken")]) == 0

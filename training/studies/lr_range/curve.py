@@ -77,7 +77,7 @@ def read_curve(rates: Floats, replicates: Sequence[Floats]) -> RangeCurve:
     n = find_end(median)
     if n < 2:
         nothing = np.empty(0)
-        return RangeCurve(rates[:n], median[:n], nothing, *[math.nan] * 3, (), 0.0, 0.0)
+        return RangeCurve(rates[:n], median[:n], nothing, math.nan, math.nan, math.nan, (), 0.0, 0.0)
     weight = _choose_weight(steps)
     smoothed = smooth(median[:n], weight)
     valleys = []
