@@ -219,7 +219,10 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--yes", action="store_true", help="begin without asking")
     option("--while-held", **_WHILE_HELD)
 
-    told = "answer a question about a configuration by a set of runs or measurements, resumable: seeds (how far runs lie apart by chance)"
+    told = (
+        "answer a question about a configuration by a set of runs, resumable: seeds (how far runs lie apart by chance), lr-range (which "
+        "learning rate), cv (cross-validation), ablation (which settings pay)"
+    )
     option = add("study", "cli.studies:study", told, "--set", "--trust", *_RECORDS)
     option("kind", metavar="KIND", nargs="?", choices=STUDIES, help=f"one of {', '.join(STUDIES)}")
     option("config", metavar="CONFIG.toml", nargs="?", help=_SHARED["config"]["help"])

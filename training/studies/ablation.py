@@ -14,7 +14,7 @@ from training.config.files import overrides_of
 from training.config.rules.effects import effect_of
 from training.errors import ConfigError, InputError, join_sentences, pluralize
 from training.runs.folder import make_slug
-from training.studies.records import Cost, Draft, Options, Plan, PlannedRun, Result
+from training.studies.records import Cost, Draft, Options, Plan, Result
 from training.studies.seeds import change, plan_seeds, read_count
 from training.studies.spread import Effect, compare_pairs, describe_effect
 from training.studies.trainer import Trainer, read_metrics
@@ -140,9 +140,8 @@ def _conclude(effects: dict[Ablated, Effect], seeds: int) -> str:
         return f"One seed tells nothing of noise: the effects of {pluralize(len(effects), 'setting')} are listed, not judged."
     parts = [f"{', '.join(helps)} help" + "s" * (len(helps) == 1)] if helps else []
     parts += [f"{', '.join(harms)} harm" + "s" * (len(harms) == 1)] if harms else []
-    parts += [f"of {pluralize(noise, 'setting')} {pluralize(seeds, 'seed')} show no more than noise"] if noise else []
-    told = "; ".join(parts)
-    return f"{told[:1].upper()}{told[1:]}."
+    parts += [f"{noise} of {pluralize(len(effects), 'setting')} did no more than noise"] if noise else []
+    return f"Over {pluralize(seeds, 'seed')}: {'; '.join(parts)}."
 
 
 def _tell(name: str, effects: dict[Ablated, Effect]) -> Iterator[str]:
