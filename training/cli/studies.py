@@ -144,7 +144,8 @@ def _tell(plan: Plan, result: Result, folder: StudyFolder, out: Path | None) -> 
             apply_overrides(data, overrides_of(result.adopt))
             save_config(parse_config(data, str(out), paths=False), out)
             say(f"Written: {out}")
-    say(f"Its runs have the tag {folder.id}; the result is kept in {folder.path}")
+    tagged = f"Its runs have the tag {folder.id}; the" if "runs" in result.details else "The"
+    say(f"{tagged} result is kept in {folder.path}")
 
 
 def _word_resume(arguments: argparse.Namespace, folder: StudyFolder) -> str:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from training.config import RunConfig
 from training.studies import ablation, seeds
+from training.studies.batch import study as batch
 from training.studies.cross_validation import study as cross_validation
 from training.studies.lr_range import study as lr_range
 from training.studies.records import Cost, Draft, Kind, Options, Plan, Result
@@ -33,4 +34,5 @@ STUDY_KINDS: Final[Mapping[Kind, StudyKind]] = {
     ),
     "cv": StudyKind("Cross-validation", cross_validation.plan, cross_validation.carry_out, frozenset({"folds", "by"})),
     "ablation": StudyKind("Ablation", ablation.plan, ablation.carry_out, frozenset({"seeds", "only"})),
+    "batch": StudyKind("Batch size", batch.plan, batch.carry_out),
 }

@@ -22,6 +22,11 @@ from training.laboratory.child import Interrupt, engine_command, engine_environm
 Answer = dict[str, Any]
 QUESTIONS: Final[Mapping[str, str]] = {
     "cost": "training.studies.cost:measure_cost",
+    "open-steps": "training.studies.timing:open_steps",
+    "time-steps": "training.studies.timing:time_steps",
+    "close-steps": "training.studies.timing:close_steps",
+    "memory": "training.studies.batch.memory:try_batch",
+    "noise-scale": "training.studies.batch.noise_scale:measure_noise_scale",
     "folds": "training.studies.cross_validation.folds:write_folds",
     "out-of-fold": "training.studies.cross_validation.out_of_fold:evaluate_folds",
 }
