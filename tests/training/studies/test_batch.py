@@ -95,8 +95,10 @@ def test_the_noise_scale_of_gradients_that_are_known() -> None:
 
 
 def test_the_noise_scale_of_a_network_is_that_of_its_samples_gradients() -> None:
-    config = tiny("optimizer.lr=1e-12", "schedule.kind=constant", "model.dropout=0.0", "model.hidden=[8]")
-    told = measure_noise_scale(config_data(config), 200)
+    config = tiny(
+        "optimizer.lr=1e-12", "schedule.kind=constant", "model.dropout=0.0", "model.hidden=[8]", "dataset.samples=2000"
+    )
+    told = measure_noise_scale(config_data(config), 300)
     session = assemble(config, lambda *_: None)
     with session.data:
         each = []
