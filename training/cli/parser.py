@@ -221,7 +221,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
 
     told = (
         "answer a question about a configuration by a set of runs, resumable: seeds (how far runs lie apart by chance), lr-range (which "
-        "learning rate), cv (cross-validation), ablation (which settings pay)"
+        "learning rate), cv (cross-validation), ablation (which settings pay), batch (which batch size), speed (what makes steps faster)"
     )
     option = add("study", "cli.studies:study", told, "--set", "--trust", *_RECORDS)
     option("kind", metavar="KIND", nargs="?", choices=STUDIES, help=f"one of {', '.join(STUDIES)}")
@@ -233,7 +233,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--against", action="append", default=[], metavar="section.key=value", help=compared)
     option("--steps", type=int, metavar="N", help="lr-range: steps over all rates (200)")
     option("--trial-steps", type=int, metavar="N", help="lr-range: steps of each trial (200)")
-    alone = "ablation: only this setting; may be given several times"
+    alone = "ablation, speed: only this setting; may be given several times"
     option("--only", action="append", default=[], metavar="section.key", help=alone)
     option("--folds", type=int, metavar="K", help="cv: how many folds (5)")
     divides = "cv: by what the folds are divided; auto: groups where the data has them, else time, else classes"

@@ -32,6 +32,7 @@ def measure_cost(settings: dict[str, Any]) -> dict[str, Any]:
             steps_per_epoch=timed.steps_per_epoch,
             validations=timed.validations,
             checkpoint=count_saved_bytes(session),
+            device=session.device.type,
         ).model_dump(mode="json")
     finally:
         session.data.close()

@@ -11,6 +11,7 @@ from training.studies.batch import study as batch
 from training.studies.cross_validation import study as cross_validation
 from training.studies.lr_range import study as lr_range
 from training.studies.records import Cost, Draft, Kind, Options, Plan, Result
+from training.studies.speed import study as speed
 from training.studies.trainer import Trainer
 
 
@@ -35,4 +36,5 @@ STUDY_KINDS: Final[Mapping[Kind, StudyKind]] = {
     "cv": StudyKind("Cross-validation", cross_validation.plan, cross_validation.carry_out, frozenset({"folds", "by"})),
     "ablation": StudyKind("Ablation", ablation.plan, ablation.carry_out, frozenset({"seeds", "only"})),
     "batch": StudyKind("Batch size", batch.plan, batch.carry_out),
+    "speed": StudyKind("Speed check", speed.plan, speed.carry_out, frozenset({"only"})),
 }

@@ -41,7 +41,7 @@ class PlannedRun(Form):
 
 class Cost(Form):
     """What a run of the configuration takes on this machine: seconds of a ``step``, of a ``validation`` and of a ``start`` of its process;
-    ``steps`` of the run and of an epoch, validations, and the bytes that a checkpoint takes."""
+    ``steps`` of the run and of an epoch, validations, the bytes that a checkpoint takes, and the kind of ``device``."""
 
     step: float
     validation: float
@@ -50,6 +50,7 @@ class Cost(Form):
     steps_per_epoch: int
     validations: int
     checkpoint: int
+    device: str = "cpu"
 
     def estimate(self, config: RunConfig, steps: int | None = None) -> Expected:
         """Of one run of ``config``, or of its first ``steps``."""
