@@ -80,7 +80,15 @@ def train(
     has ended and there is no kill.
     """
     process = subprocess.Popen(
-        [*engine_command(), "resume", str(run.path), "--workspace", str(run.path.parent.parent), "--json", "--while-held"],
+        [
+            *engine_command(),
+            "resume",
+            str(run.path),
+            "--workspace",
+            str(run.path.parent.parent),
+            "--json",
+            "--while-held",
+        ],
         stdin=subprocess.PIPE,  # nothing is ever written: it ends with this process, however that ends, and so does the run
         stdout=subprocess.DEVNULL,  # what the record says is in the run's folder
         stderr=subprocess.PIPE,

@@ -36,9 +36,9 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     """``options``: ``only`` some settings by their names."""
     candidates = _choose(config, cost.device, options)
     if not candidates:
-        paths = sorted({each.path for device in ("cpu", "cuda") for each in list_candidates(config, device)})
+        known = sorted({each.path for device in ("cpu", "cuda") for each in list_candidates(config, device)})
         raise InputError(
-            f"--only {' '.join(read_only(options))}: is nothing that is tried; tried are {', '.join(paths)}."
+            f"--only {' '.join(read_only(options))}: is nothing that is tried; tried are {', '.join(known)}."
         )
     count = len(candidates)
     each = 2 * measure.ROUNDS * max(measure.SECONDS, 2 * cost.step) + 2 * (cost.start + 6 * cost.step)
