@@ -16,7 +16,7 @@ from training.errors import InputError
 from training.laboratory.child import Interrupt, count_signals
 from training.runs.workspace import parse_path
 from training.streams import print_json, say
-from training.studies.folder import StudyFolder, create_study, find_study, list_studies, make_plan
+from training.studies.folder import StudyFolder, create_study, find_study, list_studies, make_plan, refuse_full_disk
 from training.studies.kinds import STUDY_KINDS
 from training.studies.records import Cost, Kind, Options, Plan, Result
 from training.studies.trainer import Interrupted, Trainer
@@ -95,9 +95,11 @@ def _begin(arguments: argparse.Namespace, interrupt: Interrupt) -> StudyFolder |
     say("Measuring some steps ...")
     with Worker(interrupt) as worker:
         cost = Cost.model_validate(worker.ask("cost", settings=config_data(config)))
-    plan = make_plan(kind, config, options, cost, of_kind.plan(config, options, cost))
+    draft = of_kind.plan(config, options, cost)
+    plan = make_plan(kind, config, options, cost, draft)
     for line in plan.words:
         say(line)
+    refuse_full_disk(workspace_of(arguments), draft.bytes)
     if not arguments.yes and not arguments.while_held and not _agree():
         return None
     folder = create_study(workspace_of(arguments), plan)
@@ -163,5 +165,6 @@ def _list(arguments: argparse.Namespace) -> int:
     if not found:
         say(f"There are no studies in {workspace_of(arguments)} yet.")
     if arguments.json:
-        print_json([{"study": each.id, "complete": result is not None} for each, result in found])
+        told = [{"study": each.id, "folder": str(each.path), "complete": result is not None} for each, result in found]
+        print_json({"studies": told})
     return 0

@@ -50,15 +50,16 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     runs = plan_seeds(config, count)
     for each in found:
         runs += plan_seeds(each.config, count, each.key)
+    expected = cost.estimate(config).repeat(len(runs))
     words = [
         f"{pluralize(len(found), 'setting')} back at the default, one at a time, on {pluralize(count, 'seed')}, beside the configuration "
         f"as it is: {', '.join(each.override for each in found)}.",
-        cost.estimate(config).repeat(len(runs)).words,
+        expected.words,
         *left_out,
     ]
     if count == 1:
         words.append("One seed does not tell an effect from noise; --seeds 3 does.")
-    return Draft(runs=tuple(runs), words=tuple(words))
+    return Draft(runs=tuple(runs), bytes=expected.bytes, words=tuple(words))
 
 
 def _read_only(options: Options) -> list[str]:

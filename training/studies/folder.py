@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from training.config import RunConfig
 from training.config.files import config_data
-from training.errors import InputError
+from training.errors import InputError, format_bytes
 from training.runs.folder import RunFolder, read_json
 from training.studies.records import Cost, Draft, Kind, Options, Plan, Result
 from training.system.atomic import sync_folder, write_text
@@ -128,6 +128,17 @@ def create_study(workspace: Path, plan: Plan) -> StudyFolder:
             f"The workspace {workspace} cannot be written ({error.strerror or error}); free some space, or choose another with --workspace."
         ) from error
     return StudyFolder(folder)
+
+
+def refuse_full_disk(workspace: Path, needed: int) -> None:
+    """Raise InputError where the disk of ``workspace``, which need not be there yet, has no room for ``needed`` bytes."""
+    place = next(path for path in (workspace, *workspace.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    if free < needed:
+        raise InputError(
+            f"{workspace}: up to {format_bytes(needed)} are needed and {format_bytes(free)} are free; free some space, or choose another "
+            "place with --workspace."
+        )
 
 
 def list_studies(workspace: Path) -> list[StudyFolder]:

@@ -106,10 +106,11 @@ class Plan(Form):
 
 
 class Draft(Form):
-    """What a kind of study makes of a configuration and of what was asked for."""
+    """What a kind of study makes of a configuration and of what was asked for; ``bytes`` are what it needs of the disk."""
 
     runs: tuple[PlannedRun, ...] = ()
     words: tuple[str, ...] = ()
+    bytes: int = 0
 
 
 class Result(Form):

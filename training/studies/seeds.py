@@ -38,7 +38,8 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     what = f"{pluralize(count, 'seed')}, from {config.seed} on"
     if against:
         what += f", each with the configuration as it is and with {', '.join(against)}"
-    return Draft(runs=tuple(runs), words=(f"{what}.", cost.estimate(config).repeat(len(runs)).words))
+    expected = cost.estimate(config).repeat(len(runs))
+    return Draft(runs=tuple(runs), bytes=expected.bytes, words=(f"{what}.", expected.words))
 
 
 def plan_seeds(config: RunConfig, count: int, way: str = "") -> list[PlannedRun]:

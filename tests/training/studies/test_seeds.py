@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -140,6 +142,36 @@ def test_what_cannot_be_is_one_sentence_and_leaves_nothing(
     assert main(["study", *given, "--workspace", str(tmp_path / "ws")]) == 2
     assert sentence in capsys.readouterr().err
     assert not (tmp_path / "ws").exists()
+
+
+def test_a_disk_without_room_is_told_before_anything_begins(
+    config: Path, tmp_path: Path, capsys: Captured, in_process: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr("training.studies.folder.shutil.disk_usage", lambda _path: full)
+    assert main(["study", "seeds", str(config), "--workspace", str(tmp_path / "ws")]) == 2
+    assert "are needed and 1 kB are free" in capsys.readouterr().err
+    assert not (tmp_path / "ws").exists()
+
+
+def test_a_person_at_a_terminal_is_asked(
+    config: Path, tmp_path: Path, capsys: Captured, in_process: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    words = ["study", "seeds", str(config), "--seeds", "2", "--workspace", str(tmp_path / "ws")]
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert main(words) == 130
+    assert "Nothing was begun." in capsys.readouterr().err
+    assert not (tmp_path / "ws").exists()
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    assert main(words) == 0
+    assert main(["study", "--list", "--workspace", str(tmp_path / "ws"), "--json"]) == 0
+    out, told = capsys.readouterr()
+    assert "over 2 seeds" in told
+    assert json.loads(out)["studies"][0]["complete"] is True
 
 
 def test_pairs_tell_what_single_runs_cannot() -> None:

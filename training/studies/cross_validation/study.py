@@ -31,12 +31,14 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
             f"dataset.kind: {dataset.kind} has no exclude list, so no fold can be left out ({dataset.no_exclude})."
         )
     steps = max(round(cost.steps * (1.0 - 1.0 / folds)), 1)
+    expected = cost.estimate(config, min(steps, cost.steps)).repeat(folds)
     return Draft(
+        bytes=expected.bytes,
         words=(
             f"{pluralize(folds, 'fold')} of the training part; each run is trained without one, and answers it. The validation part chooses "
             "the best checkpoint of each, as always.",
-            cost.estimate(config, min(steps, cost.steps)).repeat(folds).words,
-        )
+            expected.words,
+        ),
     )
 
 

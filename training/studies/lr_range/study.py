@@ -28,7 +28,7 @@ USUAL_STEPS, FEWEST_STEPS, MOST_STEPS = 200, 50, 5000
 USUAL_TRIAL: Final = 200
 USUAL_SEEDS: Final = 3
 FACTORS: Final = (0.3, 1.0, 3.0)
-_FURTHER: Final = 2
+_FURTHER: Final = 3
 """Trials more where the best of three lies at an end."""
 _LOOK_SECONDS: Final = 0.25
 
@@ -48,6 +48,7 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     of_ramp = cost.estimate(ramp, steps).repeat(seeds)
     return Draft(
         runs=tuple(runs),
+        bytes=of_ramp.bytes + trials[1].bytes,
         words=(
             f"Learning rates from {band.low:g} to {band.high:g} in {pluralize(steps, 'step')}, each on {pluralize(seeds, 'seed')}; then "
             f"{len(FACTORS)} to {len(FACTORS) + _FURTHER} trials of {pluralize(trial, 'step')} at what is suggested and around it.",
