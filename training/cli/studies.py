@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from pathlib import Path
 
 from pydantic import JsonValue
 
-from training.cli.options import load_given, workspace_of
+from training.cli.options import agree, load_given, workspace_of
 from training.config import apply_overrides, parse_config, save_config
 from training.config.files import config_data, overrides_of
 from training.errors import InputError
@@ -100,7 +99,7 @@ def _begin(arguments: argparse.Namespace, interrupt: Interrupt) -> StudyFolder |
     for line in plan.words:
         say(line)
     refuse_full_disk(workspace_of(arguments), draft.bytes)
-    if not arguments.yes and not arguments.while_held and not _agree():
+    if not arguments.yes and not arguments.while_held and not agree():
         return None
     folder = create_study(workspace_of(arguments), plan)
     say(f"Study {folder.id}")
@@ -115,14 +114,6 @@ def _read_options(arguments: argparse.Namespace, kind: Kind, taken: frozenset[st
         if name not in taken:
             raise InputError(f"--{name.replace('_', '-')}: is not for the study {kind}; leave it out.")
     return given
-
-
-def _agree() -> bool:
-    """What a person at a terminal says; where there is none, nobody has to be asked."""
-    if not (sys.stdin and sys.stdin.isatty()):
-        return True
-    say("Begin? [Y/n]")
-    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
 def _carry_out(plan: Plan, folder: StudyFolder, interrupt: Interrupt) -> Result:

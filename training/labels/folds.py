@@ -13,7 +13,6 @@ from torch import Tensor
 
 from training.config import RunConfig
 from training.config.files import config_data
-from training.config.run import LONGEST_NAME
 from training.config.sections.data.dataset_section import PartsSection
 from training.config.sections.objective import Distillation
 from training.core.splits import divide_into_folds
@@ -123,11 +122,10 @@ def _make(run: RunFolder, fold: RunFolder, config: RunConfig, excluded: Mapping[
 
 
 def _make_config(run: RunFolder, fold: RunFolder, number: int) -> RunConfig:
-    config, suffix = config_here(run), f" without fold {number}"
+    config = config_here(run).add_to_name(f"without fold {number}")
     assert isinstance(config.dataset, PartsSection)
     return config.model_copy(
         update={
-            "name": config.name[: LONGEST_NAME - len(suffix)] + suffix,
             "dataset": config.dataset.model_copy(update={"exclude": str(fold.exclude_file)}),
             "loop": config.loop.model_copy(update={"keep_predictions": False}),
         }

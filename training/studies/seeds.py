@@ -19,7 +19,7 @@ from training.studies.spread import (
     measure_values,
     show_size,
 )
-from training.studies.trainer import Trainer, name_run, read_metrics
+from training.studies.trainer import Trainer, read_metrics
 from training.toml_text import Toml
 
 USUAL_SEEDS, MOST_SEEDS = 5, 100
@@ -48,7 +48,7 @@ def plan_seeds(config: RunConfig, count: int, way: str = "") -> list[PlannedRun]
     label = f"{way} seed" if way else "seed"
     return [
         PlannedRun.of(
-            f"{way or 'as-is'}-{number}", name_run(config.model_copy(update={"seed": seed}), f"{label} {seed}")
+            f"{way or 'as-is'}-{number}", config.model_copy(update={"seed": seed}).add_to_name(f"{label} {seed}")
         )
         for number, seed in enumerate(seeds)
     ]

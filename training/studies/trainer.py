@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from training.config import RunConfig
-from training.config.run import LONGEST_NAME
 from training.errors import InputError, TrainingError
 from training.laboratory.child import Ended, Interrupt, Say, train
 from training.runs.folder import RunFolder, create_run, owner_of
@@ -110,11 +109,6 @@ def _tell_reason(record: StatusRecord, ended: Ended) -> str:
     if record.status == "failed" and record.reason:
         return record.reason
     return ended.words.splitlines()[-1] if ended.words else f"its process ended with code {ended.code}"
-
-
-def name_run(config: RunConfig, suffix: str) -> RunConfig:
-    """``config`` under its name with ``suffix`` behind it."""
-    return config.model_copy(update={"name": config.name[: LONGEST_NAME - len(suffix) - 1] + " " + suffix})
 
 
 def read_metrics(run: RunFolder) -> Mapping[str, float]:

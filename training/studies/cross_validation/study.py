@@ -16,7 +16,7 @@ from training.labels.progress import FEWEST, MOST, USUAL
 from training.metric_names import show_metric, title_of
 from training.studies.records import Cost, Draft, Options, Plan, PlannedRun, Result
 from training.studies.spread import describe_values, measure_values
-from training.studies.trainer import Trainer, name_run
+from training.studies.trainer import Trainer
 from training.studies.worker import Worker
 
 _BY = {"class": "class by class", "group": "in whole groups", "time": "by time, each run on what is earlier alone"}
@@ -76,7 +76,7 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
 
 
 def _make_run(config: RunConfig, exclude: str, number: int) -> PlannedRun:
-    chosen = name_run(config, f"without fold {number}")
+    chosen = config.add_to_name(f"without fold {number}")
     assert isinstance(config.dataset, PartsSection)
     dataset = config.dataset.model_copy(update={"exclude": exclude})
     return PlannedRun.of(f"fold-{number}", chosen.model_copy(update={"dataset": dataset}))

@@ -22,7 +22,7 @@ from training.studies.lr_range.ramp import HIGHEST_RATE, Band, choose_band, make
 from training.studies.lr_range.trials import make_trial
 from training.studies.records import Cost, Draft, Options, Plan, PlannedRun, Result
 from training.studies.seeds import read_count
-from training.studies.trainer import Trainer, name_run
+from training.studies.trainer import Trainer
 
 USUAL_STEPS, FEWEST_STEPS, MOST_STEPS = 200, 50, 5000
 USUAL_TRIAL: Final = 200
@@ -41,7 +41,7 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     band = choose_band(config, options.get("band"), steps)
     ramp = make_ramp(config, band)
     runs = [
-        PlannedRun.of(f"ramp-{number}", name_run(ramp.model_copy(update={"seed": seed}), f"range test seed {seed}"))
+        PlannedRun.of(f"ramp-{number}", ramp.model_copy(update={"seed": seed}).add_to_name(f"range test seed {seed}"))
         for number, seed in enumerate((config.seed + number) % 2**31 for number in range(seeds))
     ]
     trials = [cost.estimate(ramp, trial).repeat(times) for times in (len(FACTORS), len(FACTORS) + _FURTHER)]
@@ -213,7 +213,7 @@ class _Trials:
         for factor in factors:
             rate = float(f"{min(self._suggested * factor, HIGHEST_RATE):.2g}")
             trial = make_trial(config, rate, steps, cost.steps, cost.steps_per_epoch)
-            planned[rate] = PlannedRun.of(f"trial-{rate:g}", name_run(trial, f"lr {rate:g}"))
+            planned[rate] = PlannedRun.of(f"trial-{rate:g}", trial.add_to_name(f"lr {rate:g}"))
         runs = self._trainer.train(planned.values(), _has_failed_by_numbers)
         self.runs |= {rate: runs[each.key] for rate, each in planned.items()}
         return {rate: self._measure(self.runs[rate]) for rate in planned}
