@@ -70,7 +70,10 @@ def describe_values(name: str, values: Values, of: str = "seeds") -> str:
     told = f"{title_of(name.rpartition('/')[2])} {show_metric(name, values.mean.value)}"
     if values.n < 2:
         return told
-    limits = f"95 % interval of the mean {show_metric(name, values.mean.low)} to {show_metric(name, values.mean.high)}"
+    low, high = values.mean.low, values.mean.high
+    if is_share(name):  # of few values Student's interval may pass what can be
+        low, high = max(low, min(0.0, values.mean.value)), min(high, max(1.0, values.mean.value))
+    limits = f"95 % interval of the mean {show_metric(name, low)} to {show_metric(name, high)}"
     return f"{told} over {values.n} {of} (std {show_size(name, values.std)}, {limits})"
 
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
 from types import TracebackType
@@ -115,15 +116,17 @@ def _collect(stream: IO[str], words: list[str]) -> None:
 
 
 def serve() -> int:
-    """Answer until the input ends; returns the exit code."""
-    for line in sys.stdin:
-        request = json.loads(line)
-        module, _, name = QUESTIONS[request.pop("what")].partition(":")
-        answer: Callable[..., Answer] = getattr(import_module(module), name)
-        try:
-            told = answer(**request)
-        except TrainingError as error:
-            told = {"error": error.message, "advice": error.advice}
-        sys.stdout.write(json.dumps(told) + "\n")
-        sys.stdout.flush()
+    """Answer until the input ends; returns the exit code. What a person's own code prints goes elsewhere."""
+    answers = sys.stdout
+    with redirect_stdout(sys.stderr):
+        for line in sys.stdin:
+            request = json.loads(line)
+            module, _, name = QUESTIONS[request.pop("what")].partition(":")
+            answer: Callable[..., Answer] = getattr(import_module(module), name)
+            try:
+                told = answer(**request)
+            except TrainingError as error:
+                told = {"error": error.message, "advice": error.advice}
+            answers.write(json.dumps(told) + "\n")
+            answers.flush()
     return 0
