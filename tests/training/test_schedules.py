@@ -108,7 +108,7 @@ def assert_equal_rates(ours: Schedule, theirs: list[float]) -> None:
         ],
         *[
             (sections.Exponential(gamma=gamma), lambda c, n: lambda o: torchs.ExponentialLR(o, c.gamma))
-            for gamma in (0.9, 0.999, 1.0)
+            for gamma in (0.9, 0.999, 1.0, 1.02)
         ],
         *[
             (sections.Polynomial(power=power), lambda c, n: lambda o: torchs.PolynomialLR(o, n, c.power))

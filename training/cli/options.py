@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from training.config import RunConfig
 from training.notebook import load_config
 from training.runs.workspace import default_workspace, parse_path
+from training.streams import say
 
 
 def workspace_of(arguments: argparse.Namespace) -> Path:
@@ -21,3 +23,11 @@ def load_given(arguments: argparse.Namespace) -> RunConfig:
     return load_config(
         arguments.config, arguments.overrides, trust=arguments.trust, workspace=arguments.workspace or None
     )
+
+
+def agree() -> bool:
+    """What a person at a terminal says; where there is none, nobody has to be asked."""
+    if not (sys.stdin and sys.stdin.isatty()):
+        return True
+    say("Begin? [Y/n]")
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")

@@ -51,6 +51,7 @@ _WHILE_HELD: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPR
 """For programs that begin a run and hold the other end of its standard input: not for people."""
 _TRAINING = ("--profile", "--track", "--copy-to", "--set", "--trust")
 _RECORDS = ("--workspace", "--json")
+STUDIES = ("seeds", "lr-range", "cv", "ablation", "batch", "speed")
 EXPORTS = ("safetensors", "onnx", "openvino", "torch-export", "script", "tutorial", "accelerate")
 
 
@@ -216,6 +217,37 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--steps", type=int, metavar="K", help="steps of each arm (two validations' worth, within two minutes)")
     option("--orders", type=int, default=3, metavar="N", help="on how many orders of the data (3)")
     option("--yes", action="store_true", help="begin without asking")
+    option("--while-held", **_WHILE_HELD)
+
+    told = (
+        "answer a question about a configuration by a set of runs, resumable: seeds (how far runs lie apart by chance), lr-range (which "
+        "learning rate), cv (cross-validation), ablation (which settings pay), batch (which batch size), speed (what makes steps faster)"
+    )
+    option = add("study", "cli.studies:study", told, "--set", "--trust", *_RECORDS)
+    option("kind", metavar="KIND", nargs="?", choices=STUDIES, help=f"one of {', '.join(STUDIES)}")
+    option("config", metavar="CONFIG.toml", nargs="?", help=_SHARED["config"]["help"])
+    option("--resume", metavar="ID", help="go on with a study: its id, or the beginning of it")
+    option("--list", action="store_true", help="list the studies of the workspace instead")
+    option("--seeds", type=int, metavar="N", help="how many seeds")
+    compared = "seeds: compare with this setting, too, by pairs of one seed; may be given several times"
+    option("--against", action="append", default=[], metavar="section.key=value", help=compared)
+    option("--steps", type=int, metavar="N", help="lr-range: steps over all rates (200)")
+    option("--trial-steps", type=int, metavar="N", help="lr-range: steps of each trial (200)")
+    alone = "ablation, speed: only this setting; may be given several times"
+    option("--only", action="append", default=[], metavar="section.key", help=alone)
+    option("--folds", type=int, metavar="K", help="cv: how many folds (5)")
+    divides = "cv: by what the folds are divided; auto: groups where the data has them, else time, else classes"
+    option("--by", choices=("auto", "class", "group", "time"), help=divides)
+    option(
+        "--band", type=float, nargs=2, metavar=("LOW", "HIGH"), help="lr-range: the rates, by default by the optimizer"
+    )
+    option(
+        "--out",
+        metavar="NEW.toml",
+        help="write the configuration with what is proposed to a file that is not there yet",
+    )
+    option("--yes", action="store_true", help="begin without asking")
+    option("--measure", action="store_true", help=argparse.SUPPRESS)  # how a study begins what measures for it
     option("--while-held", **_WHILE_HELD)
 
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")

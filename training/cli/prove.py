@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Sequence
 
-from training.cli.options import workspace_of
+from training.cli.options import agree, workspace_of
 from training.console import Console
 from training.control import Control, stop_with_input
 from training.events import PhaseChanged
@@ -27,7 +26,7 @@ def prove(arguments: argparse.Namespace) -> int:
     plan = _plan(arguments, run)
     for line in plan.words:
         say(line)
-    if not (arguments.yes or arguments.while_held) and not _agree():
+    if not (arguments.yes or arguments.while_held) and not agree():
         say("Nothing was begun.")
         return 130
     if arguments.trust:
@@ -79,14 +78,6 @@ def _prove(arguments: argparse.Namespace, plan: ProofPlan) -> Proof | None:
                 say(plan.started)
             finally:
                 console.clear()
-
-
-def _agree() -> bool:
-    """What a person at a terminal says; where there is none, nobody has to be asked."""
-    if not (sys.stdin and sys.stdin.isatty()):
-        return True
-    say("Begin? [Y/n]")
-    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 
 
 def _name(arguments: argparse.Namespace) -> list[str]:

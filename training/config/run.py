@@ -115,6 +115,10 @@ class RunConfig(Section):
         """Whether a higher value of the monitored metric is better."""
         return metric(self.monitor).maximize
 
+    def add_to_name(self, suffix: str) -> RunConfig:
+        """Itself under its name with ``suffix`` behind it, cut to the longest there may be."""
+        return self.model_copy(update={"name": f"{self.name[: LONGEST_NAME - len(suffix) - 1]} {suffix}"})
+
     def plan_epoch(self, samples: int) -> BatchPlan:
         """How an epoch of so many training samples is cut. Raises InputError where ``loader.drop_last`` leaves no batch."""
         loop, drop_last = self.loop, self.loader.drop_last

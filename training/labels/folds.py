@@ -13,10 +13,10 @@ from torch import Tensor
 
 from training.config import RunConfig
 from training.config.files import config_data
-from training.config.run import LONGEST_NAME
 from training.config.sections.data.dataset_section import PartsSection
 from training.config.sections.objective import Distillation
 from training.core.splits import divide_into_folds
+from training.data.batching.batches import Data
 from training.data.exclude import sample_digests
 from training.engine.session import Session
 from training.errors import InputError
@@ -63,23 +63,37 @@ def divide(run: RunFolder, folds: int, report_progress: ReportProgress) -> Folds
         _refuse_others(session)
         source, train = session.data.source, session.data.splits["train"]
         groups = source.groups[train] if source.groups is not None else None
-        classes = _find_strata(source.targets[train])
-        if folds > len(train):
-            raise InputError(f"--folds {folds}: the training part has {len(train):,} samples; take fewer folds.")
-        fold_of = divide_into_folds(classes, folds, config.seed, groups)
+        refuse_few(len(train), folds)
+        fold_of = divide_into_folds(find_strata(source.targets[train]), folds, config.seed, groups)
         report_progress("telling the samples apart", None)
-        digests = sample_digests(source, train, session.data.raw)
-        names = [source.name(number) for number in train.tolist()]
+        called = tell_apart(session.data, train)
         found = []
         for fold in range(folds):
             (places,) = torch.nonzero(fold_of == fold, as_tuple=True)
-            if not len(places):
-                raise InputError(f"--folds {folds}: there are fewer groups of samples than that; take fewer folds.")
-            called = {digests[place]: names[place] for place in places.tolist()}
-            found.append(Fold(fold_folder(run, fold + 1), train[places], called))
+            refuse_empty(places, folds)
+            digests = dict(called[place] for place in places.tolist())
+            found.append(Fold(fold_folder(run, fold + 1), train[places], digests))
         return Folds(tuple(found), source.fingerprint, len(train), config.seed, _note_weights(config))
     finally:
         session.data.close()
+
+
+def refuse_few(samples: int, folds: int) -> None:
+    """Raise InputError where the training part is smaller than there are to be folds."""
+    if folds > samples:
+        raise InputError(f"--folds {folds}: the training part has {samples:,} samples; take fewer folds.")
+
+
+def refuse_empty(places: Tensor, folds: int) -> None:
+    """Raise InputError for a fold that came to nothing."""
+    if not len(places):
+        raise InputError(f"--folds {folds}: there are fewer groups of samples than that; take fewer folds.")
+
+
+def tell_apart(data: Data, numbers: Tensor) -> list[tuple[str, str]]:
+    """For each sample of the int64 ``numbers`` what an exclude list calls it, and its name."""
+    digests = sample_digests(data.source, numbers, data.raw)
+    return [(digest, data.source.name(number)) for digest, number in zip(digests, numbers.tolist(), strict=True)]
 
 
 def prepare_runs(run: RunFolder, folds: Folds) -> None:
@@ -108,11 +122,10 @@ def _make(run: RunFolder, fold: RunFolder, config: RunConfig, excluded: Mapping[
 
 
 def _make_config(run: RunFolder, fold: RunFolder, number: int) -> RunConfig:
-    config, suffix = config_here(run), f" without fold {number}"
+    config = config_here(run).add_to_name(f"without fold {number}")
     assert isinstance(config.dataset, PartsSection)
     return config.model_copy(
         update={
-            "name": config.name[: LONGEST_NAME - len(suffix)] + suffix,
             "dataset": config.dataset.model_copy(update={"exclude": str(fold.exclude_file)}),
             "loop": config.loop.model_copy(update={"keep_predictions": False}),
         }
@@ -160,7 +173,7 @@ def _note_weights(config: RunConfig) -> tuple[str, ...]:
     )
 
 
-def _find_strata(targets: Tensor) -> Tensor:
+def find_strata(targets: Tensor) -> Tensor:
     """int64 (n,) by which folds are alike: the classes; of labels (n, K) the rarest that a sample has, 0 for none."""
     if targets.ndim == 1:
         return targets.to(torch.int64)

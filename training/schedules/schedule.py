@@ -62,7 +62,7 @@ def make_schedule(config: ScheduleConfig, base_lr: float, total_steps: int, step
     impossible = [
         problem
         for problem in duration_problems(config, total_steps, steps_per_epoch)
-        if span.by_epochs or problem.path == "schedule.warmup"
+        if span.by_epochs or problem.path in ("schedule.warmup", "schedule.gamma")
     ]
     if impossible:
         raise ConfigError(impossible)

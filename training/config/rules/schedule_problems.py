@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from training.config.describe import describe
 from training.config.run import RunConfig
-from training.config.sections.schedule import Cadence, MultiStep, OneCycle, ScheduleSection
+from training.config.sections.schedule import Cadence, Exponential, MultiStep, OneCycle, ScheduleSection
 from training.core.durations import count_duration, count_epochs, read_duration
 from training.errors import Problem, pluralize
 from training.toml_text import Toml
 
 AnySchedule = ScheduleSection | OneCycle
-
+_MOST_DECADES = 100
+"""That an exponential schedule may rise by: far beyond any use, and far from what no number holds."""
 
 FITS_ANY_RUN: Mapping[str, Toml] = {
     "schedule.warmup": "5 %",
@@ -75,6 +77,14 @@ def duration_problems(schedule: AnySchedule, total_steps: int, steps_per_epoch: 
         yield from _too_long(path, duration, units, length, shown, steps)
     if counted != sorted(set(counted)):
         yield Problem("schedule.milestones", "must rise from each to the next, for example 1000, 2000.")
+    if isinstance(schedule, Exponential):
+        length = count_epochs(total_steps, steps_per_epoch) if by_epochs else total_steps
+        if length * math.log10(schedule.gamma) > _MOST_DECADES:
+            yield Problem(
+                "schedule.gamma",
+                f"{schedule.gamma:g} makes the rate more than 1e{_MOST_DECADES} times as high by the end of {pluralize(total_steps, 'step')}; "
+                "lower it, or train for fewer steps.",
+            )
 
 
 def goes_by_epochs(schedule: AnySchedule) -> bool:

@@ -162,12 +162,17 @@ class MultiStep(SteppedSection):
 
 
 class Exponential(SteppedSection):
-    """Falls by the same factor every time."""
+    """Falls by the same factor every time, or rises by it."""
 
     kind: Literal["exponential"] = "exponential"
-    gamma: Gamma = setting(
+    gamma: float = setting(
         0.999,
-        help="The rate is multiplied by this at each step, or at each epoch where the scheduler steps every epoch.",
+        "Gamma",
+        "The rate is multiplied by this at each step, or at each epoch where the scheduler steps every epoch (gamma). Above 1 it "
+        "rises, as in a learning-rate range test.",
+        also="factor range test",
+        gt=0.0,
+        le=10.0,
     )
 
 

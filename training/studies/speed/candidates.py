@@ -1,0 +1,70 @@
+"""What may make the steps of a configuration faster on a device: settings to try, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import psutil
+from pydantic import JsonValue
+
+from training.config import RunConfig
+from training.config.diff import Change
+from training.config.files import overrides_of
+from training.config.sections.data.image_section import ImageSection
+
+ON_GPU: Final = ("precision.compute", "precision.cuda_graphs")
+"""Settings that are tried on NVIDIA GPUs alone."""
+
+
+class Candidate(NamedTuple):
+    """A setting to try."""
+
+    path: str
+    value: JsonValue
+
+    @property
+    def override(self) -> str:
+        """As ``--set`` takes it."""
+        return overrides_of({self.path: self.value})[0]
+
+    @property
+    def affects_result(self) -> bool:
+        """Whether it is declared to change weights or metrics, if only by rounding."""
+        return Change(self.path, None, self.value).affects_result
+
+    def is_set(self, config: RunConfig) -> bool:
+        """Whether ``config`` says so already."""
+        section, _, name = self.path.partition(".")
+        return bool(getattr(getattr(config, section), name) == self.value)
+
+
+def list_candidates(config: RunConfig, device: str, cores: int | None = None) -> Iterator[Candidate]:
+    """All that suit the data and the kind of ``device``, in the order in which they are tried. ``cores`` are the physical ones."""
+    cores = cores or psutil.cpu_count(logical=False) or 1
+    yield Candidate("loader.mode", "resident")
+    yield Candidate("loader.mode", "streamed")
+    for workers in dict.fromkeys((0, 1, 2, cores)):
+        yield Candidate("loader.workers", workers)
+    if isinstance(config.dataset, ImageSection):
+        yield Candidate("loader.cache", "on")
+        yield Candidate("loader.cache", "off")
+    if device == "cpu":
+        for threads in dict.fromkeys((1, max(cores // 2, 1), cores)):
+            yield Candidate("precision.threads", threads)
+    if isinstance(config.dataset, ImageSection):
+        yield Candidate("precision.channels_last", "on")
+        yield Candidate("precision.channels_last", "off")
+    if device == "cuda":
+        for compute in ("tf32", "bf16", "fp16"):
+            yield Candidate("precision.compute", compute)
+        yield Candidate("precision.cuda_graphs", "on")
+    yield Candidate("precision.compile", "model")
+    yield Candidate("precision.compile", "step")
+
+
+def suits_mode(candidate: Candidate, mode: str) -> bool:
+    """Whether it does anything where batches come by ``mode``, "resident" or "streamed"."""
+    if candidate.path == "loader.mode":
+        return candidate.value != mode
+    return mode == "streamed" or candidate.path not in ("loader.workers", "loader.cache")
