@@ -71,8 +71,10 @@ def _engine() -> list[str]:
     return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "training"]
 
 
-def train(run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False) -> Ended:
-    """Begin ``run``, or go on with it, in a process of its own, until that ends.
+def train(
+    run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False, look: Callable[[], None] = lambda: None
+) -> Ended:
+    """Begin ``run``, or go on with it, in a process of its own, until that ends; ``look`` is called all the while.
 
     ``kill_it`` kills the process (SIGKILL) in the middle of epoch ``CRASH_EPOCH``; where it was too fast for that, it
     has ended and there is no kill.
@@ -100,6 +102,7 @@ def train(run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False)
             if interrupt.asked > asked:
                 asked = interrupt.asked
                 process.terminate() if asked == 1 else process.kill()
+            look()
             if aim is not None and kill is None and aim.is_due():
                 process.kill()
                 process.wait()
