@@ -12,7 +12,7 @@ import json
 import secrets
 import shutil
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -118,9 +118,7 @@ class Sweep:
             "sampler": self.sampler,
             "pruner": self.pruner,
             "seed": self.seed,
-            "trials": self.budget.trials,
-            "hours": self.budget.hours,
-            "bytes": self.budget.bytes,
+            "budget": asdict(self.budget),
             "storage": self.storage,
             "metric": self.metric,
             "maximize": self.maximize,
@@ -186,9 +184,9 @@ def read_sweep(path: Path) -> Sweep:
     if not data:
         raise InputError(f"{shown}: cannot be read, so this is no sweep's folder; bring it back from a copy.")
     try:
-        space, budget = data["space"], Budget(_int(data["trials"]), _float(data["hours"]), _int(data["bytes"]))
+        space, limits = data["space"], data["budget"]
         sampler, pruner, seed = data["sampler"], data["pruner"], data["seed"]
-        if not isinstance(space, list) or sampler not in SAMPLERS or pruner not in PRUNERS or not isinstance(seed, int):
+        if not isinstance(space, list) or not isinstance(limits, dict) or sampler not in SAMPLERS or pruner not in PRUNERS or not isinstance(seed, int):
             raise ValueError("no sweep")
         return Sweep(
             path,
@@ -196,7 +194,7 @@ def read_sweep(path: Path) -> Sweep:
             sampler,  # type: ignore[arg-type]  # it was just looked up
             pruner,  # type: ignore[arg-type]
             seed,
-            budget,
+            Budget(_int(limits["trials"]), _float(limits["hours"]), _int(limits["bytes"])),
             str(data["storage"]),
             str(data["metric"]),
             data["maximize"] is True,

@@ -49,9 +49,9 @@ def open_storage(sweep: Sweep) -> BaseStorage:
     if sweep.storage:
         return _connect(sweep.storage)
     from optuna.storages import JournalStorage
-    from optuna.storages.journal import BaseJournalFileLock, JournalFileBackend
+    from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
-    class Lock(BaseJournalFileLock):  # type: ignore[misc, unused-ignore]
+    class Lock(JournalFileOpenLock):  # type: ignore[misc, unused-ignore]
         """The system lets go of it where a process is killed, on Windows, too: Optuna's own locks are files that stay."""
 
         def __init__(self) -> None:
@@ -148,14 +148,14 @@ def open_study(sweep: Sweep, storage: BaseStorage, number: int | None = None) ->
     """The sweep's study, which is made where there is none yet, with the sampler of trial ``number``."""
     import optuna
 
-    return optuna.create_study(
-        storage=storage,
-        sampler=_make_sampler(sweep, number),
-        pruner=_make_pruner(sweep, storage),
-        study_name=_name_study(sweep),
-        direction="maximize" if sweep.maximize else "minimize",
-        load_if_exists=True,
-    )
+    name = _name_study(sweep)
+    try:
+        storage.get_study_id_from_name(name)
+    except KeyError:
+        direction = "maximize" if sweep.maximize else "minimize"
+        optuna.create_study(storage=storage, study_name=name, direction=direction, load_if_exists=True)
+    sampler, pruner = _make_sampler(sweep, number), _make_pruner(sweep, storage)
+    return optuna.load_study(study_name=name, storage=storage, sampler=sampler, pruner=pruner)
 
 
 def _name_study(sweep: Sweep) -> str:
