@@ -6,6 +6,7 @@ validation. So what is proposed and decided follows from what is stored, whateve
 
 from __future__ import annotations
 
+import copy
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 PASSWORD = "TRAINWRIGHT_SWEEPS_PASSWORD"
 """The environment variable with the password of a sweep's database, which no file keeps."""
+_PROPOSED = "proposed"
 _JUDGED = "judged"
 _RESOURCE = "validations"
 
@@ -168,15 +170,47 @@ def _name_study(sweep: Sweep) -> str:
 
 
 def propose(sweep: Sweep, storage: BaseStorage, number: int, trial_id: int, base: RunConfig) -> dict[str, Value]:
-    """The values of a trial that runs: those that it has, and of the others what the sampler proposes. They are stored with it."""
+    """The values of a trial that runs: what was proposed before, else what the sampler proposes. They are stored in one record before each
+    is stored by itself: a sampler that had to go on in the middle would draw others."""
+    trial = storage.get_trial(trial_id)
+    chosen: dict[str, Value] | None = trial.user_attrs.get(_PROPOSED)
+    if chosen is None:
+        chosen = _sample(sweep, storage, number, trial_id, base)
+        storage.set_trial_user_attr(trial_id, _PROPOSED, chosen)
+    for dimension in sweep.space.dimensions:
+        if dimension.path in chosen and dimension.path not in trial.params:
+            distribution = _make_distribution(dimension)
+            value = distribution.to_internal_repr(chosen[dimension.path])
+            storage.set_trial_param(trial_id, dimension.path, value, distribution)
+    return {path: chosen[path] for path in (each.path for each in sweep.space.dimensions) if path in chosen}
+
+
+def _sample(sweep: Sweep, storage: BaseStorage, number: int, trial_id: int, base: RunConfig) -> dict[str, Value]:
     from optuna.trial import Trial
 
-    trial = Trial(open_study(sweep, storage, number), trial_id)
+    unwritten: Any = _Unwritten(storage)
+    trial = Trial(open_study(sweep, unwritten, number), trial_id)
     chosen: dict[str, Value] = {}
     for dimension in sweep.space.dimensions:
         if sweep.space.applies(dimension, base, chosen):
             chosen[dimension.path] = _suggest(trial, dimension)
     return chosen
+
+
+class _Unwritten:
+    """A storage in which the parameters of a trial are not written; what a sampler notes of the trial is."""
+
+    def __init__(self, storage: BaseStorage) -> None:
+        self._storage = storage
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._storage, name)
+
+    def get_trial(self, trial_id: int) -> FrozenTrial:
+        return copy.deepcopy(self._storage.get_trial(trial_id))  # Optuna writes what it suggests into what it is given here
+
+    def set_trial_param(self, trial_id: int, param_name: str, value: float, distribution: BaseDistribution) -> None:
+        return None
 
 
 def _suggest(trial: Trial, dimension: Dimension) -> Value:
@@ -186,6 +220,17 @@ def _suggest(trial: Trial, dimension: Dimension) -> Value:
     if dimension.sort == "int":
         return int(trial.suggest_int(path, int(low), int(high), log=dimension.log))
     return float(trial.suggest_float(path, low, high, log=dimension.log))
+
+
+def _make_distribution(dimension: Dimension) -> BaseDistribution:
+    """As ``_suggest`` has it."""
+    from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+    if dimension.sort == "choice":
+        return CategoricalDistribution(dimension.choices)
+    if dimension.sort == "int":
+        return IntDistribution(int(dimension.low), int(dimension.high), log=dimension.log)
+    return FloatDistribution(dimension.low, dimension.high, log=dimension.log)
 
 
 def _make_sampler(sweep: Sweep, number: int | None) -> BaseSampler:
