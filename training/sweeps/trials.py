@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import JsonValue
 
 from training.config import RunConfig
-from training.errors import InputError
+from training.errors import InputError, TrainingError
 from training.sweeps import optuna_study
 from training.sweeps.dimension import Value
 from training.sweeps.folder import Sweep
@@ -84,12 +85,12 @@ class Trials:
 
     def judge(self, trial: FrozenTrial, step: int, value: float) -> bool:
         """Report a validation, and whether the trial is to be pruned for it."""
-        with optuna_study.quiet_optuna():
+        with optuna_study.quiet_optuna(), _explain_ended(trial):
             return optuna_study.judge(self.sweep, self._storage, trial._trial_id, step, value)
 
     def report(self, trial: FrozenTrial, step: int, value: float) -> None:
         """Report a validation that nothing is decided by any more."""
-        with optuna_study.quiet_optuna():
+        with optuna_study.quiet_optuna(), _explain_ended(trial):
             optuna_study.report(self._storage, self._storage.get_trial(trial._trial_id), step, value)
 
     def note_validations(self, count: int) -> None:
@@ -109,3 +110,16 @@ class Trials:
             for key, each in about.items():
                 self._storage.set_trial_user_attr(trial._trial_id, key, each)
             self.study.tell(number, value if state == "complete" else None, wanted, skip_if_finished=True)
+
+
+@contextmanager
+def _explain_ended(trial: FrozenTrial) -> Iterator[None]:
+    """Raise TrainingError where another process, which took this one for dead, has ended the trial."""
+    from optuna.exceptions import UpdateFinishedTrialError
+
+    try:
+        yield
+    except UpdateFinishedTrialError as error:
+        raise TrainingError(
+            f"Trial {trial.number} was ended by another process meanwhile.", "Its run is kept; go on with sweep work."
+        ) from error

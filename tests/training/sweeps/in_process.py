@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,11 @@ def make_sweep(
 
 def train_here(run: RunFolder, _say: object, interrupt: Interrupt, *, look: Callable[[], None]) -> Ended:
     """``laboratory.child.train``, in this process."""
-    hooks = Hooks()
+    hooks, one_at_a_time = Hooks(), threading.Lock()  # checkpoints are told by a thread of their own
 
     def watch(_event: Event) -> None:
-        look()
+        with one_at_a_time:
+            look()
         if interrupt.asked:
             hooks.control.request_stop()
 
