@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Sequence
 
 from training.cli.options import load_given, workspace_of
@@ -12,7 +13,7 @@ from training.streams import print_json, say, write_out
 from training.sweeps.by_hand import add_trial, stop_trial
 from training.sweeps.dimension import show_value
 from training.sweeps.folder import USUAL_TRIALS, Budget, Sweep, create_sweep, find_sweep, list_sweeps, parse_budget
-from training.sweeps.optuna_study import require_optuna, split_password
+from training.sweeps.optuna_study import PASSWORD, require_optuna, split_password
 from training.sweeps.records import SweepRecord, TrialRecord, read_record
 from training.sweeps.space import read_space
 from training.sweeps.trials import Trials
@@ -43,6 +44,8 @@ def new_sweep(arguments: argparse.Namespace) -> int:
         raise
     for line in _describe(sweep):
         say(line)
+    if storage != arguments.storage and os.environ.get(PASSWORD):
+        say(f"The database's password is not written down; workers take it from ${PASSWORD} or ~/.pgpass.")
     say(f"Begin with: python -m training sweep work {sweep.id}")
     if arguments.json:
         print_json({"sweep": sweep.id, "folder": str(sweep.path), **sweep.dump()})

@@ -18,7 +18,7 @@ import numpy as np
 from filelock import FileLock
 
 from training.config import RunConfig
-from training.errors import InputError
+from training.errors import InputError, TrainingError
 from training.sweeps.dimension import Dimension, Value
 from training.sweeps.folder import Sweep
 
@@ -92,29 +92,36 @@ def _cut_torn_line(sweep: Sweep) -> None:
 
 
 def _connect(url: str) -> BaseStorage:
+    from optuna.exceptions import StorageInternalError
     from optuna.storages import RDBStorage
     from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import SQLAlchemyError
+    from sqlalchemy.pool import NullPool
+
+    from training.runs.index.database import explain
 
     parts = make_url(url)
     if parts.password is None and os.environ.get(PASSWORD):
         parts = parts.set(password=os.environ[PASSWORD])
+    if parts.drivername == "postgresql+psycopg" and find_spec("psycopg") is None:
+        missing = explain(ModuleNotFoundError(name="psycopg"), url)
+        raise InputError(f"The sweep's storage {url} cannot be used: {missing}.")
     try:
-        return RDBStorage(parts.render_as_string(hide_password=False))
-    except Exception as error:
-        from training.runs.index.database import explain
-
+        # A connection for each look: looks are seconds apart, and a server that was away is there again for the next.
+        return RDBStorage(parts.render_as_string(hide_password=False), engine_kwargs={"poolclass": NullPool})
+    except (SQLAlchemyError, StorageInternalError, ImportError) as error:
         raise InputError(f"The sweep's storage {url} cannot be used: {explain(error, url)}.") from error
 
 
 def split_password(url: str) -> str:
     """``url`` as it may be written down; its password goes to the environment of this process. Raises InputError for another database
     than PostgreSQL."""
-    from sqlalchemy.engine import make_url
+    from sqlalchemy.engine import URL, make_url
     from sqlalchemy.exc import ArgumentError
 
     try:
         parts = make_url(url)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise InputError(
             "--storage: is no URL of a database; write postgresql+psycopg://USER@HOST/DATABASE, or leave it out for a journal in the "
             "sweep's folder."
@@ -124,17 +131,19 @@ def split_password(url: str) -> str:
             f"--storage: {parts.get_backend_name()} is not used for sweeps, only PostgreSQL is (several workers at once); leave it out for "
             "a journal in the sweep's folder."
         )
-    if parts.drivername == "postgresql":
-        parts = parts.set(drivername="postgresql+psycopg")
-    if parts.password:
-        os.environ[PASSWORD] = str(parts.password)
-    return parts.set(password=None).render_as_string()
+    driver = "postgresql+psycopg" if parts.drivername == "postgresql" else parts.drivername
+    query = {name: value for name, value in parts.query.items() if name != "password"}
+    if secret := parts.password or parts.query.get("password"):
+        os.environ[PASSWORD] = str(secret)
+    return URL.create(driver, parts.username, None, parts.host, parts.port, parts.database, query).render_as_string()
 
 
 @contextmanager
 def quiet_optuna() -> Iterator[None]:
-    """Meanwhile Optuna says nothing: what there is to say, this program says."""
+    """Meanwhile Optuna says nothing: what there is to say, this program says. Raises TrainingError for a database that fails meanwhile."""
     import optuna
+    from optuna.exceptions import StorageInternalError
+    from sqlalchemy.exc import SQLAlchemyError
 
     before = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -142,6 +151,13 @@ def quiet_optuna() -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
+    except (SQLAlchemyError, StorageInternalError) as error:
+        from training.runs.index.database import explain
+
+        why = explain(error if isinstance(error, SQLAlchemyError) or not error.__cause__ else error.__cause__, "url")  # type: ignore[arg-type]
+        raise TrainingError(
+            f"The sweep's storage failed: {why}.", "Nothing is lost; sweep work goes on once it is there again."
+        ) from error
     finally:
         optuna.logging.set_verbosity(before)
 
