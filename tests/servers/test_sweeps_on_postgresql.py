@@ -48,7 +48,16 @@ def test_two_workers_on_postgresql_share_a_sweep(
 ) -> None:
     save_config(tiny("loop.epochs=2", "precision.threads=1"), tmp_path / "tiny.toml")
     monkeypatch.setenv("TRAINWRIGHT_SWEEPS_PASSWORD", "")  # put back afterwards
-    words = ["--vary", "optimizer.lr=1e-4:1e-1:log", "--vary", "model.hidden=[8]|[16,16]", "--trials", "5", "--pruner", "hyperband"]
+    words = [
+        "--vary",
+        "optimizer.lr=1e-4:1e-1:log",
+        "--vary",
+        "model.hidden=[8]|[16,16]",
+        "--trials",
+        "5",
+        "--pruner",
+        "hyperband",
+    ]
     place = ["--workspace", str(tmp_path / "ws"), "--json"]
     assert main(["sweep", "new", str(tmp_path / "tiny.toml"), *words, "--storage", url, *place]) == 0
     made = json_line(capsys)

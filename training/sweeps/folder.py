@@ -186,7 +186,13 @@ def read_sweep(path: Path) -> Sweep:
     try:
         space, limits = data["space"], data["budget"]
         sampler, pruner, seed = data["sampler"], data["pruner"], data["seed"]
-        if not isinstance(space, list) or not isinstance(limits, dict) or sampler not in SAMPLERS or pruner not in PRUNERS or not isinstance(seed, int):
+        if (
+            not isinstance(space, list)
+            or not isinstance(limits, dict)
+            or sampler not in SAMPLERS
+            or pruner not in PRUNERS
+            or not isinstance(seed, int)
+        ):
             raise ValueError("no sweep")
         return Sweep(
             path,

@@ -223,7 +223,9 @@ class _Unwritten:
         return getattr(self._storage, name)
 
     def get_trial(self, trial_id: int) -> FrozenTrial:
-        return copy.deepcopy(self._storage.get_trial(trial_id))  # Optuna writes what it suggests into what it is given here
+        return copy.deepcopy(
+            self._storage.get_trial(trial_id)
+        )  # Optuna writes what it suggests into what it is given here
 
     def set_trial_param(self, trial_id: int, param_name: str, value: float, distribution: BaseDistribution) -> None:
         return None

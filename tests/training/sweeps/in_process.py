@@ -32,7 +32,12 @@ def make_sweep(
     storage: str = "",
 ) -> Sweep:
     """Of a run of a tenth of a second, with 3 validations."""
-    fixed = ("schedule.kind=cosine", "precision.threads=1", "loop.decision_boundary=off", "checkpoints.monitor=val/loss")
+    fixed = (
+        "schedule.kind=cosine",
+        "precision.threads=1",
+        "loop.decision_boundary=off",
+        "checkpoints.monitor=val/loss",
+    )
     base = tiny(*fixed, *overrides)
     space = read_space(base, varied, sampler)
     return create_sweep(workspace, base, space, sampler, pruner, seed, budget, storage)

@@ -46,7 +46,12 @@ def test_a_setting_of_one_kind_alone_is_varied_where_that_kind_is_tried() -> Non
 
 
 def test_a_grid_takes_the_values_that_are_said() -> None:
-    asked = ["optimizer.lr=1e-4:1e-1:log:4", "model.dropout=0:0.5:linear:3", "loop.batch_size=30:33", "model.activation=relu|gelu"]
+    asked = [
+        "optimizer.lr=1e-4:1e-1:log:4",
+        "model.dropout=0:0.5:linear:3",
+        "loop.batch_size=30:33",
+        "model.activation=relu|gelu",
+    ]
     space = read_space(tiny(), asked, "grid")
     assert [each.values() for each in space.dimensions] == [
         [0.0001, 0.001, 0.01, 0.1],

@@ -118,7 +118,9 @@ def test_what_cannot_be_is_said_before_anything_is_made(
 
 @pytest_optuna
 def test_a_pruned_trial_is_stopped_kept_and_marked(tmp_path: Path) -> None:
-    sweep = make_sweep(tmp_path, "loop.epochs=12", sampler="grid", varied=["optimizer.lr=1e-5|2e-5|3e-2"], pruner="hyperband")
+    sweep = make_sweep(
+        tmp_path, "loop.epochs=12", sampler="grid", varied=["optimizer.lr=1e-5|2e-5|3e-2"], pruner="hyperband"
+    )
     sweep = replace(sweep, budget=Budget(trials=3))
     ended, said = work_here(sweep)
     assert ended.startswith("The whole grid is tried: 3 trials") or ended.startswith("The budget is used up")
