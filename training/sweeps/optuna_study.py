@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from filelock import FileLock
@@ -170,7 +170,7 @@ def open_study(sweep: Sweep, storage: BaseStorage, number: int | None = None) ->
     try:
         storage.get_study_id_from_name(name)
     except KeyError:
-        direction = "maximize" if sweep.maximize else "minimize"
+        direction: Literal["maximize", "minimize"] = "maximize" if sweep.maximize else "minimize"
         optuna.create_study(storage=storage, study_name=name, direction=direction, load_if_exists=True)
     sampler, pruner = _make_sampler(sweep, number), _make_pruner(sweep, storage)
     return optuna.load_study(study_name=name, storage=storage, sampler=sampler, pruner=pruner)

@@ -161,7 +161,7 @@ class TrialRun:
         attempt = self._history.attempts[-1] if self._history.attempts else None
         if attempt is not None:
             self.trials.note_validations(_count_validations(self.config, attempt))
-            for validation in self._planned(attempt)[self._reported :]:
+            for validation in self._list_planned(attempt)[self._reported :]:
                 if self._prune:
                     break
                 self._reported += 1
@@ -173,7 +173,7 @@ class TrialRun:
         if (self._prune or self._lost is not None or self._is_to_stop()) and owner_of(self.run.path) is not None:
             self._ask_to_stop()
 
-    def _planned(self, attempt: AttemptStarted) -> list[Validated]:
+    def _list_planned(self, attempt: AttemptStarted) -> list[Validated]:
         """The validations that count, each step once. A resumed attempt makes those behind its checkpoint again, to the bit."""
         steps: dict[int, Validated] = {}
         for validation in self._history.validations:

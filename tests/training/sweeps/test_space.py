@@ -7,8 +7,10 @@ import re
 import pytest
 
 from tests.training.tiny import tiny
+from training.cli import sweep_words
 from training.errors import InputError
-from training.sweeps.dimension import load_dimension, split_choices
+from training.sweeps.dimension import Value, load_dimension, split_choices
+from training.sweeps.folder import PRUNERS, SAMPLERS
 from training.sweeps.space import name_trial, read_space
 
 
@@ -28,7 +30,7 @@ def test_a_trial_is_the_base_with_its_values() -> None:
     asked = ["model.hidden=[8]|[16, 16]", "optimizer.lr=1e-4:1e-1:log", "optimizer.kind=sgd|adamw"]
     space = read_space(tiny(), asked, "tpe")
     assert space.dimensions[0].path == "optimizer.kind"  # what else there is depends on it
-    params = {"optimizer.kind": "sgd", "model.hidden": "[16, 16]", "optimizer.lr": 0.0123}
+    params: dict[str, Value] = {"optimizer.kind": "sgd", "model.hidden": "[16, 16]", "optimizer.lr": 0.0123}
     config = space.make_config(tiny(), params, name_trial("tiny", 7))
     assert (config.optimizer.kind, config.optimizer.lr, config.model.hidden) == ("sgd", 0.0123, (16, 16))  # type: ignore[union-attr]
     assert config.name == "tiny trial 7"
@@ -107,7 +109,7 @@ def test_one_sentence_says_what_cannot_be_varied(asked: str, said: str) -> None:
 
 
 def test_a_grid_says_what_it_lacks() -> None:
-    with pytest.raises(InputError, match="optimizer.lr=0.0001:0.1:log:5"):
+    with pytest.raises(InputError, match=r"optimizer\.lr=0\.0001:0\.1:log:5"):
         read_space(tiny(), ["optimizer.lr=1e-4:1e-1"], "grid")
     with pytest.raises(InputError, match="only some of the kinds"):
         read_space(tiny(), ["optimizer.momentum=0.5:0.9:3", "optimizer.kind=sgd|adamw"], "grid")
@@ -115,3 +117,7 @@ def test_a_grid_says_what_it_lacks() -> None:
         read_space(tiny(), ["optimizer.lr=1e-4:1e-1:1000", "model.dropout=0:0.5:1000"], "grid")
     with pytest.raises(InputError, match="is named twice"):
         read_space(tiny(), ["model.dropout", "model.dropout"], "tpe")
+
+
+def test_the_command_line_knows_the_samplers_and_pruners_that_there_are() -> None:
+    assert (sweep_words.SAMPLERS, sweep_words.PRUNERS) == (SAMPLERS, PRUNERS)

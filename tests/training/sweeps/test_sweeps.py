@@ -288,7 +288,7 @@ def test_a_sweep_is_found_by_its_beginning_and_a_damaged_one_is_told(tmp_path: P
     assert find_sweep(sweep.id[:-3], tmp_path) == sweep
     assert find_sweep("tiny", tmp_path).id == sweep.id
     assert Trials(sweep).read() == []
-    with pytest.raises(InputError, match="no such sweep in .*; the newest: "):
+    with pytest.raises(InputError, match=r"no such sweep in .*; the newest: "):
         find_sweep("other", tmp_path)
     (sweep.path / "sweep.json").write_text('{"space": 3}', encoding="utf-8")
     with pytest.raises(InputError, match="is damaged"):
