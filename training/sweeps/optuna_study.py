@@ -11,6 +11,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +41,10 @@ def require_optuna(sampler: str = "", pruner: str = "") -> None:
     """Raise InputError, with the command that installs it, where a package is missing that the sweep needs."""
     if find_spec("optuna") is None:
         raise InputError("optuna is missing, which proposes the trials of a sweep: pip install 'trainwright[sweeps]'.")
+    if (has := version("optuna")).partition(".")[0] in ("1", "2", "3", "4"):
+        raise InputError(
+            f"optuna {has} is installed, and sweeps need 5 or newer: pip install --upgrade 'trainwright[sweeps]'."
+        )
     if (sampler == "gp" or pruner == "wilcoxon") and find_spec("scipy") is None:
         option = "--sampler gp" if sampler == "gp" else "--pruner wilcoxon"
         raise InputError(f"{option}: scipy is missing, which it computes with: pip install 'trainwright[sweeps]'.")

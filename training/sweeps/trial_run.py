@@ -77,7 +77,7 @@ class TrialRun:
         self.run = self.sweep.run(self.trial.number)
         self._history = History(self.run.events_file)
         self._reported = 0
-        self._prune = False
+        self._prune = self._is_noted = False
         self._asked = -math.inf
         self._lost: TrainingError | None = None
 
@@ -160,7 +160,9 @@ class TrialRun:
         self._history.poll()
         attempt = self._history.attempts[-1] if self._history.attempts else None
         if attempt is not None:
-            self.trials.note_validations(_count_validations(self.config, attempt))
+            if not self._is_noted:
+                self._is_noted = True
+                self.trials.note_validations(_count_validations(self.config, attempt))
             for validation in self._list_planned(attempt)[self._reported :]:
                 if self._prune:
                     break
