@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 
 from training.cli.options import load_given, workspace_of
@@ -186,6 +187,6 @@ def _describe_best(record: SweepRecord) -> Iterator[str]:
         yield "No trial is complete yet."
         return
     best = record.trials[record.best]
-    told = " ".join(f"--set {path}={value}" for path, value in best.params.items())
+    told = shlex.join(word for path, value in best.params.items() for word in ("--set", f"{path}={value}"))
     assert best.value is not None
     yield f"Best: trial {best.number}, {record.sweep.metric} {metric(record.sweep.metric).show(best.value)}: {told}"

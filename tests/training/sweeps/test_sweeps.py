@@ -211,6 +211,40 @@ def test_an_interrupted_worker_leaves_its_trial_to_the_next(tmp_path: Path) -> N
 
 
 @pytest_optuna
+def test_a_network_of_your_own_is_kept_as_it_was_when_the_sweep_was_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    network, config = tmp_path / "network.py", tmp_path / "own.toml"
+    code = "from torch import nn\n\ndef build(features: int, classes: int, slope: float = 0.1):\n"
+    network.write_text(f"{code}    return nn.Sequential(nn.Linear(features, classes), nn.LeakyReLU(slope))\n")
+    config.write_text(
+        'name = "own"\n[dataset]\nkind = "spiral"\nsamples = 60\n[model]\nkind = "user_file"\npath = "network.py"\n[loop]\nepochs = 1\n'
+    )
+    words = ["--vary", "model.arguments.slope=0.1:0.5", "--trials", "2", "--workspace", str(tmp_path), "--json"]
+    assert main(["sweep", "new", str(config), *words]) == 2
+    assert "needs your consent" in capsys.readouterr().err
+    assert main(["sweep", "new", str(config), *words, "--trust"]) == 0
+    sweep = read_sweep(Path(json_line(capsys)["folder"]))
+    network.write_text("raise SystemExit\n")
+    work_here(sweep)
+    for trial in read_record(sweep).trials:
+        assert trial.state == "complete"
+        assert sweep.run(trial.number).code_file.read_text().startswith(code)
+        assert sweep.run(trial.number).config().model.arguments == {"slope": trial.params["model.arguments.slope"]}  # type: ignore[union-attr]
+
+
+@pytest_optuna
+def test_the_wilcoxon_pruner_and_a_random_sampler_work(tmp_path: Path) -> None:
+    sweep = make_sweep(
+        tmp_path, "loop.epochs=8", varied=["optimizer.lr=1e-6|3e-2|2e-6|3e-6"], sampler="random", pruner="wilcoxon"
+    )
+    work_here(sweep)
+    states = [trial.state for trial in read_record(sweep).trials]
+    assert set(states) <= {"complete", "pruned"}
+    assert states[0] == "complete"
+
+
+@pytest_optuna
 def test_a_budget_of_hours_or_disk_ends_it_with_a_sentence(tmp_path: Path) -> None:
     hours = make_sweep(tmp_path / "a", budget=Budget(hours=1e-6))
     ended, _ = work_here(hours)
