@@ -159,7 +159,8 @@ def quiet_optuna() -> Iterator[None]:
     except (SQLAlchemyError, StorageInternalError) as error:
         from training.runs.index.database import explain
 
-        why = explain(error if isinstance(error, SQLAlchemyError) or not error.__cause__ else error.__cause__, "url")  # type: ignore[arg-type]
+        said = error.__cause__ if isinstance(error.__cause__, SQLAlchemyError) else error
+        why = explain(said, "url")
         raise TrainingError(
             f"The sweep's storage failed: {why}.", "Nothing is lost; sweep work goes on once it is there again."
         ) from error
