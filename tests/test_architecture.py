@@ -28,6 +28,7 @@ TORCH_FREE = (
     "runs",
     "sidecars",
     "statistics",
+    "sweeps",
     "tracking",
     "presets",
     "console",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from training.arguments import Parser
+from training.cli.sweep_words import add_sweep
 
 TRACKERS = ("tensorboard", "mlflow", "wandb")
 _SHARED: Mapping[str, Mapping[str, Any]] = {
@@ -249,6 +250,8 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--yes", action="store_true", help="begin without asking")
     option("--measure", action="store_true", help=argparse.SUPPRESS)  # how a study begins what measures for it
     option("--while-held", **_WHILE_HELD)
+    add("sweep", "cli.sweep:work_sweep", "try other settings of a configuration, as Optuna proposes them")
+    add_sweep(commands.choices["sweep"], _SHARED)
 
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
     option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)

@@ -1,0 +1,256 @@
+"""A sweep's folder in the workspace: what was asked for, frozen, in files that a person can read.
+
+sweeps/ID/sweep.json     settings varied, sampler, pruner, seed, budget, storage, metric
+          config.toml    the configuration that every trial changes some settings of
+          journal.jsonl  Optuna's journal: all trials and their values (another storage lies in its own server)
+          trials/0007/   config.toml as it was frozen for the trial, owner.json while a worker has it, stop where a person asked for it
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, Literal, get_args
+
+from filelock import FileLock
+from pydantic import JsonValue
+
+from training.config import RunConfig
+from training.config.files import save_config
+from training.config.sections.data.dataset_section import PartsSection
+from training.config.sections.data.own_data import OwnDataSection
+from training.config.sections.objective import OwnLoss
+from training.config.sections.user_file import UserFile
+from training.errors import InputError
+from training.exclude_list import keep_exclude_list
+from training.runs.folder import RunFolder, make_slug, read_json
+from training.sweeps.dimension import load_dimension
+from training.sweeps.space import Space
+from training.system.atomic import sync_folder, write_text
+from training.system.untrusted import escape_unprintable
+
+SamplerName = Literal["tpe", "gp", "random", "grid"]
+PrunerName = Literal["median", "hyperband", "wilcoxon", "none"]
+SAMPLERS: Final[tuple[str, ...]] = get_args(SamplerName)
+PRUNERS: Final[tuple[str, ...]] = get_args(PrunerName)
+USUAL_TRIALS = 20
+"""Where no budget is given."""
+_SETTINGS = "sweep.json"
+_CODE = ("code_file", "dataset_code_file", "loss_code_file", "exclude_file")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a sweep may take; None for no limit. ``hours`` are those of training, of all trials together; ``bytes`` those of their runs."""
+
+    trials: int | None = None
+    hours: float | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """``storage`` is a database's URL without its password, "" for the journal in the folder. ``metric`` is compared, the larger the better
+    where ``maximize``."""
+
+    path: Path
+    space: Space
+    sampler: SamplerName
+    pruner: PrunerName
+    seed: int
+    budget: Budget
+    storage: str
+    metric: str
+    maximize: bool
+    name: str = ""
+    created: float = 0.0
+
+    @property
+    def id(self) -> str:
+        """The folder's own name."""
+        return self.path.name
+
+    @property
+    def workspace(self) -> Path:
+        """Where its runs lie."""
+        return self.path.parent.parent
+
+    @property
+    def journal(self) -> Path:
+        """Optuna's journal."""
+        return self.path / "journal.jsonl"
+
+    @property
+    def lock(self) -> FileLock:
+        """Inside, no other worker takes, proposes or ends a trial; the system lets go of it where a worker is killed."""
+        return FileLock(self.path / ".lock")
+
+    def base(self) -> RunConfig:
+        """The configuration that trials change. Raises InputError."""
+        return RunFolder(self.path).config()
+
+    def trial_folder(self, number: int) -> Path:
+        """Of a trial: its frozen configuration, who works on it, whether it is to stop."""
+        return self.path / "trials" / f"{number:04}"
+
+    def stop_file(self, number: int) -> Path:
+        """There where a person asked for the trial's end."""
+        return self.trial_folder(number) / "stop"
+
+    def run(self, number: int) -> RunFolder:
+        """A trial's run: its name tells which, so that no kill comes between the run and who knows of it."""
+        return RunFolder(self.workspace / "runs" / f"{self.id}-{number:04}")
+
+    def remove(self) -> None:
+        """Delete the folder of a sweep that was just made; runs are none of it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def dump(self) -> dict[str, JsonValue]:
+        """What ``sweep.json`` holds."""
+        return {
+            "name": self.name,
+            "created": self.created,
+            "space": [dimension.dump() for dimension in self.space.dimensions],
+            "sampler": self.sampler,
+            "pruner": self.pruner,
+            "seed": self.seed,
+            "budget": asdict(self.budget),
+            "storage": self.storage,
+            "metric": self.metric,
+            "maximize": self.maximize,
+        }
+
+
+def create_sweep(
+    workspace: Path,
+    base: RunConfig,
+    space: Space,
+    sampler: SamplerName,
+    pruner: PrunerName,
+    seed: int,
+    budget: Budget,
+    storage: str,
+) -> Sweep:
+    """A new sweep's folder. Raises InputError, leaving nothing behind, where it cannot be written."""
+    sweeps, now = workspace / "sweeps", time.time()
+    name = f"{make_slug(base.name)[:16].strip('-')}-{time.strftime('%Y%m%d')}-{secrets.token_hex(3)}"
+    path = sweeps / name
+    sweep = Sweep(path, space, sampler, pruner, seed, budget, storage, base.monitor, base.maximize, base.name, now)
+    try:
+        (path / "trials").mkdir(parents=True)
+        try:
+            save_config(base, path / "config.toml")
+            _keep_files(base, RunFolder(path))
+            write_text(path / _SETTINGS, json.dumps(sweep.dump(), indent=1) + "\n")  # last: it says that all is there
+            sync_folder(sweeps)
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise InputError(
+            f"The workspace {workspace} cannot be written ({error.strerror or error}); free some space or make it writable."
+        ) from error
+    return sweep
+
+
+def _keep_files(base: RunConfig, folder: RunFolder) -> None:
+    """Copies of a person's own code and of the exclude list, as they are now: what is edited later is another sweep's."""
+    if isinstance(base.model, UserFile):
+        shutil.copyfile(base.model.path, folder.code_file)
+    if isinstance(base.dataset, OwnDataSection):
+        shutil.copyfile(base.dataset.path, folder.dataset_code_file)
+    if isinstance(base.objective, OwnLoss):
+        shutil.copyfile(base.objective.path, folder.loss_code_file)
+    if isinstance(base.dataset, PartsSection):
+        keep_exclude_list(base.dataset.exclude, folder.exclude_file)
+
+
+def hand_on_files(sweep: Sweep, run: RunFolder) -> None:
+    """Copy what ``create_sweep`` kept into the folder of a trial's run. Raises OSError."""
+    for name in _CODE:
+        kept: Path = getattr(RunFolder(sweep.path), name)
+        if kept.is_file():
+            shutil.copyfile(kept, getattr(run, name))
+
+
+def read_sweep(path: Path) -> Sweep:
+    """The sweep in a folder. Raises InputError for a folder of something else, and for a damaged one."""
+    data = read_json(path / _SETTINGS)
+    shown = escape_unprintable(str(path / _SETTINGS), 300)
+    if not data:
+        raise InputError(f"{shown}: cannot be read, so this is no sweep's folder; bring it back from a copy.")
+    try:
+        space, limits = data["space"], data["budget"]
+        sampler, pruner, seed = data["sampler"], data["pruner"], data["seed"]
+        if (
+            not isinstance(space, list)
+            or not isinstance(limits, dict)
+            or sampler not in SAMPLERS
+            or pruner not in PRUNERS
+            or not isinstance(seed, int)
+        ):
+            raise ValueError("no sweep")
+        return Sweep(
+            path,
+            Space(tuple(load_dimension(each) for each in space)),
+            sampler,  # type: ignore[arg-type]  # it was just looked up
+            pruner,  # type: ignore[arg-type]
+            seed,
+            Budget(_int(limits["trials"]), _float(limits["hours"]), _int(limits["bytes"])),
+            str(data["storage"]),
+            str(data["metric"]),
+            data["maximize"] is True,
+            str(data.get("name", "")),
+            _float(data.get("created")) or 0.0,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{shown}: is damaged, or of a newer version; bring it back from a copy.") from error
+
+
+def list_sweeps(workspace: Path) -> list[Sweep]:
+    """Those of the workspace that can be read, oldest first."""
+    found = []
+    for path in (workspace / "sweeps").glob(f"*/{_SETTINGS}"):
+        try:
+            found.append(read_sweep(path.parent))
+        except InputError:  # said where it is asked for by its name
+            continue
+    return sorted(found, key=lambda sweep: (sweep.created, sweep.id))
+
+
+def find_sweep(text: str, workspace: Path) -> Sweep:
+    """The sweep meant by its folder, its id or the start of that, or the name of its configuration (the newest). Raises InputError."""
+    for path in (Path(text), workspace / "sweeps" / text):
+        if (path / _SETTINGS).is_file():
+            return read_sweep(path.absolute())
+    sweeps = list_sweeps(workspace)
+    begun = [sweep for sweep in sweeps if sweep.id.startswith(text)] or [s for s in sweeps if s.name == text][-1:]
+    if len(begun) == 1:
+        return begun[0]
+    if begun:
+        raise InputError(
+            f"{escape_unprintable(text)}: several sweeps begin like that ({', '.join(s.id for s in begun[:5])}); type more of it."
+        )
+    newest = ", ".join(sweep.id for sweep in sweeps[-3:])
+    hint = f"the newest: {newest}." if newest else "there are no sweeps yet; sweep new makes one."
+    raise InputError(f"{escape_unprintable(text)}: no such sweep in {workspace}; {hint}")
+
+
+def parse_budget(trials: int | None, hours: float | None, gigabytes: float | None) -> Budget:
+    """What was asked for. Raises InputError for a limit that lets nothing begin."""
+    for option, value in (("--trials", trials), ("--hours", hours), ("--disk", gigabytes)):
+        if value is not None and not 0 < value < float("inf"):
+            raise InputError(f"{option} {value}: must be more than 0.")
+    return Budget(trials, hours, None if gigabytes is None else int(gigabytes * 1e9))
+
+
+def _int(value: JsonValue) -> int | None:
+    return None if value is None else int(value)  # type: ignore[arg-type]  # TypeError is caught
+
+
+def _float(value: JsonValue) -> float | None:
+    return None if value is None else float(value)  # type: ignore[arg-type]

@@ -1,0 +1,156 @@
+"""A sweep as it is now, for who shows it: trials with their curves, importances, axes for parallel coordinates and slices. No torch here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from training.runs.owner import owner_of
+from training.sweeps.budget import Spent, explain_end, measure_spent
+from training.sweeps.dimension import Dimension, Value
+from training.sweeps.folder import Sweep
+from training.sweeps.optuna_study import measure_importances
+from training.sweeps.trials import BY_HAND, REASON, SECONDS, State, Trials, state_of
+
+if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
+
+FEWEST_FOR_IMPORTANCE = 20
+"""Complete trials below which importances are mostly noise."""
+
+
+@dataclass(frozen=True)
+class TrialRecord:
+    """``curve`` is the monitored metric at each validation, counted from 1; ``alive`` whether a worker has it now; ``run`` the id of its run,
+    "" where none was made."""
+
+    number: int
+    state: State
+    params: Mapping[str, Value]
+    value: float | None
+    curve: tuple[tuple[int, float], ...]
+    run: str
+    alive: bool
+    by_hand: bool
+    seconds: float | None
+    reason: str
+
+    @property
+    def words(self) -> str:
+        """Its state in a word or two: of one that runs, whether anybody works on it."""
+        return "unfinished" if self.state == "running" and not self.alive else self.state
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One setting as an axis: ``places`` are those of the trials from 0 to 1, None of a trial that lacks the setting."""
+
+    dimension: Dimension
+    places: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class SweepRecord:
+    """``best`` is the number of the best complete trial; ``importances`` are shares of 1, the largest first, empty with why in
+    ``importance_note``, which also warns of too few trials. ``ended`` says why no further trial is proposed, "" where one may be."""
+
+    sweep: Sweep
+    trials: tuple[TrialRecord, ...]
+    best: int | None
+    importances: Mapping[str, float]
+    importance_note: str
+    spent: Spent
+    ended: str
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """The varied settings, for parallel coordinates; one against the value is a slice plot."""
+        return tuple(
+            Axis(
+                each,
+                tuple(
+                    each.place(trial.params[each.path]) if each.path in trial.params else None for trial in self.trials
+                ),
+            )
+            for each in self.sweep.space.dimensions
+        )
+
+    def count(self, state: State) -> int:
+        """How many trials are in a state."""
+        return sum(trial.state == state for trial in self.trials)
+
+    def dump(self) -> dict[str, JsonValue]:
+        """As the command line tells it."""
+        return {
+            "sweep": self.sweep.id,
+            "folder": str(self.sweep.path),
+            **self.sweep.dump(),
+            "trials": [
+                {
+                    **asdict(trial),
+                    "params": dict(trial.params),
+                    "curve": [list(point) for point in trial.curve],
+                    "state": trial.words,
+                }
+                for trial in self.trials
+            ],
+            "best": self.best,
+            "importances": dict(self.importances),
+            "importance_note": self.importance_note,
+            "budget": {
+                "trials": self.sweep.budget.trials,
+                "hours": self.sweep.budget.hours,
+                "bytes": self.sweep.budget.bytes,
+            },
+            "spent": asdict(self.spent),
+            "ended": self.ended,
+        }
+
+
+def read_record(sweep: Sweep) -> SweepRecord:
+    """The sweep as it is now; nothing is changed but where there is no study yet. Raises InputError where its storage cannot be used."""
+    trials = Trials(sweep)
+    known = trials.read()
+    best = find_best(sweep, known)
+    complete = sum(state_of(trial) == "complete" for trial in known)
+    importances, note = measure_importances(trials.study) if complete > 1 else ({}, "Importances need complete trials.")
+    if importances and complete < FEWEST_FOR_IMPORTANCE:
+        note = f"Of {complete} complete trials; below {FEWEST_FOR_IMPORTANCE} importances are mostly noise."
+    spent = measure_spent(sweep, known)
+    return SweepRecord(
+        sweep,
+        tuple(_read(sweep, trial) for trial in known),
+        None if best is None else best.number,
+        importances,
+        note,
+        spent,
+        explain_end(sweep, spent),
+    )
+
+
+def find_best(sweep: Sweep, known: list[FrozenTrial]) -> FrozenTrial | None:
+    """The best of the complete trials, of equal ones the first."""
+    complete = [trial for trial in known if state_of(trial) == "complete" and trial.value is not None]
+    sign = -1.0 if sweep.maximize else 1.0
+    return min(complete, key=lambda trial: (sign * float(trial.value or 0.0), trial.number), default=None)
+
+
+def _read(sweep: Sweep, trial: FrozenTrial) -> TrialRecord:
+    run, seconds = sweep.run(trial.number), trial.user_attrs.get(SECONDS)
+    state = state_of(trial)
+    given = trial.system_attrs.get("fixed_params", {}) if state == "waiting" else trial.params
+    return TrialRecord(
+        number=trial.number,
+        state=state,
+        params=dict(given),
+        value=trial.value if state in ("complete", "pruned") else None,
+        curve=tuple(sorted(trial.intermediate_values.items())),
+        run=run.id if run.config_file.is_file() else "",
+        alive=state == "running" and owner_of(sweep.trial_folder(trial.number)) is not None,
+        by_hand=trial.user_attrs.get(BY_HAND) is True,
+        seconds=float(seconds) if isinstance(seconds, int | float) else None,
+        reason=str(trial.user_attrs.get(REASON, "")),
+    )
