@@ -49,6 +49,8 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
 """What several commands take."""
 _WHILE_HELD: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPRESS}
 """For programs that begin a run and hold the other end of its standard input: not for people."""
+_MADE: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPRESS}
+"""For runs that were made to be trained later."""
 _TRAINING = ("--profile", "--track", "--copy-to", "--set", "--trust")
 _RECORDS = ("--workspace", "--json")
 EXPORTS = ("safetensors", "onnx", "openvino", "torch-export", "script", "tutorial", "accelerate")
@@ -75,6 +77,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     branch = "make a new run of it, and leave this one, with all that came later, as it is"
     option("--branch", action="store_true", help=branch)
     option("--while-held", **_WHILE_HELD)
+    option("--made", **_MADE)
 
     option = add("check", "cli.check:check", "look for problems without training", "--set", "--trust", *_RECORDS)
     machine = f"{_SHARED['config']['help']}; without it the check is of this machine: torch, its devices, shared memory"

@@ -66,26 +66,27 @@ class Ended:
     kill: Kill | None = None
 
 
-def _engine() -> list[str]:
+def engine_command() -> list[str]:
     """How this program is started without a window."""
     return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "training"]
 
 
-def train(run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False) -> Ended:
-    """Begin ``run``, or go on with it, in a process of its own, until that ends.
+def train(run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False, options: Sequence[str] = ()) -> Ended:
+    """Begin ``run``, or go on with it, in a process of its own, until that ends; ``options`` are of ``resume``.
 
     ``kill_it`` kills the process (SIGKILL) in the middle of epoch ``CRASH_EPOCH``; where it was too fast for that, it
     has ended and there is no kill.
     """
+    of_run = ("--workspace", str(run.path.parent.parent), "--json", "--while-held")
     process = subprocess.Popen(
-        [*_engine(), "resume", str(run.path), "--workspace", str(run.path.parent.parent), "--json", "--while-held"],
+        [*engine_command(), "resume", str(run.path), *of_run, *options],
         stdin=subprocess.PIPE,  # nothing is ever written: it ends with this process, however that ends, and so does the run
         stdout=subprocess.DEVNULL,  # what the record says is in the run's folder
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
         errors="replace",
-        env=_environment(),
+        env=engine_environment(),
         start_new_session=os.name == "posix",  # Ctrl+C is ours to pass on, once
     )
     assert process.stdin is not None
@@ -150,8 +151,9 @@ def _listen(stream: IO[str], words: list[str], say: Say) -> None:
             say(f"      {text}")
 
 
-def _environment() -> dict[str, str]:
-    """A ``training.py`` in the working folder is not taken for ours, and a checkout is found from wherever we are."""
+def engine_environment() -> dict[str, str]:
+    """The environment of such a process: a ``training.py`` in the working folder is not taken for ours, and a checkout is found from
+    wherever we are."""
     environment = dict(os.environ) | {"PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1"}
     root = Path(training.__file__).resolve().parent.parent
     if not {"site-packages", "dist-packages"} & set(root.parts):
