@@ -30,6 +30,7 @@ TORCH_FREE = (
     "statistics",
     "tracking",
     "presets",
+    "queue",
     "console",
     "cli",
     "system",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from training.arguments import Parser
+from training.cli.queue_parser import add_queue_commands
 
 TRACKERS = ("tensorboard", "mlflow", "wandb")
 _SHARED: Mapping[str, Mapping[str, Any]] = {
@@ -220,6 +221,9 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--orders", type=int, default=3, metavar="N", help="on how many orders of the data (3)")
     option("--yes", action="store_true", help="begin without asking")
     option("--while-held", **_WHILE_HELD)
+
+    add("queue", "cli.queue:show", "queue runs, and train them one after the other, tonight")
+    add_queue_commands(commands.choices["queue"], _SHARED)
 
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
     option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)

@@ -73,9 +73,9 @@ class Content(BaseModel):
         return found
 
 
-def without(entries: Iterable[Entry], *keys: str) -> tuple[Entry, ...]:
-    """Those of other ids."""
-    return tuple(entry for entry in entries if entry.id not in keys)
+def without(entries: Iterable[Entry], key: str) -> tuple[Entry, ...]:
+    """Those of another id."""
+    return tuple(entry for entry in entries if entry.id != key)
 
 
 def name_device(text: str) -> str:

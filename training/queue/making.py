@@ -34,9 +34,7 @@ def make_run(queue: Queue, entry: Entry, config: RunConfig, note: Callable[[str]
     def prepare(run: RunFolder) -> None:
         sync_folder(run.path.parent)
         note(run.id)
-        for file, copy in zip(
-            (*kept.code_files, kept.exclude_file), (*run.code_files, run.exclude_file), strict=True
-        ):
+        for file, copy in zip((*kept.code_files, kept.exclude_file), (*run.code_files, run.exclude_file), strict=True):
             if file.is_file():
                 shutil.copyfile(file, copy)
 

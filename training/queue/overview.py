@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from training.queue.entries import ALL_DEVICES, Entry
-from training.queue.occupied import find_running
+from training.queue.entries import ALL_DEVICES, Content, Entry
+from training.queue.occupied import explain_wait
 from training.queue.store import Queue
 from training.queue.workers import workers
 from training.runs.owner import Owner
 
 INTERRUPTED = "interrupted"
-GO_ON = "Its worker is gone; queue start goes on with it."
+GO_ON = "Its worker is gone; the next one goes on with it."
 
 
 @dataclass(frozen=True)
@@ -36,50 +37,13 @@ class Shown:
 
 @dataclass(frozen=True)
 class Overview:
-    """All entries: what is at work or was interrupted, what waits in its order, what had its turn, the last one first.
-    ``waits_for`` is the run of somebody else that all workers wait for, "" where they do not."""
+    """All entries: what is at work or was interrupted, what waits in its order, what had its turn, the last one first. ``hint`` is why
+    nothing is begun, where something waits; "" else."""
 
     paused: bool
     workers: dict[str, Owner]
     shown: tuple[Shown, ...]
-    waits_for: str = ""
-
-    @property
-    def at_work(self) -> tuple[Shown, ...]:
-        """What is being trained."""
-        return tuple(each for each in self.shown if each.state == "at work")
-
-    @property
-    def interrupted(self) -> tuple[Shown, ...]:
-        """What a worker was killed over."""
-        return tuple(each for each in self.shown if each.state == INTERRUPTED)
-
-    @property
-    def waiting(self) -> tuple[Shown, ...]:
-        """What is to be trained, the next one first."""
-        return tuple(each for each in self.shown if each.state == "waiting")
-
-    @property
-    def sentence(self) -> str:
-        """How things stand, and what to do where nothing happens by itself."""
-        if not self.shown:
-            return "The queue is empty."
-        parts = [f"{each.entry.name} is at work" for each in self.at_work]
-        parts += [f"{each.entry.name} was interrupted" for each in self.interrupted]
-        parts.append(f"{len(self.waiting):,} waiting" if self.waiting else "nothing waits")
-        told = ", ".join(parts)
-        return f"{told[:1].upper()}{told[1:]}. {self.hint}".strip()
-
-    @property
-    def hint(self) -> str:
-        """Why nothing is begun, where something waits; "" else."""
-        if not (self.waiting or self.interrupted):
-            return ""
-        if self.paused:
-            return "The queue is paused: python -m training queue go"
-        if not self.workers:
-            return "Nobody works it off: python -m training queue start"
-        return f"It waits for the end of the run {self.waits_for}." if self.waits_for else ""
+    hint: str = ""
 
     def dump(self, workspace: Path) -> dict[str, object]:
         """As ``--json`` tells it."""
@@ -88,21 +52,29 @@ class Overview:
             for name, each in self.workers.items()
         ]
         entries = [each.dump(workspace) for each in self.shown]
-        return {"paused": self.paused, "workers": told, "waits_for": self.waits_for or None, "entries": entries}
+        return {"paused": self.paused, "workers": told, "hint": self.hint or None, "entries": entries}
 
 
 def look_at(queue: Queue) -> Overview:
     """The queue as it is now; changes nothing. Raises InputError as ``Queue.read``."""
     content = queue.read()
-    live = workers(queue) if content.entries else {}
+    live = workers(queue)
     shown = []
     for entry in content.at_work:
         held = entry.worker in live
         shown.append(Shown(entry, entry.state if held else INTERRUPTED, entry.reason if held else GO_ON, 0))
     shown += [Shown(entry, entry.state, entry.reason, place) for place, entry in enumerate(content.waiting, 1)]
     shown += [Shown(entry, entry.state, entry.reason, 0) for entry in content.over]
-    waits_for = ""
-    if content.waiting and live and not content.paused and not content.at_work:
-        found = [find_running(queue.workspace, name) for name in live]
-        waits_for = next((run.id for run in found if run is not None), "")
-    return Overview(content.paused, live, tuple(shown), waits_for)
+    return Overview(content.paused, live, tuple(shown), _explain(queue, content, live))
+
+
+def _explain(queue: Queue, content: Content, live: Mapping[str, Owner]) -> str:
+    held = [entry for entry in content.at_work if entry.worker in live]
+    if not content.waiting and len(held) == len(content.at_work):
+        return ""
+    if not live:
+        paused = "The queue is paused (queue go lets it go on), and n" if content.paused else "N"
+        return f"{paused}obody works it off: python -m training queue start"
+    if content.paused or not held:
+        return next(filter(None, (explain_wait(queue, content, name) for name in live)), "")
+    return ""

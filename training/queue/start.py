@@ -42,13 +42,16 @@ def start_worker(queue: Queue, device: str) -> Owner | None:
             process = _start(queue, device, stream.fileno())
     except OSError as error:
         raise TrainingError(
-            f"The worker of the queue could not be started ({error.strerror or error}).", "Try python -m training queue work."
+            f"The worker of the queue could not be started ({error.strerror or error}).",
+            "Try python -m training queue work.",
         ) from error
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
         owner = worker_of(queue, device)
         if owner is not None and owner.pid == process.pid:
-            threading.Thread(target=process.wait, name="queue worker", daemon=True).start()  # or its end would stay unread
+            threading.Thread(
+                target=process.wait, name="queue worker", daemon=True
+            ).start()  # or its end would stay unread
             return owner
         code = process.poll()
         if code == 0:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
 
 from training.config import RunConfig, parse_config
 from training.config.files import config_data, save_config
@@ -27,16 +23,8 @@ from training.system.untrusted import MEGABYTE, read_bytes
 QUEUE = "queue"
 FILE = "queue.json"
 _WAIT_SECONDS = 30.0
-_KEPT_SECONDS = 86400.0
 _MOST_BYTES = 64 * MEGABYTE
 TOP, BOTTOM = "top", "bottom"
-
-
-@dataclass(frozen=True)
-class Removed:
-    """Entries that were taken out, each with its place among all, for ``Queue.put_back``."""
-
-    entries: tuple[tuple[int, Entry], ...]
 
 
 class Queue:
@@ -45,8 +33,6 @@ class Queue:
     def __init__(self, workspace: Path) -> None:
         self.workspace = workspace
         self.folder = workspace / QUEUE
-
-    # ------------------------------------------------------------------------------------------------- reading
 
     def read(self) -> Content:
         """What it holds now; nothing where there is no queue yet. Raises InputError for a file that cannot be understood."""
@@ -79,8 +65,6 @@ class Queue:
         run = self.place_of_run(entry)
         return run if run is not None and run.status().status else None
 
-    # ------------------------------------------------------------------------------------------------ changing
-
     @contextmanager
     def change(self) -> Iterator[Change]:
         """Inside, no other process changes it; what the ``Change`` holds in the end is written."""
@@ -92,8 +76,6 @@ class Queue:
                 yield change
                 if change.content != before:
                     write_text(self.folder / FILE, change.content.model_dump_json(indent=1) + "\n")
-                for call in change.afterwards:
-                    call()
         except Timeout as error:
             raise InputError(
                 f"{self.folder}: another process has held the queue for {_WAIT_SECONDS:.0f} s; try again."
@@ -107,11 +89,10 @@ class Queue:
         """Queue ``config`` as it is now, with the code and the exclude list that it names as they are now."""
         config = parse_config(with_absolute_paths(config_data(config), Path.cwd()))
         with self.change() as change:
-            self._clear_away(change.content)
+            self._clear_away(change.content)  # before, so that a folder of this very id is gone, too
             key, device = str(change.content.next_id), name_device(config.precision.device)
             entry = Entry(id=key, name=config.name, device=device, added=time.time())
             folder = self.folder_of(entry)
-            shutil.rmtree(folder.path, ignore_errors=True)  # of a process that was killed before it had written the rest
             folder.path.mkdir(parents=True)
             try:
                 keep_files(folder, config)
@@ -136,52 +117,33 @@ class Queue:
             change.update(entries=(*rest, *others))
         return entry
 
-    def remove(self, keys: Sequence[str], is_held: Callable[[Entry], bool]) -> Removed:
-        """Take entries out; their runs stay. ``is_held`` tells whether a worker has one that is at work."""
+    def remove(self, key: str, is_held: Callable[[Entry], bool]) -> Entry:
+        """Take an entry out; its run stays. ``is_held`` tells whether a worker has one that is at work."""
         with self.change() as change:
-            content = change.content
-            found = [content.find(key) for key in keys]
-            for entry in found:
-                if entry.state == "at work" and is_held(entry):
-                    raise InputError(
-                        f"{entry.id}: {entry.name} is at work; stop it first: python -m training queue stop {entry.id}"
-                    )
-            places = tuple((content.entries.index(entry), entry) for entry in content.entries if entry in found)
-            change.update(entries=without(content.entries, *keys))
-            change.afterwards += [partial(self._set_aside, entry) for entry in found]
-        return Removed(places)
-
-    def put_back(self, removed: Removed) -> None:
-        """Undo a ``remove`` of the last day."""
-        with self.change() as change:
-            entries = list(change.content.entries)
-            for place, entry in removed.entries:
-                aside = self.folder / "removed" / entry.id
-                if not aside.is_dir():
-                    raise InputError(f"{entry.name}: its configuration was deleted meanwhile; add it again.")
-                aside.rename(self.folder_of(entry).path)
-                entries.insert(place, entry)
-            change.update(entries=tuple(entries))
+            entry = change.content.find(key)
+            if is_held(entry):
+                raise InputError(f"{key}: {entry.name} is at work; stop it first: python -m training queue stop")
+            change.update(entries=without(change.content.entries, key))
+        return entry
 
     def set_paused(self, paused: bool) -> None:
         """Let workers begin nothing more, or go on; what is at work is finished."""
         with self.change() as change:
             change.update(paused=paused)
 
-    def retry(self, key: str, is_held: Callable[[Entry], bool], top: bool = False) -> Entry:
-        """Have an entry wait for another turn, in which its run goes on where it has one."""
+    def retry(self, key: str) -> Entry:
+        """Have an entry that failed, was stopped or was passed over wait for another turn, in which its run goes on where it has one."""
         with self.change() as change:
             entry = change.content.find(key)
-            if entry.state == "waiting" or (entry.state == "at work" and is_held(entry)):
+            if entry.state in ("waiting", "at work"):
                 raise InputError(f"{key}: {entry.name} is {entry.state}; there is nothing to retry.")
             if entry.state == "done":
                 raise InputError(f"{key}: {entry.name} is done; to train it once more, add it again.")
             run = entry.run if self.run_of(entry) is not None else ""
-            entry = entry.model_copy(
-                update={"state": "waiting", "reason": "", "run": run, "began": None, "ended": None}
-            )
+            changes = {"state": "waiting", "reason": "", "run": run, "began": None, "ended": None}
+            entry = entry.model_copy(update=changes)
             change.update(entries=without(change.content.entries, key))
-            change.put(entry, top)
+            change.put(entry, top=False)
         return entry
 
     def note(self, key: str, **changes: object) -> None:
@@ -189,31 +151,19 @@ class Queue:
         with self.change() as change:
             change.note(key, **changes)
 
-    # ------------------------------------------------------------------------------------------- housekeeping
-
-    def _set_aside(self, entry: Entry) -> None:
-        aside = self.folder / "removed" / entry.id
-        aside.parent.mkdir(exist_ok=True)
-        shutil.rmtree(aside, ignore_errors=True)
-        if self.folder_of(entry).path.is_dir():
-            self.folder_of(entry).path.rename(aside)
-            os.utime(aside)  # what tells when
-
     def _clear_away(self, content: Content) -> None:
-        """Delete what was removed long ago, and what a killed process left of a removal."""
-        known, now = {entry.id for entry in content.entries}, time.time()
-        for parent, keeps in (("entries", 0.0), ("removed", _KEPT_SECONDS)):
-            for path in (self.folder / parent).glob("*"):
-                if path.name not in known and now - path.stat().st_mtime >= keeps:
-                    shutil.rmtree(path, ignore_errors=True)
+        """Delete what is kept of entries that were removed, and what a killed process left of one that it did not add."""
+        known = {entry.id for entry in content.entries}
+        for path in (self.folder / "entries").glob("*"):
+            if path.name not in known:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 class Change:
-    """The content while it is being changed. ``afterwards`` is called once it is written, before others may change it."""
+    """The content while it is being changed."""
 
     def __init__(self, content: Content) -> None:
         self.content = content
-        self.afterwards: list[Callable[[], object]] = []
 
     def update(self, **changes: object) -> None:
         """Replace fields of the content."""
@@ -227,9 +177,7 @@ class Change:
     def note(self, key: str, **changes: object) -> None:
         """Replace fields of an entry."""
         self.update(
-            entries=tuple(
-                each.model_copy(update=changes) if each.id == key else each for each in self.content.entries
-            )
+            entries=tuple(each.model_copy(update=changes) if each.id == key else each for each in self.content.entries)
         )
 
 
@@ -241,5 +189,5 @@ def _parse_place(text: str, others: int) -> int:
     except ValueError:
         place = 0
     if place < 1:
-        raise InputError(f"--to {text}: must be top, bottom or a place from 1 (the next one) on.")
+        raise InputError(f"{text}: must be top, bottom or a place from 1 (the next one) on.")
     return min(place - 1, others)

@@ -9,14 +9,13 @@ from training.errors import InputError
 from training.laboratory.child import Ended, Interrupt, Say, train
 from training.queue.entries import ALL_DEVICES, Entry, State, fits, without
 from training.queue.making import check_entry, make_run
-from training.queue.occupied import find_running
+from training.queue.occupied import explain_wait
 from training.queue.store import Queue
 from training.queue.workers import be_worker, is_held, leave
 from training.runs.folder import RunFolder, owner_of
 
-_LOOK_SECONDS = 0.3
+_LOOK_SECONDS = 1.0  # where it waits
 _MOMENT = 0.05
-_RARE_SECONDS = 3.0  # where it is looked for among all runs
 _SYSTEM_SECONDS = 1.0
 """What ends the whole machine asks the run first, maybe, and its worker then."""
 _REFUSED = 2  # the engine's exit code for input that cannot be used
@@ -42,20 +41,16 @@ class _Worker:
 
     def work(self) -> bool:
         while not self._over and not self.interrupt.asked:
-            if self.queue.read().paused:
-                self._wait("The queue is paused; python -m training queue go lets it go on.", _LOOK_SECONDS)
-            elif (others := find_running(self.queue.workspace, self.device)) is not None:
-                self._wait(f"Waiting for the end of the run {others.id}, which is at work.", _RARE_SECONDS)
-            elif (entry := self._take()) is not None:
-                self._said = ""
+            entry = self._take()
+            if entry is not None:
                 self._work_on(entry)
         return self._over
 
-    def _wait(self, words: str, seconds: float) -> None:
+    def _wait(self, words: str) -> None:
         if words != self._said:
             self.say(words)
             self._said = words
-        self._rest(seconds)
+        self._rest(_LOOK_SECONDS)
 
     def _rest(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -63,20 +58,24 @@ class _Worker:
             time.sleep(_MOMENT)
 
     def _take(self) -> Entry | None:
-        """The next entry, now at work. Where nothing is left all is over, and this is no worker any more."""
+        """The next entry, now at work; None where it has to wait. Where nothing is left all is over, and this is no worker any more."""
         with self.queue.change() as change:
             content = change.content
-            if content.paused:
-                return None
-            left = (each for each in content.at_work if each.worker == self.device or not is_held(self.queue, each))
+            left = (each for each in content.at_work if not is_held(self.queue, each) or each.worker == self.device)
             entry = next((each for each in (*left, *content.waiting) if fits(each, self.device)), None)
             if entry is None:
                 self._over = True
                 leave(self.queue, self.device)
                 return None
-            changes = {"state": "at work", "worker": self.device, "reason": "", "began": time.time(), "ended": None}
-            entry = entry.model_copy(update=changes)
-            change.note(entry.id, **changes)
+            why = explain_wait(self.queue, content, self.device)
+            if not why:
+                changes = {"state": "at work", "worker": self.device, "reason": "", "began": time.time(), "ended": None}
+                change.note(entry.id, **changes)
+                entry = entry.model_copy(update=changes)
+        if why:
+            self._wait(why)
+            return None
+        self._said = ""
         return entry
 
     def _work_on(self, entry: Entry) -> None:
@@ -85,10 +84,11 @@ class _Worker:
             return
         self.say(f"[{entry.id}] {entry.name}: {run.id}")
         ended = train(run, self.say, self.interrupt, options=("--made",))
-        if owner_of(run.path) is None:
-            state, reason = self._judge(run, ended)
-            self._note_end(entry, state, reason, run)
-        # Else another process has it now; when that is done this entry, still at work, is looked at again.
+        if owner_of(run.path) is not None:  # another process took it: the entry, still at work, is looked at again
+            self._rest(_LOOK_SECONDS)
+            return
+        state, reason = self._judge(run, ended)
+        self._note_end(entry, state, reason, run)
 
     def _find_run(self, entry: Entry) -> RunFolder | None:
         """The entry's run, made where it has none yet; None where it has no more to do here."""
