@@ -7,7 +7,7 @@ import argparse
 from training.cli.options import load_given, workspace_of
 from training.errors import format_moment
 from training.laboratory.child import Interrupt, count_signals
-from training.queue.entries import ALL_DEVICES, name_device
+from training.queue.entries import ALL_DEVICES, AUTO, name_device
 from training.queue.overview import Overview, Shown, look_at
 from training.queue.start import log_of, start_worker, stop_workers
 from training.queue.store import Queue
@@ -109,7 +109,7 @@ def start(arguments: argparse.Namespace) -> int:
 
 def stop(arguments: argparse.Namespace) -> int:
     """End workers."""
-    owners = stop_workers(_queue(arguments), name_device(arguments.device) if arguments.device else None)
+    owners = stop_workers(_queue(arguments), _device(arguments) if arguments.device else None)
     for owner in owners:
         say(f"Asked {owner} for an end; its run is stopped and kept.")
     if not owners:
@@ -139,4 +139,5 @@ def _queue(arguments: argparse.Namespace) -> Queue:
 
 
 def _device(arguments: argparse.Namespace) -> str:
-    return name_device(arguments.device) if arguments.device else ALL_DEVICES
+    device = name_device(arguments.device or AUTO)
+    return ALL_DEVICES if device == AUTO else device

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from training.config import parse_config
-from training.errors import InputError
+from training.errors import ConfigError, InputError
 
 FORMAT = 1
 ALL_DEVICES = "any"
@@ -80,7 +80,10 @@ def without(entries: Iterable[Entry], key: str) -> tuple[Entry, ...]:
 
 def name_device(text: str) -> str:
     """A device by the one name that the queue has for it: the first GPU is cuda:0. Raises InputError for what is no device."""
-    config = parse_config({"precision": {"device": text}}, "--device", paths=False)
+    try:
+        config = parse_config({"precision": {"device": text}}, paths=False)
+    except ConfigError as error:
+        raise InputError(f"--device: {error.problems[0].message}") from error
     device = config.precision.device
     return "cuda:0" if device == "cuda" else device
 
