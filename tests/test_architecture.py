@@ -31,6 +31,7 @@ TORCH_FREE = (
     "sweeps",
     "tracking",
     "presets",
+    "queue",
     "console",
     "cli",
     "system",

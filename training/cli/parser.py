@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from training.arguments import Parser
+from training.cli.queue_parser import add_queue_commands
 from training.cli.sweep_words import add_sweep
 
 TRACKERS = ("tensorboard", "mlflow", "wandb")
@@ -50,6 +51,8 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
 """What several commands take."""
 _WHILE_HELD: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPRESS}
 """For programs that begin a run and hold the other end of its standard input: not for people."""
+_MADE: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPRESS}
+"""For runs that were made to be trained later."""
 _TRAINING = ("--profile", "--track", "--copy-to", "--set", "--trust")
 _RECORDS = ("--workspace", "--json")
 STUDIES = ("seeds", "lr-range", "cv", "ablation", "batch", "speed")
@@ -77,6 +80,7 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     branch = "make a new run of it, and leave this one, with all that came later, as it is"
     option("--branch", action="store_true", help=branch)
     option("--while-held", **_WHILE_HELD)
+    option("--made", **_MADE)
 
     option = add("check", "cli.check:check", "look for problems without training", "--set", "--trust", *_RECORDS)
     machine = f"{_SHARED['config']['help']}; without it the check is of this machine: torch, its devices, shared memory"
@@ -252,6 +256,8 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--while-held", **_WHILE_HELD)
     add("sweep", "cli.sweep:work_sweep", "try other settings of a configuration, as Optuna proposes them")
     add_sweep(commands.choices["sweep"], _SHARED)
+    add("queue", "cli.queue:show", "queue runs, and train them one after the other, tonight")
+    add_queue_commands(commands.choices["queue"], _SHARED)
 
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
     option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)

@@ -61,7 +61,8 @@ def resume(arguments: argparse.Namespace) -> int:
     arguments.overrides = with_teacher_found(arguments.overrides, workspace, Path())
     if arguments.trust:
         arguments.overrides = [*arguments.overrides, *trust_resume(folder, arguments.overrides)]
-    from training.engine.runs.run import Hooks, resume_run
+    from training.doctor.quick import warn_before_start
+    from training.engine.runs.run import Hooks, resume_run, train_made_run
 
     if arguments.dry_run:
         return _dry_run(arguments, workspace)
@@ -72,7 +73,11 @@ def resume(arguments: argparse.Namespace) -> int:
     _stop_on_signals(hooks)
     if arguments.while_held:
         stop_with_input(hooks.control)
-    record = resume_run(arguments.target, workspace, arguments.overrides, hooks, arguments.branch)
+    if arguments.made:
+        hooks.judge = warn_before_start
+        record = train_made_run(folder, workspace, hooks)
+    else:
+        record = resume_run(arguments.target, workspace, arguments.overrides, hooks, arguments.branch)
     code = _report_end(arguments, record, console)
     if complete and not code:
         say(complete)

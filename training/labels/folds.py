@@ -113,10 +113,9 @@ def prepare_runs(run: RunFolder, folds: Folds) -> None:
 def _make(run: RunFolder, fold: RunFolder, config: RunConfig, excluded: Mapping[str, str]) -> None:
     """Everything before its configuration, which says that it is there."""
     fold.path.mkdir()
-    for name in ("code_file", "dataset_code_file", "loss_code_file"):
-        kept: Path = getattr(run, name)
+    for kept, copy in zip(run.code_files, fold.code_files, strict=True):
         if kept.is_file():
-            shutil.copyfile(kept, getattr(fold, name))
+            shutil.copyfile(kept, copy)
     add_to_list(fold.exclude_file, excluded)
     write_first(fold, config)
 

@@ -72,23 +72,21 @@ def engine_command() -> list[str]:
 
 
 def train(
-    run: RunFolder, say: Say, interrupt: Interrupt, kill_it: bool = False, look: Callable[[], None] = lambda: None
+    run: RunFolder,
+    say: Say,
+    interrupt: Interrupt,
+    kill_it: bool = False,
+    look: Callable[[], None] = lambda: None,
+    options: Sequence[str] = (),
 ) -> Ended:
-    """Begin ``run``, or go on with it, in a process of its own, until that ends; ``look`` is called all the while.
+    """Begin ``run``, or go on with it, in a process of its own, until that ends; ``look`` is called all the while, ``options`` are of ``resume``.
 
     ``kill_it`` kills the process (SIGKILL) in the middle of epoch ``CRASH_EPOCH``; where it was too fast for that, it
     has ended and there is no kill.
     """
+    of_run = ("--workspace", str(run.path.parent.parent), "--json", "--while-held")
     process = subprocess.Popen(
-        [
-            *engine_command(),
-            "resume",
-            str(run.path),
-            "--workspace",
-            str(run.path.parent.parent),
-            "--json",
-            "--while-held",
-        ],
+        [*engine_command(), "resume", str(run.path), *of_run, *options],
         stdin=subprocess.PIPE,  # nothing is ever written: it ends with this process, however that ends, and so does the run
         stdout=subprocess.DEVNULL,  # what the record says is in the run's folder
         stderr=subprocess.PIPE,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import linecache
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,8 +15,8 @@ from training.config.rules.signature import Signature, read_signature, signature
 from training.config.sections.own_file import OwnFile, argument_problems, explain_distrust
 from training.errors import ConfigError, InputError, Problem
 from training.own_code.torch_modes import preserve_modes
-from training.system.atomic import write_bytes
-from training.system.untrusted import MEGABYTE, escape_unprintable, read_bytes
+from training.runs.kept_files import find_trusted
+from training.system.untrusted import escape_unprintable
 
 _MODULE = "trainwright_user_file_"
 
@@ -49,37 +48,14 @@ def chosen_arguments(config: OwnFile, signature: Signature) -> dict[str, Any]:
     return arguments
 
 
-def keep_code(config: OwnFile, section: str, copy: Path, *others: Path) -> None:
-    """Put the file that the person agreed to into ``copy``, unless it lies there: from the first of ``others`` (another run's
-    copy, where this one branched off) or the file itself that is still what it was. Raises InputError."""
-    if _find_trusted(config, copy) is not None:
-        return
-    if (data := _find_trusted(config, *others, Path(config.path))) is not None:
-        write_bytes(copy, data)
-        return
-    signature = read_signature(Path(config.path), config.purpose)  # says what is wrong with a file that cannot be read
-    refusal = explain_distrust(Path(config.path), signature.digest, config.trusted)
-    raise ConfigError([Problem(f"{section}.trusted", refusal or "the file's copy in the run's folder is gone.")])
-
-
 def text_of(config: OwnFile, section: str, code: Path | None) -> Signature:
     """The file as the run has it, for exports; raises InputError when neither copy nor file is what was trusted."""
-    data = _find_trusted(config, *([code] if code else []), Path(config.path))
+    data = find_trusted(config, *([code] if code else []), Path(config.path))
     if data is None:
         raise InputError(
             f"{section}.path: neither the run's copy of the file nor the file itself is what was trained; bring it back."
         )
     return signature_of(data, config.path, config.purpose)
-
-
-def _find_trusted(config: OwnFile, *paths: Path) -> bytes | None:
-    """The first of them that is what the person agreed to."""
-    for path in paths:
-        with suppress(OSError):
-            data = read_bytes(path, MEGABYTE)
-            if hashlib.sha256(data).hexdigest() == config.trusted:
-                return data
-    return None
 
 
 def run_file(signature: Signature, path: Path) -> ModuleType:

@@ -36,6 +36,7 @@ import re
 import secrets
 import shutil
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +125,11 @@ class RunFolder:
     def column_files(self) -> tuple[Path, ...]:
         """What has columns of its own names (``records/columns``), there or not."""
         return (self.parts_file, self.layers_file, self.units_file)
+
+    @property
+    def code_files(self) -> tuple[Path, ...]:
+        """The run's copies of a person's own code, there or not."""
+        return (self.code_file, self.dataset_code_file, self.loss_code_file)
 
     def evaluation_folders(self) -> list[tuple[int, Path]]:
         """All that lies in the place of an evaluation, finished or not, each with its step."""
@@ -223,13 +229,20 @@ def make_slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "run"
 
 
-def create_run(workspace: Path, config: RunConfig, parent: Parent | None = None) -> RunFolder:
-    """Make a new run folder in ``workspace`` holding ``config`` and a first status record."""
+def create_run(
+    workspace: Path,
+    config: RunConfig,
+    parent: Parent | None = None,
+    prepare: Callable[[RunFolder], object] = lambda folder: None,
+) -> RunFolder:
+    """Make a new run folder in ``workspace`` holding ``config`` and a first status record. ``prepare`` is called with the folder while
+    it is still empty and counts as no run."""
     runs = workspace / "runs"
     try:
         runs.mkdir(parents=True, exist_ok=True)
         folder = _new_folder(runs, make_slug(config.name))
         try:
+            prepare(folder)
             write_first(folder, config, parent)
             sync_folder(runs)  # or a power cut takes the run's name away, and with it all its checkpoints
         except BaseException:

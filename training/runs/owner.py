@@ -177,6 +177,11 @@ def _make_owner(before: Owner | None) -> Owner:
     """This process, which keeps a claim of its own."""
     if before is not None and before.is_mine:
         return before
+    return this_process()
+
+
+def this_process() -> Owner:
+    """What this process says of itself where it works, from now on."""
     me, here = os.getpid(), machine()
     now = time.strftime("%Y-%m-%d %H:%M")
     return Owner(pid=me, born=birth(me), machine=here, host=here.partition(" ")[0], since=now)

@@ -11,10 +11,6 @@ from typing import Any
 
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
-from training.config.sections.data.dataset_section import PartsSection
-from training.config.sections.data.own_data import OwnDataSection
-from training.config.sections.objective import OwnLoss
-from training.config.sections.user_file import UserFile
 from training.data_report import DataReport
 from training.diagnosis import LiveDiagnosis
 from training.engine.assemble import assemble
@@ -48,10 +44,9 @@ from training.engine.step_logger import StepLogger
 from training.engine.validation import Validation
 from training.errors import InputError, TrainingError, pluralize
 from training.events import Completed, DataPrepared, Event, PhaseChanged, Stopped, inform
-from training.exclude_list import keep_exclude_list
 from training.findings.data import SKIPPED
-from training.own_code.run_file import keep_code
 from training.runs.folder import RunFolder, delete_run
+from training.runs.kept_files import keep_files
 from training.runs.records.environment import read_environment
 from training.runs.records.forms import StatusRecord
 from training.runs.records.history import read_history
@@ -180,14 +175,7 @@ def _keep_code(folder: RunFolder, config: RunConfig, restore: Restore | None) ->
     before = (
         restore.parent if isinstance(restore, Branch) else restore.ended if isinstance(restore, FromStart) else None
     )
-    if isinstance(config.model, UserFile):
-        keep_code(config.model, "model", folder.code_file, *([before.code_file] if before else []))
-    if isinstance(config.dataset, OwnDataSection):
-        keep_code(config.dataset, "dataset", folder.dataset_code_file, *([before.dataset_code_file] if before else []))
-    if isinstance(config.objective, OwnLoss):
-        keep_code(config.objective, "objective", folder.loss_code_file, *([before.loss_code_file] if before else []))
-    if isinstance(config.dataset, PartsSection):
-        keep_exclude_list(config.dataset.exclude, folder.exclude_file, *([before.exclude_file] if before else []))
+    keep_files(folder, config, before)
     return folder
 
 

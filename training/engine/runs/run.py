@@ -19,7 +19,7 @@ from training.engine.runs.attempt import run_attempt
 from training.engine.runs.hooks import Hooks
 from training.errors import CheckpointError, ConfigError, InputError
 from training.events import Finding, inform, warn
-from training.runs.folder import RunFolder, claim, create_run, release
+from training.runs.folder import RunFolder, claim, create_run, delete_run, release
 from training.runs.records.forms import Manifest, Parent, StatusRecord
 from training.runs.records.manifest import read_sealed, verify
 from training.runs.records.teachers import read_teacher, teacher_as_it_is, teacher_since
@@ -29,7 +29,7 @@ from training.runs.rewind import list_set_aside, look_beyond
 from training.runs.workspace import find_target
 from training.toml_text import Toml
 
-__all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run"]
+__all__ = ["Hooks", "Intent", "branch_run", "intend_resume", "resume_run", "start_run", "train_made_run"]
 
 
 def start_run(
@@ -42,6 +42,25 @@ def start_run(
     choose_device(config.precision.device)  # said before anything is made
     folder = create_run(workspace, config)
     return run_attempt(folder, config, hooks or Hooks(), restore=None, new=True, source=source)
+
+
+def train_made_run(folder: RunFolder, workspace: Path, hooks: Hooks | None = None) -> StatusRecord:
+    """Train a run that somebody made to be trained later, on the device that it asks for and no other: one that never began begins as
+    by ``start_run``, another goes on as by ``resume_run``.
+
+    Raises InputError when it cannot be trained; one that never began is then removed."""
+    hooks = hooks or Hooks()
+    config = config_here(folder)
+    if folder.events_file.exists():
+        choose_device(config.precision.device)
+        return resume_run(str(folder.path), workspace, hooks=hooks)
+    try:
+        choose_device(config.precision.device)
+        _refuse_missing_files(folder, config)
+    except InputError:
+        delete_run(folder)
+        raise
+    return run_attempt(folder, config, hooks, restore=None, new=True)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,121 @@
+"""The queue's files: what is added, moved and removed, by several processes, whatever ends them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.training.queue.working import Person, wait_until
+from tests.training.tiny import write_idx
+from training.config import load_config
+from training.errors import InputError
+from training.queue.store import FILE, Queue
+
+ADDING = """
+import sys
+from pathlib import Path
+from training.config import load_config
+from training.queue.store import Queue
+config, queue = load_config(Path(sys.argv[1])), Queue(Path(sys.argv[2]))
+for number in range(int(sys.argv[3])):
+    queue.add(config)
+"""
+
+
+def test_entries_are_added_moved_and_removed(person: Person) -> None:
+    for name in ("one", "two", "three"):
+        person.adds(name)
+    person.adds("first", "--top", "--device", "cpu")
+    assert list(person.states) == ["first", "one", "two", "three"]
+    assert [each["id"] for each in person.sees()["entries"]] == ["4", "1", "2", "3"]
+    assert person.entry("first")["device"] == "cpu"
+    person.types("move", "3", "2")
+    person.types("move", "4", "bottom")
+    person.types("move", "2", "top")
+    assert list(person.states) == ["two", "three", "one", "first"]
+    assert [each["place"] for each in person.sees()["entries"]] == [1, 2, 3, 4]
+    assert "Removed three" in person.types("remove", "3")
+    assert list(person.states) == ["two", "one", "first"]
+    person.adds("last")
+    assert person.entry("last")["id"] == "5"  # an id is never given twice
+    assert sorted(path.name for path in (person.workspace / "queue/entries").iterdir()) == ["1", "2", "4", "5"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("move", "7", "1"), "7: the queue has no such entry; there are 1."),
+        (("move", "1", "zero"), "zero: must be top, bottom or a place from 1"),
+        (("remove", "7"), "7: the queue has no such entry"),
+        (("retry", "1"), "1: one is waiting; there is nothing to retry."),
+        (("work", "--device", "gpu"), "--device: must be auto, cpu, cuda, cuda:N or mps, but is 'gpu'."),
+        (("add", "nothing.toml"), "nothing.toml"),
+        (("add", "preset:spiral", "--set", "loop.epochs=0"), "loop.epochs: "),
+    ],
+)
+def test_what_cannot_be_is_one_sentence_and_changes_nothing(
+    person: Person, words: tuple[str, ...], sentence: str
+) -> None:
+    person.adds("one")
+    before = (person.workspace / "queue" / FILE).read_bytes()
+    assert sentence in person.types(*words, code=2)
+    assert (person.workspace / "queue" / FILE).read_bytes() == before
+
+
+def test_pause_and_go_are_told_and_kept(person: Person) -> None:
+    person.adds("one")
+    assert "start" in person.sees()["hint"]
+    person.types("pause")
+    assert person.sees()["paused"]
+    assert "paused" in person.sees()["hint"]
+    person.types("go")
+    assert not person.sees()["paused"]
+
+
+def test_the_configuration_is_kept_as_it_would_run(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_idx(person.folder / "data")
+    monkeypatch.chdir(person.folder)
+    person.adds("pictures", "--set", "dataset.kind=idx", "--set", "dataset.path=data", "--set", "model.kind=small_cnn")
+    person.config.write_text("", encoding="utf-8")
+    queue = Queue(person.workspace)
+    kept = queue.folder_of(queue.read().find("1")).config()
+    assert getattr(kept.dataset, "path", "") == str(person.folder / "data")
+    assert (kept.name, kept.model.kind) == ("pictures", "small_cnn")
+
+
+def test_two_processes_that_add_at_the_same_time_lose_and_double_nothing(person: Person, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ADDING, str(person.config), str(person.workspace), "15"]
+    with subprocess.Popen(command) as one, subprocess.Popen(command) as other:
+        assert (one.wait(), other.wait()) == (0, 0)
+    content = Queue(person.workspace).read()
+    assert [entry.id for entry in content.waiting] == [str(number) for number in range(1, 31)]
+
+
+def test_a_process_that_is_killed_while_it_adds_leaves_a_queue_that_is_whole(person: Person) -> None:
+    queue = Queue(person.workspace)
+    command = [sys.executable, "-c", ADDING, str(person.config), str(person.workspace), "1000000"]
+    for _ in range(3):
+        before = len(queue.read().entries)
+        with subprocess.Popen(command) as process:
+            wait_until(lambda: len(queue.read().entries) > before + 2)
+            process.kill()
+        entries = queue.read().entries
+        assert len({entry.id for entry in entries}) == len(entries) > before
+        for entry in entries:
+            queue.folder_of(entry).config()
+    added = queue.add(load_config(person.config))  # no lock was left behind
+    known = {entry.id for entry in queue.read().entries}
+    assert added.id in known
+    assert {path.name for path in (queue.folder / "entries").iterdir()} == known
+
+
+def test_a_damaged_file_is_told_and_left_as_it_is(person: Person) -> None:
+    person.adds("one")
+    path = person.workspace / "queue" / FILE
+    path.write_text('{"entries": [{"id"', encoding="utf-8")
+    with pytest.raises(InputError, match="it is damaged"):
+        Queue(person.workspace).add(load_config(person.config))
+    assert path.read_text(encoding="utf-8") == '{"entries": [{"id"'

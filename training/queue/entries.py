@@ -1,0 +1,95 @@
+"""What ``queue.json`` holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from training.config import parse_config
+from training.errors import ConfigError, InputError
+
+FORMAT = 1
+ALL_DEVICES = "any"
+"""The worker that works off everything, whatever device it asks for."""
+AUTO = "auto"
+
+State = Literal["waiting", "at work", "done", "failed", "stopped", "passed over"]
+OVER: tuple[State, ...] = ("done", "failed", "stopped", "passed over")
+
+
+class Entry(BaseModel):
+    """A run that waits, is at work or had its turn. ``run`` is its id, "" before it has a folder, ``worker`` the device of the worker
+    that has it or had it last, ``reason`` why it is in this state. Times are seconds since 1970."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="allow")
+
+    id: str
+    name: str
+    device: str = AUTO
+    added: float = 0.0
+    state: State = "waiting"
+    reason: str = ""
+    run: str = ""
+    worker: str = ""
+    began: float | None = None
+    ended: float | None = None
+
+
+class Content(BaseModel):
+    """``queue.json``: ``next_id`` is the id of the entry that is added next; those that wait do so in the order of ``entries``."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="allow")
+
+    format: int = FORMAT
+    next_id: int = 1
+    paused: bool = False
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def waiting(self) -> tuple[Entry, ...]:
+        """Those that wait, the next one first."""
+        return tuple(entry for entry in self.entries if entry.state == "waiting")
+
+    @property
+    def at_work(self) -> tuple[Entry, ...]:
+        """Those that a worker has, or had when it was killed."""
+        return tuple(entry for entry in self.entries if entry.state == "at work")
+
+    @property
+    def over(self) -> tuple[Entry, ...]:
+        """Those that had their turn, the last one first."""
+        over = (entry for entry in self.entries if entry.state in OVER)
+        return tuple(sorted(over, key=lambda entry: entry.ended or 0.0, reverse=True))
+
+    def find(self, key: str) -> Entry:
+        """The entry of this id. Raises InputError."""
+        found = next((entry for entry in self.entries if entry.id == key), None)
+        if found is None:
+            known = ", ".join(entry.id for entry in self.entries)
+            hint = f"there are {known}." if known else "the queue is empty."
+            raise InputError(f"{key}: the queue has no such entry; {hint}")
+        return found
+
+
+def without(entries: Iterable[Entry], key: str) -> tuple[Entry, ...]:
+    """Those of another id."""
+    return tuple(entry for entry in entries if entry.id != key)
+
+
+def name_device(text: str) -> str:
+    """A device by the one name that the queue has for it: the first GPU is cuda:0. Raises InputError for what is no device."""
+    try:
+        config = parse_config({"precision": {"device": text}}, paths=False)
+    except ConfigError as error:
+        raise InputError(f"--device: {error.problems[0].message}") from error
+    device = config.precision.device
+    return "cuda:0" if device == "cuda" else device
+
+
+def fits(entry: Entry, worker: str) -> bool:
+    """Whether a worker of that device may take it: a run that has begun goes on where it began."""
+    if worker == ALL_DEVICES or entry.device == worker:
+        return True
+    return entry.device == AUTO and not entry.run

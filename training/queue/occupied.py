@@ -1,0 +1,39 @@
+"""Why a worker begins nothing: the queue is paused, or somebody else trains on the device. A run that was started by hand is waited for,
+and one that lost its worker until it has stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from training.queue.entries import ALL_DEVICES, AUTO, Content
+from training.queue.store import Queue
+from training.runs.folder import RunFolder, owner_of
+from training.runs.owner import OWNER_FILE
+from training.runs.records.environment import read_environment
+
+
+def explain_wait(queue: Queue, content: Content, worker: str) -> str:
+    """Why a worker of that device has to wait; "" where it has not."""
+    if content.paused:
+        return "The queue is paused; python -m training queue go lets it go on."
+    run = _find_running(queue.workspace, worker)
+    return f"It waits for the end of the run {run.id}, which another process trains." if run is not None else ""
+
+
+def _find_running(workspace: Path, worker: str) -> RunFolder | None:
+    """A run of ``workspace`` that a process is working on where a worker of that device would train; None where there is none."""
+    for claim in sorted((workspace / "runs").glob(f"*/{OWNER_FILE}")):
+        run = RunFolder(claim.parent)
+        if owner_of(run.path) is not None and _is_on(run, worker):
+            return run
+    return None
+
+
+def _is_on(run: RunFolder, worker: str) -> bool:
+    if worker == ALL_DEVICES:
+        return True
+    config = run.readable_config()
+    device = read_environment(run).device or (config.precision.device if config is not None else AUTO)
+    if device == AUTO:  # the first GPU, else the CPU
+        return worker in ("cpu", "mps", "cuda:0")
+    return worker == ("cuda:0" if device == "cuda" else device)

@@ -1,0 +1,80 @@
+"""The queue as it is told: in words, and as records for ``--json`` and the window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from training.queue.entries import ALL_DEVICES, Content, Entry
+from training.queue.occupied import explain_wait
+from training.queue.store import Queue
+from training.queue.workers import workers
+from training.runs.owner import Owner
+
+INTERRUPTED = "interrupted"
+GO_ON = "Its worker is gone; the next one goes on with it."
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An entry with its ``state`` as it is now ("interrupted": at work, but its worker is gone), why, and its ``place`` among those
+    that wait, from 1; 0 for others."""
+
+    entry: Entry
+    state: str
+    reason: str
+    place: int
+
+    def dump(self, workspace: Path) -> dict[str, object]:
+        """As ``--json`` tells it."""
+        entry = self.entry
+        told = entry.model_dump(include={"id", "name", "device", "added", "run", "worker", "began", "ended"})
+        folder = str(workspace / "runs" / entry.run) if entry.run else None
+        changes = {"state": self.state, "reason": self.reason or None, "place": self.place or None}
+        return told | {"run": entry.run or None, "worker": entry.worker or None, "folder": folder} | changes
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All entries: what is at work or was interrupted, what waits in its order, what had its turn, the last one first. ``hint`` is why
+    nothing is begun, where something waits; "" else."""
+
+    paused: bool
+    workers: dict[str, Owner]
+    shown: tuple[Shown, ...]
+    hint: str = ""
+
+    def dump(self, workspace: Path) -> dict[str, object]:
+        """As ``--json`` tells it."""
+        told = [
+            {"device": None if name == ALL_DEVICES else name, "pid": each.pid, "host": each.host, "since": each.since}
+            for name, each in self.workers.items()
+        ]
+        entries = [each.dump(workspace) for each in self.shown]
+        return {"paused": self.paused, "workers": told, "hint": self.hint or None, "entries": entries}
+
+
+def look_at(queue: Queue) -> Overview:
+    """The queue as it is now; changes nothing. Raises InputError as ``Queue.read``."""
+    content = queue.read()
+    live = workers(queue)
+    shown = []
+    for entry in content.at_work:
+        held = entry.worker in live
+        shown.append(Shown(entry, entry.state if held else INTERRUPTED, entry.reason if held else GO_ON, 0))
+    shown += [Shown(entry, entry.state, entry.reason, place) for place, entry in enumerate(content.waiting, 1)]
+    shown += [Shown(entry, entry.state, entry.reason, 0) for entry in content.over]
+    return Overview(content.paused, live, tuple(shown), _explain(queue, content, live))
+
+
+def _explain(queue: Queue, content: Content, live: Mapping[str, Owner]) -> str:
+    held = [entry for entry in content.at_work if entry.worker in live]
+    if not content.waiting and len(held) == len(content.at_work):
+        return ""
+    if not live:
+        paused = "The queue is paused (queue go lets it go on), and n" if content.paused else "N"
+        return f"{paused}obody works it off: python -m training queue start"
+    if content.paused or not held:
+        return next(filter(None, (explain_wait(queue, content, name) for name in live)), "")
+    return ""

@@ -1,0 +1,149 @@
+"""The process that works off the queue: one run after the other, each a process of its own."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from training.errors import InputError
+from training.laboratory.child import Ended, Interrupt, Say, train
+from training.queue.entries import ALL_DEVICES, Entry, State, fits, without
+from training.queue.making import check_entry, make_run
+from training.queue.occupied import explain_wait
+from training.queue.store import Queue
+from training.queue.workers import be_worker, is_held, leave
+from training.runs.folder import RunFolder, owner_of
+
+_LOOK_SECONDS = 1.0  # where it waits
+_MOMENT = 0.05
+_SYSTEM_SECONDS = 1.0
+"""What ends the whole machine asks the run first, maybe, and its worker then."""
+_REFUSED = 2  # the engine's exit code for input that cannot be used
+
+
+def work_off(queue: Queue, device: str, say: Say, interrupt: Interrupt) -> bool:
+    """Train what waits for ``device``, until nothing does any more; returns whether that was reached. While the queue is paused nothing
+    is begun. Where ``interrupt`` asks for an end, the run is stopped and kept, and the next worker goes on with it.
+
+    Raises InputError where another process does it already."""
+    with be_worker(queue, device):
+        return _Worker(queue, device, say, interrupt).work()
+
+
+@dataclass
+class _Worker:
+    queue: Queue
+    device: str
+    say: Say
+    interrupt: Interrupt
+    _over: bool = field(default=False, init=False)
+    _said: str = field(default="", init=False)  # what it waits for
+
+    def work(self) -> bool:
+        while not self._over and not self.interrupt.asked:
+            entry = self._take()
+            if entry is not None:
+                self._work_on(entry)
+        return self._over
+
+    def _wait(self, words: str) -> None:
+        if words != self._said:
+            self.say(words)
+            self._said = words
+        self._rest(_LOOK_SECONDS)
+
+    def _rest(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not self.interrupt.asked:
+            time.sleep(_MOMENT)
+
+    def _take(self) -> Entry | None:
+        """The next entry, now at work; None where it has to wait. Where nothing is left all is over, and this is no worker any more."""
+        with self.queue.change() as change:
+            content = change.content
+            left = (each for each in content.at_work if not is_held(self.queue, each) or each.worker == self.device)
+            entry = next((each for each in (*left, *content.waiting) if fits(each, self.device)), None)
+            if entry is None:
+                self._over = True
+                leave(self.queue, self.device)
+                return None
+            why = explain_wait(self.queue, content, self.device)
+            if not why:
+                changes = {"state": "at work", "worker": self.device, "reason": "", "began": time.time(), "ended": None}
+                change.note(entry.id, **changes)
+                entry = entry.model_copy(update=changes)
+        if why:
+            self._wait(why)
+            return None
+        self._said = ""
+        return entry
+
+    def _work_on(self, entry: Entry) -> None:
+        run = self._find_run(entry)
+        if run is None:
+            return
+        self.say(f"[{entry.id}] {entry.name}: {run.id}")
+        ended = train(run, self.say, self.interrupt, options=("--made",))
+        if owner_of(run.path) is not None:  # another process took it: the entry, still at work, is looked at again
+            self._rest(_LOOK_SECONDS)
+            return
+        state, reason = self._judge(run, ended)
+        self._note_end(entry, state, reason, run)
+
+    def _find_run(self, entry: Entry) -> RunFolder | None:
+        """The entry's run, made where it has none yet; None where it has no more to do here."""
+        run, place = self.queue.run_of(entry), self.queue.place_of_run(entry)
+        if run is not None and run.status().status != "completed":
+            return run
+        if run is not None:  # while no worker looked
+            self._note_end(entry, "done", "", run)
+            return None
+        if place is not None and not place.path.exists():
+            self._note_end(entry, "passed over", f"Its run {entry.run} was deleted.", None)
+            return None
+        try:
+            config = check_entry(self.queue, entry, self.device)
+        except InputError as error:
+            self._note_end(entry, "passed over", str(error), None)
+            return None
+        device = entry.device if self.device == ALL_DEVICES else self.device
+        try:
+            return make_run(self.queue, entry, config, lambda key: self.queue.note(entry.id, run=key, device=device))
+        except InputError:  # of the disk, not of the entry
+            self._wait_again(entry, "")
+            raise
+
+    def _judge(self, run: RunFolder, ended: Ended) -> tuple[State, str]:
+        """What became of the entry by its run and its process, and why."""
+        record = run.status()
+        if record.status == "completed":
+            return "done", ""
+        words = ended.words.splitlines()[-1].strip() if ended.words else ""
+        if ended.code == _REFUSED:
+            return "passed over", words or "It was refused without a word."
+        if record.status == "stopped":  # what ends the whole machine may have asked the run first
+            self._rest(_SYSTEM_SECONDS)
+        if self.interrupt.asked and record.status != "failed":
+            return "waiting", f"Stopped with the queue at step {record.step:,}; it goes on from there."
+        if record.status == "stopped":
+            return "stopped", record.reason or f"Stopped by hand at step {record.step:,}."
+        if record.status == "failed":
+            return "failed", record.reason or words
+        return "failed", f"Its process ended unexpectedly (exit code {ended.code}) after step {record.step:,}."
+
+    def _note_end(self, entry: Entry, state: State, reason: str, run: RunFolder | None) -> None:
+        has_run = run is not None and bool(run.status().status)
+        self.say(f"[{entry.id}] {entry.name}: {state}{f'; {reason}' if reason else ''}")
+        if state == "waiting":
+            self._wait_again(entry, reason)
+        else:
+            changes = {"state": state, "reason": reason, "ended": time.time()}
+            self.queue.note(entry.id, **changes, **({} if has_run else {"run": ""}))
+
+    def _wait_again(self, entry: Entry, reason: str) -> None:
+        """Before all others."""
+        with self.queue.change() as change:
+            found = next((each for each in change.content.entries if each.id == entry.id), None)
+            if found is not None:
+                change.update(entries=without(change.content.entries, entry.id))
+                change.put(found.model_copy(update={"state": "waiting", "reason": reason}), top=True)
