@@ -100,7 +100,7 @@ def test_a_process_that_is_killed_while_it_adds_leaves_a_queue_that_is_whole(per
     for _ in range(3):
         before = len(queue.read().entries)
         with subprocess.Popen(command) as process:
-            wait_until(lambda: len(queue.read().entries) > before + 2)
+            wait_until(lambda least=before + 2: len(queue.read().entries) > least)
             process.kill()
         entries = queue.read().entries
         assert len({entry.id for entry in entries}) == len(entries) > before
