@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from training.cli.options import load_given, workspace_of
-from training.errors import format_moment
+from training.embedded_config import is_report
+from training.errors import InputError, format_moment
 from training.laboratory.child import Interrupt, count_signals
 from training.queue.entries import ALL_DEVICES, AUTO, name_device
 from training.queue.overview import Overview, Shown, look_at
@@ -21,6 +23,11 @@ _NAME = 32
 
 def add(arguments: argparse.Namespace) -> int:
     """Queue a configuration."""
+    if is_report(Path(arguments.config)):
+        raise InputError(
+            f"{arguments.config}: a report begins as its run did, on the same data or with the same checkpoint, which a queue does not look "
+            "after; begin it by python -m training run, or queue the config.toml of its run."
+        )
     if arguments.device is not None:
         arguments.overrides = [*arguments.overrides, f"precision.device={name_device(arguments.device)}"]
     queue = _queue(arguments)

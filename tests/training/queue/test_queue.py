@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.training.queue.working import Person, wait_until
-from tests.training.tiny import write_idx
+from tests.training.tiny import tiny, write_idx
+from training.cli import main
 from training.config import load_config
 from training.errors import InputError
 from training.queue.store import FILE, Queue
+from training.runs.folder import create_run
 
 ADDING = """
 import sys
@@ -100,7 +103,7 @@ def test_a_process_that_is_killed_while_it_adds_leaves_a_queue_that_is_whole(per
     for _ in range(3):
         before = len(queue.read().entries)
         with subprocess.Popen(command) as process:
-            wait_until(lambda least=before + 2: len(queue.read().entries) > least)
+            wait_until(partial(has_more, queue, before + 2))
             process.kill()
         entries = queue.read().entries
         assert len({entry.id for entry in entries}) == len(entries) > before
@@ -110,6 +113,18 @@ def test_a_process_that_is_killed_while_it_adds_leaves_a_queue_that_is_whole(per
     known = {entry.id for entry in queue.read().entries}
     assert added.id in known
     assert {path.name for path in (queue.folder / "entries").iterdir()} == known
+
+
+def has_more(queue: Queue, entries: int) -> bool:
+    return len(queue.read().entries) > entries
+
+
+def test_a_report_is_refused_since_its_data_and_its_checkpoint_belong_to_it(person: Person) -> None:
+    report = person.folder / "report.html"
+    run = create_run(person.workspace, tiny())
+    assert main(["report", str(run.path), "--out", str(report)]) == 0
+    assert "report.html: a report begins" in person.types("add", str(report), code=2)
+    assert person.states == {}
 
 
 def test_a_damaged_file_is_told_and_left_as_it_is(person: Person) -> None:

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.training.queue.working import Person, is_alive, wait_until
-from tests.training.tiny import write_idx
+from tests.training.tiny import tiny, write_idx
 from training.engine.runs.run import start_run
+from training.queue.making import check_entry, make_run
 from training.queue.store import Queue
-from training.queue.workers import worker_of
-from training.runs.folder import RunFolder
+from training.queue.workers import be_worker, worker_of
+from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.owner import OWNER_FILE
 from training.system.process import birth
 
@@ -48,6 +49,7 @@ def test_the_queue_is_worked_off_past_a_run_that_fails_and_data_that_was_moved_a
     assert person.states == {"moved": "waiting", "last": "done", "fails": "failed"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 @pytest.mark.parametrize("reboot", [False, True])
 def test_a_run_whose_worker_was_killed_goes_on_with_the_next_to_the_bit(person: Person, reboot: bool) -> None:
@@ -78,9 +80,11 @@ def test_a_run_whose_worker_was_killed_goes_on_with_the_next_to_the_bit(person: 
     whole = start_run(RunFolder(folder).config(), person.folder / "unbroken")
     assert resumed.metrics == whole.metrics
     assert model_of(resumed.last_checkpoint) == model_of(whole.last_checkpoint)
-    assert "resumed" in (folder / "events.jsonl").read_text(encoding="utf-8")
+    events = [json.loads(line) for line in (folder / "events.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [each["step"] > 0 for each in events if each["kind"] == "attempt_started"] == [False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
 def test_a_started_worker_waits_while_paused_and_keeps_its_run_when_it_is_stopped(person: Person) -> None:
     person.adds_network("long", seconds=0.02, epochs=6)
@@ -107,6 +111,39 @@ def test_a_started_worker_waits_while_paused_and_keeps_its_run_when_it_is_stoppe
     assert person.states == {"next": "done", "long": "done"}
     assert len(person.runs) == 2
     assert person.entry("long")["run"] == folder.name
+
+
+def test_a_worker_of_a_device_takes_what_asks_for_it_and_leaves_the_rest(person: Person) -> None:
+    person.adds("elsewhere", "--device", "cuda:1")
+    person.types("work", "--device", "cpu")
+    assert person.states == {"elsewhere": "waiting"}
+    queue = Queue(person.workspace)
+    with be_worker(queue, "cuda:0"):
+        assert "one is enough" in person.types("work", code=2)
+        person.types("work", "--device", "cpu")
+    assert person.sees()["workers"] == []
+
+
+def test_a_run_that_somebody_trains_by_hand_is_waited_for(person: Person) -> None:
+    person.adds("next")
+    run = create_run(person.workspace, tiny())
+    claim(run.path)
+    with be_worker(Queue(person.workspace), "any"):
+        assert run.id in person.sees()["hint"]
+        release(run.path)
+        assert person.sees()["hint"] is None
+
+
+def test_what_a_killed_worker_had_begun_to_make_is_made_anew(person: Person) -> None:
+    person.adds("one")
+    queue = Queue(person.workspace)
+    half = person.workspace / "runs" / "half"
+    half.mkdir(parents=True)
+    queue.note("1", state="at work", worker="any", run="half")
+    assert person.states == {"one": "interrupted"}
+    entry = queue.read().find("1")
+    run = make_run(queue, entry, check_entry(queue, entry, "any"), lambda key: queue.note("1", run=key))
+    assert person.runs == [run.id] == [queue.read().find("1").run]
 
 
 def test_an_empty_queue_is_done_at_once_though_it_is_paused(person: Person) -> None:
