@@ -32,8 +32,10 @@ def _find_running(workspace: Path, worker: str) -> RunFolder | None:
 def _is_on(run: RunFolder, worker: str) -> bool:
     if worker == ALL_DEVICES:
         return True
-    config = run.readable_config()
-    device = read_environment(run).device or (config.precision.device if config is not None else AUTO)
-    if device == AUTO:  # the first GPU, else the CPU
+    config, began = run.readable_config(), read_environment(run)
+    device = config.precision.device if config is not None else AUTO
+    if device == AUTO and began.device_type:
+        device = f"cuda:{began.device_index or 0}" if began.device_type == "cuda" else began.device_type
+    if device == AUTO:  # not known yet: the first GPU, else the CPU
         return worker in ("cpu", "mps", "cuda:0")
     return worker == ("cuda:0" if device == "cuda" else device)

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from tests.training.queue.working import Person, is_alive, wait_until
 from tests.training.tiny import tiny, write_idx
@@ -18,6 +19,7 @@ from training.queue.store import Queue
 from training.queue.workers import be_worker, worker_of
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.owner import OWNER_FILE
+from training.runs.records.manifest import seal
 from training.system.process import birth
 
 
@@ -132,6 +134,22 @@ def test_a_run_that_somebody_trains_by_hand_is_waited_for(person: Person) -> Non
         assert run.id in person.sees()["hint"]
         release(run.path)
         assert person.sees()["hint"] is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "began_on", "waits"),
+    [("cpu", {}, True), ("cuda:1", {}, False), ("auto", {}, True), ("auto", {"device_type": "cpu"}, True),
+     ("auto", {"device_type": "cuda", "device_index": 0}, False)],
+)  # fmt: skip
+def test_a_worker_of_a_device_waits_for_what_is_trained_there(
+    person: Person, asked: str, began_on: dict[str, JsonValue], waits: bool
+) -> None:
+    person.adds("next")
+    run = create_run(person.workspace, tiny(f"precision.device={asked}"))
+    run.environment_file.write_text(json.dumps(seal(began_on)), encoding="utf-8")
+    claim(run.path)
+    with be_worker(Queue(person.workspace), "cpu"):
+        assert (person.sees()["hint"] is not None) == waits
 
 
 def test_what_a_killed_worker_had_begun_to_make_is_made_anew(person: Person) -> None:
