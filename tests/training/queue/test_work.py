@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from tests.training.queue.working import Person, is_alive, wait_until
 from tests.training.tiny import tiny, write_idx
 from training.engine.runs.run import start_run
+from training.queue.device import fits
 from training.queue.making import check_entry, make_run
 from training.queue.store import Queue
 from training.queue.workers import be_worker, worker_of
@@ -148,8 +149,11 @@ def test_a_worker_of_a_device_waits_for_what_is_trained_there(
     run = create_run(person.workspace, tiny(f"precision.device={asked}"))
     run.environment_file.write_text(json.dumps(seal(began_on)), encoding="utf-8")
     claim(run.path)
-    with be_worker(Queue(person.workspace), "cpu"):
+    queue = Queue(person.workspace)
+    with be_worker(queue, "cpu"):
         assert (person.sees()["hint"] is not None) == waits
+    queue.note("1", run=run.id)
+    assert fits(queue, queue.read().find("1"), "cpu") == waits  # were it the entry's own, that is where it goes on
 
 
 def test_what_a_killed_worker_had_begun_to_make_is_made_anew(person: Person) -> None:
