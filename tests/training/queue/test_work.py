@@ -127,6 +127,16 @@ def test_a_worker_of_a_device_takes_what_asks_for_it_and_leaves_the_rest(person:
     assert person.sees()["workers"] == []
 
 
+@pytest.mark.slow
+def test_what_the_engine_refuses_is_passed_over_and_leaves_no_run(person: Person) -> None:
+    person.adds("nowhere", "--device", "cuda:77")
+    person.types("work")
+    assert person.entry("nowhere")["state"] == "passed over"
+    assert "precision.device: " in person.entry("nowhere")["reason"]
+    assert person.entry("nowhere")["run"] is None
+    assert person.runs == []
+
+
 def test_a_run_that_somebody_trains_by_hand_is_waited_for(person: Person) -> None:
     person.adds("next")
     run = create_run(person.workspace, tiny())
