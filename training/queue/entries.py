@@ -86,10 +86,3 @@ def name_device(text: str) -> str:
         raise InputError(f"--device: {error.problems[0].message}") from error
     device = config.precision.device
     return "cuda:0" if device == "cuda" else device
-
-
-def fits(entry: Entry, worker: str) -> bool:
-    """Whether a worker of that device may take it: a run that has begun goes on where it began."""
-    if worker == ALL_DEVICES or entry.device == worker:
-        return True
-    return entry.device == AUTO and not entry.run

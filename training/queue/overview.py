@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from training.queue.device import explain_wait
 from training.queue.entries import ALL_DEVICES, Content, Entry
-from training.queue.occupied import explain_wait
 from training.queue.store import Queue
 from training.queue.workers import workers
 from training.runs.owner import Owner

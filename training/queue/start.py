@@ -62,22 +62,15 @@ def start_worker(queue: Queue, device: str) -> Owner | None:
     raise TrainingError("The worker of the queue does not begin.", f"What it says: {log}")
 
 
-def stop_worker(queue: Queue, device: str) -> Owner | None:
-    """Ask the worker of ``device`` for an end: its run is stopped and kept, and stays the first of the queue. Returns who that was,
-    None where there is none. Raises InputError for one of another machine."""
-    owner = worker_of(queue, device)
-    if owner is None:
-        return None
-    if owner.is_elsewhere:
-        raise InputError(f"The queue is worked off by {owner}; stop it there.")
-    os.kill(owner.pid, signal.SIGTERM)  # on Windows it ends at once, and its run, seeing that, stops and is kept
-    return owner
-
-
 def stop_workers(queue: Queue, device: str | None) -> list[Owner]:
-    """``stop_worker`` of ``device``, or of all."""
-    names = list(workers(queue)) if device is None else [device]
-    return [owner for name in names if (owner := stop_worker(queue, name)) is not None]
+    """Ask the worker of ``device``, or all, for an end: a run at work is stopped and kept, and stays the first of the queue. Returns who
+    was asked. Raises InputError for one of another machine."""
+    owners = [owner for name, owner in workers(queue).items() if device in (None, name)]
+    for owner in owners:
+        if owner.is_elsewhere:
+            raise InputError(f"The queue is worked off by {owner}; stop it there.")
+        os.kill(owner.pid, signal.SIGTERM)  # on Windows it ends at once, and its run, seeing that, stops and is kept
+    return owners
 
 
 def _start(queue: Queue, device: str, output: int) -> subprocess.Popen[bytes]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from training.errors import InputError
 from training.laboratory.child import Ended, Interrupt, Say, train
-from training.queue.entries import ALL_DEVICES, Entry, State, fits, without
+from training.queue.device import explain_wait, fits
+from training.queue.entries import ALL_DEVICES, Entry, State, without
 from training.queue.making import check_entry, make_run
-from training.queue.occupied import explain_wait
 from training.queue.store import Queue
 from training.queue.workers import be_worker, is_held, leave
 from training.runs.folder import RunFolder, owner_of
@@ -62,7 +62,7 @@ class _Worker:
         with self.queue.change() as change:
             content = change.content
             left = (each for each in content.at_work if not is_held(self.queue, each) or each.worker == self.device)
-            entry = next((each for each in (*left, *content.waiting) if fits(each, self.device)), None)
+            entry = next((each for each in (*left, *content.waiting) if fits(self.queue, each, self.device)), None)
             if entry is None:
                 self._over = True
                 leave(self.queue, self.device)

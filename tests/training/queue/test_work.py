@@ -9,15 +9,18 @@ import sys
 from pathlib import Path
 
 import pytest
+from pydantic import JsonValue
 
 from tests.training.queue.working import Person, is_alive, wait_until
 from tests.training.tiny import tiny, write_idx
 from training.engine.runs.run import start_run
+from training.queue.device import fits
 from training.queue.making import check_entry, make_run
 from training.queue.store import Queue
 from training.queue.workers import be_worker, worker_of
 from training.runs.folder import RunFolder, claim, create_run, release
 from training.runs.owner import OWNER_FILE
+from training.runs.records.manifest import seal
 from training.system.process import birth
 
 
@@ -124,6 +127,16 @@ def test_a_worker_of_a_device_takes_what_asks_for_it_and_leaves_the_rest(person:
     assert person.sees()["workers"] == []
 
 
+@pytest.mark.slow
+def test_what_the_engine_refuses_is_passed_over_and_leaves_no_run(person: Person) -> None:
+    person.adds("nowhere", "--device", "cuda:77")
+    person.types("work")
+    assert person.entry("nowhere")["state"] == "passed over"
+    assert "precision.device: " in person.entry("nowhere")["reason"]
+    assert person.entry("nowhere")["run"] is None
+    assert person.runs == []
+
+
 def test_a_run_that_somebody_trains_by_hand_is_waited_for(person: Person) -> None:
     person.adds("next")
     run = create_run(person.workspace, tiny())
@@ -132,6 +145,25 @@ def test_a_run_that_somebody_trains_by_hand_is_waited_for(person: Person) -> Non
         assert run.id in person.sees()["hint"]
         release(run.path)
         assert person.sees()["hint"] is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "began_on", "waits"),
+    [("cpu", {}, True), ("cuda:1", {}, False), ("auto", {}, True), ("auto", {"device_type": "cpu"}, True),
+     ("auto", {"device_type": "cuda", "device_index": 0}, False)],
+)  # fmt: skip
+def test_a_worker_of_a_device_waits_for_what_is_trained_there(
+    person: Person, asked: str, began_on: dict[str, JsonValue], waits: bool
+) -> None:
+    person.adds("next")
+    run = create_run(person.workspace, tiny(f"precision.device={asked}"))
+    run.environment_file.write_text(json.dumps(seal(began_on)), encoding="utf-8")
+    claim(run.path)
+    queue = Queue(person.workspace)
+    with be_worker(queue, "cpu"):
+        assert (person.sees()["hint"] is not None) == waits
+    queue.note("1", run=run.id)
+    assert fits(queue, queue.read().find("1"), "cpu") == waits  # were it the entry's own, that is where it goes on
 
 
 def test_what_a_killed_worker_had_begun_to_make_is_made_anew(person: Person) -> None:

@@ -1,15 +1,23 @@
-"""Why a worker begins nothing: the queue is paused, or somebody else trains on the device. A run that was started by hand is waited for,
-and one that lost its worker until it has stopped."""
+"""What a worker may begin, and when: not while the queue is paused or somebody else trains on its device. A run that was started by hand
+is waited for, and one that lost its worker until it has stopped."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from training.queue.entries import ALL_DEVICES, AUTO, Content
+from training.queue.entries import ALL_DEVICES, AUTO, Content, Entry
 from training.queue.store import Queue
 from training.runs.folder import RunFolder, owner_of
 from training.runs.owner import OWNER_FILE
 from training.runs.records.environment import read_environment
+
+
+def fits(queue: Queue, entry: Entry, worker: str) -> bool:
+    """Whether a worker of that device may take the entry: a run that has begun goes on where it began."""
+    if worker == ALL_DEVICES or entry.device == worker:
+        return True
+    run = queue.run_of(entry)
+    return entry.device == AUTO and (run is None or _is_on(run, worker))
 
 
 def explain_wait(queue: Queue, content: Content, worker: str) -> str:
@@ -32,8 +40,10 @@ def _find_running(workspace: Path, worker: str) -> RunFolder | None:
 def _is_on(run: RunFolder, worker: str) -> bool:
     if worker == ALL_DEVICES:
         return True
-    config = run.readable_config()
-    device = read_environment(run).device or (config.precision.device if config is not None else AUTO)
-    if device == AUTO:  # the first GPU, else the CPU
+    config, began = run.readable_config(), read_environment(run)
+    device = config.precision.device if config is not None else AUTO
+    if device == AUTO and began.device_type:
+        device = f"cuda:{began.device_index or 0}" if began.device_type == "cuda" else began.device_type
+    if device == AUTO:  # not known yet: the first GPU, else the CPU
         return worker in ("cpu", "mps", "cuda:0")
     return worker == ("cuda:0" if device == "cuda" else device)
