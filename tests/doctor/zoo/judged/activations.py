@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_network
 from tests.doctor.zoo.judged.networks import DEEP, GRU, LENET, PIXELS, SEQUENCE, edit
-from tests.doctor.zoo.judged.pictures import CONV1D, cells, leaves, letters, recipes, vibrations
+from tests.doctor.zoo.judged.pictures import CONV1D, cells, letters, recipes, vibrations
 from tests.doctor.zoo.judged.tables import Base, adam, arm, articles, changed, concrete, hearts, heating, minerals
 
 
@@ -142,7 +142,7 @@ CASES = (
         "I compare the embedding with a prototype of each class by cosine. It tells minerals apart, but is never sure of anything.",
         "logits are cosines, so between -1 and 1, and the cross-entropy cannot fall",
         by_network(
-            partial(minerals, count=2200, seed=8, kinds=6),
+            changed(partial(minerals, count=5000, seed=8, kinds=6), {"loop.epochs": 12, "optimizer.lr": 2e-3}),
             edit(COSINE_HEAD, ("self.scale = 12.0", "self.scale = 1.0")),
             COSINE_HEAD,
         ),
@@ -199,19 +199,17 @@ CASES = (
         Harm("accuracy", 0.3),
     ),
     Case(
-        "six_sigmoids_of_concrete",
+        "eight_sigmoids_of_concrete",
         "activation",
         "A deep network for the strength of concrete. It predicts the mean for every sample.",
-        "sigmoids in six hidden layers",
+        "sigmoids in eight hidden layers",
         by_network(
-            changed(partial(concrete, seed=12), {"loop.epochs": 20, **adam(1e-3, "adam")}),
-            edit(DEEP, ("nn.ReLU()", "nn.Sigmoid()"), ("40, 4)", "32, 5)")),
-            edit(DEEP, ("40, 4)", "32, 5)")),
+            changed(partial(concrete, seed=12), {"loop.epochs": 25, "optimizer.kind": "sgd", "optimizer.lr": 0.03, "schedule.kind": "cosine"}),
+            edit(DEEP, ("nn.ReLU()", "nn.Sigmoid()"), ("40, 4)", "32, 7)")),
+            edit(DEEP, ("40, 4)", "32, 7)")),
         ),
         ("saturating activation",),
         (Fix("ReLU in place of the sigmoids", names=("sigmoid", "Sigmoid")),),
         Harm("r2", 0.3),
     ),
 )
-
-_ = leaves
