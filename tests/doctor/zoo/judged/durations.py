@@ -42,7 +42,7 @@ def short(value: Any) -> bool:
     return float(text.split()[0].rstrip("%")) <= most
 
 
-CLASSIC = {"model.norm": "batch", "optimizer.kind": "sgd", "optimizer.lr": 0.05, "schedule.kind": "constant"}
+CLASSIC = {"model.norm": "batch", "optimizer.kind": "sgd", "optimizer.lr": 0.03, "schedule.kind": "cosine"}
 
 CASES = (
     # How long.
@@ -320,7 +320,7 @@ CASES = (
         "The card is small, so two images at a time, with batch norm as usual. The curves look like a seismograph.",
         "batch norm over two images, at a rate that suits 32",
         by_settings(
-            changed(partial(leaves, each=320, seed=41), CLASSIC), {"loop.batch_size": 2}
+            changed(partial(leaves, each=440, seed=41), CLASSIC), {"loop.batch_size": 2}
         ),
         ("batch too small",),
         (Fix("larger batches", {"loop.batch_size": between(12, 256)}),),
@@ -385,7 +385,7 @@ CASES = (
         "Five epochs of warm-up, as in the recipes for ImageNet. I have six.",
         "a warm-up of five epochs in a run of six",
         by_settings(
-            changed(partial(recipes, count=1100, seed=44), {"optimizer.lr": 4e-3, "schedule.warmup": 30, "loop.epochs": 6}),
+            changed(partial(recipes, count=1100, seed=44), {"optimizer.lr": 2e-2, "schedule.warmup": 60, "loop.epochs": 6}),
             {"schedule.warmup": "5 epochs"},
         ),
         ("warm-up too long",),
