@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_network
 from tests.doctor.zoo.judged.networks import DEEP, GRU, LENET, PIXELS, SEQUENCE, edit
 from tests.doctor.zoo.judged.pictures import CONV1D, cells, letters, recipes, vibrations
-from tests.doctor.zoo.judged.tables import Base, arm, articles, changed, concrete, hearts, heating, minerals
+from tests.doctor.zoo.judged.tables import Base, arm, changed, concrete, hearts, heating, minerals
 
 
 def either(faulty: Base, sound: Base) -> Callable[[Path, bool], Settings]:
@@ -46,7 +46,9 @@ CASES = (
         "I want probabilities, so the last layer is a softmax. The loss never falls below 0.9, although most minerals are right.",
         "nn.Softmax at the end, and a cross-entropy that does its own",
         by_network(
-            partial(minerals, count=2600, seed=1), edit(SEQUENCE, (LAST, f"{LAST}\n        nn.Softmax(dim=1),")), SEQUENCE
+            partial(minerals, count=2600, seed=1),
+            edit(SEQUENCE, (LAST, f"{LAST}\n        nn.Softmax(dim=1),")),
+            SEQUENCE,
         ),
         ("softmax before a loss on logits",),
         (Fix("take the softmax out", names=("softmax", "Softmax")),),
@@ -65,20 +67,6 @@ CASES = (
         ("sigmoid before a loss on logits",),
         (Fix("take the sigmoid out", names=("sigmoid",)),),
         Harm("loss", 0.1),
-    ),
-    Case(
-        "tags_squashed_twice",
-        "activation",
-        "Several tags may be right, so I put a Sigmoid last, as every tutorial says. My numbers are worse than a colleague's.",
-        "nn.Sigmoid at the end of a multi-label network whose loss does its own",
-        by_network(
-            partial(articles, count=2600, seed=3),
-            edit(SEQUENCE, (LAST, f"{LAST}\n        nn.Sigmoid(),"), ("width: int = 48", "width: int = 24")),
-            edit(SEQUENCE, ("width: int = 48", "width: int = 24")),
-        ),
-        ("sigmoid before a loss on logits",),
-        (Fix("take the sigmoid out", names=("sigmoid", "Sigmoid")),),
-        Harm("loss", 0.15),
     ),
     Case(
         "cells_by_softmax2d",
@@ -176,7 +164,11 @@ CASES = (
             partial(
                 vibrations,
                 seed=10,
-                network=edit(CONV1D, ("            nn.ReLU(),\n            nn.MaxPool1d(2),", "            nn.AvgPool1d(2),"), ("            nn.ReLU(),\n", "")),
+                network=edit(
+                    CONV1D,
+                    ("            nn.ReLU(),\n            nn.MaxPool1d(2),", "            nn.AvgPool1d(2),"),
+                    ("            nn.ReLU(),\n", ""),
+                ),
             ),
             partial(vibrations, seed=10),
         ),
@@ -204,7 +196,10 @@ CASES = (
         "A deep network for the strength of concrete. It predicts the mean for every sample.",
         "sigmoids in eight hidden layers",
         by_network(
-            changed(partial(concrete, seed=12), {"loop.epochs": 25, "optimizer.kind": "sgd", "optimizer.lr": 0.03, "schedule.kind": "cosine"}),
+            changed(
+                partial(concrete, seed=12),
+                {"loop.epochs": 25, "optimizer.kind": "sgd", "optimizer.lr": 0.03, "schedule.kind": "cosine"},
+            ),
             edit(DEEP, ("nn.ReLU()", "nn.Sigmoid()"), ("40, 4)", "32, 7)")),
             edit(DEEP, ("40, 4)", "32, 7)")),
         ),

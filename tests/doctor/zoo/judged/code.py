@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
-from tests.doctor.zoo.case import Case, Fix, Harm, between, by_network, by_settings, one_of
+from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_network, by_settings, one_of
 from tests.doctor.zoo.judged.activations import either
-from tests.doctor.zoo.judged.networks import DEEP, LENET, SEQUENCE, edit
+from tests.doctor.zoo.judged.networks import DEEP, LENET, edit
 from tests.doctor.zoo.judged.pictures import CONV1D, VIBRATIONS, leaves, letters, recipes, vibrations
-from tests.doctor.zoo.judged.tables import adam, arm, articles, changed, concrete, hearts, heating, minerals
+from tests.doctor.zoo.judged.tables import arm, articles, changed, concrete, hearts, heating, minerals
+
+
+def scaled_apart(folder: Path, seed: int, source: str, network: str) -> Settings:
+    """The network scales each recording by itself."""
+    return vibrations(folder, 2000, seed, source, network) | {"dataset.normalize": False}
+
 
 CONSTANT = edit(
     DEEP,
@@ -90,15 +97,14 @@ class Bottleneck(nn.Module):
         super().__init__()
         self.encoder = nn.Sequential(nn.Linear(features, 48), nn.ReLU())
         self.mean = nn.Linear(48, 16)
-        self.log_std = nn.Linear(48, 16)
         self.decoder = nn.Sequential(nn.Linear(16, 48), nn.ReLU(), nn.Linear(48, outputs))
-        self.spread = 0.03
+        self.spread, self.noisy = 0.25, True
 
     def forward(self, x):
         hidden = self.encoder(x)
         latent = self.mean(hidden)
         if self.training:
-            latent = latent + self.spread * torch.randn_like(latent)
+            latent = latent * (1 + self.spread * torch.randn_like(latent))
         return self.decoder(latent)
 
 
@@ -114,24 +120,25 @@ LOUDNESS = edit(
 )
 SILENCE = edit(
     VIBRATIONS,
+    ('"saw", "pulse"]', '"saw", "pulse", "off"]'),
     (
         '            self.kinds = file[f"{split}_kinds"]\n',
-        '            self.kinds = file[f"{split}_kinds"]\n        self.values[::50] = 0.0  # the microphone was off\n',
+        '            self.kinds = file[f"{split}_kinds"]\n        self.values[::25] = self.values[::25, :1]  # the motor was off\n        self.kinds[::25] = 4\n',
     ),
 )
 POWERS = edit(
     DEEP,
     (
         "        return self.last(x)",
-        "        weights = torch.exp(8 * self.gate(x))\n        weights = weights / weights.sum(1, keepdim=True)\n        return self.last(x * weights)",
+        "        weights = torch.exp(60 * self.gate(x))\n        weights = weights / weights.sum(1, keepdim=True)\n        return self.last(x * weights)",
     ),
     ("        self.act = nn.ReLU()\n", "        self.act = nn.ReLU()\n        self.gate = nn.Linear(width, width)\n"),
-    ("40, 4)", "40, 1)"),
+    ("40, 4)", "24, 1)"),
 )
 STABLE = edit(
     POWERS,
     (
-        "        weights = torch.exp(8 * self.gate(x))\n        weights = weights / weights.sum(1, keepdim=True)\n",
+        "        weights = torch.exp(60 * self.gate(x))\n        weights = weights / weights.sum(1, keepdim=True)\n",
         "        weights = torch.softmax(self.gate(x), dim=1) * x.shape[1]\n",
     ),
 )
@@ -180,16 +187,6 @@ CASES = (
         Harm("r2", 0.1),
     ),
     Case(
-        "recipes_in_two_numbers",
-        "layers",
-        "A tiny GPT should do for recipes. It does not even spell.",
-        "an embedding of two numbers for each letter",
-        by_settings(partial(recipes, count=1050, seed=95), {"model.width": 2, "model.heads": 1}),
-        ("too few neurons",),
-        (Fix("a wider network", {"model.width": between(16, 256)}),),
-        Harm("loss", 0.4),
-    ),
-    Case(
         "deep_is_better",
         "layers",
         "I read that deep networks are better, so mine has 36 layers. All articles are tagged alike.",
@@ -199,7 +196,9 @@ CASES = (
         ),
         ("superfluous layers",),
         (
-            Fix("fewer layers", {"model.hidden": lambda value: isinstance(value, list | tuple) and 1 <= len(value) <= 8}),
+            Fix(
+                "fewer layers", {"model.hidden": lambda value: isinstance(value, list | tuple) and 1 <= len(value) <= 8}
+            ),
             Fix("a way past the layers", {"model.residual": one_of(True)}),
         ),
         Harm("f1", 0.15),
@@ -210,26 +209,13 @@ CASES = (
         "regularization",
         "It overfitted once, so I set dropout to 0.95.",
         "a dropout of 0.95 before the logits of a small network",
-        by_settings(changed(partial(leaves, each=260, seed=97), {"loop.epochs": 10}), {"model.dropout": 0.95}),
+        by_settings(
+            changed(partial(leaves, each=420, seed=97), {"loop.epochs": 8, "dataset.flip": True}),
+            {"model.dropout": 0.95},
+        ),
         ("regularization too strong",),
         (Fix("less dropout", {"model.dropout": between(0.0, 0.4)}),),
         Harm("loss", 0.2),
-    ),
-    Case(
-        "l2_of_a_half",
-        "regularization",
-        "Adam with a weight_decay of 0.5, which was fine for AdamW in a paper. It predicts the mean.",
-        "an L2 penalty of 0.5 inside Adam's gradient",
-        by_settings(
-            changed(partial(concrete, count=2300, seed=98), {"optimizer.kind": "adam"}),
-            {"optimizer.weight_decay": 0.5},
-        ),
-        ("regularization too strong",),
-        (
-            Fix("less decay", {"optimizer.weight_decay": between(0.0, 3e-3)}),
-            Fix("decoupled decay", {"optimizer.kind": one_of("adamw"), "optimizer.weight_decay": between(0.0, 0.1)}),
-        ),
-        Harm("r2", 0.1),
     ),
     Case(
         "against_overfitting_that_is_not",
@@ -281,7 +267,7 @@ CASES = (
         ),
         ("parameters without gradient", "frozen layers"),
         (Fix("no no_grad in forward", names=("no_grad", "features", "gradient")),),
-        Harm("accuracy", 0.08),
+        Harm("accuracy", 0.04),
     ),
     Case(
         "attention_to_the_neighbors",
@@ -289,12 +275,12 @@ CASES = (
         "A small transformer for vibrations. The same recording gets other answers in other batches.",
         "MultiheadAttention without batch_first takes the batch for the sequence, and mixes samples",
         either(
-            partial(vibrations, count=2400, seed=101, network=edit(ATTENTION, (", batch_first=True", ""))),
-            partial(vibrations, count=2400, seed=101, network=ATTENTION),
+            partial(vibrations, count=3600, seed=101, network=edit(ATTENTION, (", batch_first=True", ""))),
+            partial(vibrations, count=3600, seed=101, network=ATTENTION),
         ),
         ("samples mixed inside a batch",),
         (Fix("batch_first=True", names=("batch_first", "MultiheadAttention", "attention", "transpose")),),
-        Harm("accuracy", 0.1),
+        Harm("accuracy", 0.03),
     ),
     Case(
         "convolutions_that_look_ahead",
@@ -319,14 +305,14 @@ CASES = (
         "draws_while_it_is_tested",
         "own network",
         "A latent variable, drawn anew each time. Two evaluations of one checkpoint differ.",
-        "noise as large as the latent itself is added in evaluation, too",
+        "the latent is multiplied by noise in evaluation, too",
         by_network(
             partial(concrete, count=2500, seed=103),
             edit(
                 NOISY,
                 (
-                    "        if self.training:\n            latent = latent + self.spread * torch.randn_like(latent)",
-                    "        latent = latent + self.log_std(hidden).exp() * torch.randn_like(latent)",
+                    "        if self.training:\n            latent = latent * (1",
+                    "        if self.noisy:\n            latent = latent * (1",
                 ),
             ),
             NOISY,
@@ -339,27 +325,29 @@ CASES = (
     Case(
         "scaled_by_its_own_silence",
         "numeric",
-        "Each recording is divided by its own standard deviation. Some are silent, and then nothing works any more.",
-        "zero divided by zero for recordings that are all zero",
+        "Each recording is divided by its own standard deviation. Where the motor is off, the line is flat, and then nothing works any more.",
+        "zero divided by zero for recordings without any change",
         either(
             partial(
-                vibrations,
+                scaled_apart,
                 seed=104,
                 source=SILENCE,
                 network=edit(LOUDNESS, ("(x.std(1, keepdim=True) + 1e-5)", "x.std(1, keepdim=True)")),
             ),
-            partial(vibrations, seed=104, source=SILENCE, network=LOUDNESS),
+            partial(scaled_apart, seed=104, source=SILENCE, network=LOUDNESS),
         ),
         ("module produces non-finite values", "non-finite values"),
         (Fix("add an epsilon", names=("std", "eps", "forward", "network.py", "NaN", "nan", "divi")),),
         Harm("accuracy", 0.1),
     ),
     Case(
-        "exponents_of_eight_gates",
+        "exponents_of_sharp_gates",
         "numeric",
-        "Gates by my own softmax, made sharp by a factor of 8. After some epochs everything is NaN.",
+        "Gates by my own softmax, made sharp by a factor of 60. After some epochs everything is NaN.",
         "exp of numbers above 88, without the largest subtracted",
-        by_network(changed(partial(hearts, seed=105), {"optimizer.lr": 1e-2, "loop.clip_norm": 0.0, "objective.kind": "binary"}), POWERS, STABLE),
+        by_network(
+            changed(partial(hearts, count=16000, seed=105), {"optimizer.lr": 2e-3, "loop.epochs": 10}), POWERS, STABLE
+        ),
         ("overflow", "module produces non-finite values"),
         (Fix("torch.softmax, or subtract the largest", names=("exp", "softmax", "gate", "overflow")),),
         Harm("loss", 0.2),
@@ -373,16 +361,14 @@ CASES = (
             changed(
                 partial(
                     vibrations,
-                    count=600,
+                    count=1600,
                     seed=106,
                     source=edit(
                         VIBRATIONS,
-                        ("        self.split = split\n", ""),
-                    )
-                    if "self.split" in VIBRATIONS
-                    else edit(
-                        VIBRATIONS,
-                        ("    def __init__(self, split):\n", "    def __init__(self, split):\n        self.split = split\n"),
+                        (
+                            "    def __init__(self, split):\n",
+                            "    def __init__(self, split):\n        self.split = split\n",
+                        ),
                         (
                             "        return torch.from_numpy(self.values[index]), int(self.kinds[index])",
                             '        with np.load(FILE) as file:\n            values = file[f"{self.split}_values"]\n'
@@ -393,7 +379,7 @@ CASES = (
                 {"dataset.random_samples": True, "loader.workers": 0, "loop.epochs": 8},
             ),
             changed(
-                partial(vibrations, count=600, seed=106),
+                partial(vibrations, count=1600, seed=106),
                 {"dataset.random_samples": True, "loader.workers": 0, "loop.epochs": 8},
             ),
         ),
@@ -402,5 +388,3 @@ CASES = (
         Harm("samples", 3.0, "speed"),
     ),
 )
-
-_ = adam, SEQUENCE

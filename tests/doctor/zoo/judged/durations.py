@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from tests.doctor.zoo.case import Accept, Case, Fix, Harm, between, by_settings, one_of
-from tests.doctor.zoo.judged.pictures import cells, drops, leaves, letters, recipes, vibrations
+from tests.doctor.zoo.judged.pictures import cells, leaves, letters, recipes, vibrations
 from tests.doctor.zoo.judged.tables import (
     adam,
     arm,
@@ -45,8 +45,8 @@ def short(value: Any) -> bool:
 CLASSIC = {
     "model.norm": "batch",
     "optimizer.kind": "sgd",
-    "optimizer.lr": 0.03,
-    "schedule.kind": "cosine",
+    "optimizer.lr": 0.05,
+    "schedule.kind": "constant",
     "dataset.flip": True,
 }
 
@@ -73,16 +73,6 @@ CASES = (
         Harm("mean_iou", 0.2),
     ),
     Case(
-        "diameters_of_one_pass",
-        "epochs",
-        "One look at each drop ought to do, I thought.",
-        "a single epoch of 25 steps",
-        by_settings(partial(drops, count=1000, seed=23), {"loop.epochs": 1}),
-        ("too few epochs",),
-        (Fix("train longer", {"loop.epochs": between(5, 200)}),),
-        Harm("r2", 0.1),
-    ),
-    Case(
         "four_hundred_hearts_by_heart",
         "epochs",
         "The longer the better: after 150 epochs the training loss is next to nothing. New patients are judged badly.",
@@ -90,7 +80,13 @@ CASES = (
         by_settings(
             changed(
                 partial(hearts, count=500, seed=24, sharpness=1.2),
-                {"model.hidden": [64, 64], "loop.epochs": 12, "loop.batch_size": 32, **adam(1.5e-3), "dataset.validation_fraction": 0.3},
+                {
+                    "model.hidden": [64, 64],
+                    "loop.epochs": 12,
+                    "loop.batch_size": 32,
+                    **adam(1.5e-3),
+                    "dataset.validation_fraction": 0.3,
+                },
             ),
             {"loop.epochs": 150, "schedule.kind": "constant"},
         ),
@@ -109,7 +105,12 @@ CASES = (
         by_settings(
             changed(
                 partial(minerals, count=2400, seed=25, kinds=7),
-                {"loop.epochs": 30, "optimizer.lr": 5e-4, "schedule.kind": "constant", "loop.early_stopping_patience": 6},
+                {
+                    "loop.epochs": 30,
+                    "optimizer.lr": 5e-4,
+                    "schedule.kind": "constant",
+                    "loop.early_stopping_patience": 6,
+                },
             ),
             {"loop.early_stopping_min_delta": 0.1, "loop.early_stopping_patience": 3},
         ),
@@ -139,7 +140,8 @@ CASES = (
         "learning rate",
         "The loss jumps between 0.7 and 5 from epoch to epoch.",
         "AdamW at a rate of 0.5",
-        by_settings(changed(partial(hearts, count=2500, seed=27), {"schedule.kind": "constant", "optimizer.lr": 1e-3}),
+        by_settings(
+            changed(partial(hearts, count=2500, seed=27), {"schedule.kind": "constant", "optimizer.lr": 1e-3}),
             {"optimizer.lr": 0.5},
         ),
         ("learning rate too high",),
@@ -194,18 +196,6 @@ CASES = (
         (Fix("a higher rate", {"optimizer.lr": between(5e-4, 5e-2)}),),
         Harm("ndcg", 0.05),
     ),
-    Case(
-        "arm_by_nadam_at_one",
-        "learning rate",
-        "NAdam is said to be robust, so I took a rate of 1. The error is larger than the arm.",
-        "NAdam at a rate of 1",
-        by_settings(
-            changed(partial(arm, count=2400, seed=32), {"optimizer.kind": "nadam"}), {"optimizer.lr": 1.0}
-        ),
-        ("learning rate too high",),
-        (Fix("a lower rate", {"optimizer.lr": between(2e-4, 2e-2)}),),
-        Harm("r2", 0.1),
-    ),
     # The optimizer.
     Case(
         "eps_from_the_inception_paper",
@@ -233,7 +223,10 @@ CASES = (
         (
             Fix(
                 "an optimizer of Adam's family",
-                {"optimizer.kind": one_of("adamw", "adam", "nadam", "radam", "muon"), "optimizer.lr": between(3e-4, 3e-2)},
+                {
+                    "optimizer.kind": one_of("adamw", "adam", "nadam", "radam", "muon"),
+                    "optimizer.lr": between(3e-4, 3e-2),
+                },
             ),
         ),
         Harm("loss", 0.5),
@@ -255,38 +248,15 @@ CASES = (
         Harm("accuracy", 0.08),
     ),
     Case(
-        "a_hundred_thousand_to_begin_with",
-        "optimizer",
-        "I raised Adagrad's initial accumulator so that the start is gentle. It is all start.",
-        "initial_accumulator_value of 100000, so each step is a hundredth of a thousandth",
-        by_settings(
-            changed(partial(minerals, count=2300, seed=36), {"optimizer.kind": "adagrad", "optimizer.lr": 0.05}),
-            {"optimizer.initial_accumulator_value": 1e5},
-        ),
-        ("optimizer settings",),
-        (Fix("begin with less", {"optimizer.initial_accumulator_value": between(0.0, 1.0)}),),
-        Harm("accuracy", 0.2),
-    ),
-    Case(
-        "average_of_the_beginning",
-        "optimizer",
-        "I keep an average of the weights, with the decay of the big papers. Training loss is fine, validation is a coin toss.",
-        "EMA with a decay of 0.9999 in a run of some hundred steps: the average is still the initial weights",
-        by_settings(
-            changed(partial(leaves, each=240, seed=37, kinds=4), {"loop.ema_decay": 0.9, "loop.epochs": 10}),
-            {"loop.ema_decay": 0.9999},
-        ),
-        ("optimizer settings",),
-        (Fix("a smaller decay, or none", {"loop.ema_decay": none_or(0.0, 0.99)}),),
-        Harm("accuracy", 0.2),
-    ),
-    Case(
         "houses_with_a_heavy_flywheel",
         "optimizer",
         "More momentum is smoother, so I took 0.999. The loss swings up and down in long waves.",
         "SGD with a momentum of 0.999",
         by_settings(
-            changed(partial(heating, count=2500, seed=38), {"optimizer.kind": "sgd", "optimizer.lr": 0.01, "schedule.kind": "constant"}),
+            changed(
+                partial(heating, count=2500, seed=38),
+                {"optimizer.kind": "sgd", "optimizer.lr": 0.01, "schedule.kind": "constant"},
+            ),
             {"optimizer.momentum": 0.999},
         ),
         ("optimizer settings",),
@@ -325,9 +295,7 @@ CASES = (
         "batch",
         "The card is small, so two images at a time, with batch norm as usual. The curves look like a seismograph.",
         "batch norm over two images, at a rate that suits 32",
-        by_settings(
-            changed(partial(leaves, each=440, seed=41), CLASSIC), {"loop.batch_size": 2}
-        ),
+        by_settings(changed(partial(leaves, each=440, seed=41), CLASSIC), {"loop.batch_size": 2}),
         ("batch too small",),
         (Fix("larger batches", {"loop.batch_size": between(12, 256)}),),
         Harm("accuracy", 0.08),
@@ -380,26 +348,14 @@ CASES = (
             Fix("another schedule", {"schedule.kind": one_of("cosine", "constant", "linear", "one_cycle", "wsd")}),
             Fix(
                 "milestones in epochs",
-                {"schedule.milestones": lambda value: bool(value) and all("epoch" in str(each) or "%" in str(each) for each in value)},
+                {
+                    "schedule.milestones": lambda value: (
+                        bool(value) and all("epoch" in str(each) or "%" in str(each) for each in value)
+                    )
+                },
             ),
         ),
         Harm("r2", 0.1),
-    ),
-    Case(
-        "eleven_epochs_of_warm_up",
-        "schedule",
-        "A long warm-up is safe, so I warm up for eleven of twelve epochs.",
-        "the rate rises until the last epoch, so the run ends where steps are largest",
-        by_settings(
-            changed(
-                partial(arm, count=2500, seed=44),
-                {"optimizer.kind": "sgd", "optimizer.lr": 0.2, "schedule.warmup": "1 epochs", "loop.epochs": 12},
-            ),
-            {"schedule.warmup": "11 epochs"},
-        ),
-        ("warm-up too long",),
-        (Fix("a shorter warm-up", {"schedule.warmup": short}),),
-        Harm("loss", 0.003),
     ),
     Case(
         "one_cycle_to_three",

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_settings, one_of
+from tests.doctor.zoo.case import Case, Fix, Harm, Settings, one_of
 from tests.doctor.zoo.draws import write_table
-from tests.doctor.zoo.judged.durations import none_or
 from tests.doctor.zoo.judged.networks import edit
 from tests.doctor.zoo.judged.pictures import cells
-from tests.doctor.zoo.judged.tables import Base, adam, articles, changed, concrete, draw_concrete, hearts, minerals
+from tests.doctor.zoo.judged.tables import Base, adam, articles, changed, concrete, draw_concrete, minerals
 
 OVERLAP = """import torch
 from torch.nn import functional as F
@@ -184,32 +183,5 @@ CASES = (
         ("reduction of the loss",),
         (Fix("one mean only", names=("reduction", "numel", "mean", "divi")),),
         Harm("accuracy", 0.15),
-    ),
-    Case(
-        "better_safe_than_sorry",
-        "loss",
-        "Missing a disease is bad, so I weigh it by sixty. Now everybody is ill.",
-        "a pos_weight of 60, with as many sick as well",
-        by_settings(partial(hearts, count=2800, seed=57), {"objective.pos_weight": 60.0}),
-        ("class weights",),
-        (Fix("no weight, or a small one", {"objective.pos_weight": none_or(0.3, 4.0)}),),
-        Harm("accuracy", 0.1),
-    ),
-    Case(
-        "every_pixel_is_a_cell",
-        "loss",
-        "Cells are rarer than what is between them, so I gave them a weight of 300. The mask is one large cell.",
-        "class_weights of 1 to 300, where a quarter of the pixels are cells",
-        by_settings(
-            changed(partial(cells, count=120, seed=58), {"model.depth": 1}), {"objective.class_weights": [1.0, 300.0]}
-        ),
-        ("class weights",),
-        (
-            Fix(
-                "no weights, or mild ones",
-                {"objective.class_weights": lambda value: not value or 0.2 <= value[1] / max(value[0], 1e-9) <= 8},
-            ),
-        ),
-        Harm("mean_iou", 0.1),
     ),
 )
