@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.doctor.zoo.case import Case, Healthy
-from tests.doctor.zoo.judged import activations, code, durations, losses, samples
+from tests.doctor.zoo.judged import activations, code, durations, healthy, losses, samples
 
-ROOMS = (activations, durations, losses, samples, code)
-CASES: tuple[Case | Healthy, ...] = tuple(each for room in ROOMS for each in room.CASES)
+FAULTY = (activations, durations, losses, samples, code)
+CASES: tuple[Case | Healthy, ...] = (*(case for room in FAULTY for case in room.CASES), *healthy.CASES)

@@ -14,7 +14,7 @@ from tests.doctor.zoo.judged.tables import arm, articles, changed, concrete, hea
 
 def scaled_apart(folder: Path, seed: int, source: str, network: str) -> Settings:
     """The network scales each recording by itself."""
-    return vibrations(folder, 2000, seed, source, network) | {"dataset.normalize": False}
+    return vibrations(folder, 3200, seed, source, network) | {"dataset.normalize": False, "loop.epochs": 8}
 
 
 CONSTANT = edit(
@@ -98,7 +98,7 @@ class Bottleneck(nn.Module):
         self.encoder = nn.Sequential(nn.Linear(features, 48), nn.ReLU())
         self.mean = nn.Linear(48, 16)
         self.decoder = nn.Sequential(nn.Linear(16, 48), nn.ReLU(), nn.Linear(48, outputs))
-        self.spread, self.noisy = 0.25, True
+        self.spread, self.noisy = 0.7, True
 
     def forward(self, x):
         hidden = self.encoder(x)

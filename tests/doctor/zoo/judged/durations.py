@@ -45,8 +45,8 @@ def short(value: Any) -> bool:
 CLASSIC = {
     "model.norm": "batch",
     "optimizer.kind": "sgd",
-    "optimizer.lr": 0.05,
-    "schedule.kind": "constant",
+    "optimizer.lr": 0.1,
+    "schedule.kind": "cosine",
     "dataset.flip": True,
 }
 
