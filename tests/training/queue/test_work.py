@@ -56,7 +56,8 @@ def test_the_queue_is_worked_off_past_a_run_that_fails_and_data_that_was_moved_a
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGKILL")
 @pytest.mark.parametrize("reboot", [False, True])
 def test_a_run_whose_worker_was_killed_goes_on_with_the_next_to_the_bit(person: Person, reboot: bool) -> None:
-    person.adds_network("long", seconds=0.02, epochs=6)
+    person.adds_network("long", seconds=0.02, epochs=6, held=20)
+    person.hold.touch()  # or on a busy machine it would be at its end before it is killed
     queue = Queue(person.workspace)
     with person.worker() as worker:
         folder = person.waits_for_checkpoint("long")
@@ -70,6 +71,7 @@ def test_a_run_whose_worker_was_killed_goes_on_with_the_next_to_the_bit(person: 
         worker.wait()
         if reboot:
             os.kill(trainer, signal.SIGKILL)
+    person.hold.unlink()
     if reboot:  # of a process of an earlier start of the machine, and of an id that is another process's now
         wait_until(lambda: birth(trainer) is None)
         earlier = owner.model_copy(update={"machine": f"{owner.host} an earlier start", "pid": os.getpid()})

@@ -17,6 +17,7 @@ import pytest
 from training.cli import main
 
 NETWORK = """
+import os
 import time
 import torch
 
@@ -29,6 +30,8 @@ class Network(torch.nn.Module):
     def forward(self, x):
         self.passes += self.training
         time.sleep({seconds})
+        while self.passes > {held} and os.path.exists({hold!r}):
+            time.sleep(0.02)
         if self.passes > {most}:
             raise ValueError("enough of it")
         return self.layer(x)
@@ -54,11 +57,19 @@ class Person:
     def adds(self, name: str, *words: str) -> None:
         self.types("add", str(self.config), "--set", f"name={name}", *words)
 
-    def adds_network(self, name: str, seconds: float = 0.0, most: int = 1_000_000, epochs: int = 3) -> Path:
+    @property
+    def hold(self) -> Path:
+        """While this file is there, a network waits behind the steps after which it is ``held``."""
+        return self.folder / "hold"
+
+    def adds_network(
+        self, name: str, seconds: float = 0.0, most: int = 1_000_000, epochs: int = 3, held: int = 1_000_000
+    ) -> Path:
         """A run of 8 steps in each of ``epochs``, each of which takes as many ``seconds`` and more, and of which the one after ``most``
         fails."""
         file = self.folder / f"{name}.py"
-        file.write_text(NETWORK.format(seconds=seconds, most=most), encoding="utf-8")
+        text = NETWORK.format(seconds=seconds, most=most, held=held, hold=str(self.hold))
+        file.write_text(text, encoding="utf-8")
         settings = ("model.kind=user_file", f"model.path={file}", f"loop.epochs={epochs}")
         self.adds(name, *(word for setting in settings for word in ("--set", setting)), "--trust")
         return file
