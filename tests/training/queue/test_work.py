@@ -92,7 +92,8 @@ def test_a_run_whose_worker_was_killed_goes_on_with_the_next_to_the_bit(person: 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no SIGTERM")
 def test_a_started_worker_waits_while_paused_and_keeps_its_run_when_it_is_stopped(person: Person) -> None:
-    person.adds_network("long", seconds=0.02, epochs=6)
+    person.adds_network("long", seconds=0.02, epochs=6, held=20)
+    person.hold.touch()
     person.adds("next")
     person.types("pause")
     person.types("start")
@@ -105,6 +106,7 @@ def test_a_started_worker_waits_while_paused_and_keeps_its_run_when_it_is_stoppe
         person.types("go")
         folder = person.waits_for_checkpoint("long")
         person.types("stop")
+        person.hold.unlink()
         wait_until(lambda: birth(pid) is None)
     finally:
         if is_alive(pid):
