@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from tests.doctor.zoo.case import Accept, Case, Fix, Harm, between, by_settings, one_of
+from tests.doctor.zoo.case import Accept, Case, Fix, Harm, Settings, between, by_settings, one_of
 from tests.doctor.zoo.judged.pictures import cells, leaves, letters, recipes, vibrations
 from tests.doctor.zoo.judged.tables import (
     adam,
@@ -42,7 +42,7 @@ def short(value: Any) -> bool:
     return float(text.split()[0].rstrip("%")) <= most
 
 
-CLASSIC = {
+CLASSIC: Settings = {
     "model.norm": "batch",
     "optimizer.kind": "sgd",
     "optimizer.lr": 0.1,
