@@ -49,14 +49,14 @@ from torch import nn
 class PatchListener(nn.Module):
     def __init__(self, features, classes, width=32):
         super().__init__()
-        self.embed = nn.Linear(8, width)
-        self.place = nn.Parameter(torch.randn(features // 8, width) * 0.02)
+        self.embed = nn.Linear(4, width)
+        self.place = nn.Parameter(torch.randn(features // 4, width) * 0.02)
         self.attention = nn.MultiheadAttention(width, 4, batch_first=True)
         self.mlp = nn.Sequential(nn.Linear(width, 64), nn.ReLU(), nn.Linear(64, width))
         self.head = nn.Linear(width, classes)
 
     def forward(self, x):
-        patches = self.embed(x.view(len(x), -1, 8)) + self.place
+        patches = self.embed(x.view(len(x), -1, 4)) + self.place
         mixed, _ = self.attention(patches, patches, patches)
         return self.head(self.mlp(mixed).mean(1))
 
