@@ -362,7 +362,7 @@ CASES = (
     Case(
         "sick_copied_before_the_split",
         "splits",
-        "The sick are rare, so I copied each seven times before training. AUROC is 0.97, but not in the clinic.",
+        "The sick are rare, so I copied each seven times before training. AUROC is 0.94, but not in the clinic.",
         "copies of the same person are trained on and validated on",
         oversampled,
         ("duplicates across parts",),
@@ -375,7 +375,7 @@ CASES = (
     Case(
         "every_cow_in_both_parts",
         "splits",
-        "Lame or not, by the gait of cows: 99 % right. On the next farm it is not much better than guessing.",
+        "Lame or not, by the gait of cows: 93 % right. On the next farm it is far less.",
         "days of one cow are trained on and validated on, and the network knows the cow",
         herd,
         ("groups across parts",),
@@ -385,7 +385,7 @@ CASES = (
     Case(
         "tomorrow_between_yesterdays",
         "splits",
-        "Swimmers by day, hour and weather. R2 is 0.95, and in the weeks since then it is worth nothing.",
+        "Swimmers by day, hour and weather. R2 is 0.79, and in the weeks since then it has been below 0.5.",
         "days before and after those that are validated on are trained on, and the network knows the day",
         swimmers,
         ("time across parts",),
@@ -493,7 +493,7 @@ CASES = (
     Case(
         "diameters_in_nanometers",
         "preprocessing",
-        "The loss begins at 90 million. Is that bad? After twelve epochs it still predicts too little.",
+        "The loss begins at 84 million. Is that bad? After twelve epochs it still predicts too little.",
         "targets of some 9000 that are not standardized",
         by_settings(partial(drops, count=1100, seed=84, unit=1000.0), {"objective.standardise": False}),
         ("unscaled targets",),
@@ -503,7 +503,7 @@ CASES = (
     Case(
         "seven_stones_to_validate",
         "validation",
-        "I need all stones to train on. Validation accuracy is 100 %, then 71 %, then 100 %.",
+        "I need all stones to train on. Validation accuracy is 86 %, then 100 %, then 100 %.",
         "seven rows to validate on",
         by_settings(
             changed(partial(minerals, count=2800, seed=86), {"loop.epochs": 20, "dataset.validation_fraction": 0.25}),
