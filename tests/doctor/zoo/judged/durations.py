@@ -106,7 +106,7 @@ CASES = (
             changed(
                 partial(minerals, count=2400, seed=25, kinds=7),
                 {
-                    "loop.epochs": 30,
+                    "loop.epochs": 60,
                     "optimizer.lr": 5e-4,
                     "schedule.kind": "constant",
                     "loop.early_stopping_patience": 5,
@@ -145,7 +145,7 @@ CASES = (
             {"optimizer.lr": 0.5},
         ),
         ("learning rate too high",),
-        (Fix("a lower rate", {"optimizer.lr": between(1e-4, 1e-2)}),),
+        (Fix("a lower rate", {"optimizer.lr": between(5e-4, 1e-2)}),),
         Harm("loss", 0.08),
     ),
     Case(
@@ -158,7 +158,7 @@ CASES = (
             {"optimizer.lr": 0.1},
         ),
         ("learning rate too high",),
-        (Fix("a lower rate", {"optimizer.lr": between(1e-4, 5e-3)}),),
+        (Fix("a lower rate", {"optimizer.lr": between(3e-4, 5e-3)}),),
         Harm("accuracy", 0.3),
     ),
     Case(
@@ -168,7 +168,7 @@ CASES = (
         "AdamW at a rate of 0.3 for a transformer",
         by_settings(partial(recipes, count=1000, seed=29), {"optimizer.lr": 0.3}),
         ("learning rate too high",),
-        (Fix("a lower rate", {"optimizer.lr": between(5e-4, 2e-2)}),),
+        (Fix("a lower rate", {"optimizer.lr": between(2e-3, 2e-2)}),),
         Harm("loss", 0.5),
     ),
     Case(
@@ -181,7 +181,7 @@ CASES = (
             {"optimizer.lr": 1e-5},
         ),
         ("learning rate too low",),
-        (Fix("a higher rate", {"optimizer.lr": between(5e-3, 1.0)}),),
+        (Fix("a higher rate", {"optimizer.lr": between(2e-2, 1.0)}),),
         Harm("loss", 0.15),
     ),
     Case(
@@ -225,7 +225,7 @@ CASES = (
                 "an optimizer of Adam's family",
                 {
                     "optimizer.kind": one_of("adamw", "adam", "nadam", "radam", "muon"),
-                    "optimizer.lr": between(3e-4, 3e-2),
+                    "optimizer.lr": between(2e-3, 2e-2),
                 },
             ),
         ),
