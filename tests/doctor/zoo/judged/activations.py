@@ -85,7 +85,7 @@ CASES = (
     Case(
         "next_character_as_probability",
         "activation",
-        "A recurrent network for recipes. It writes gibberish, and the loss is stuck near 2.6.",
+        "A recurrent network for recipes. It writes gibberish, and the loss is stuck above 3.",
         "softmax at the end of a language model",
         by_network(
             partial(recipes, count=1100, seed=5),

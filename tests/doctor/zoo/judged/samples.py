@@ -89,7 +89,7 @@ PASCALS = edit(
 NETWORK_OF_FOUR = edit(CONV1D, ("Listener(classes)", "Listener(4)"))
 
 
-STOPS: Settings = {"loop.early_stopping_patience": 2}
+STOPS: Settings = {"loop.early_stopping_patience": 3}
 
 
 def oversampled(folder: Path, fault: bool) -> Settings:
@@ -113,7 +113,7 @@ def oversampled(folder: Path, fault: bool) -> Settings:
         "checkpoints.monitor": "val/loss",
         "loop.epochs": 80,
         "loop.batch_size": 64,
-        **adam(1.5e-3),
+        **adam(4e-4),
         **STOPS,
     }
 
@@ -145,45 +145,38 @@ def herd(folder: Path, fault: bool) -> Settings:
         "checkpoints.monitor": "val/loss",
         "loop.epochs": 60,
         "loop.batch_size": 64,
-        **adam(3e-4),
+        **adam(2e-4),
         **STOPS,
     }
 
 
 def swimmers(folder: Path, fault: bool) -> Settings:
-    """How many people are in a pool at an hour; days have their own ups and downs, which the weather hardly tells."""
+    """How many people are in a pool at an hour; what is in fashion comes and goes with the days."""
     draws = np.random.default_rng(71)
 
-    def season(first: str, days: int) -> Columns:
-        dates = np.datetime64(first) + np.arange(days)
-        day, hour = np.repeat(np.arange(days), 12), np.tile(np.arange(8, 20), days)
-        weather = draws.normal(0, 1, (days, 4))
-        mood = draws.normal(0, 26, days)
-        count = (
-            180 + 70 * np.sin((hour - 9) / 11 * np.pi) + 38 * weather[day, 0] + mood[day] + draws.normal(0, 9, len(day))
-        )
-        columns: Columns = {"date": dates[day].astype(str), "hour": hour}
-        names = ("temperature", "cloud_cover", "wind", "pressure")
-        columns |= dict(zip(names, (weather * (4, 20, 3, 8) + (22, 50, 12, 1013))[day].T, strict=True))
-        return columns | {"swimmers": np.round(count)}
+    def season(first: int, days: int) -> Columns:
+        day, hour = np.repeat(np.arange(first, first + days), 12), np.tile(np.arange(8, 20), days)
+        warm, clouds, wind = draws.normal(0, 1, (3, len(day)))
+        count = 180 + 50 * np.sin((hour - 9) / 11 * np.pi) + 38 * warm - 22 * clouds * (warm > -0.5)
+        count = count + 32 * np.sin(2 * np.pi * day / 90) + draws.normal(0, 9, len(day))
+        columns: Columns = {"day": day, "hour": hour, "temperature": 22 + 4 * warm, "cloud_cover": 50 + 18 * clouds}
+        return columns | {"wind": 12 + 3 * wind, "swimmers": np.round(count)}
 
-    columns = season("2022-01-01", 450)
+    columns = season(1, 450)
     write_table(folder / "pool.csv", take(columns, draws.permutation(len(columns["hour"]))))
-    write_table(folder / "fresh.csv", season("2023-03-27", 250))
+    write_table(folder / "fresh.csv", season(451, 180))
     return {
         "dataset.kind": "table",
         "dataset.path": "pool.csv",
         "dataset.targets": ["swimmers"],
         "dataset.task": "values",
-        **({"dataset.ignored": ["date"]} if fault else {"dataset.time_column": "date"}),
+        **({} if fault else {"dataset.time_column": "day"}),
         "model.kind": "tabular",
-        "model.hidden": [128, 128],
+        "model.hidden": [48, 48],
         "objective.kind": "regression",
-        "checkpoints.monitor": "val/loss",
-        "loop.epochs": 60,
+        "loop.epochs": 30,
         "loop.batch_size": 64,
-        **adam(1.5e-3),
-        **STOPS,
+        **adam(3e-3),
     }
 
 
@@ -369,7 +362,7 @@ CASES = (
     Case(
         "sick_copied_before_the_split",
         "splits",
-        "The sick are rare, so I copied each seven times before training. AUROC is 0.97, but not in the clinic.",
+        "The sick are rare, so I copied each seven times before training. AUROC is 0.94, but not in the clinic.",
         "copies of the same person are trained on and validated on",
         oversampled,
         ("duplicates across parts",),
@@ -377,28 +370,29 @@ CASES = (
             Fix("no copies in validation", {"dataset.duplicates": one_of("drop_from_validation")}),
             Fix("copy after the split, or weigh", names=("duplicate", "copies", "oversampl")),
         ),
-        Harm("auroc", 0.06, "claim"),
+        Harm("auroc", 0.05, "claim"),
     ),
     Case(
         "every_cow_in_both_parts",
         "splits",
-        "Lame or not, by the gait of cows: 99 % right. On the next farm it is not much better than guessing.",
+        "Lame or not, by the gait of cows: 93 % right. On the next farm it is far less.",
         "days of one cow are trained on and validated on, and the network knows the cow",
         herd,
         ("groups across parts",),
         (Fix("keep the days of a cow together", {"dataset.group_column": one_of("cow")}),),
-        Harm("accuracy", 0.08, "claim"),
+        Harm("accuracy", 0.06, "claim"),
     ),
     Case(
-        "hours_of_the_same_day",
+        "tomorrow_between_yesterdays",
         "splits",
-        "Swimmers by hour and weather. In the backtest R2 is 0.95, this summer it is far less.",
-        "hours of one day are trained on and validated on",
+        "Swimmers by day, hour and weather. R2 is 0.79, and in the weeks since then it has been below 0.5.",
+        "days before and after those that are validated on are trained on, and the network knows the day",
         swimmers,
-        ("time across parts", "groups across parts"),
+        ("time across parts",),
         (
-            Fix("validate on the newest days", {"dataset.time_column": one_of("date")}),
-            Fix("keep days together", {"dataset.group_column": one_of("date")}),
+            Fix("validate on the newest days", {"dataset.time_column": one_of("day")}),
+            Fix("no number of the day", {"dataset.ignored": has("day")}),
+            Fix("no number of the day", {"dataset.features": lacks("day")}),
         ),
         Harm("r2", 0.12, "claim"),
     ),
@@ -499,7 +493,7 @@ CASES = (
     Case(
         "diameters_in_nanometers",
         "preprocessing",
-        "The loss begins at 90 million. Is that bad? After twelve epochs it still predicts too little.",
+        "The loss begins at 84 million. Is that bad? After twelve epochs it still predicts too little.",
         "targets of some 9000 that are not standardized",
         by_settings(partial(drops, count=1100, seed=84, unit=1000.0), {"objective.standardise": False}),
         ("unscaled targets",),
@@ -509,7 +503,7 @@ CASES = (
     Case(
         "seven_stones_to_validate",
         "validation",
-        "I need all stones to train on. Validation accuracy is 100 %, then 71 %, then 100 %.",
+        "I need all stones to train on. Validation accuracy is 86 %, then 100 %, then 100 %.",
         "seven rows to validate on",
         by_settings(
             changed(partial(minerals, count=2800, seed=86), {"loop.epochs": 20, "dataset.validation_fraction": 0.25}),
