@@ -24,6 +24,7 @@ from training.runs.records.manifest import seal
 from training.system.process import birth
 
 
+@pytest.mark.slow
 def test_the_queue_is_worked_off_past_a_run_that_fails_and_data_that_was_moved_away(person: Person) -> None:
     write_idx(person.folder / "data")
     data = (

@@ -32,6 +32,7 @@ def write_config(folder: Path, *overrides: str) -> Path:
     return folder / "c.toml"
 
 
+@pytest.mark.slow
 def test_what_helps_what_harms_and_what_is_noise(tmp_path: Path, capsys: Captured, in_process: list[str]) -> None:
     config = write_config(tmp_path, "optimizer.lr=0.02", "model.dropout=0.9", "optimizer.eps=1.1e-8")
     workspace = ["--workspace", str(tmp_path / "ws"), "--json", "--seeds", "3"]

@@ -44,6 +44,7 @@ def find_trained(run: RunFolder) -> set[int]:
     return set(load_file(run.splits_file)["train"].tolist())
 
 
+@pytest.mark.slow
 def test_every_sample_of_the_training_part_is_answered_by_the_run_that_never_saw_it(
     tmp_path: Path, capsys: Captured, in_process: list[str]
 ) -> None:

@@ -143,6 +143,7 @@ def write_table(folder: Path, noise_only: bool = False) -> Path:
     return folder / "table.toml"
 
 
+@pytest.mark.slow
 def test_a_problem_whose_best_rate_is_known(tmp_path: Path, capsys: Captured, in_process: list[str]) -> None:
     """Standardized and nearly quadratic: rates far below 0.1 do not get there in 200 steps, and beyond about 1 it diverges."""
     config, new = write_table(tmp_path), tmp_path / "new.toml"

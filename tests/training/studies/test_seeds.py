@@ -63,6 +63,7 @@ def test_the_spread_of_seeds_is_that_of_runs_that_anybody_could_have_trained(
     assert details["noise"] == pytest.approx((details["high"] - details["mean"]) * math.sqrt(6), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_settings_that_change_nothing_are_noise_and_those_that_break_the_run_are_worse(
     config: Path, tmp_path: Path, capsys: Captured, in_process: list[str]
 ) -> None:

@@ -41,6 +41,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Factors:
     return factors
 
 
+@pytest.mark.slow
 def test_what_is_faster_for_certain_is_kept_on_top_of_the_others(
     config: Path, tmp_path: Path, capsys: Captured, in_process: list[str], clock: Factors
 ) -> None:

@@ -286,6 +286,7 @@ def test_a_sweep_of_which_nothing_succeeds_ends(tmp_path: Path) -> None:
     assert ended == "The budget is used up: 1 trial."
 
 
+@pytest.mark.slow
 @pytest_optuna
 def test_two_workers_share_a_sweep_and_each_trial_is_one_workers(tmp_path: Path) -> None:
     sweep = make_sweep(tmp_path, "loop.epochs=2", budget=Budget(trials=6), sampler="random", pruner="none")
