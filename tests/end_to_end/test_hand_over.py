@@ -96,11 +96,9 @@ def test_what_a_finding_proposes_is_applied_to_a_run_at_work(
     qtbot.waitUntil(lambda: bool(list_checkpoints(first)), timeout=LONG)  # it is written beside the steps
     fix = {"loop.batch_size": 8, "loop.accumulation": 2}
     page.found.findings.add(Finding(level="warning", title="Memory is short.", step=20, fix=fix))
-    qtbot.waitUntil(lambda: page.findings.count == 1)
-    assert (
-        "Batch size: 16 → 8; Gradient accumulation steps: 1 → 2"
-        in page.findings.findChildren(Banner)[0].accessibleName()
-    )
+    qtbot.waitUntil(lambda: page.findings.count >= 1)  # the run may have a finding of its own by then
+    told = [banner.accessibleName() for banner in page.findings.findChildren(Banner)]
+    assert any("Batch size: 16 → 8; Gradient accumulation steps: 1 → 2" in each for each in told)
     shown = answer_next_dialog(qtbot, FixDialog, APPLY)
     press(page.findings, OFFER)
     qtbot.waitUntil(lambda: context.live.folder not in (None, first), timeout=LONG)
