@@ -120,7 +120,8 @@ class Patches:
     @classmethod
     def draw(cls, images: Tensor) -> Patches:
         """Of (n, H, W, C), the same each time; of those with the more contrast."""
-        pixels, numbers = _prepare(images), torch.Generator().manual_seed(0)
+        pixels = torch.cat([_prepare(some) for some in images.split(_AT_ONCE)])  # large ones never all at once
+        numbers = torch.Generator().manual_seed(0)
         count, _, height, width = pixels.shape
         size = min(_PATCH, height, width)
         drawn = [
