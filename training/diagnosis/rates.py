@@ -47,9 +47,10 @@ def _peak(config: RunConfig) -> float:
     return float(config.optimizer.lr if highest is None else highest)
 
 
-def calm_rate(config: RunConfig, steps: int) -> dict[str, JsonValue]:
-    """The settings for a tenth of the learning rate, at most the fitting one for a run of so many ``steps``."""
-    return scale_rate(config, min(1 / 10, fitting_rate(config, steps) / _peak(config)))
+def calm_rate(config: RunConfig, steps: int, factor: float = 1 / 10) -> dict[str, JsonValue]:
+    """The settings for a tenth of the learning rate, or ``factor`` times it where that is lower; at most the fitting one for a run of so many
+    ``steps``."""
+    return scale_rate(config, min(1 / 10, factor, fitting_rate(config, steps) / _peak(config)))
 
 
 def scale_rate(config: RunConfig, factor: float) -> dict[str, JsonValue]:
@@ -94,5 +95,4 @@ def tame_rate(run: Recorded, step: int) -> dict[str, JsonValue]:
     sizes = find_sizes(view) if view is not None else np.zeros(0)
     sizes = sizes[np.isfinite(sizes)]
     measured = 10.0 ** (FIRST_GOOD - float(sizes.max())) if len(sizes) else 1.0
-    calm = calm_rate(run.config, run.total_steps)
-    return min(calm, scale_rate(run.config, measured), key=lambda fix: float(str(*fix.values())))
+    return calm_rate(run.config, run.total_steps, measured)
