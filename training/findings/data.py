@@ -54,7 +54,7 @@ MEDIAN = Rule(
     unless=f"There are fewer than {LEAST_TARGETS} samples.",
     fix="objective.loss = mse",
 )
-LEAST_CONFLICTS, SURELY_CONFLICTS = 0.01, 0.05
+LEAST_CONFLICTS = 0.01
 ONE_IS_WRONG = "One of the two labels is wrong: correct it, or leave both samples out."
 CONFLICTS = Rule(
     "data.conflicting_labels",

@@ -152,7 +152,7 @@ SUM = Rule(
     "The loss grows with the batch",
     f"Of a person's own loss: twice the batch gives twice the loss, within {ROUND:.0%}.",
     "TheDeepChecker",
-    fix="optimizer.lr divided by the batch size (SGD)",
+    fix="optimizer.lr divided by the batch size, of masks by its pixels (SGD)",
 )
 SIGN = Rule(
     "loss.sign",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from statistics import median
 from typing import Any
@@ -11,7 +10,7 @@ import torch
 from pydantic import JsonValue
 from torch import Tensor, nn
 
-from training.doctor.probes.look import Look, describe_module, record_calls
+from training.doctor.probes.look import Layer, Look, describe_module, measure_gain, record_calls
 from training.events import Finding, FindingLevel
 from training.findings.probes import (
     INIT_SCALE,
@@ -28,10 +27,8 @@ from training.findings.probes import (
 from training.models import make_model
 from training.system.untrusted import escape_unprintable
 
-_ROWS = 64
 _ENOUGH = 3
 """Hidden layers, of which more are seldom better."""
-Layer = nn.Linear | nn.modules.conv._ConvNd
 
 
 def gradient_findings(look: Look) -> list[Finding]:
@@ -241,11 +238,7 @@ def _find_vanishing(look: Look, order: list[Layer]) -> list[Finding]:
 
 def _begins_small(layers: list[Layer]) -> bool:
     """Whether weights are smaller than torch draws them."""
-    gains = [
-        float(layer.weight.detach().float().square().mean().sqrt()) * math.sqrt(layer.weight[0].numel())
-        for layer in layers
-    ]
-    return median(gains) < LOW_GAIN
+    return median(map(measure_gain, layers)) < LOW_GAIN
 
 
 def _relative_gradient(weight: Tensor) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,6 +23,8 @@ from training.models.flops import step_flops
 from training.objectives import Objective
 from training.system.untrusted import escape_unprintable
 
+Layer = nn.Linear | nn.modules.conv._ConvNd
+"""What has a matrix or filters of weights."""
 BATCHES, LEAST_SAMPLES, MOST_SAMPLES = 4, 8, 128
 """How many of the run's first batches are taken, and of each how many samples."""
 
@@ -149,6 +152,12 @@ def describe_module(name: str, module: nn.Module) -> str:
     """What a sentence calls it: "layers.2 (Softmax)", "the network (Net)" for the whole."""
     kind = type(module).__name__
     return escape_unprintable(f"{name} ({kind})" if name else f"the forward of {kind}", 120)
+
+
+def measure_gain(layer: Layer) -> float:
+    """The root mean square of a layer's weights times the root of their inputs: 0.58 as torch draws them, 1.41 as He does."""
+    weight: Tensor = layer.weight.detach().float()
+    return float(weight.square().mean().sqrt()) * math.sqrt(weight[0].numel())
 
 
 def find_producer(

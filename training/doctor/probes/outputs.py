@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 from training.config.sections.objective import OwnLoss
-from training.doctor.probes.look import Look, describe_module, record_calls
+from training.doctor.probes.look import Layer, Look, describe_module, record_calls
 from training.events import Finding
 from training.findings.probes import (
     BEYOND,
@@ -52,7 +52,7 @@ class Answers:
     @property
     def ending(self) -> str:
         """The kind of the last layer: "softmax", "sigmoid", "relu", "bounded" or ""."""
-        if isinstance(self.module, nn.Linear | nn.modules.conv._ConvNd):
+        if isinstance(self.module, Layer):
             return ""  # which have no end
         if not self.plain.isfinite().all() or self.wild.isnan().any() or self.wild.numel() < _LEAST:
             return ""
@@ -188,9 +188,7 @@ def takes_logits(look: Look) -> bool:
 
 def linear_findings(look: Look, answers: Answers) -> list[Finding]:
     """Several layers of weights whose answer is a straight line all the same: f(a + b) - f(a) - f(b) + f(0) = 0."""
-    layers = [
-        name for name, module in look.model.named_modules() if isinstance(module, nn.Linear | nn.modules.conv._ConvNd)
-    ]
+    layers = [name for name, module in look.model.named_modules() if isinstance(module, Layer)]
     if not look.is_own or len(layers) < 2 or not _is_linear(look, answers):
         return []
     _enlarge(look)  # branches that begin as zeros bend nothing yet
@@ -225,9 +223,14 @@ def _is_linear(look: Look, answers: Answers) -> bool:
         found = _rows(look, look.answer(inputs)).double()
         return undo(found) if undo else found
 
-    first = ask(start)
-    bend = ask(start + one + other) - ask(start + one) - ask(start + other) + first
-    size = float((ask(start + one) - first).abs().max())
+    return is_straight(ask, start, one, other)
+
+
+def is_straight(ask: Callable[[Tensor], Tensor], start: Tensor, one: Tensor, other: Tensor) -> bool:
+    """Whether adding ``one`` and ``other`` to ``start`` adds to the answers (float64) what each does alone."""
+    first, ahead = ask(start), ask(start + one)
+    bend = ask(start + one + other) - ahead - ask(start + other) + first
+    size = float((ahead - first).abs().max())
     return size > 0 and float(bend.abs().max()) < NONLINEARITY * size
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from training.doctor.probes.look import Look, describe_module
+from training.doctor.probes.look import Layer, Look, describe_module, measure_gain
 from training.events import Finding
 from training.findings.data import FAR_MEAN
 from training.findings.probes import (
@@ -35,7 +35,6 @@ from training.findings.probes import (
 )
 from training.system.untrusted import escape_unprintable
 
-_MATRICES = nn.Linear | nn.modules.conv._ConvNd
 _RELUS = {"relu", "relu_", "relu6"}
 _BOUNDED = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0)}
 
@@ -139,7 +138,7 @@ def _find_dead(look: Look, activations: list[Activation]) -> list[Finding]:
 
 def _why_dead(look: Look) -> tuple[str, str]:
     for name, module in look.model.named_modules():
-        if isinstance(module, _MATRICES) and isinstance(module.bias, Tensor) and len(module.bias) >= LEAST_UNITS:
+        if isinstance(module, Layer) and isinstance(module.bias, Tensor) and len(module.bias) >= LEAST_UNITS:
             bias, weight = float(module.bias.detach().mean()), float(module.weight.detach().float().std())
             if bias < -3.0 * weight * math.sqrt(module.weight[0].numel()) and bias < -0.5:
                 return f" The biases of {escape_unprintable(name, 60)} begin at {bias:.3g}.", "Begin with biases of 0."
@@ -177,11 +176,9 @@ def _scale(look: Look, outputs: Tensor, saturated: list[Activation], signal: flo
     if not look.is_own or look.session.beginning:
         return []
     gains = {
-        name: float(module.weight.detach().float().square().mean().sqrt()) * math.sqrt(module.weight[0].numel())
+        name: measure_gain(module)
         for name, module in look.model.named_modules()
-        if isinstance(module, _MATRICES)
-        and isinstance(module.weight, Tensor)
-        and module.weight[0].numel() >= LEAST_UNITS
+        if isinstance(module, Layer) and isinstance(module.weight, Tensor) and module.weight[0].numel() >= LEAST_UNITS
     }
     if not gains:
         return []

@@ -9,7 +9,7 @@ from statistics import mean, stdev
 import torch
 from torch import Tensor, nn
 
-from training.doctor.probes.look import Look
+from training.doctor.probes.look import Layer, Look, measure_gain
 from training.events import Finding, FindingLevel
 from training.findings.data import WIDE_STD
 from training.findings.network import FAR_ERRORS, LOSS_BAND, LOSS_EXTREME, LOSS_FAR, START
@@ -124,14 +124,10 @@ def _why_high(look: Look, start: _Start) -> tuple[str, str, str, dict[str, bool]
 
 def _find_last(model: nn.Module) -> tuple[str, float, float] | None:
     """The last layer of weights, how large its bias is, and its weights beside He's."""
-    layers = [
-        (name, module)
-        for name, module in model.named_modules()
-        if isinstance(module, nn.Linear | nn.modules.conv._ConvNd)
-    ]
+    layers = [(name, module) for name, module in model.named_modules() if isinstance(module, Layer)]
     if not layers:
         return None
     name, module = layers[-1]
     bias = float(module.bias.detach().abs().max()) if isinstance(module.bias, Tensor) else 0.0
-    size = float(module.weight.detach().float().square().mean().sqrt()) * math.sqrt(module.weight[0].numel() / 2.0)
+    size = measure_gain(module) / math.sqrt(2.0)
     return escape_unprintable(name or type(module).__name__, 60), bias, size

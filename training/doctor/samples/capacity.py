@@ -8,29 +8,27 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from pydantic import JsonValue
-from torch import nn
 
 from training.config.sections.user_file import UserFile
+from training.doctor.probes.look import Layer
+from training.doctor.probes.outputs import is_straight
 from training.doctor.samples.looked import Looked
 from training.doctor.samples.simple_model import Floats, SimpleModel, shrink_images
 from training.engine.session import Session
 from training.events import Finding
-from training.findings.probes import BENDS, FEWEST_UNITS, NARROW, NONLINEARITY
+from training.findings.probes import BENDS, FEWEST_UNITS, NARROW
 from training.models.meta_forward import switch_mode
 from training.system.untrusted import escape_unprintable
 
 _LEAST = 100
 _SURE = 4.0
 _USUAL, _FEW = 64, 32
-_MATRICES = nn.Linear | nn.modules.conv._ConvNd
 
 
 def capacity_findings(looked: Looked, session: Session) -> Iterator[Finding]:
     """A network without a hidden layer, where samples need one; or with a layer of so few units that hardly anything passes."""
     layers = [
-        (name, module.weight.shape[0])
-        for name, module in session.model.named_modules()
-        if isinstance(module, _MATRICES)
+        (name, module.weight.shape[0]) for name, module in session.model.named_modules() if isinstance(module, Layer)
     ]
     others = any(module.__class__.__module__.startswith("torch.nn.modules.rnn") for module in session.model.modules())
     if not layers or others or session.beginning or len(looked.trained) < _LEAST:
@@ -72,13 +70,8 @@ def _is_straight(looked: Looked, session: Session) -> bool:
     few = session.data.take(looked.trained[:_FEW]).inputs.float()
     if not few.is_floating_point() or len(few) < 3:
         return False
-    one, other = few - few.roll(1, 0), few - few.roll(2, 0)
     with switch_mode(session.model, training=False), torch.no_grad():
-        start, ahead, beside, both = (
-            session.model(each).double() for each in (few, few + one, few + other, few + one + other)
-        )
-    size = float((ahead - start).abs().max())
-    return size > 0 and float((both - ahead - beside + start).abs().max()) < NONLINEARITY * size
+        return is_straight(lambda x: session.model(x).double(), few, few - few.roll(1, 0), few - few.roll(2, 0))
 
 
 def _measure_bend(looked: Looked) -> tuple[float, float] | None:
