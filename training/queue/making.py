@@ -9,6 +9,7 @@ from training.config import RunConfig
 from training.queue.entries import ALL_DEVICES, AUTO, Entry
 from training.queue.store import Queue
 from training.runs.folder import RunFolder, create_run
+from training.runs.kept_files import hand_on_files
 from training.runs.relocation import require_places
 from training.system.atomic import sync_folder
 
@@ -34,9 +35,7 @@ def make_run(queue: Queue, entry: Entry, config: RunConfig, note: Callable[[str]
     def prepare(run: RunFolder) -> None:
         sync_folder(run.path.parent)
         note(run.id)
-        for file, copy in zip((*kept.code_files, kept.exclude_file), (*run.code_files, run.exclude_file), strict=True):
-            if file.is_file():
-                shutil.copyfile(file, copy)
+        hand_on_files(kept, run)
 
     return create_run(queue.workspace, config, prepare=prepare)
 

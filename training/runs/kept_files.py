@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -31,6 +32,13 @@ def keep_files(folder: RunFolder, config: RunConfig, before: RunFolder | None = 
         keep_code(config.objective, "objective", folder.loss_code_file, *([before.loss_code_file] if before else []))
     if isinstance(config.dataset, PartsSection):
         keep_exclude_list(config.dataset.exclude, folder.exclude_file, *([before.exclude_file] if before else []))
+
+
+def hand_on_files(kept: RunFolder, run: RunFolder) -> None:
+    """Copy what ``keep_files`` put into one folder into another. Raises OSError."""
+    for file, copy in zip((*kept.code_files, kept.exclude_file), (*run.code_files, run.exclude_file), strict=True):
+        if file.is_file():
+            shutil.copyfile(file, copy)
 
 
 def keep_code(config: OwnFile, section: str, copy: Path, *others: Path) -> None:

@@ -21,13 +21,9 @@ from pydantic import JsonValue
 
 from training.config import RunConfig
 from training.config.files import save_config
-from training.config.sections.data.dataset_section import PartsSection
-from training.config.sections.data.own_data import OwnDataSection
-from training.config.sections.objective import OwnLoss
-from training.config.sections.user_file import UserFile
 from training.errors import InputError
-from training.exclude_list import keep_exclude_list
 from training.runs.folder import RunFolder, make_slug, read_json
+from training.runs.kept_files import keep_files
 from training.sweeps.dimension import load_dimension
 from training.sweeps.space import Space
 from training.system.atomic import sync_folder, write_text
@@ -40,7 +36,6 @@ PRUNERS: Final[tuple[str, ...]] = get_args(PrunerName)
 USUAL_TRIALS = 20
 """Where no budget is given."""
 _SETTINGS = "sweep.json"
-_CODE = ("code_file", "dataset_code_file", "loss_code_file", "exclude_file")
 
 
 @dataclass(frozen=True)
@@ -144,7 +139,7 @@ def create_sweep(
         (path / "trials").mkdir(parents=True)
         try:
             save_config(base, path / "config.toml")
-            _keep_files(base, RunFolder(path))
+            keep_files(RunFolder(path), base)  # what is edited later is another sweep's
             write_text(path / _SETTINGS, json.dumps(sweep.dump(), indent=1) + "\n")  # last: it says that all is there
             sync_folder(sweeps)
         except BaseException:
@@ -155,26 +150,6 @@ def create_sweep(
             f"The workspace {workspace} cannot be written ({error.strerror or error}); free some space or make it writable."
         ) from error
     return sweep
-
-
-def _keep_files(base: RunConfig, folder: RunFolder) -> None:
-    """Copies of a person's own code and of the exclude list, as they are now: what is edited later is another sweep's."""
-    if isinstance(base.model, UserFile):
-        shutil.copyfile(base.model.path, folder.code_file)
-    if isinstance(base.dataset, OwnDataSection):
-        shutil.copyfile(base.dataset.path, folder.dataset_code_file)
-    if isinstance(base.objective, OwnLoss):
-        shutil.copyfile(base.objective.path, folder.loss_code_file)
-    if isinstance(base.dataset, PartsSection):
-        keep_exclude_list(base.dataset.exclude, folder.exclude_file)
-
-
-def hand_on_files(sweep: Sweep, run: RunFolder) -> None:
-    """Copy what ``create_sweep`` kept into the folder of a trial's run. Raises OSError."""
-    for name in _CODE:
-        kept: Path = getattr(RunFolder(sweep.path), name)
-        if kept.is_file():
-            shutil.copyfile(kept, getattr(run, name))
 
 
 def read_sweep(path: Path) -> Sweep:

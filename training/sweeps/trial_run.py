@@ -22,13 +22,14 @@ from training.events import AttemptStarted, Validated
 from training.laboratory.child import Ended, Interrupt
 from training.runs.folder import RunFolder, owner_of, write_first
 from training.runs.index import index_run
+from training.runs.kept_files import hand_on_files
 from training.runs.owner import Heartbeat
 from training.runs.records.about import update_about
 from training.runs.records.forms import StatusRecord
 from training.runs.records.history import History
 from training.runs.records.progress import worked_seconds
 from training.runs.storage import explain_disk_errors
-from training.sweeps.folder import Sweep, hand_on_files
+from training.sweeps.folder import Sweep
 from training.sweeps.trials import REASON, SECONDS, State, Trials
 from training.system.atomic import sync_folder
 
@@ -201,7 +202,7 @@ class TrialRun:
             if not run.config_file.is_file():
                 shutil.rmtree(run.path, ignore_errors=True)
                 run.path.mkdir(parents=True)
-                hand_on_files(self.sweep, run)
+                hand_on_files(RunFolder(self.sweep.path), run)
                 write_first(run, self.config)
                 sync_folder(run.path.parent)
         mark_run(run, self.sweep.id)
