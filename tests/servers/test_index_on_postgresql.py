@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 from sqlalchemy import URL, make_url
 
-from tests.servers.debian import find_postgres
 from tests.servers.postgresql import PASSWORD, Server
 from tests.training.runs.documented_query import documented_query
 from tests.training.runs.test_filtered_index import compare_filters
@@ -28,15 +26,6 @@ from training.runs.index.recorder import IndexRecorder
 from training.runs.records.history import EventLog
 
 pytestmark = [pytest.mark.light_server, pytest.mark.timeout(600)]
-
-
-@pytest.fixture(scope="module")
-def server(pytestconfig: pytest.Config) -> Iterator[Server]:
-    if find_postgres() is None and not pytestconfig.getoption("--run-servers"):
-        pytest.skip("PostgreSQL is not installed here; python3 run.py test --run-servers installs it")
-    server = Server()
-    yield server
-    server.remove()
 
 
 @pytest.fixture

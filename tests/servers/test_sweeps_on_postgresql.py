@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 from sqlalchemy import URL
 
-from tests.servers.debian import find_postgres
 from tests.servers.postgresql import PASSWORD, Server
 from tests.training.commands import json_line
 from tests.training.tiny import tiny
@@ -21,15 +19,6 @@ from training.config import save_config
 
 pytest.importorskip("optuna", reason="optuna is not installed: pip install 'trainwright[sweeps]'")
 pytestmark = [pytest.mark.light_server, pytest.mark.timeout(600)]
-
-
-@pytest.fixture(scope="module")
-def server(pytestconfig: pytest.Config) -> Iterator[Server]:
-    if find_postgres() is None and not pytestconfig.getoption("--run-servers"):
-        pytest.skip("PostgreSQL is not installed here; python3 run.py test --run-servers installs it")
-    server = Server()
-    yield server
-    server.remove()
 
 
 @pytest.fixture
