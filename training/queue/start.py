@@ -1,4 +1,4 @@
-"""A worker that outlives whoever starts it: the window, or a terminal."""
+"""A worker that outlives who starts it: the window, or a terminal."""
 
 from __future__ import annotations
 

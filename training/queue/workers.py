@@ -81,7 +81,7 @@ def refuse_worker(queue: Queue, device: str) -> None:
 
 
 def leave(queue: Queue, device: str) -> None:
-    """Be no worker any more in the eyes of others, for good; called while the queue is held, so that whoever adds to it afterwards
+    """Be no worker any more in the eyes of others, for good; called while the queue is held, so that who adds to it afterwards
     knows that a worker has to be started."""
     with suppress(OSError):  # the workspace is gone, or cannot be written any more: this process ends soon anyway
         _place(queue, device).with_suffix(".json").unlink(missing_ok=True)

@@ -47,7 +47,7 @@ class StudyFolder:
         try:
             return Plan.model_validate(read_json(self.path / PLAN))
         except ValidationError as error:
-            raise InputError(f"{self.path / PLAN}: is missing or damaged; begin the study anew.") from error
+            raise InputError(f"{self.path / PLAN}: is missing or damaged; begin the study again.") from error
 
     def result(self) -> Result | None:
         """What came of it; None before its end."""

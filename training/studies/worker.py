@@ -1,6 +1,6 @@
 """A process that measures: requests as JSON, a line each on standard input, answered by a line each on standard output.
 
-It ends with its input, and so with whoever asked. What a request does is a function in another module, loaded when it is first asked for.
+It ends with its input, and so with who asked. What a request does is a function in another module, loaded when it is first asked for.
 """
 
 from __future__ import annotations

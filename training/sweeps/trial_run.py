@@ -1,6 +1,6 @@
 """The run of one trial: made, trained in a process of its own, its validations reported, stopped where it is pruned, told.
 
-What becomes of a trial follows from its run's own record: whoever comes after a kill finds there what is still to be done.
+What becomes of a trial follows from its run's own record: who comes after a kill finds there what is still to be done.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ class TrialRun:
     # ---------------------------------------------------------------------------------------------------- the folder
 
     def _make(self) -> None:
-        """The run's folder, unless it is there; what a kill left half-made is made anew."""
+        """The run's folder, unless it is there; what a kill left half-made is made again."""
         run = self.run
         with explain_disk_errors(run.path):
             if not run.config_file.is_file():

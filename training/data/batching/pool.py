@@ -51,7 +51,7 @@ def ask(
 
     A question is a function without arguments that can be pickled, and so can its answer, in which arrays are handed over as they
     lie in memory. One that dies is replaced, and the question asked once more: ``replaced`` hears of it once. Raises ProcessDied
-    when the third one in a row has died of a question. Whoever closes the iterator ends the processes.
+    when the third one in a row has died of a question. Who closes the iterator ends the processes.
     """
     processes = [_Process() for _ in range(count)]
     idle = processes[:]
