@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_network
-from tests.doctor.zoo.judged.networks import DEEP, GRU, LENET, PIXELS, SEQUENCE, edit
+from tests.doctor.zoo.edit import edit
+from tests.doctor.zoo.judged.networks import DEEP, GRU, LENET, PIXELS, SEQUENCE
 from tests.doctor.zoo.judged.pictures import CONV1D, cells, letters, recipes, vibrations
 from tests.doctor.zoo.judged.tables import Base, arm, changed, concrete, hearts, heating, minerals
 

@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_network, by_settings, one_of
+from tests.doctor.zoo.edit import edit
 from tests.doctor.zoo.judged.activations import either
-from tests.doctor.zoo.judged.networks import DEEP, LENET, edit
+from tests.doctor.zoo.judged.networks import DEEP, LENET
 from tests.doctor.zoo.judged.pictures import CONV1D, VIBRATIONS, leaves, letters, recipes, vibrations
 from tests.doctor.zoo.judged.tables import arm, articles, changed, concrete, hearts, heating, minerals
 

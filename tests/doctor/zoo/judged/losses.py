@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, one_of
 from tests.doctor.zoo.draws import write_table
-from tests.doctor.zoo.judged.networks import edit
+from tests.doctor.zoo.edit import edit
 from tests.doctor.zoo.judged.pictures import cells
 from tests.doctor.zoo.judged.tables import Base, adam, articles, changed, concrete, draw_concrete, minerals
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, has, one_of
 from tests.doctor.zoo.draws import take, write_table
-from tests.doctor.zoo.second import data
+from tests.doctor.zoo.second import data, samples
 
 
 def fee_of_the_collector(folder: Path, faulty: bool) -> Settings:
     """A column that is filled when a loan has failed; of new loans it is 0."""
     settings = data.loans(folder)
-    table = data.draw_loans(4000)
+    table = samples.draw_loans(4000)
     failed = np.asarray(table["defaulted"]) == "yes"
     fees = np.where(failed, np.random.default_rng(1).uniform(20, 80, 4000), 0.0)
     whole = {"collection_fee": fees, **table}
@@ -28,7 +28,7 @@ def fee_of_the_collector(folder: Path, faulty: bool) -> Settings:
 def numbers_of_files(folder: Path, faulty: bool) -> Settings:
     """Failed loans were entered first, so the number of the file tells them; new loans get higher numbers."""
     settings = data.loans(folder)
-    table = data.draw_loans(4000)
+    table = samples.draw_loans(4000)
     old = take(table, np.arange(3000))
     order = np.argsort((old["defaulted"] != "yes") + np.random.default_rng(2).normal(0, 0.25, 3000), kind="stable")
     known = ["income", "amount", "age", "late_payments", "purpose"]
@@ -40,7 +40,7 @@ def numbers_of_files(folder: Path, faulty: bool) -> Settings:
 
 def rarely_yes(folder: Path, faulty: bool) -> Settings:
     settings = data.loans(folder)
-    write_table(folder / "loans.csv", data.draw_loans(6000, sharp=1.2, shift=-4.8))
+    write_table(folder / "loans.csv", samples.draw_loans(6000, sharp=1.2, shift=-4.8))
     return settings | {"objective.balanced": not faulty, "loop.epochs": 10}
 
 
@@ -73,7 +73,9 @@ def build(split: str):
 '''
 
 
-def own_numbers(folder: Path, text: str, x: data.Array, y: data.Array, held: data.Array | None = None) -> Settings:
+def own_numbers(
+    folder: Path, text: str, x: samples.Array, y: samples.Array, held: samples.Array | None = None
+) -> Settings:
     """An own Dataset of vectors, ``held`` being what the last fifth is replaced by."""
     cut = len(x) * 4 // 5
     last = x[cut:] if held is None else held
@@ -85,7 +87,7 @@ def own_numbers(folder: Path, text: str, x: data.Array, y: data.Array, held: dat
 
 def counted_nothing(folder: Path, faulty: bool) -> Settings:
     """Counts, many of them 0, of which the logarithm is taken."""
-    x, y = data.draw_grains(2400)
+    x, y = samples.draw_grains(2400)
     counts = np.round(np.exp(np.clip(x, -2, 5))).astype(np.float32)
     return own_numbers(folder, COUNTS.replace("LOG", "np.log" if faulty else "np.log1p"), counts, y)
 
@@ -118,7 +120,7 @@ def build(split: str):
 
 def sensor_switched_on_later(folder: Path, faulty: bool) -> Settings:
     """A ninth sensor, off at 0 while the training data was collected."""
-    x, y = data.draw_grains(2400)
+    x, y = samples.draw_grains(2400)
     x = np.column_stack([x, np.zeros(len(x), np.float32)])
     held = x[1920:].copy()
     held[:, 8] = np.random.default_rng(3).normal(20.5, 0.4, len(held))

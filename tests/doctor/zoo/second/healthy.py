@@ -11,7 +11,7 @@ import numpy as np
 from tests.doctor.zoo.case import Healthy, Settings, by_network
 from tests.doctor.zoo.draws import ADAM, write_table
 from tests.doctor.zoo.first.presets import PRESETS
-from tests.doctor.zoo.second import data
+from tests.doctor.zoo.second import data, samples
 from tests.doctor.zoo.second.losses import DICE, own_loss
 from tests.doctor.zoo.second.networks import DENSE, swap
 from tests.doctor.zoo.second.unusual import FOURIER, LISTENER, REZERO, SEQUENCE_FIRST
@@ -25,13 +25,13 @@ def with_network(base: Callable[[Path], Settings], text: str) -> Callable[[Path]
 
 def rare_and_plain(folder: Path) -> Settings:
     settings = data.loans(folder)
-    write_table(folder / "loans.csv", data.draw_loans(5000, sharp=8.0, shift=-3.0))
+    write_table(folder / "loans.csv", samples.draw_loans(5000, sharp=8.0, shift=-3.0))
     return settings | {"model.hidden": [32, 32], "loop.epochs": 15}
 
 
 def coins(folder: Path) -> Settings:
     settings = data.loans(folder)
-    write_table(folder / "loans.csv", data.draw_loans(6000, sharp=0.6))
+    write_table(folder / "loans.csv", samples.draw_loans(6000, sharp=0.6))
     return settings | {"loop.epochs": 8}
 
 
@@ -54,7 +54,7 @@ def survey(folder: Path) -> Settings:
 def hundreds(folder: Path) -> Settings:
     """Bicycles in hundreds, which the network gives itself."""
     settings = data.bikes(folder, count=4000)
-    table = data.draw_bikes(4000)
+    table = samples.draw_bikes(4000)
     table["rented"] = np.asarray(table["rented"], float) / 100
     write_table(folder / "bikes.csv", table)
     return settings | {"objective.standardise": False}
@@ -88,7 +88,7 @@ def budgets(folder: Path) -> Settings:
 def gaps(folder: Path) -> Settings:
     """A seventh of the cells is empty, one column is the same everywhere, and one numbers the rows."""
     settings = data.loans(folder)
-    table = data.draw_loans(4000)
+    table = samples.draw_loans(4000)
     draws = np.random.default_rng(4)
     for name in ("income", "amount", "late_payments"):
         cells = [f"{value:.2f}" for value in np.asarray(table[name], float)]
@@ -119,7 +119,7 @@ def claims(folder: Path) -> Settings:
 def seldom_musical(folder: Path) -> Settings:
     """One label of five has only some six percent of the samples."""
     settings = data.genres(folder, count=4000)
-    x, y = data.draw_genres(4000)
+    x, y = samples.draw_genres(4000)
     y[:, 2] = (np.abs(x[:, 3]) > 1.9).astype(np.int64)
     np.savez(folder / "films.npz", x=x, y=y)
     return settings

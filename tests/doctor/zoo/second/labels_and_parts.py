@@ -9,7 +9,8 @@ from PIL import Image
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, has, one_of
 from tests.doctor.zoo.draws import ADAM, Columns, take, write_table
-from tests.doctor.zoo.second import data
+from tests.doctor.zoo.edit import edit
+from tests.doctor.zoo.second import data, samples
 
 CNN: Settings = {
     "model.kind": "small_cnn",
@@ -23,13 +24,13 @@ CNN: Settings = {
 
 def listed_otherwise(folder: Path, faulty: bool) -> Settings:
     """Scans 1 to 900 and a list of their letters; file names sort as 1, 10, 100."""
-    images, kinds = data.draw_glyphs(900, seed=8)
+    images, kinds = samples.draw_glyphs(900, seed=8)
     (folder / "scans").mkdir()
     for number, pixels in enumerate(images):
         Image.fromarray(pixels).save(folder / "scans" / f"scan{number}.png")
     order = sorted(range(900), key=lambda number: f"scan{number}.png")
     names = [f"scans/scan{number}.png" for number in order]
-    letters = np.array(list(data.GLYPHS))[kinds if faulty else kinds[order]]
+    letters = np.array(list(samples.GLYPHS))[kinds if faulty else kinds[order]]
     write_table(folder / "scans.csv", {"file": names, "letter": letters})
     return {
         **CNN,
@@ -41,19 +42,19 @@ def listed_otherwise(folder: Path, faulty: bool) -> Settings:
     }
 
 
-def write_letters(folder: Path, images: data.Array, kinds: data.Array) -> None:
+def write_letters(folder: Path, images: samples.Array, kinds: samples.Array) -> None:
     for number, (pixels, kind) in enumerate(zip(images, kinds, strict=True)):
-        place = folder / f"letter-{list(data.GLYPHS)[kind]}"
+        place = folder / f"letter-{list(samples.GLYPHS)[kind]}"
         place.mkdir(parents=True, exist_ok=True)
         Image.fromarray(pixels).save(place / f"{number:04}.png")
 
 
 def in_the_wrong_folder(folder: Path, faulty: bool) -> Settings:
     """Someone took many an H for an N."""
-    images, kinds = data.draw_glyphs(2000, seed=9, kinds=7)
+    images, kinds = samples.draw_glyphs(2000, seed=9, kinds=7)
     taken = (kinds == 2) & (np.random.default_rng(1).random(2000) < 0.5)
     write_letters(folder / "letters", images, np.where(taken & faulty, 6, kinds))
-    write_letters(folder / "fresh", *data.draw_glyphs(350, seed=10, kinds=7))
+    write_letters(folder / "fresh", *samples.draw_glyphs(350, seed=10, kinds=7))
     return {
         **CNN,
         "dataset.kind": "image_folder",
@@ -67,37 +68,19 @@ def guessed_labels(folder: Path, faulty: bool) -> Settings:
     """A third of the labels come from volunteers who clicked anything."""
     settings = data.glyphs(folder)
     if faulty:
-        images, kinds = data.draw_glyphs(2000)
+        images, kinds = samples.draw_glyphs(2000)
         draws = np.random.default_rng(2)
         guessed = draws.random(2000) < 0.35
         np.savez(folder / "letters.npz", x=images, y=np.where(guessed, draws.integers(0, 6, 2000), kinds))
     return settings
 
 
-COUNTED = '''"""Recordings, whose kinds are written as 1, 2, 3 and 4."""
-
-import numpy as np
-import torch
-from torch.utils.data import Dataset
-
-
-class Recordings(Dataset):
-    classes = ["pump", "fan", "saw", "heart"]
-
-    def __init__(self, part):
-        archive = np.load("ARCHIVE")
-        self.values, self.kinds = archive["x_" + part], archive["y_" + part] + 1
-
-    def __len__(self):
-        return len(self.kinds)
-
-    def __getitem__(self, index):
-        return torch.from_numpy(self.values[index]), int(self.kinds[index])LESS
-
-
-def build(split: str):
-    return Recordings(split)
-'''
+COUNTED = edit(
+    data.SIGNALS,
+    ("Recordings of four machines.", "Recordings, whose kinds are written as 1, 2, 3 and 4."),
+    ('archive["y_" + part]', 'archive["y_" + part] + 1'),
+    ("int(self.kinds[index])", "int(self.kinds[index])LESS"),
+)
 
 
 def counted_from_one(folder: Path, faulty: bool) -> Settings:
@@ -106,11 +89,11 @@ def counted_from_one(folder: Path, faulty: bool) -> Settings:
 
 def copies_of_letters(folder: Path, faulty: bool) -> Settings:
     """A folder into which an older one was copied once more, under other names."""
-    images, kinds = data.draw_glyphs(1800, seed=11, kinds=8, noise=90)
+    images, kinds = samples.draw_glyphs(1800, seed=11, kinds=8, noise=90)
     if faulty:
         images, kinds = np.tile(images[:900], (2, 1, 1)), np.tile(kinds[:900], 2)
     write_letters(folder / "letters", images, kinds)
-    write_letters(folder / "fresh", *data.draw_glyphs(1500, seed=12, kinds=8, noise=90))
+    write_letters(folder / "fresh", *samples.draw_glyphs(1500, seed=12, kinds=8, noise=90))
     return {
         **CNN,
         "dataset.kind": "image_folder",
@@ -187,7 +170,7 @@ def days_at_random(folder: Path, faulty: bool) -> Settings:
 
 
 def rows_to_validate(share: float, folder: Path) -> Settings:
-    table = data.draw_loans(2200)
+    table = samples.draw_loans(2200)
     write_table(folder / "fresh.csv", take(table, np.arange(1200, 2200)))
     settings = data.loans(folder)
     write_table(folder / "loans.csv", take(table, np.arange(1200)))
@@ -201,10 +184,10 @@ def few_to_validate(folder: Path, faulty: bool) -> Settings:
 def same_to_validate(folder: Path, faulty: bool) -> Settings:
     """x_val was saved from the same variable as x_train."""
     settings = data.glyphs(folder)
-    x, y = data.draw_glyphs(1300, seed=13, kinds=8, noise=80)
-    held = (x, y) if faulty else data.draw_glyphs(500, seed=15, kinds=8, noise=80)
+    x, y = samples.draw_glyphs(1300, seed=13, kinds=8, noise=80)
+    held = (x, y) if faulty else samples.draw_glyphs(500, seed=15, kinds=8, noise=80)
     np.savez(folder / "letters.npz", x_train=x, y_train=y, x_val=held[0], y_val=held[1])
-    fresh = data.draw_glyphs(600, seed=14, kinds=8, noise=80)
+    fresh = samples.draw_glyphs(600, seed=14, kinds=8, noise=80)
     np.savez(folder / "fresh.npz", x=fresh[0], y=fresh[1])
     return settings | {"loop.epochs": 6}
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_settings, one_of
 from tests.doctor.zoo.draws import take, write_table
-from tests.doctor.zoo.second import data
+from tests.doctor.zoo.second import data, samples
 
 DICE = '''"""Overlap of the road."""
 
@@ -82,7 +82,7 @@ def own_loss(base: Callable[[Path], Settings], task: str, faulty: str, sound: st
 def quantile(folder: Path) -> Settings:
     (folder / "loss.py").write_text(QUANTILE)
     kept = {name: value for name, value in data.bikes(folder).items() if not name.startswith("objective.")}
-    table = data.draw_bikes(2500)
+    table = samples.draw_bikes(2500)
     hundreds = np.asarray(table.pop("rented"), float) / 100
     write_table(folder / "bikes.csv", {**table, "hundreds": hundreds})
     return kept | {
@@ -97,7 +97,7 @@ def quantile(folder: Path) -> Settings:
 def missing_as_number(folder: Path, faulty: bool) -> Settings:
     """The counter wrote -999 where it was out of order."""
     settings = data.bikes(folder)
-    table = data.draw_bikes(2600)
+    table = samples.draw_bikes(2600)
     write_table(folder / "fresh.csv", take(table, np.arange(2500, 2600)))
     rented = np.asarray(table["rented"], float).copy()
     broken = np.random.default_rng(5).random(2600) < 0.06

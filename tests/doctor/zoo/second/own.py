@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_network, one_of
-from tests.doctor.zoo.second import data
+from tests.doctor.zoo.second import data, samples
 from tests.doctor.zoo.second.networks import CONV, DENSE, LETTERS, WAVES, swap
 from tests.doctor.zoo.trial import Trial
 
@@ -58,10 +58,10 @@ def foresight(trial: Trial) -> float:
     weights = load_file(sorted(trial.run.glob("checkpoints/*/model.safetensors"))[-1])
     room: dict[str, Any] = {}
     exec((trial.folder / "network.py").read_text(), room)  # the case's own text
-    letters = sorted(set(data.draw_diary(1500)))
+    letters = sorted(set(samples.draw_diary(1500)))
     network = room["build"](len(letters) + 1)  # token 0 stands for unknown letters
     network.load_state_dict({name.removeprefix("_model."): weight for name, weight in weights.items()})
-    text = torch.tensor([letters.index(letter) + 1 for letter in data.draw_diary(200, seed=1)])
+    text = torch.tensor([letters.index(letter) + 1 for letter in samples.draw_diary(200, seed=1)])
     windows = text.unfold(0, 33, 7)
     network.eval()
     with torch.no_grad():

@@ -9,35 +9,20 @@ from PIL import Image
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_settings, one_of
 from tests.doctor.zoo.draws import ADAM
-from tests.doctor.zoo.second import data
+from tests.doctor.zoo.edit import edit
+from tests.doctor.zoo.second import data, samples
 
-PLANTS = '''"""Plants by measurements of leaf and soil."""
-
-import numpy as np
-import torch
-from torch.utils.data import Dataset
-
-
-class Plants(Dataset):
-    def __init__(self, part):
-        archive = np.load("ARCHIVE")
-        self.values, self.kinds = archive["x_" + part], archive["y_" + part]
-
-    def __len__(self):
-        return len(self.kinds)
-
-    def __getitem__(self, index):
-        return torch.from_numpy(self.values[index]), int(self.kinds[index])
-
-
-def build(split: str):
-    return Plants(split)
-'''
+PLANTS = edit(
+    data.SIGNALS,
+    ("Recordings of four machines.", "Plants by measurements of leaf and soil."),
+    ("Recordings", "Plants"),
+    ('    classes = ["pump", "fan", "saw", "heart"]\n\n', ""),
+)
 
 
 def plants(folder: Path) -> Settings:
     """Grains in units that differ by six orders of magnitude."""
-    x, y = data.draw_grains(2400)
+    x, y = samples.draw_grains(2400)
     x = (
         x * np.array([1e-3, 1.0, 2000.0, 1.0, 50.0, 1e-3, 400.0, 0.1]) + np.array([0, 5, 9000, 0, 300, 0, 2000, 1])
     ).astype(np.float32)
@@ -84,7 +69,7 @@ def build(split: str):
 
 def inverted(folder: Path, faulty: bool) -> Settings:
     """Ink is dark in one part, and bright in the other."""
-    x, y = data.draw_glyphs(2000)
+    x, y = samples.draw_glyphs(2000)
     np.savez(folder / "scans.npz", x_train=x[:1600], y_train=y[:1600], x_validation=x[1600:], y_validation=y[1600:])
     lines = 'if self.part == "train":\n            image = 1 - image' if faulty else "image = 1 - image"
     (folder / "scans.py").write_text(NIGHT.replace("LINES", lines).replace("ARCHIVE", str(folder / "scans.npz")))
