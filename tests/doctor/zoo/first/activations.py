@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_network, by_settings, one_of
 from tests.doctor.zoo.draws import customers, flowers, houses, shapes, spiral, tagged
-from tests.doctor.zoo.first.networks import CNN, DEEP, MLP, edit
+from tests.doctor.zoo.edit import edit
+from tests.doctor.zoo.first.networks import CNN, DEEP, MLP
 
 
 def shapes_by_sgd(folder: Path) -> Settings:

@@ -23,7 +23,8 @@ from tests.doctor.zoo.draws import (
     text,
     write_table,
 )
-from tests.doctor.zoo.first.networks import CNN, MLP, TRANSFORMER, edit
+from tests.doctor.zoo.edit import edit
+from tests.doctor.zoo.first.networks import CNN, MLP, TRANSFORMER
 from tests.doctor.zoo.first.own_networks import LSTM, gestures
 from tests.doctor.zoo.first.presets import PRESETS
 

@@ -19,7 +19,8 @@ from tests.doctor.zoo.draws import (
     tagged,
     write_table,
 )
-from tests.doctor.zoo.first.networks import DEEP, MLP, edit
+from tests.doctor.zoo.edit import edit
+from tests.doctor.zoo.first.networks import DEEP, MLP
 
 
 def by_loss(base: Callable[[Path], Settings], task: str, faulty: str, sound: str) -> Callable[[Path, bool], Settings]:

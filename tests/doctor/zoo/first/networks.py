@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-
-def edit(text: str, *changes: tuple[str, str]) -> str:
-    """``text`` with each first of ``changes`` replaced by its second. Raises ValueError where it is not there."""
-    for old, new in changes:
-        if old not in text:
-            raise ValueError(f"nothing to edit: {old}")
-        text = text.replace(old, new)
-    return text
-
-
 MLP = """import torch
 from torch import nn
 from torch.nn import functional as F

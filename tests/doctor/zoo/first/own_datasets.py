@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, one_of
 from tests.doctor.zoo.draws import ADAM, draw_customers, write_table
-from tests.doctor.zoo.first.networks import edit
+from tests.doctor.zoo.edit import edit
 
 SALARIES = """import csv
 from pathlib import Path

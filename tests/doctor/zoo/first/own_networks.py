@@ -9,8 +9,9 @@ from PIL import Image
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_network
 from tests.doctor.zoo.draws import ADAM, flowers, houses, shapes, spiral, text
+from tests.doctor.zoo.edit import edit
 from tests.doctor.zoo.first.honest import accuracy_one_by_one, negative_loss_without_future
-from tests.doctor.zoo.first.networks import CNN, LISTED, MLP, TRANSFORMER, edit
+from tests.doctor.zoo.first.networks import CNN, LISTED, MLP, TRANSFORMER
 
 
 def grainy_shapes(folder: Path) -> Settings:
