@@ -36,8 +36,8 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -229,6 +229,18 @@ def make_slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40] or "run"
 
 
+@contextmanager
+def explain_unwritable(workspace: Path) -> Iterator[None]:
+    """Raises InputError, with what to do, for an OSError inside."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"The workspace {workspace} cannot be written ({error.strerror or error}); free some space or make it writable, "
+            "or choose another workspace: Preferences in the window, --workspace in a terminal."
+        ) from error
+
+
 def create_run(
     workspace: Path,
     config: RunConfig,
@@ -238,7 +250,7 @@ def create_run(
     """Make a new run folder in ``workspace`` holding ``config`` and a first status record. ``prepare`` is called with the folder while
     it is still empty and counts as no run."""
     runs = workspace / "runs"
-    try:
+    with explain_unwritable(workspace):
         runs.mkdir(parents=True, exist_ok=True)
         folder = _new_folder(runs, make_slug(config.name))
         try:
@@ -248,11 +260,6 @@ def create_run(
         except BaseException:
             shutil.rmtree(folder.path, ignore_errors=True)
             raise
-    except OSError as error:
-        raise InputError(
-            f"The workspace {workspace} cannot be written ({error.strerror or error}); free some space or make it writable, "
-            "or choose another workspace: Preferences in the window, --workspace in a terminal."
-        ) from error
     return folder
 
 

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from platformdirs import user_documents_path
 
@@ -30,6 +31,14 @@ from training.runs.set_aside import SET_ASIDE, finish_rewind
 from training.toml_text import Toml, read_table
 
 _TEACHER = "objective.teacher"
+
+
+class _HasId(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+Named = TypeVar("Named", bound=_HasId)
 
 
 def default_workspace() -> Path:
@@ -110,13 +119,9 @@ def _find_meant(text: str, workspace: Path) -> RunFolder:
     found = exact or next((folder for folder in reversed(folders) if _call(folder) == text), None)
     if found is not None:
         return found
-    begun = [folder for folder in folders if folder.id.startswith(text)]
-    if len(begun) == 1:
-        return begun[0]
-    if begun:
-        raise InputError(
-            f"{_quote_odd(text)}: several runs begin like that ({', '.join(f.id for f in begun[:5])}); type more of it."
-        )
+    begun = choose_begun(text, folders, _quote_odd(text), "runs")
+    if begun is not None:
+        return begun
     near = difflib.get_close_matches(
         text, {each: None for folder in folders for each in (_call(folder), folder.id)}, n=1
     )
@@ -125,6 +130,15 @@ def _find_meant(text: str, workspace: Path) -> RunFolder:
     recent = ", ".join(folder.id for folder in folders[-3:])
     hint = f"the newest {'are' if len(folders) > 1 else 'is'} {recent}." if recent else "there are no runs yet."
     raise InputError(f"{_quote_odd(text)}: no such run in {workspace}; {hint}")
+
+
+def choose_begun(text: str, known: Sequence[Named], shown: str, kinds: str) -> Named | None:
+    """The one whose id is ``text`` or begins with it; None where none does. Raises InputError where several do."""
+    begun = [each for each in known if each.id == text] or [each for each in known if text and each.id.startswith(text)]
+    if len(begun) > 1:
+        ids = ", ".join(each.id for each in begun[:5])
+        raise InputError(f"{shown}: several {kinds} begin like that ({ids}); type more of it.")
+    return begun[0] if begun else None
 
 
 def _call(folder: RunFolder) -> str:

@@ -17,7 +17,8 @@ from pydantic import ValidationError
 from training.config import RunConfig
 from training.config.files import config_data
 from training.errors import InputError, format_bytes
-from training.runs.folder import RunFolder, read_json
+from training.runs.folder import RunFolder, explain_unwritable, read_json
+from training.runs.workspace import choose_begun
 from training.studies.records import Cost, Draft, Kind, Options, Plan, Result
 from training.system.atomic import sync_folder, write_text
 from training.system.untrusted import escape_unprintable
@@ -114,7 +115,7 @@ def create_study(workspace: Path, plan: Plan) -> StudyFolder:
     """Make the folder, whole or not at all. Raises InputError where it cannot be written."""
     folder = workspace / STUDIES / plan.id
     made = folder.with_name(f".{plan.id}.new")
-    try:
+    with explain_unwritable(workspace):
         made.mkdir(parents=True)
         try:
             write_text(made / PLAN, json.dumps(plan.model_dump(mode="json"), indent=1) + "\n")
@@ -123,10 +124,6 @@ def create_study(workspace: Path, plan: Plan) -> StudyFolder:
         except BaseException:
             shutil.rmtree(made, ignore_errors=True)
             raise
-    except OSError as error:
-        raise InputError(
-            f"The workspace {workspace} cannot be written ({error.strerror or error}); free some space, or choose another with --workspace."
-        ) from error
     return StudyFolder(folder)
 
 
@@ -154,12 +151,10 @@ def find_study(text: str, workspace: Path) -> StudyFolder:
     """The one meant by its id, the beginning of it, or its folder. Raises InputError."""
     if (Path(text) / PLAN).is_file():
         return StudyFolder(Path(text).resolve())
-    known = list_studies(workspace)
-    exact = [study for study in known if study.id == text]
-    begun = exact or [study for study in known if text and study.id.startswith(text)]
-    if len(begun) == 1:
-        return begun[0]
-    what = "no such study" if not begun else "several studies begin like that"
-    shown = ", ".join(study.id for study in (begun or known)[-3:])
-    hint = f"there are {shown}" if shown else "there are none yet"
-    raise InputError(f"--resume {escape_unprintable(text, 60)}: {what} in {workspace}; {hint}.")
+    known, shown = list_studies(workspace), f"--resume {escape_unprintable(text, 60)}"
+    begun = choose_begun(text, known, shown, "studies")
+    if begun is not None:
+        return begun
+    newest = ", ".join(study.id for study in known[-3:])
+    hint = f"the newest: {newest}." if newest else "there are none yet."
+    raise InputError(f"{shown}: no such study in {workspace}; {hint}")

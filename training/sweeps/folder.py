@@ -22,8 +22,9 @@ from pydantic import JsonValue
 from training.config import RunConfig
 from training.config.files import save_config
 from training.errors import InputError
-from training.runs.folder import RunFolder, make_slug, read_json
+from training.runs.folder import RunFolder, explain_unwritable, make_slug, read_json
 from training.runs.kept_files import keep_files
+from training.runs.workspace import choose_begun
 from training.sweeps.dimension import load_dimension
 from training.sweeps.space import Space
 from training.system.atomic import sync_folder, write_text
@@ -135,7 +136,7 @@ def create_sweep(
     name = f"{make_slug(base.name)[:16].strip('-')}-{time.strftime('%Y%m%d')}-{secrets.token_hex(3)}"
     path = sweeps / name
     sweep = Sweep(path, space, sampler, pruner, seed, budget, storage, base.monitor, base.maximize, base.name, now)
-    try:
+    with explain_unwritable(workspace):
         (path / "trials").mkdir(parents=True)
         try:
             save_config(base, path / "config.toml")
@@ -145,10 +146,6 @@ def create_sweep(
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
-    except OSError as error:
-        raise InputError(
-            f"The workspace {workspace} cannot be written ({error.strerror or error}); free some space or make it writable."
-        ) from error
     return sweep
 
 
@@ -202,17 +199,13 @@ def find_sweep(text: str, workspace: Path) -> Sweep:
     for path in (Path(text), workspace / "sweeps" / text):
         if (path / _SETTINGS).is_file():
             return read_sweep(path.absolute())
-    sweeps = list_sweeps(workspace)
-    begun = [sweep for sweep in sweeps if sweep.id.startswith(text)] or [s for s in sweeps if s.name == text][-1:]
-    if len(begun) == 1:
-        return begun[0]
-    if begun:
-        raise InputError(
-            f"{escape_unprintable(text)}: several sweeps begin like that ({', '.join(s.id for s in begun[:5])}); type more of it."
-        )
+    sweeps, shown = list_sweeps(workspace), escape_unprintable(text)
+    begun = choose_begun(text, sweeps, shown, "sweeps") or next((s for s in reversed(sweeps) if s.name == text), None)
+    if begun is not None:
+        return begun
     newest = ", ".join(sweep.id for sweep in sweeps[-3:])
     hint = f"the newest: {newest}." if newest else "there are no sweeps yet; sweep new makes one."
-    raise InputError(f"{escape_unprintable(text)}: no such sweep in {workspace}; {hint}")
+    raise InputError(f"{shown}: no such sweep in {workspace}; {hint}")
 
 
 def parse_budget(trials: int | None, hours: float | None, gigabytes: float | None) -> Budget:
