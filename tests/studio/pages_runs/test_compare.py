@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -139,6 +140,28 @@ def test_two_runs_side_by_side(qtbot: QtBot, panel: ComparePanel, make_run: Make
     panel.show_runs([second])  # while charts are being made
     wait(qtbot, panel)
     assert [plot.curves() for plot in panel.curves.plots.values()] == 4 * [{second.id}]
+
+
+def test_an_answer_about_an_earlier_pair_is_not_shown(
+    qtbot: QtBot, panel: ComparePanel, make_run: MakeRun, context: AppContext
+) -> None:
+    """Evaluations are read in another thread, and other runs may be compared before that is done."""
+    first, second = make_run("first", 1.0), make_run("second", 2.0)
+    other = make_run("other", dataset={"kind": "moons"}, model={"kind": "mlp"})
+    show(qtbot, panel, [first, second])
+    panel.choice._buttons["metrics"].setChecked(True)
+    disk_is_slow, heard = threading.Event(), list[object]()
+    context.background.submit(lambda: disk_is_slow.wait(20), heard.append, heard.append)
+    panel.metrics.pin(first.id)
+    assert panel.metrics.answer.text().startswith("Looking for evaluations")
+    show(qtbot, panel, [first, second, other])
+    panel.metrics.pin(first.id)
+    words = panel.metrics.answer.text(), panel.metrics.paired.text()
+    disk_is_slow.set()
+    context.background.submit(lambda: None, heard.append, heard.append)
+    qtbot.waitUntil(lambda: len(heard) == 2)
+    assert (panel.metrics.answer.text(), panel.metrics.paired.text()) == words
+    assert words[0].startswith("Select a run")
 
 
 def test_a_mean_is_of_all_its_runs_whichever_are_hidden(qtbot: QtBot, panel: ComparePanel, make_run: MakeRun) -> None:

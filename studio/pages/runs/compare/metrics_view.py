@@ -54,6 +54,9 @@ class MetricsView(QWidget):
         self.paired = label("", "help", wrap=True)  # what that rests on
         self._warning = ""  # of the selected run
         self._rows: list[RunFolder | None] = []
+        self._looked_for: object = (
+            None  # what the last search for evaluations is told by; None where nobody waits for one
+        )
         self._question = ComparisonQuestion(context.engine, self)
         self._question.answered.connect(self._on_answered)
         menu = SaveMenu(context, self, lambda: "compared-metrics", tabulate=lambda: [self.table.tabulate()])
@@ -100,6 +103,7 @@ class MetricsView(QWidget):
                 self._rows.append(None)
         self.table.show_rows(["Run", *(_title(name) for name in names)], rows)
         self._question.drop()
+        self._looked_for = None
         is_asked = base is not None and len(runs) > 1
         self._tell(_NOTHING if is_asked else "", self._warn(base, runs) if base is not None and is_asked else "")
         if is_asked and len(runs) == 2:
@@ -137,8 +141,12 @@ class MetricsView(QWidget):
             return
         more = self._warning = self._warn(base, [run for run in self._comparison.list_read() if run.folder == folder])
         self._tell("Looking for evaluations on the same data …", more)
+        self._question.drop()
+        search = self._looked_for = object()
 
         def handle_result(pair: tuple[Evaluation, Evaluation] | None) -> None:
+            if search is not self._looked_for:
+                return
             if pair is None:
                 self._tell(
                     "Which is better is not known yet: the two have no evaluations on the same data. Open each run and evaluate it in its "
@@ -150,7 +158,8 @@ class MetricsView(QWidget):
                 self._question.ask(*pair)
 
         def handle_failure(error: Exception) -> None:
-            self._tell(f"The evaluations cannot be read: {error}", more)
+            if search is self._looked_for:
+                self._tell(f"The evaluations cannot be read: {error}", more)
 
         self._context.background.submit(lambda: find_pair(base.folder, folder), handle_result, handle_failure)
 
