@@ -69,6 +69,14 @@ PAGES = (
     ),
     PageEntry("runs", "runs", "Runs", "All runs of the workspace", "studio.pages.runs.page:RunsPage", "runs"),
     PageEntry(
+        "studies",
+        "studies",
+        "Studies",
+        "Find better settings: studies, sweeps, and the queue of runs",
+        "studio.pages.studies.page:StudiesPage",
+        "studies",
+    ),
+    PageEntry(
         "models",
         "export",
         "Models",
@@ -76,6 +84,5 @@ PAGES = (
         "studio.pages.models.page:ModelsPage",
         "export",
     ),
-    # Studies (finders, sweeps, the queue) come here.
 )
 """A row is all that a page needs: the rail, the commands, the keys (Ctrl+1, ...) and the help follow, in this order."""

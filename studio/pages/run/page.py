@@ -22,12 +22,12 @@ from studio.pages.run.hosted import EVALUATE, TRY_IT, make_hosted
 from studio.pages.run.log_tab import LogTab
 from studio.pages.run.notices import NoticeStrip
 from studio.pages.run.system_tab import SystemTab
-from studio.pages.run.tabs import RunTabs, TabEntry
 from studio.panels.checkpoints.checkpoint_panel import CheckpointPanel
 from studio.panels.deliveries import DeliveryLines
 from studio.panels.fix_dialog import apply_fix
 from studio.panels.outcome_banner import OutcomeBanner
 from studio.panels.run_words import UNLISTED
+from studio.panels.tabs import TabEntry, Tabs
 from studio.state.context import AppContext
 from studio.state.runs.live_run import LiveRun
 from studio.state.runs.run_library import RunLibrary
@@ -98,7 +98,7 @@ class RunPage(QWidget):
             TabEntry("config", "Config", "runs", lambda: ConfigTab(context)),
             TabEntry("log", "Log", "training", lambda: self.log),
         )
-        self.tabs = RunTabs(entries, self.notices)
+        self.tabs = Tabs(entries, "Parts of the run", self.notices)
         for key in ("checkpoints", "system", "log"):  # they are there already, and go with this page
             self.tabs.build(key)
         self.notices.lie_over(self.tabs.stack)

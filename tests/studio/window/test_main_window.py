@@ -40,7 +40,7 @@ def begin_training(qtbot: QtBot, context: AppContext, config: RunConfig) -> RunF
 
 def test_pages_come_by_rail_and_by_key(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context)
-    assert window.rail.keys() == [entry.key for entry in PAGES] == ["data", "setup", "run", "runs", "models"]
+    assert window.rail.keys() == [entry.key for entry in PAGES] == ["data", "setup", "run", "runs", "studies", "models"]
     for number, entry in enumerate(PAGES, start=1):
         qtbot.keyClick(window, getattr(Qt.Key, f"Key_{number}"), Qt.KeyboardModifier.ControlModifier)
         assert window.rail.current() == entry.key

@@ -1,4 +1,4 @@
-"""The tabs of the Run page: a bar, and below it one screen, built when it is first shown."""
+"""The tabs of a page: a bar, and below it one screen, built when it is first shown."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class TabEntry(NamedTuple):
     make: Callable[[], QWidget]
 
 
-class RunTabs(QWidget):
-    """``beside`` stands in the bar's row, at its right."""
+class Tabs(QWidget):
+    """``beside`` stands in the bar's row, at its right; ``name`` is what a screen reader calls the bar."""
 
-    def __init__(self, entries: Sequence[TabEntry], beside: QWidget) -> None:
+    def __init__(self, entries: Sequence[TabEntry], name: str, beside: QWidget) -> None:
         super().__init__()
         self._entries = {entry.key: entry for entry in entries}
         self._made: dict[str, QWidget] = {}
@@ -33,7 +33,7 @@ class RunTabs(QWidget):
         self.bar.setDrawBase(False)
         self.bar.setElideMode(Qt.TextElideMode.ElideNone)
         self.bar.setUsesScrollButtons(False)
-        self.bar.setAccessibleName("Parts of the run")
+        self.bar.setAccessibleName(name)
         self.stack = QStackedWidget()
         for entry in entries:
             self.bar.setTabData(self.bar.addTab(entry.title), entry.key)
