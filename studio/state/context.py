@@ -20,6 +20,7 @@ from studio.state.drafts.recipes import FROM_STEP
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
 from studio.state.evaluations.labels_job import LabelsJob
 from studio.state.model_to_try import ModelToTry
+from studio.state.run_queue import RunQueue
 from studio.state.runs.after_stop import AfterStop
 from studio.state.runs.live_run import LiveRun
 from studio.state.runs.proof_job import ProofJob
@@ -89,6 +90,7 @@ class AppContext(QObject):
         self.background, self.notifier = Background(self), Notifier(self)
         self.draft = Draft(self)
         self.library = RunLibrary(workspace, self.background, self)
+        self.queue = RunQueue(workspace, settings, self.background, self)
         self.live = LiveRun(self)
         self.shown = ShownRun(self.live, self)
         self.evaluation = EvaluationChoice(self.background, self)
@@ -107,6 +109,7 @@ class AppContext(QObject):
         engine.state_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self.library.refresh)
+        self.queue.runs_changed.connect(self.library.refresh)
         self.shown.refused.connect(lambda text: self.notifier.notify(text, "danger"))
 
     def is_training(self) -> bool:
@@ -138,6 +141,11 @@ class AppContext(QObject):
     def hold_draft(self, why: str) -> None:
         """Do not let the draft be trained for a sentence's reason that its settings do not tell; "" lets it."""
         self._held = why
+
+    @property
+    def held(self) -> str:
+        """Why the draft is not to be trained although its settings are right; "" where it may be."""
+        return self._held
 
     def start_draft(self) -> None:
         """Train what the forms say, once whoever chose it can see what that is."""

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
+from studio.actions.queueing import add_draft, explain_adding
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.branch_sheet import BranchSheet
 from studio.pages.setup.code_view import CodeView
@@ -25,6 +26,7 @@ from studio.pages.setup.undo_notice import UndoNotice
 from studio.panels.data.engine_query import DEBOUNCE
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
+from studio.state.run_queue import explain_sharing
 from studio.theme import SPACING, icon, theme
 from studio.widgets import BesideOrOver, in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
@@ -128,6 +130,8 @@ class SetupPage(QWidget):
         self.context.find_requested.connect(lambda path: self.go_to(path) if path else self._focus_search())
         self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
+        self.bar.queue_asked.connect(partial(add_draft, self.context))
+        self.context.queue.changed.connect(self._update)
         self.bar.check_asked.connect(self.check)
         self.bar.fix_asked.connect(self.draft.apply)
         self.findings.timed.connect(self.run_time.set_measured)
@@ -205,6 +209,8 @@ class SetupPage(QWidget):
             places,
             problem or self.sheet.refusal(),
             awaited,
+            explain_adding(self.context),
+            explain_sharing(self.context.queue),
         )
         self._show_inactive()
         self._dataset_form.suggest_several(takes_several_targets(self.draft))
@@ -260,7 +266,7 @@ class SetupPage(QWidget):
             for form in panel.forms:
                 chain.extend(form.focus_widgets())
             chain.extend(panel.chain())
-        chain += [self.bar.reason, self.bar.fix, self.bar.check_button, self.bar.start_button]
+        chain += [self.bar.reason, self.bar.fix, self.bar.check_button, self.bar.queue_button, self.bar.start_button]
         for first, second in pairwise(chain):
             QWidget.setTabOrder(first, second)
 
