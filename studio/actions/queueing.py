@@ -21,9 +21,14 @@ BRANCH = "A branch begins with a checkpoint, which the queue does not keep: star
 _ADDED = "added to the queue"
 
 
+def explain_branch(context: AppContext) -> str:
+    """Why the draft cannot be queued whatever its settings are; "" where it can."""
+    return BRANCH if context.branch is not None else ""
+
+
 def explain_adding(context: AppContext) -> str:
-    """Why the draft, were its settings right, could not be queued; "" where it could."""
-    return BRANCH if context.branch is not None else context.held
+    """Why the draft, were its settings right, could not be queued now; "" where it could."""
+    return explain_branch(context) or context.held
 
 
 def add_draft(context: AppContext) -> None:

@@ -63,6 +63,7 @@ class RunQueue(QObject):
         self._found: Found | None = None
         self._is_due = True  # a look at all, not only at what was changed
         self._is_window_shown = True
+        self._folders: frozenset[str] = frozenset()  # that are watched, as far as the system lets us
         self._reader = Refresher(background.make_other(), self._prepare, self._on_read, self._on_failed)
         self._writer, self._starter = background.make_other(), background.make_other()
         self._watcher = QFileSystemWatcher(self)
@@ -181,6 +182,9 @@ class RunQueue(QObject):
             self._watcher.removePaths(sorted(gone))
         if new := folders - watched:
             self._watcher.addPaths(sorted(new))
+        if folders != self._folders:  # what was changed in them since they were read
+            self._folders = folders
+            self._settle.start()
 
     @Slot()
     def _on_folder_changed(self) -> None:

@@ -28,6 +28,12 @@ def log_of(queue: Queue, device: str) -> Path:
     return queue.folder / "workers" / f"{device.replace(':', '-')}.log"
 
 
+def list_logs(queue: Queue) -> list[str]:
+    """The devices whose workers have said something, also those that ended."""
+    names = sorted(path.stem.replace("-", ":") for path in (queue.folder / "workers").glob("*.log"))
+    return [name for name in names if not name.endswith(".old")]
+
+
 def start_worker(queue: Queue, device: str, program: Sequence[str] = ()) -> Owner | None:
     """Begin a worker of ``device`` in a process of its own, and wait until it is one; None where it was done with everything at once.
     ``program`` is the engine's command line where that is not this very program.

@@ -50,6 +50,7 @@ class SetupPage(QWidget):
         self.code = CodeView(self.draft, self.previews.dataset, self.problem_sentences)
         self._sides = BesideOrOver(self.stack, self.code, shares=(62, 38))
         self._is_wide = False
+        self._shared = explain_sharing(context.queue)
         self.panels: list[Panel] = []
         self._help_pages: list[str] = []
         self._add_panels()
@@ -131,7 +132,7 @@ class SetupPage(QWidget):
         self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
         self.bar.queue_asked.connect(partial(add_draft, self.context))
-        self.context.queue.changed.connect(self._update)
+        self.context.queue.changed.connect(self._on_queue_changed)
         self.bar.check_asked.connect(self.check)
         self.bar.fix_asked.connect(self.draft.apply)
         self.findings.timed.connect(self.run_time.set_measured)
@@ -210,12 +211,19 @@ class SetupPage(QWidget):
             problem or self.sheet.refusal(),
             awaited,
             explain_adding(self.context),
-            explain_sharing(self.context.queue),
+            self._shared,
         )
         self._show_inactive()
         self._dataset_form.suggest_several(takes_several_targets(self.draft))
         self.bar.set_starts_branch(self.context.branch is not None)
         mark_tabs(self.tabs, self.panels, places)
+
+    @Slot()
+    def _on_queue_changed(self) -> None:
+        shared = explain_sharing(self.context.queue)
+        if shared != self._shared:  # it tells of every few steps of its run, too
+            self._shared = shared
+            self._update()
 
     def _find_hold(self) -> str:
         """Why the draft is not to be trained although nothing in it is wrong."""

@@ -157,7 +157,11 @@ class QueueTab(QWidget):
     def _open(self) -> None:
         chosen = self.table.list_chosen()
         place = self._queue.queue.place_of_run(chosen[0].entry) if chosen else None
-        if place is not None:
+        if place is not None and not place.path.is_dir():
+            self._context.notifier.notify(
+                "File, Trash … brings it back if it is there.", "warning", title="Its run was deleted"
+            )
+        elif place is not None:
             self._context.open_run(place.path)
 
     @Slot(str)

@@ -14,7 +14,7 @@ from studio.state.context import AppContext
 from studio.theme import SPACING, IconRole
 from studio.widgets import IconLabel, button, empty, hbox, in_widget, label, vbox
 from training.queue.entries import ALL_DEVICES, AUTO
-from training.queue.start import log_of
+from training.queue.start import list_logs, log_of
 from training.queue.workers import describe
 from training.runs.owner import Owner
 
@@ -29,8 +29,7 @@ class WorkersRow(QWidget):
         self.start_button = button("Start", "play", "primary", clicked=lambda: go_on(context))
         self.start_button.setToolTip("Train what waits, one run after another, also while this window is closed")
         self.pause_button = button("Pause", "pause", clicked=self._toggle_pause)
-        self.more_button = button("On one device", "cpu")
-        self.more_button.setToolTip("One process for each device trains runs at the same time")
+        self.more_button = button("Processes", "cpu", tooltip="Start one for each device, and read their logs")
         self._menu = QMenu(self.more_button)
         self._menu.aboutToShow.connect(self._fill_menu)
         self.more_button.setMenu(self._menu)
@@ -55,8 +54,6 @@ class WorkersRow(QWidget):
         self.start_button.setVisible(waits)
         self.start_button.setEnabled(not queue.starting)
         self.start_button.setText("Starting …" if queue.starting else "Go on" if self._find_interrupted() else "Start")
-        self.more_button.setVisible(ALL_DEVICES not in overview.workers)
-        self.more_button.setEnabled(not queue.starting)
         told = tuple(overview.workers.items())
         if told != self._told:
             self._told = told
@@ -120,11 +117,16 @@ class WorkersRow(QWidget):
         names = dict.fromkeys("cuda:0" if name == "cuda" else name for name in known if name != AUTO)
         for device in names:
             action = QAction(f"Start on {device}", self._menu)
-            action.setEnabled(device not in overview.workers)
+            action.setEnabled(not {device, ALL_DEVICES} & {*overview.workers, *self._context.queue.starting})
             action.triggered.connect(partial(self._start, device))
             self._menu.addAction(action)
         if not names:
             self._menu.addAction("The engine is still looking for devices").setEnabled(False)
+        self._menu.addSeparator()
+        for device in list_logs(self._context.queue.queue):
+            action = QAction(f"Open the log for {describe(device)}", self._menu)
+            action.triggered.connect(partial(self._open_log, device))
+            self._menu.addAction(action)
 
     def _start(self, device: str, _checked: bool = False) -> None:
         start_worker(self._context, device)
