@@ -100,7 +100,7 @@ class AppContext(QObject):
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
-        self._start_problem = self._held = ""
+        self._start_problem = self.held = ""  # why nothing can be started, and why the draft alone cannot
         self._after_stop = AfterStop(self.live, self.start_problem, self)
         engine.run_started.connect(self._on_run_started)
         engine.run_finished.connect(self._on_run_finished)
@@ -140,17 +140,12 @@ class AppContext(QObject):
 
     def hold_draft(self, why: str) -> None:
         """Do not let the draft be trained for a sentence's reason that its settings do not tell; "" lets it."""
-        self._held = why
-
-    @property
-    def held(self) -> str:
-        """Why the draft is not to be trained although its settings are right; "" where it may be."""
-        return self._held
+        self.held = why
 
     def start_draft(self) -> None:
         """Train what the forms say, once whoever chose it can see what that is."""
-        if self._held and self.draft.config() is not None:
-            self.notifier.notify(self._held, "info")
+        if self.held and self.draft.config() is not None:
+            self.notifier.notify(self.held, "info")
             self.show_page("setup")
             return
         self._train_draft()

@@ -33,7 +33,7 @@ def add_queue_commands(queue: Parser, shared: Mapping[str, Mapping[str, Any]]) -
     option = add_for_entry("move", "have an entry wait in another place")
     option("place", metavar="PLACE", help="1 for the next one, 2 ..., top or bottom")
     add_for_entry("remove", "take an entry out; its run stays")
-    add_for_entry("put-back", "bring back what was removed: one of the last twenty")
+    add_for_entry("put-back", "bring back what was removed: one of the last hundred")
     add_for_entry("retry", "have one that failed, was stopped or was passed over wait for another turn")
     add("pause", "begin nothing more; what is at work is finished")
     add("go", "go on after pause")

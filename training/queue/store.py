@@ -25,7 +25,7 @@ FILE = "queue.json"
 _WAIT_SECONDS = 30.0
 _MOST_BYTES = 64 * MEGABYTE
 TOP, BOTTOM = "top", "bottom"
-_MOST_REMOVED = 20
+_MOST_REMOVED = 100
 
 
 class Queue:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
-from studio.actions.queueing import add_draft, explain_adding
+from studio.actions.queueing import explain_adding
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.branch_sheet import BranchSheet
 from studio.pages.setup.code_view import CodeView
@@ -21,12 +21,12 @@ from studio.pages.setup.panel import Panel
 from studio.pages.setup.places import find_places, mark_tabs
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_time import REST, RunTimeQuery
+from studio.pages.setup.queueing import Queueing
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
 from studio.panels.data.engine_query import DEBOUNCE
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
-from studio.state.run_queue import explain_sharing
 from studio.theme import SPACING, icon, theme
 from studio.widgets import BesideOrOver, in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
@@ -50,7 +50,6 @@ class SetupPage(QWidget):
         self.code = CodeView(self.draft, self.previews.dataset, self.problem_sentences)
         self._sides = BesideOrOver(self.stack, self.code, shares=(62, 38))
         self._is_wide = False
-        self._shared = explain_sharing(context.queue)
         self.panels: list[Panel] = []
         self._help_pages: list[str] = []
         self._add_panels()
@@ -62,6 +61,7 @@ class SetupPage(QWidget):
         self.findings = FindingsPanel(context, self.previews)
         self.run_time = RunTimeQuery(context, self.previews, self, rest=REST if preview_delay else 0)
         self.bar = StartBar()
+        self._queueing = Queueing(context, self.bar)
         self.other_data = OtherData(context, self.previews.dataset, self)
         self._undo_notice = UndoNotice(context, self.tabs, self.show_setting, self.go_to)
         self._lay_out()
@@ -101,12 +101,10 @@ class SetupPage(QWidget):
             spacing=0,
         )
 
-    def _show_help(self) -> None:
-        self.context.help_requested.emit(self._help_pages[self.tabs.currentIndex()])
-
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(self.stack.setCurrentIndex)
-        self.header.help.clicked.connect(self._show_help)
+        ask_for_help = self.context.help_requested.emit
+        self.header.help.clicked.connect(lambda: ask_for_help(self._help_pages[self.tabs.currentIndex()]))
         self.header.code.toggled.connect(self._sides.set_open)
         self._sides.open_changed.connect(self.header.code.setChecked)
         self.header.code.clicked.connect(self._on_code_clicked)
@@ -131,8 +129,6 @@ class SetupPage(QWidget):
         self.context.find_requested.connect(lambda path: self.go_to(path) if path else self._focus_search())
         self.sheet.changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
-        self.bar.queue_asked.connect(partial(add_draft, self.context))
-        self.context.queue.changed.connect(self._on_queue_changed)
         self.bar.check_asked.connect(self.check)
         self.bar.fix_asked.connect(self.draft.apply)
         self.findings.timed.connect(self.run_time.set_measured)
@@ -211,19 +207,11 @@ class SetupPage(QWidget):
             problem or self.sheet.refusal(),
             awaited,
             explain_adding(self.context),
-            self._shared,
         )
         self._show_inactive()
         self._dataset_form.suggest_several(takes_several_targets(self.draft))
         self.bar.set_starts_branch(self.context.branch is not None)
         mark_tabs(self.tabs, self.panels, places)
-
-    @Slot()
-    def _on_queue_changed(self) -> None:
-        shared = explain_sharing(self.context.queue)
-        if shared != self._shared:  # it tells of every few steps of its run, too
-            self._shared = shared
-            self._update()
 
     def _find_hold(self) -> str:
         """Why the draft is not to be trained although nothing in it is wrong."""

@@ -34,6 +34,7 @@ class StartBar(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self._places: list[Place] = []
+        self._remark, self._is_silent = "", True
         self.summary = label("", "field", wrap=True)
         self.reason = label("", "problem", wrap=True)
         self.reason.linkActivated.connect(self._follow_link)
@@ -66,11 +67,10 @@ class StartBar(QFrame):
         start_problem: str,
         awaited: str = "",
         queue_problem: str = "",
-        remark: str = "",
     ) -> None:
         """``places`` are settings that are wrong or missing; ``start_problem`` is any other reason not to start, ``awaited`` one
-        that passes by itself, ``queue_problem`` one not to queue, ``remark`` what is worth knowing before a start. While settings are
-        only missing, the buttons can be pressed, and point to them."""
+        that passes by itself, ``queue_problem`` one not to queue. While settings are only missing, the buttons can be pressed, and
+        point to them."""
         self._places = sorted(places, key=lambda place: not place.fix)  # what the button mends is named first
         self.summary.setText(summary)
         other = start_problem or awaited
@@ -78,7 +78,8 @@ class StartBar(QFrame):
         reason = ". ".join(filter(None, (named, other)))
         wrong = any(not place.waits for place in places)
         set_role(self.reason, "problem" if wrong or (start_problem and not places) else "help")
-        self._tell(reason or remark, other)
+        self._is_silent = not reason
+        self._tell(reason or self._remark, other)
         self.fix.set_fix(next((place.fix for place in self._places), {}))
         self.start_button.setEnabled(not wrong and not other)
         self.start_button.setToolTip(reason or "Train with these settings (Ctrl+Enter)")
@@ -88,6 +89,12 @@ class StartBar(QFrame):
         self.queue_button.setEnabled(not unfit)
         self.queue_button.setToolTip(unfit or _QUEUE)
         self.queue_button.setAccessibleDescription(unfit)
+
+    def set_remark(self, remark: str) -> None:
+        """What is worth knowing before a start, told where there is no reason against one."""
+        self._remark = remark
+        if self._is_silent:
+            self._tell(remark, "")
 
     def _tell(self, reason: str, other: str) -> None:
         """Links go to the places named; ``other`` is what stands in ``reason`` beside them."""
