@@ -103,8 +103,8 @@ class SetupPage(QWidget):
 
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(self.stack.setCurrentIndex)
-        ask_for_help = self.context.help_requested.emit
-        self.header.help.clicked.connect(lambda: ask_for_help(self._help_pages[self.tabs.currentIndex()]))
+        context, pages = self.context, self._help_pages
+        self.header.help.clicked.connect(lambda: context.help_requested.emit(pages[self.tabs.currentIndex()]))
         self.header.code.toggled.connect(self._sides.set_open)
         self._sides.open_changed.connect(self.header.code.setChecked)
         self.header.code.clicked.connect(self._on_code_clicked)
