@@ -63,11 +63,11 @@ class StartNotices(QWidget):
             return
         self._looked = True
         self._tell_of_end()
-        live = self._context.library.running_elsewhere()
+        queued = self._context.queue.list_runs()  # which the foot of the window tells of, and a notice of their own
+        live = [run for run in self._context.library.running_elsewhere() if run.id not in queued]
         if live and not self._context.live.live:
             self._context.open_run(live[0].folder.path)
             return
-        queued = self._context.queue.list_runs()  # of which its own notice speaks
         cut_off = [run for run in self._context.library.find_interrupted() if run.id not in queued]
         put_away = self._context.settings.get().left_alone
         if cut_off and cut_off[0].id != put_away and not self._context.live.live:

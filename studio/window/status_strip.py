@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QSize, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.theme import SPACING, IconRole
@@ -45,6 +45,7 @@ class StatusStrip(QWidget):
         self.retry.hide()
         self.queue = button("Queue", "list", "ghost")
         self.queue.setProperty("inStrip", True)
+        self.queue.setIconSize(QSize(17, 13))  # no higher than the words, or the page would jump when it comes
         self.queue.hide()
         self._workspace = ElidedLabel("")
         self._workspace.setProperty("role", "caption")

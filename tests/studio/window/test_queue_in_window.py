@@ -16,6 +16,7 @@ from tests.studio.queue_driver import add, begin, names, worker_process
 from tests.studio.window_driver import open_window, press
 from training.config import RunConfig
 from training.queue.store import Queue
+from training.runs.folder import claim, release
 from training.runs.owner import Owner, this_process
 
 
@@ -144,6 +145,19 @@ def test_wrong_settings_are_not_queued_but_led_to(qtbot: QtBot, context: AppCont
     window.controller.actions.actions["queue"].trigger()
     assert window.rail.current() == "setup"
     assert not (context.workspace / "queue").exists()
+
+
+def test_a_run_of_the_queue_does_not_draw_a_window_that_opens_to_itself(qtbot: QtBot, context: AppContext) -> None:
+    (entry,) = add(context.workspace, "one")
+    with worker_process(context.workspace):
+        run = begin(context.workspace, entry)
+        claim(run.path)
+        window = open_window(qtbot, context, "setup")
+        settle(qtbot, context)
+        assert context.library.running_elsewhere()
+        assert window.rail.current() == "setup"
+        assert window.status.queue.text() == "Queue: 1 running"
+        release(run.path)
 
 
 def test_a_window_closes_without_a_question_while_the_queue_trains(qtbot: QtBot, context: AppContext) -> None:
