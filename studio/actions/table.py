@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.actions.curves import TITLE
+from studio.actions.queueing import add_draft, explain_branch
 from studio.actions.report import TITLE as REPORT_TITLE
 from studio.actions.runs import pause_or_continue
 from studio.engine.state import ENDED, RunAction, RunState, is_enabled
@@ -127,6 +128,7 @@ ACTIONS = (
     Action("redo", "Redo a setting", "Edit", "redo", "Ctrl+Shift+Z", _redo, _explain_redo, page="setup"),
     Action("find", "Find a setting", "Edit", "search", "Ctrl+F", _find, page="setup"),
     Action("start", "Start training", "Run", "play", "Ctrl+Return", AppContext.start_draft, AppContext.start_problem),
+    Action("queue", "Add to queue", "Run", "list", "Ctrl+Shift+Return", add_draft, explain_branch),
     Action("sample", "Start the built-in sample", "Run", "bolt", "", AppContext.start_sample, AppContext.start_problem),
     Action(
         "pause",
@@ -201,6 +203,7 @@ class ActionSet(QObject):
             context.shown.attached,
             context.start_problem_changed,
             context.draft.changed,
+            context.branch_changed,
         ):
             signal.connect(self.update)
         self.update()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from studio.panels.run_words import status_words
 from studio.state.runs.run_table import RUN_ROLE
@@ -33,8 +35,14 @@ def paint_pill(painter: QPainter, position: QPointF, text: str, tone: Tone) -> f
     return width
 
 
-class StatusDelegate(QStyledItemDelegate):
-    """Paints a run's status as a pill."""
+class PillDelegate(QStyledItemDelegate):
+    """Paints a word as a pill: the one that ``find_words`` has for a cell, with its tone; where it has none, the cell's own text."""
+
+    def __init__(
+        self, find_words: Callable[[QModelIndex | QPersistentModelIndex], tuple[str, Tone] | None], parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._find_words = find_words
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
         return super().sizeHint(option, index) + QSize(30, 0)  # the pill's ends
@@ -42,17 +50,28 @@ class StatusDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        run = index.data(RUN_ROLE)
+        words = self._find_words(index)
         bare = QStyleOptionViewItem(option)
         self.initStyleOption(bare, index)
         bare.text = ""
         style = bare.widget.style()
         style.drawControl(style.ControlElement.CE_ItemViewItem, bare, painter, bare.widget)
-        if run is None:  # a group of runs
+        if words is None:
             painter.setPen(QColor(theme().palette.muted))
             painter.drawText(
                 QRectF(option.rect).adjusted(10, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, str(index.data() or "")
             )
             return
-        text, tone = status_words(run.status)
-        paint_pill(painter, QPointF(option.rect.left() + 10, option.rect.center().y() + 0.5), text, tone)
+        paint_pill(painter, QPointF(option.rect.left() + 10, option.rect.center().y() + 0.5), *words)
+
+
+class StatusDelegate(PillDelegate):
+    """Paints a run's status as a pill; a group of runs has none."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(_find_status, parent)
+
+
+def _find_status(index: QModelIndex | QPersistentModelIndex) -> tuple[str, Tone] | None:
+    run = index.data(RUN_ROLE)
+    return status_words(run.status) if run is not None else None

@@ -13,8 +13,8 @@ Tone = Literal["neutral", "info", "success", "warning", "danger", "accent"]
 
 @dataclass(frozen=True)
 class Notification:
-    """One message. ``details`` is technical text, shown on demand; ``action`` runs when its button is pressed. It takes the
-    place of the one before it on the same ``subject``; a ``lasting`` one stays until then, or until it is closed."""
+    """One message. ``details`` is technical text, shown on demand; ``action`` runs when its button is pressed, and so does ``other``,
+    whose button is a quieter one beside it. It takes the place of the one before it on the same ``subject``; a ``lasting`` one stays until then, or until it is closed."""
 
     text: str
     tone: Tone = "info"
@@ -24,6 +24,8 @@ class Notification:
     action: Callable[[], object] | None = None
     subject: str = ""
     lasting: bool = False
+    other_text: str = ""
+    other: Callable[[], object] | None = None
 
 
 class Notifier(QObject):
@@ -48,6 +50,9 @@ class Notifier(QObject):
         action: Callable[[], object] | None = None,
         subject: str = "",
         lasting: bool = False,
+        other_text: str = "",
+        other: Callable[[], object] | None = None,
     ) -> None:
         """Show one message."""
-        self.notified.emit(Notification(text, tone, title, details, action_text, action, subject, lasting))
+        notice = Notification(text, tone, title, details, action_text, action, subject, lasting, other_text, other)
+        self.notified.emit(notice)

@@ -20,6 +20,7 @@ from studio.state.drafts.recipes import FROM_STEP
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
 from studio.state.evaluations.labels_job import LabelsJob
 from studio.state.model_to_try import ModelToTry
+from studio.state.run_queue import RunQueue
 from studio.state.runs.after_stop import AfterStop
 from studio.state.runs.live_run import LiveRun
 from studio.state.runs.proof_job import ProofJob
@@ -89,6 +90,7 @@ class AppContext(QObject):
         self.background, self.notifier = Background(self), Notifier(self)
         self.draft = Draft(self)
         self.library = RunLibrary(workspace, self.background, self)
+        self.queue = RunQueue(workspace, settings, self.background, self)
         self.live = LiveRun(self)
         self.shown = ShownRun(self.live, self)
         self.evaluation = EvaluationChoice(self.background, self)
@@ -98,7 +100,7 @@ class AppContext(QObject):
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
-        self._start_problem = self._held = ""
+        self._start_problem = self.held = ""  # why nothing can be started, and why the draft alone cannot
         self._after_stop = AfterStop(self.live, self.start_problem, self)
         engine.run_started.connect(self._on_run_started)
         engine.run_finished.connect(self._on_run_finished)
@@ -107,6 +109,7 @@ class AppContext(QObject):
         engine.state_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self.library.refresh)
+        self.queue.runs_changed.connect(self.library.refresh)
         self.shown.refused.connect(lambda text: self.notifier.notify(text, "danger"))
 
     def is_training(self) -> bool:
@@ -137,12 +140,12 @@ class AppContext(QObject):
 
     def hold_draft(self, why: str) -> None:
         """Do not let the draft be trained for a sentence's reason that its settings do not tell; "" lets it."""
-        self._held = why
+        self.held = why
 
     def start_draft(self) -> None:
         """Train what the forms say, once whoever chose it can see what that is."""
-        if self._held and self.draft.config() is not None:
-            self.notifier.notify(self._held, "info")
+        if self.held and self.draft.config() is not None:
+            self.notifier.notify(self.held, "info")
             self.show_page("setup")
             return
         self._train_draft()

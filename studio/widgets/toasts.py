@@ -62,7 +62,13 @@ class Toast(QFrame):
             act = button(notice.action_text)
             act.clicked.connect(lambda: action())
             act.clicked.connect(self.dismiss)
-            column.addWidget(act, 0, Qt.AlignmentFlag.AlignLeft)
+            buttons = hbox(act)
+            if (other := notice.other) is not None:
+                beside = button(notice.other_text, variant="ghost", clicked=lambda: other())
+                beside.clicked.connect(self.dismiss)
+                buttons.addWidget(beside)
+            buttons.addStretch(1)
+            column.addLayout(buttons)
             self.setTabOrder(act, close)  # the keyboard comes to it first where what it was in went away
         if self.details:
             more = button("Show details", variant="ghost", clicked=lambda: self.details_wanted.emit(self.details))

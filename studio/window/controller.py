@@ -37,6 +37,7 @@ from studio.window.palette.keys import PaletteKeys
 from studio.window.palette.palette import CommandPalette
 from studio.window.palette.sources import Sources
 from studio.window.preferences import PreferencesDialog
+from studio.window.queue_notice import QueueNotice
 from studio.window.start_notices import StartNotices
 from training.errors import InputError
 from training.runs.folder import RunFolder
@@ -64,6 +65,7 @@ class MainController(QObject):
         self.closing = Closing(context, self)
         self.opened_report = OpenedReport(context)
         self.notices = StartNotices(context)
+        self.queue_notice = QueueNotice(context, self.notices)
         self.crashes = CrashNotices(self.notices, window)
         self.actions = ActionSet(
             context,

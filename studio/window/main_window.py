@@ -133,6 +133,7 @@ class MainWindow(QMainWindow):
         self.status.follow(context)
         context.page_requested.connect(self.show_page)
         self.shown_changed.connect(context.shown.set_window_shown)
+        self.shown_changed.connect(context.queue.set_window_shown)
         controller.closing.ready.connect(self._on_ready_to_close)
         self.show_page(self.rail.current())
 

@@ -37,6 +37,7 @@ class StartNotices(QWidget):
         self._column = vbox(parent=self, margins=(SPACING.l, SPACING.m, SPACING.l, 0))
         self.hide()
         context.library.refreshed.connect(self._on_refreshed)
+        context.queue.changed.connect(self._on_refreshed)
         context.live.attached.connect(self._withdraw)
         context.live.state_changed.connect(self._withdraw)
         context.live.state_changed.connect(self._note_attended)
@@ -55,18 +56,19 @@ class StartNotices(QWidget):
 
     @Slot()
     def _on_refreshed(self) -> None:
-        if self._looked:
+        if self._looked or not self._context.library.loaded or not self._context.queue.loaded:
             return
         if self._context.library.is_overtaken():
             self._context.library.refresh()  # how that run ended is not in this list yet
             return
         self._looked = True
         self._tell_of_end()
-        live = self._context.library.running_elsewhere()
+        queued = self._context.queue.list_runs()  # which the foot of the window tells of, and a notice of their own
+        live = [run for run in self._context.library.running_elsewhere() if run.id not in queued]
         if live and not self._context.live.live:
             self._context.open_run(live[0].folder.path)
             return
-        cut_off = self._context.library.find_interrupted()
+        cut_off = [run for run in self._context.library.find_interrupted() if run.id not in queued]
         put_away = self._context.settings.get().left_alone
         if cut_off and cut_off[0].id != put_away and not self._context.live.live:
             self._offer_resume(cut_off)

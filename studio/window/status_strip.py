@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import QSize, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.theme import SPACING, IconRole
@@ -33,7 +33,7 @@ _DOING = {
 
 
 class StatusStrip(QWidget):
-    """Engine state at the left, the workspace at the right; warming up until there is an engine to ask."""
+    """Engine state at the left, the queue and the workspace at the right; warming up until there is an engine to ask."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,12 +43,26 @@ class StatusStrip(QWidget):
         self.text = label(_WARMING_UP, "caption")
         self.retry = button("Try again", "refresh", "ghost")
         self.retry.hide()
+        self.queue = button("Queue", "list", "ghost")
+        self.queue.setProperty("inStrip", True)
+        self.queue.setIconSize(QSize(17, 13))  # no higher than the words, or the page would jump when it comes
+        self.queue.hide()
         self._workspace = ElidedLabel("")
         self._workspace.setProperty("role", "caption")
         self._workspace.setMaximumWidth(360)
         self._folder = IconLabel("folder", 14)
         margins = (SPACING.l, SPACING.xs, SPACING.l, SPACING.xs)
-        hbox(self._dot, self.text, self.retry, STRETCH, self._folder, self._workspace, parent=self, margins=margins)
+        hbox(
+            self._dot,
+            self.text,
+            self.retry,
+            STRETCH,
+            self.queue,
+            self._folder,
+            self._workspace,
+            parent=self,
+            margins=margins,
+        )
         self._folder.hide()  # there is no path to stand before yet
 
     def follow(self, context: AppContext) -> None:
@@ -59,7 +73,23 @@ class StatusStrip(QWidget):
         self.retry.clicked.connect(context.engine.restart)
         context.engine.state_changed.connect(self.refresh)
         context.live.state_changed.connect(self.refresh)
+        context.queue.changed.connect(self._show_queue)
+        self.queue.clicked.connect(lambda: context.show_page("studies/queue"))
         self.refresh()
+        self._show_queue()
+
+    @Slot()
+    def _show_queue(self) -> None:
+        """Say what the queue does; nothing where it has nothing to do."""
+        if self._context is None:
+            return
+        from studio.state.run_queue import describe_queue
+
+        queue = self._context.queue
+        words = describe_queue(queue)
+        self.queue.setText(words)
+        self.queue.setVisible(bool(words))
+        self.queue.setToolTip(queue.problem or "Show the queue")
 
     @Slot()
     def refresh(self) -> None:

@@ -64,7 +64,16 @@ def remove(arguments: argparse.Namespace) -> int:
     """Take an entry out."""
     queue = _queue(arguments)
     entry = queue.remove(arguments.id, lambda each: is_held(queue, each))
-    say(f"Removed {entry.name}." + (f" Its run {entry.run} stays." if queue.run_of(entry) is not None else ""))
+    stays = f" Its run {entry.run} stays." if queue.run_of(entry) is not None else ""
+    say(f"Removed {entry.name}.{stays} Bring it back with: python -m training queue put-back {entry.id}")
+    return 0
+
+
+def put_back(arguments: argparse.Namespace) -> int:
+    """Bring back an entry that was removed."""
+    queue = _queue(arguments)
+    queue.put_back(arguments.id)
+    write_out(format_queue(look_at(queue)))
     return 0
 
 
@@ -115,8 +124,15 @@ def start(arguments: argparse.Namespace) -> int:
 
 
 def stop(arguments: argparse.Namespace) -> int:
-    """End workers."""
-    owners = stop_workers(_queue(arguments), _device(arguments) if arguments.device else None)
+    """End workers, or one entry's run alone."""
+    queue = _queue(arguments)
+    if arguments.id is not None:
+        if arguments.device:
+            raise InputError("Say either whose run is to be stopped, or by --device which process.")
+        entry = queue.stop(arguments.id, lambda each: is_held(queue, each))
+        say(f"Asked {entry.name} for an end; its run is kept, and the queue goes on with the next one.")
+        return 0
+    owners = stop_workers(queue, _device(arguments) if arguments.device else None)
     for owner in owners:
         say(f"Asked {owner} for an end; its run is stopped and kept.")
     if not owners:

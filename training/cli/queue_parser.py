@@ -16,7 +16,8 @@ def add_queue_commands(queue: Parser, shared: Mapping[str, Mapping[str, Any]]) -
         command = commands.add_parser(name, help=help_)
         for option in (*options, "--workspace"):
             command.add_argument(option, **shared[option])
-        command.set_defaults(command=f"training.cli.queue:{'show' if name == 'list' else name}")
+        function = "show" if name == "list" else name.replace("-", "_")
+        command.set_defaults(command=f"training.cli.queue:{function}")
         return command.add_argument
 
     def add_for_entry(name: str, help_: str) -> Callable[..., Any]:
@@ -32,6 +33,7 @@ def add_queue_commands(queue: Parser, shared: Mapping[str, Mapping[str, Any]]) -
     option = add_for_entry("move", "have an entry wait in another place")
     option("place", metavar="PLACE", help="1 for the next one, 2 ..., top or bottom")
     add_for_entry("remove", "take an entry out; its run stays")
+    add_for_entry("put-back", "bring back what was removed: one of the last hundred")
     add_for_entry("retry", "have one that failed, was stopped or was passed over wait for another turn")
     add("pause", "begin nothing more; what is at work is finished")
     add("go", "go on after pause")
@@ -39,7 +41,12 @@ def add_queue_commands(queue: Parser, shared: Mapping[str, Mapping[str, Any]]) -
     for name, told in (
         ("work", "train what waits, one run after the other, until nothing does; Ctrl+C or SIGTERM stops and keeps"),
         ("start", "the same by a process of its own, which this window or terminal does not take along when it closes"),
-        ("stop", "end that process: its run is stopped and kept, and goes on with the next start"),
+        (
+            "stop",
+            "end that process: its run is stopped and kept, and goes on with the next start; with ID only that run, and the queue goes on with the next one",
+        ),
     ):
         option = add(name, told)
+        if name == "stop":
+            option("id", metavar="ID", nargs="?", help="stop and keep this run, and go on with the next one")
         option("--device", metavar="DEVICE", help=only if name != "stop" else "only the one of this device")

@@ -16,7 +16,8 @@ from training.cli.options import load_given, workspace_of
 from training.console import Console, format_sheet
 from training.control import stop_with_input
 from training.copies.settings import parse_address
-from training.errors import InputError
+from training.errors import InputError, RunBusyError
+from training.laboratory.child import BUSY
 from training.notebook import begin_run
 from training.runs.cli_consent import trust_resume
 from training.runs.complete import explain_complete
@@ -75,7 +76,11 @@ def resume(arguments: argparse.Namespace) -> int:
         stop_with_input(hooks.control)
     if arguments.made:
         hooks.judge = warn_before_start
-        record = train_made_run(folder, workspace, hooks)
+        try:
+            record = train_made_run(folder, workspace, hooks)
+        except RunBusyError as error:
+            say(str(error))
+            return BUSY
     else:
         record = resume_run(arguments.target, workspace, arguments.overrides, hooks, arguments.branch)
     code = _report_end(arguments, record, console)

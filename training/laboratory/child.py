@@ -25,6 +25,8 @@ from training.system.untrusted import escape_unprintable
 _LOOK_SECONDS = 0.05
 _AIM_SECONDS = 0.002  # while the moment of the kill is near
 _LAST_WORDS = 12
+BUSY = 75
+"""The exit code of ``resume --made`` where another process has the run (EX_TEMPFAIL): nothing is wrong with it, so look again."""
 
 Say = Callable[[str], None]
 

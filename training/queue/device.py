@@ -11,6 +11,8 @@ from training.runs.folder import RunFolder, owner_of
 from training.runs.owner import OWNER_FILE
 from training.runs.records.environment import read_environment
 
+PAUSED = "The queue is paused; python -m training queue go lets it go on."
+
 
 def fits(queue: Queue, entry: Entry, worker: str) -> bool:
     """Whether a worker of that device may take the entry: a run that has begun goes on where it began."""
@@ -23,12 +25,17 @@ def fits(queue: Queue, entry: Entry, worker: str) -> bool:
 def explain_wait(queue: Queue, content: Content, worker: str) -> str:
     """Why a worker of that device has to wait; "" where it has not."""
     if content.paused:
-        return "The queue is paused; python -m training queue go lets it go on."
-    run = _find_running(queue.workspace, worker)
-    return f"It waits for the end of the run {run.id}, which another process trains." if run is not None else ""
+        return PAUSED
+    run = find_running(queue.workspace, worker)
+    return explain_running(run) if run is not None else ""
 
 
-def _find_running(workspace: Path, worker: str) -> RunFolder | None:
+def explain_running(run: RunFolder) -> str:
+    """Why a worker waits for a run that is not its own."""
+    return f"It waits for the end of the run {run.id}, which another process trains."
+
+
+def find_running(workspace: Path, worker: str) -> RunFolder | None:
     """A run of ``workspace`` that a process is working on where a worker of that device would train; None where there is none."""
     for claim in sorted((workspace / "runs").glob(f"*/{OWNER_FILE}")):
         run = RunFolder(claim.parent)

@@ -21,7 +21,8 @@ OVER: tuple[State, ...] = ("done", "failed", "stopped", "passed over")
 
 class Entry(BaseModel):
     """A run that waits, is at work or had its turn. ``run`` is its id, "" before it has a folder, ``worker`` the device of the worker
-    that has it or had it last, ``reason`` why it is in this state. Times are seconds since 1970."""
+    that has it or had it last, ``reason`` why it is in this state, ``stop`` whether somebody asked for this run's end. Times are seconds
+    since 1970."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow")
 
@@ -31,14 +32,25 @@ class Entry(BaseModel):
     added: float = 0.0
     state: State = "waiting"
     reason: str = ""
+    stop: bool = False
     run: str = ""
     worker: str = ""
     began: float | None = None
     ended: float | None = None
 
 
+class Removed(BaseModel):
+    """An entry that was taken out, and which one of all it was."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="allow")
+
+    entry: Entry
+    place: int
+
+
 class Content(BaseModel):
-    """``queue.json``: ``next_id`` is the id of the entry that is added next; those that wait do so in the order of ``entries``."""
+    """``queue.json``: ``next_id`` is the id of the entry that is added next; those that wait do so in the order of ``entries``.
+    ``removed`` are the last ones that were taken out, which can be put back, the last one at the end."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow")
 
@@ -46,6 +58,7 @@ class Content(BaseModel):
     next_id: int = 1
     paused: bool = False
     entries: tuple[Entry, ...] = ()
+    removed: tuple[Removed, ...] = ()
 
     @property
     def waiting(self) -> tuple[Entry, ...]:

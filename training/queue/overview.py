@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from training.queue.device import explain_wait
+from training.queue.device import PAUSED, explain_running, find_running
 from training.queue.entries import ALL_DEVICES, Content, Entry
 from training.queue.store import Queue
 from training.queue.workers import workers
@@ -14,6 +14,7 @@ from training.runs.owner import Owner
 
 INTERRUPTED = "interrupted"
 GO_ON = "Its worker is gone; the next one goes on with it."
+STOPPING = "Asked for an end."
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,22 @@ class Shown:
 @dataclass(frozen=True)
 class Overview:
     """All entries: what is at work or was interrupted, what waits in its order, what had its turn, the last one first. ``hint`` is why
-    nothing is begun, where something waits; "" else."""
+    nothing is begun, where something waits, and ``waits_for`` the run whose end the workers wait for; "" else."""
 
     paused: bool
     workers: dict[str, Owner]
     shown: tuple[Shown, ...]
     hint: str = ""
+    waits_for: str = ""
+
+    def list_state(self, *states: str) -> list[Shown]:
+        """Those in one of ``states``."""
+        return [each for each in self.shown if each.state in states]
+
+    @property
+    def left_alone(self) -> list[Shown]:
+        """What waits or was interrupted, where nobody works off anything."""
+        return [] if self.workers else self.list_state("waiting", INTERRUPTED)
 
     def dump(self, workspace: Path) -> dict[str, object]:
         """As ``--json`` tells it."""
@@ -62,19 +73,23 @@ def look_at(queue: Queue) -> Overview:
     shown = []
     for entry in content.at_work:
         held = entry.worker in live
-        shown.append(Shown(entry, entry.state if held else INTERRUPTED, entry.reason if held else GO_ON, 0))
+        reason = STOPPING if entry.stop else entry.reason
+        shown.append(Shown(entry, entry.state if held else INTERRUPTED, reason if held else GO_ON, 0))
     shown += [Shown(entry, entry.state, entry.reason, place) for place, entry in enumerate(content.waiting, 1)]
     shown += [Shown(entry, entry.state, entry.reason, 0) for entry in content.over]
-    return Overview(content.paused, live, tuple(shown), _explain(queue, content, live))
+    return Overview(content.paused, live, tuple(shown), *_explain(queue, content, live))
 
 
-def _explain(queue: Queue, content: Content, live: Mapping[str, Owner]) -> str:
+def _explain(queue: Queue, content: Content, live: Mapping[str, Owner]) -> tuple[str, str]:
+    """The hint, and the run that is waited for."""
     held = [entry for entry in content.at_work if entry.worker in live]
     if not content.waiting and len(held) == len(content.at_work):
-        return ""
+        return "", ""
     if not live:
         paused = "The queue is paused (queue go lets it go on), and n" if content.paused else "N"
-        return f"{paused}obody works it off: python -m training queue start"
-    if content.paused or not held:
-        return next(filter(None, (explain_wait(queue, content, name) for name in live)), "")
-    return ""
+        return f"{paused}obody works it off: python -m training queue start", ""
+    if content.paused:
+        return PAUSED, ""
+    runs = [] if held else [find_running(queue.workspace, name) for name in live]
+    run = next((run for run in runs if run is not None), None)
+    return (explain_running(run), run.id) if run is not None else ("", "")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from training.errors import InputError, TrainingError
@@ -27,8 +28,15 @@ def log_of(queue: Queue, device: str) -> Path:
     return queue.folder / "workers" / f"{device.replace(':', '-')}.log"
 
 
-def start_worker(queue: Queue, device: str) -> Owner | None:
+def list_logs(queue: Queue) -> list[str]:
+    """The devices whose workers have said something, also those that ended."""
+    names = sorted(path.stem.replace("-", ":") for path in (queue.folder / "workers").glob("*.log"))
+    return [name for name in names if not name.endswith(".old")]
+
+
+def start_worker(queue: Queue, device: str, program: Sequence[str] = ()) -> Owner | None:
     """Begin a worker of ``device`` in a process of its own, and wait until it is one; None where it was done with everything at once.
+    ``program`` is the engine's command line where that is not this very program.
 
     Raises InputError where there is one already, TrainingError, with its last words, where it cannot work.
     """
@@ -39,7 +47,7 @@ def start_worker(queue: Queue, device: str) -> Owner | None:
         if log.is_file() and log.stat().st_size > _MOST_LOG:
             log.replace(log.with_suffix(".old.log"))
         with log.open("ab") as stream:
-            process = _start(queue, device, stream.fileno())
+            process = _start(program or engine_command(), queue, device, stream.fileno())
     except OSError as error:
         raise TrainingError(
             f"The worker of the queue could not be started ({error.strerror or error}).",
@@ -73,13 +81,13 @@ def stop_workers(queue: Queue, device: str | None) -> list[Owner]:
     return owners
 
 
-def _start(queue: Queue, device: str, output: int) -> subprocess.Popen[bytes]:
+def _start(program: Sequence[str], queue: Queue, device: str, output: int) -> subprocess.Popen[bytes]:
     words = ["queue", "work", "--workspace", str(queue.workspace)]
     if device != ALL_DEVICES:
         words += ["--device", device]
     flags = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
     return subprocess.Popen(
-        [*engine_command(), *words],
+        [*program, *words],
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,

@@ -14,7 +14,7 @@ from training.config import RunConfig, parse_config
 from training.config.files import config_data, save_config
 from training.config.paths import with_absolute_paths
 from training.errors import InputError
-from training.queue.entries import FORMAT, Content, Entry, name_device, without
+from training.queue.entries import FORMAT, Content, Entry, Removed, name_device, without
 from training.runs.folder import RunFolder
 from training.runs.kept_files import keep_files
 from training.system.atomic import sync_folder, write_text
@@ -25,6 +25,7 @@ FILE = "queue.json"
 _WAIT_SECONDS = 30.0
 _MOST_BYTES = 64 * MEGABYTE
 TOP, BOTTOM = "top", "bottom"
+_MOST_REMOVED = 100
 
 
 class Queue:
@@ -118,12 +119,43 @@ class Queue:
         return entry
 
     def remove(self, key: str, is_held: Callable[[Entry], bool]) -> Entry:
-        """Take an entry out; its run stays. ``is_held`` tells whether a worker has one that is at work."""
+        """Take an entry out; its run stays, and it can be put back. ``is_held`` tells whether a worker has one that is at work."""
         with self.change() as change:
             entry = change.content.find(key)
             if is_held(entry):
-                raise InputError(f"{key}: {entry.name} is at work; stop it first: python -m training queue stop")
-            change.update(entries=without(change.content.entries, key))
+                raise InputError(f"{key}: {entry.name} is at work; stop it first: python -m training queue stop {key}")
+            removed = Removed(entry=entry, place=change.content.entries.index(entry))
+            change.update(
+                entries=without(change.content.entries, key),
+                removed=(*change.content.removed, removed)[-_MOST_REMOVED:],
+            )
+        return entry
+
+    def put_back(self, key: str) -> Entry:
+        """Bring an entry that was removed back to where it was; one that was at work then, and lost its worker, waits."""
+        with self.change() as change:
+            found = next((each for each in change.content.removed if each.entry.id == key), None)
+            if found is None or not self.folder_of(found.entry).config_file.is_file():
+                known = ", ".join(each.entry.id for each in change.content.removed)
+                hint = f"of those that were removed, these can be: {known}." if known else "nothing was removed lately."
+                raise InputError(f"{key}: cannot be put back; {hint}")
+            entry = found.entry
+            if entry.state == "at work":  # of a worker that was gone; a live one of its name would count as having it
+                entry = entry.model_copy(update={"state": "waiting", "reason": ""})
+            entries = list(change.content.entries)
+            entries.insert(found.place, entry)
+            rest = tuple(each for each in change.content.removed if each is not found)
+            change.update(entries=tuple(entries), removed=rest)
+        return entry
+
+    def stop(self, key: str, is_held: Callable[[Entry], bool]) -> Entry:
+        """Have the worker of an entry stop and keep its run, and go on with the next one."""
+        with self.change() as change:
+            entry = change.content.find(key)
+            if not is_held(entry):
+                state = "interrupted" if entry.state == "at work" else entry.state
+                raise InputError(f"{key}: {entry.name} is not at work ({state}), so there is nothing to stop.")
+            change.note(key, stop=True)
         return entry
 
     def set_paused(self, paused: bool) -> None:
@@ -140,7 +172,7 @@ class Queue:
             if entry.state == "done":
                 raise InputError(f"{key}: {entry.name} is done; to train it once more, add it again.")
             run = entry.run if self.run_of(entry) is not None else ""
-            changes = {"state": "waiting", "reason": "", "run": run, "began": None, "ended": None}
+            changes = {"state": "waiting", "reason": "", "stop": False, "run": run, "began": None, "ended": None}
             entry = entry.model_copy(update=changes)
             change.update(entries=without(change.content.entries, key))
             change.put(entry, top=False)
@@ -152,8 +184,8 @@ class Queue:
             change.note(key, **changes)
 
     def _clear_away(self, content: Content) -> None:
-        """Delete what is kept of entries that were removed, and what a killed process left of one that it did not add."""
-        known = {entry.id for entry in content.entries}
+        """Delete what is kept of entries that cannot be put back any more, and what a killed process left of one that it did not add."""
+        known = {entry.id for entry in (*content.entries, *(each.entry for each in content.removed))}
         for path in (self.folder / "entries").glob("*"):
             if path.name not in known:
                 shutil.rmtree(path, ignore_errors=True)

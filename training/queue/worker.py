@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from training.control import Command, send
 from training.errors import InputError
-from training.laboratory.child import Ended, Interrupt, Say, train
+from training.laboratory.child import BUSY, Ended, Interrupt, Say, train
 from training.queue.device import explain_wait, fits
 from training.queue.entries import ALL_DEVICES, Entry, State, without
 from training.queue.making import check_entry, make_run
-from training.queue.store import Queue
+from training.queue.store import FILE, Queue
 from training.queue.workers import be_worker, is_held, leave
 from training.runs.folder import RunFolder, owner_of
 
@@ -82,9 +85,14 @@ class _Worker:
         run = self._find_run(entry)
         if run is None:
             return
+        if entry.stop:  # its worker did not live to see it
+            self._note_end(entry, "stopped", "Stopped by hand.", run)
+            return
         self.say(f"[{entry.id}] {entry.name}: {run.id}")
-        ended = train(run, self.say, self.interrupt, options=("--made",))
-        if owner_of(run.path) is not None:  # another process took it: the entry, still at work, is looked at again
+        watch = _StopWatch(self.queue, entry, run)
+        ended = train(run, self.say, self.interrupt, look=watch.look, options=("--made",))
+        if ended.code == BUSY or owner_of(run.path) is not None:
+            # Another process took it, maybe what is left of a worker that was killed: the entry, still at work, is looked at again.
             self._rest(_LOOK_SECONDS)
             return
         state, reason = self._judge(run, ended)
@@ -147,3 +155,30 @@ class _Worker:
             if found is not None:
                 change.update(entries=without(change.content.entries, entry.id))
                 change.put(found.model_copy(update={"state": "waiting", "reason": reason}), top=True)
+
+
+class _StopWatch:
+    """Whether somebody asked for the end of an entry's run. It is told so again and again until it ends: one that is still loading does not
+    hear it."""
+
+    def __init__(self, queue: Queue, entry: Entry, run: RunFolder) -> None:
+        self._queue, self._entry, self._run = queue, entry, run
+        self._seen = (0, 0)
+        self._asked = False
+        self._told = -math.inf
+
+    def look(self) -> None:
+        """Costs one ``stat`` where nothing was changed."""
+        self._asked = self._asked or self._is_asked()
+        if self._asked and time.monotonic() - self._told >= _LOOK_SECONDS:
+            self._told = time.monotonic()
+            with suppress(InputError):  # its folder was taken away: its process ends by that
+                send(self._run.path, Command.STOP)
+
+    def _is_asked(self) -> bool:
+        with suppress(OSError, InputError):  # a queue that cannot be read is told by who changes it next
+            status = (self._queue.folder / FILE).stat()
+            if (seen := (status.st_ino, status.st_mtime_ns)) != self._seen:
+                self._seen = seen
+                return self._queue.read().find(self._entry.id).stop
+        return False

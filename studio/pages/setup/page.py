@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QWidget
 
+from studio.actions.queueing import explain_adding
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.branch_sheet import BranchSheet
 from studio.pages.setup.code_view import CodeView
@@ -20,6 +21,7 @@ from studio.pages.setup.panel import Panel
 from studio.pages.setup.places import find_places, mark_tabs
 from studio.pages.setup.previews.preview_model import PreviewModel
 from studio.pages.setup.previews.run_time import REST, RunTimeQuery
+from studio.pages.setup.queueing import Queueing
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
 from studio.panels.data.engine_query import DEBOUNCE
@@ -59,6 +61,7 @@ class SetupPage(QWidget):
         self.findings = FindingsPanel(context, self.previews)
         self.run_time = RunTimeQuery(context, self.previews, self, rest=REST if preview_delay else 0)
         self.bar = StartBar()
+        self._queueing = Queueing(context, self.bar)
         self.other_data = OtherData(context, self.previews.dataset, self)
         self._undo_notice = UndoNotice(context, self.tabs, self.show_setting, self.go_to)
         self._lay_out()
@@ -98,12 +101,10 @@ class SetupPage(QWidget):
             spacing=0,
         )
 
-    def _show_help(self) -> None:
-        self.context.help_requested.emit(self._help_pages[self.tabs.currentIndex()])
-
     def _connect(self) -> None:
         self.tabs.currentChanged.connect(self.stack.setCurrentIndex)
-        self.header.help.clicked.connect(self._show_help)
+        context, pages = self.context, self._help_pages
+        self.header.help.clicked.connect(lambda: context.help_requested.emit(pages[self.tabs.currentIndex()]))
         self.header.code.toggled.connect(self._sides.set_open)
         self._sides.open_changed.connect(self.header.code.setChecked)
         self.header.code.clicked.connect(self._on_code_clicked)
@@ -205,6 +206,7 @@ class SetupPage(QWidget):
             places,
             problem or self.sheet.refusal(),
             awaited,
+            explain_adding(self.context),
         )
         self._show_inactive()
         self._dataset_form.suggest_several(takes_several_targets(self.draft))
@@ -260,7 +262,7 @@ class SetupPage(QWidget):
             for form in panel.forms:
                 chain.extend(form.focus_widgets())
             chain.extend(panel.chain())
-        chain += [self.bar.reason, self.bar.fix, self.bar.check_button, self.bar.start_button]
+        chain += [self.bar.reason, self.bar.fix, self.bar.check_button, self.bar.queue_button, self.bar.start_button]
         for first, second in pairwise(chain):
             QWidget.setTabOrder(first, second)
 

@@ -1,4 +1,4 @@
-"""The bar at the foot of the page: what will run, what keeps it from running, Check and Start."""
+"""The bar at the foot of the page: what will run, what keeps it from running, Check, Add to queue and Start."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from training.config import RunConfig
 from training.protocol.answers import RunTime
 
 _MOST_NAMED = 2
+_QUEUE = "Keep these settings as they are now, and train them when it is their turn (Ctrl+Shift+Enter)"
 _ALL = "#all"  # what the link to the others leads to
 
 
 class StartBar(QFrame):
-    """Signals: `start_asked()`, `check_asked()`, `problem_chosen(path)`, `fix_asked(settings)`."""
+    """Signals: `start_asked()`, `queue_asked()`, `check_asked()`, `problem_chosen(path)`, `fix_asked(settings)`."""
 
-    start_asked = Signal()
+    start_asked, queue_asked = Signal(), Signal()
     check_asked = Signal()
     problem_chosen = Signal(str)
     fix_asked = Signal(object)
@@ -33,6 +34,7 @@ class StartBar(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self._places: list[Place] = []
+        self._remark, self._is_silent = "", True
         self.summary = label("", "field", wrap=True)
         self.reason = label("", "problem", wrap=True)
         self.reason.linkActivated.connect(self._follow_link)
@@ -42,6 +44,7 @@ class StartBar(QFrame):
             "Check", "check", tooltip="Open the data, build the model and try one batch (trains nothing)"
         )
         self.check_button.clicked.connect(self.check_asked)
+        self.queue_button = button("Add to queue", "list", clicked=self.queue_asked)
         self.start_button = button("Start training", "play", "primary", clicked=self.start_asked)
         words = vbox(STRETCH, self.summary, self.reason, STRETCH, spacing=2)
         middle = Qt.AlignmentFlag.AlignVCenter
@@ -50,15 +53,24 @@ class StartBar(QFrame):
             SPACING.s,
             (self.fix, 0, middle),
             (self.check_button, 0, middle),
+            (self.queue_button, 0, middle),
             (self.start_button, 0, middle),
             parent=self,
             margins=(SPACING.l, SPACING.m, SPACING.l, SPACING.m),
         )
         self.set_state("", [], "")
 
-    def set_state(self, summary: str, places: Sequence[Place], start_problem: str, awaited: str = "") -> None:
+    def set_state(
+        self,
+        summary: str,
+        places: Sequence[Place],
+        start_problem: str,
+        awaited: str = "",
+        queue_problem: str = "",
+    ) -> None:
         """``places`` are settings that are wrong or missing; ``start_problem`` is any other reason not to start, ``awaited`` one
-        that passes by itself. While settings are only missing, Start and Check can be pressed, and point to them."""
+        that passes by itself, ``queue_problem`` one not to queue. While settings are only missing, the buttons can be pressed, and
+        point to them."""
         self._places = sorted(places, key=lambda place: not place.fix)  # what the button mends is named first
         self.summary.setText(summary)
         other = start_problem or awaited
@@ -66,12 +78,23 @@ class StartBar(QFrame):
         reason = ". ".join(filter(None, (named, other)))
         wrong = any(not place.waits for place in places)
         set_role(self.reason, "problem" if wrong or (start_problem and not places) else "help")
-        self._tell(reason, other)
+        self._is_silent = not reason
+        self._tell(reason or self._remark, other)
         self.fix.set_fix(next((place.fix for place in self._places), {}))
         self.start_button.setEnabled(not wrong and not other)
         self.start_button.setToolTip(reason or "Train with these settings (Ctrl+Enter)")
         self.start_button.setAccessibleDescription(reason)
         self.check_button.setEnabled(not wrong)
+        unfit = named if wrong else queue_problem
+        self.queue_button.setEnabled(not unfit)
+        self.queue_button.setToolTip(unfit or _QUEUE)
+        self.queue_button.setAccessibleDescription(unfit)
+
+    def set_remark(self, remark: str) -> None:
+        """What is worth knowing before a start, told where there is no reason against one."""
+        self._remark = remark
+        if self._is_silent:
+            self._tell(remark, "")
 
     def _tell(self, reason: str, other: str) -> None:
         """Links go to the places named; ``other`` is what stands in ``reason`` beside them."""

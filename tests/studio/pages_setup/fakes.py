@@ -16,7 +16,7 @@ from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, BranchSource
 from studio.state.drafts.draft import Draft
 from training.config import RunConfig
-from training.errors import Problem
+from training.errors import InputError, Problem
 from training.protocol.answers import Answer
 from training.protocol.message import Message
 from training.protocol.messages import (
@@ -29,6 +29,8 @@ from training.protocol.messages import (
     Refusal,
     SummarizeModel,
 )
+from training.queue.overview import Overview
+from training.queue.store import Queue
 from training.runs.records.forms import Manifest, TrainedData
 from training.runs.records.manifest import CheckpointInfo
 
@@ -92,6 +94,27 @@ class AtOnce:
             done(result)
 
 
+class FakeQueue(QObject):
+    """Changes the queue in ``workspace`` at once; what is told of it, the test says."""
+
+    changed = Signal()
+
+    def __init__(self, workspace: Path, parent: QObject) -> None:
+        super().__init__(parent)
+        self.queue = Queue(workspace)
+        self.overview = Overview(False, {}, ())
+
+    def submit(
+        self, work: Callable[[Queue], Any], done: Callable[[Any], object], failed: Callable[[Exception], object]
+    ) -> None:
+        try:
+            result = work(self.queue)
+        except InputError as error:
+            failed(error)
+        else:
+            done(result)
+
+
 class FakeContext(QObject):
     """What the Setup page uses of AppContext."""
 
@@ -108,6 +131,7 @@ class FakeContext(QObject):
         self.background = AtOnce()
         self.notifier = Notifier(self)
         self.settings = SettingsStore(parent=self)
+        self.queue = FakeQueue(Path("nowhere"), self)
         self.data_look: QObject | None = None
         self.branch: BranchSource | None = None
         self.started: list[RunConfig] = []

@@ -44,7 +44,33 @@ def test_entries_are_added_moved_and_removed(person: Person) -> None:
     assert list(person.states) == ["two", "one", "first"]
     person.adds("last")
     assert person.entry("last")["id"] == "5"  # an id is never given twice
-    assert sorted(path.name for path in (person.workspace / "queue/entries").iterdir()) == ["1", "2", "4", "5"]
+
+
+def test_what_was_removed_comes_back_to_its_place(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.queue.store._MOST_REMOVED", 2)
+    for name in ("one", "two", "three", "four"):
+        person.adds(name)
+    said = [person.types("remove", key) for key in ("2", "3", "1")]
+    assert said[0] == "Removed two. Bring it back with: python -m training queue put-back 2\n"
+    person.adds("five")  # which clears away what nobody can bring back any more
+    assert sorted(path.name for path in (person.workspace / "queue/entries").iterdir()) == ["1", "3", "4", "5"]
+    person.types("put-back", "1")
+    person.types("put-back", "3")
+    assert list(person.states) == ["one", "three", "four", "five"]
+    refused = person.types("put-back", "2", code=2)
+    assert refused == "2: cannot be put back; nothing was removed lately.\n"
+    assert Queue(person.workspace).folder_of(Queue(person.workspace).read().find("3")).config().name == "three"
+
+
+def test_an_entry_that_was_interrupted_when_it_was_removed_waits_when_it_is_back(person: Person) -> None:
+    person.adds("one")
+    queue = Queue(person.workspace)
+    run = create_run(person.workspace, tiny())
+    queue.note("1", state="at work", worker="any", run=run.id)
+    assert f"Its run {run.id} stays." in person.types("remove", "1")
+    person.types("put-back", "1")
+    assert person.states == {"one": "waiting"}
+    assert person.entry("one")["run"] == run.id
 
 
 @pytest.mark.parametrize(
@@ -54,6 +80,9 @@ def test_entries_are_added_moved_and_removed(person: Person) -> None:
         (("move", "1", "zero"), "zero: must be top, bottom or a place from 1"),
         (("remove", "7"), "7: the queue has no such entry"),
         (("retry", "1"), "1: one is waiting; there is nothing to retry."),
+        (("put-back", "1"), "1: cannot be put back; nothing was removed lately."),
+        (("stop", "1"), "1: one is not at work (waiting), so there is nothing to stop."),
+        (("stop", "1", "--device", "cpu"), "Say either whose run is to be stopped"),
         (("work", "--device", "gpu"), "--device: must be auto, cpu, cuda, cuda:N or mps, but is 'gpu'."),
         (("add", "nothing.toml"), "nothing.toml"),
         (("add", "preset:spiral", "--set", "loop.epochs=0"), "loop.epochs: "),

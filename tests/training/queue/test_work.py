@@ -7,13 +7,18 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
 
-from tests.training.queue.working import Person, is_alive, wait_until
+from tests.training.queue.working import PATIENCE, Person, is_alive, wait_until
 from tests.training.tiny import tiny, write_idx
-from training.engine.runs.run import start_run
+from training.engine.runs.run import start_run, train_made_run
+from training.errors import RunBusyError
+from training.laboratory import child
+from training.laboratory.child import Ended
+from training.queue import worker
 from training.queue.device import fits
 from training.queue.making import check_entry, make_run
 from training.queue.store import Queue
@@ -119,6 +124,87 @@ def test_a_started_worker_waits_while_paused_and_keeps_its_run_when_it_is_stoppe
     assert person.states == {"next": "done", "long": "done"}
     assert len(person.runs) == 2
     assert person.entry("long")["run"] == folder.name
+
+
+@pytest.mark.slow
+def test_one_run_is_stopped_and_kept_and_the_queue_goes_on_with_the_next(person: Person) -> None:
+    person.adds_network("long", seconds=0.02, epochs=6, held=20)
+    person.hold.touch()
+    person.adds("next")
+    with person.worker() as process:
+        folder = person.waits_for_checkpoint("long")
+        assert "its run is kept, and the queue goes on" in person.types("stop", "1")
+        assert person.entry("long")["reason"] == "Asked for an end."
+        person.hold.unlink()
+        assert process.wait(timeout=PATIENCE) == 0
+    assert person.states == {"next": "done", "long": "stopped"}
+    assert person.entry("long")["reason"].startswith("Stopped by hand at step ")
+    assert RunFolder(folder).status().status == "stopped"
+    person.types("retry", "1")
+    person.types("work")
+    assert person.states == {"long": "done", "next": "done"}
+    assert RunFolder(folder).status().status == "completed"
+
+
+def test_a_stop_that_its_worker_did_not_live_to_see_is_kept_to_by_the_next(person: Person) -> None:
+    person.adds("one")
+    queue = Queue(person.workspace)
+    with be_worker(queue, "any"):
+        run = create_run(person.workspace, tiny())
+        queue.note("1", state="at work", worker="any", run=run.id)
+        person.types("stop", "1")
+    assert person.states == {"one": "interrupted"}
+    person.types("work")
+    assert person.states == {"one": "stopped"}
+    assert not run.events_file.exists()  # nobody began it
+
+
+@pytest.mark.slow
+def test_a_run_that_is_still_in_the_hands_of_a_process_of_a_killed_worker_is_looked_at_again(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next worker's process is refused; by the time that is seen, the other one has let go of the run."""
+    person.adds("one")
+    refused: list[int] = []
+
+    def train_beside(run: RunFolder, *rest: Any, **options: Any) -> Ended:
+        if refused:
+            return child.train(run, *rest, **options)
+        claim(run.path)  # this process is not its own, and lives
+        ended = child.train(run, *rest, **options)
+        refused.append(ended.code)
+        release(run.path)
+        return ended
+
+    monkeypatch.setattr(worker, "train", train_beside)
+    person.types("work")
+    assert refused == [child.BUSY]
+    assert person.states == {"one": "done"}
+    assert len(person.runs) == 1
+
+
+def test_a_run_that_another_process_has_is_never_deleted_though_it_had_not_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = create_run(tmp_path, tiny())
+
+    def refuse(folder: Path) -> None:
+        raise RunBusyError(f"The run {folder.name} is already being trained by a process that has ended since.")
+
+    monkeypatch.setattr("training.engine.runs.run_writer.claim", refuse)
+    with pytest.raises(RunBusyError):
+        train_made_run(run, tmp_path)
+    assert run.config() == tiny()
+
+
+def test_a_configuration_that_became_invalid_is_passed_over_with_the_reason(person: Person) -> None:
+    person.adds("one")
+    kept = person.workspace / "queue/entries/1/config.toml"
+    kept.write_text(f"{kept.read_text(encoding='utf-8')}\n[later]\nkind = 1\n", encoding="utf-8")
+    person.types("work")
+    assert person.states == {"one": "passed over"}
+    assert "later: " in person.entry("one")["reason"]
+    assert person.runs == []
 
 
 def test_a_worker_of_a_device_takes_what_asks_for_it_and_leaves_the_rest(person: Person) -> None:

@@ -41,6 +41,10 @@ def build(features, classes):
 """
 
 
+PATIENCE = 120
+"""Seconds that something may take to come."""
+
+
 class Person:
     """Somebody at the command line, with a workspace and a folder of files."""
 
@@ -117,7 +121,7 @@ class Person:
 
 def wait_until(look: Callable[[], Any]) -> Any:
     """What ``look`` finds as soon as that is true."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + PATIENCE
     while not (found := look()):
         assert time.monotonic() < deadline
         time.sleep(0.05)

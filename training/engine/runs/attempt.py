@@ -42,7 +42,7 @@ from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.step_logger import StepLogger
 from training.engine.validation import Validation
-from training.errors import InputError, TrainingError, pluralize
+from training.errors import InputError, RunBusyError, TrainingError, pluralize
 from training.events import Completed, DataPrepared, Event, PhaseChanged, Stopped, inform
 from training.findings.data import SKIPPED
 from training.runs.folder import RunFolder, delete_run
@@ -80,7 +80,8 @@ def run_attempt(
     """Train in ``folder`` until done or stopped; returns the run's status record.
 
     ``source`` is the file that ``config`` was read from, ``changes`` what this attempt does otherwise than the run says.
-    Raises InputError when the work cannot begin: a ``new`` folder is then removed, an old one is left what it was.
+    Raises InputError when the work cannot begin: a ``new`` folder is then removed, an old one is left what it was, and so is any that
+    another process works on (RunBusyError).
     """
     try:
         with RunWriter(folder, hooks) as writer:
@@ -92,6 +93,8 @@ def run_attempt(
                 finally:
                     session.data.close()
             return writer.book.record
+    except RunBusyError:  # it is another process's: it has begun there, or was there a moment ago
+        raise
     except InputError:
         if new:
             delete_run(folder)

@@ -48,7 +48,7 @@ def train_made_run(folder: RunFolder, workspace: Path, hooks: Hooks | None = Non
     """Train a run that somebody made to be trained later, on the device that it asks for and no other: one that never began begins as
     by ``start_run``, another goes on as by ``resume_run``.
 
-    Raises InputError when it cannot be trained; one that never began is then removed."""
+    Raises InputError when it cannot be trained; one that never began is then removed, unless another process has it (RunBusyError)."""
     hooks = hooks or Hooks()
     config = config_here(folder)
     if folder.events_file.exists():

@@ -1,0 +1,191 @@
+"""What can be done with the queue of runs, each told in a notice where it cannot be seen, and undone where something goes away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from studio.state.context import AppContext
+from training.config import RunConfig
+from training.errors import InputError, pluralize
+from training.queue.entries import ALL_DEVICES, OVER, Entry
+from training.queue.overview import Overview, Shown, look_at
+from training.queue.start import stop_workers
+from training.queue.store import Queue
+from training.queue.workers import describe, is_held
+from training.runs.owner import Owner
+
+QUEUE = "studies/queue"
+"""The queue's page."""
+BRANCH = "A branch begins with a checkpoint, which the queue does not keep: start it now, or cancel the branch in the sheet above."
+_ADDED = "added to the queue"
+
+
+def explain_branch(context: AppContext) -> str:
+    """Why the draft cannot be queued whatever its settings are; "" where it can."""
+    return BRANCH if context.branch is not None else ""
+
+
+def explain_adding(context: AppContext) -> str:
+    """Why the draft, were its settings right, could not be queued now; "" where it could."""
+    return explain_branch(context) or context.held
+
+
+def add_draft(context: AppContext) -> None:
+    """Queue what the forms say, as it is now."""
+    config, problem = context.draft.config(), explain_adding(context)
+    if config is None:
+        context.notifier.notify("Some settings need attention before the run can be queued.", "warning")
+        context.show_page("setup")
+        context.draft.touched.demand()
+    elif problem:
+        context.notifier.notify(problem, "info")
+        context.show_page("setup")
+    else:
+        context.queue.submit(partial(_add, config), partial(_tell_added, context), partial(complain, context))
+
+
+def _add(config: RunConfig, queue: Queue) -> tuple[Entry, Overview]:
+    return queue.add(config), look_at(queue)
+
+
+def _tell_added(context: AppContext, added: tuple[Entry, Overview]) -> None:
+    entry, overview = added
+    place = next((shown.place for shown in overview.shown if shown.entry.id == entry.id), 0)
+    before = pluralize(place - 1, "run")
+    words = ["It is trained next." if place == 1 else f"It waits behind {before}." if place else "It has begun."]
+    if overview.paused:
+        words.append("The queue is paused.")
+    elif not overview.workers:
+        words.append("Nothing is trained before you start the queue.")
+    context.notifier.notify(
+        " ".join(words),
+        "success",
+        title=f"“{entry.name}” is in the queue",
+        action_text="Undo",
+        action=lambda: _take_out(context, [entry.id], lambda _names: None),
+        other_text="Show",
+        other=lambda: context.show_page(QUEUE),
+        subject=_ADDED,
+    )
+
+
+def remove_entries(context: AppContext, chosen: Sequence[Shown]) -> None:
+    """Take entries out, with one notice that brings them back."""
+    keys = [shown.entry.id for shown in chosen]
+
+    def tell(entries: Sequence[Entry]) -> None:
+        runs = [entry for entry in entries if entry.run]
+        stays = (
+            ("What it trained stays" if len(entries) == 1 else "What they trained stays") + " among the runs."
+            if runs
+            else ""
+        )
+        what = f"{pluralize(len(entries), 'run')} are" if len(entries) > 1 else f"“{entries[0].name}” is"
+        context.notifier.notify(
+            stays or "Nothing was trained yet.",
+            title=f"{what} out of the queue",
+            action_text="Undo",
+            action=lambda: _put_back(context, [entry.id for entry in entries]),
+            subject=f"removed from the queue {entries[0].id}",
+        )
+
+    _take_out(context, keys, tell)
+
+
+def _take_out(context: AppContext, keys: Sequence[str], tell: Callable[[Sequence[Entry]], object]) -> None:
+    def work(queue: Queue) -> tuple[list[Entry], InputError | None]:
+        gone: list[Entry] = []
+        for key in keys:
+            try:
+                gone.append(queue.remove(key, partial(is_held, queue)))
+            except InputError as error:
+                return gone, error
+        return gone, None
+
+    def settle(outcome: tuple[list[Entry], InputError | None]) -> None:
+        gone, error = outcome
+        if gone:
+            tell(gone)
+        if error is not None:
+            complain(context, error)
+
+    context.queue.submit(work, settle, partial(complain, context))
+
+
+def _put_back(context: AppContext, keys: Sequence[str]) -> None:
+    def work(queue: Queue) -> None:
+        for key in reversed(keys):  # the place of each is that among those that were there when it went
+            queue.put_back(key)
+
+    _change(context, work)
+
+
+def clear_over(context: AppContext) -> None:
+    """Take out all that had their turn."""
+    remove_entries(context, context.queue.overview.list_state(*OVER))
+
+
+def move_entry(context: AppContext, shown: Shown, place: str) -> None:
+    """Have an entry wait in another place: "top", "bottom", or a number."""
+    _change(context, lambda queue: queue.move(shown.entry.id, place))
+
+
+def retry_entries(context: AppContext, chosen: Sequence[Shown]) -> None:
+    """Have entries wait for another turn."""
+
+    def work(queue: Queue) -> None:
+        for shown in chosen:
+            queue.retry(shown.entry.id)
+
+    _change(context, work)
+
+
+def stop_run(context: AppContext, shown: Shown) -> None:
+    """Stop and keep one run, and go on with the next."""
+    _change(context, lambda queue: queue.stop(shown.entry.id, partial(is_held, queue)))
+
+
+def set_paused(context: AppContext, paused: bool) -> None:
+    """Have nothing more begun, or go on."""
+    _change(context, lambda queue: queue.set_paused(paused))
+
+
+def start_worker(context: AppContext, device: str) -> None:
+    """Have the queue worked off by a process of its own."""
+
+    def tell(owner: Owner | None) -> None:
+        if owner is None:
+            context.notifier.notify(f"Nothing waits that could be trained on {describe(device)}.", "info")
+
+    context.queue.start(device, tell, partial(complain, context))
+
+
+def stop_worker(context: AppContext, device: str) -> None:
+    """End the worker of ``device``; its run is kept, and stays the first."""
+
+    def tell(owners: Sequence[Owner]) -> None:
+        if owners:
+            context.notifier.notify(
+                "A run at work stops after its step, is kept, and stays the first.", title="The queue is being stopped"
+            )
+
+    context.queue.submit(lambda queue: stop_workers(queue, device), tell, partial(complain, context))
+
+
+def go_on(context: AppContext) -> None:
+    """Have everything worked off, by processes for the same devices as before where some were interrupted, and end a pause."""
+    if context.queue.overview.paused:
+        set_paused(context, False)
+    gone = {shown.entry.worker for shown in context.queue.overview.list_state("interrupted")}
+    for device in sorted(gone) or [ALL_DEVICES]:
+        start_worker(context, device)
+
+
+def complain(context: AppContext, error: Exception) -> None:
+    """Something could not be done."""
+    context.notifier.notify(str(error), "danger", title="The queue cannot do that")
+
+
+def _change(context: AppContext, work: Callable[[Queue], object]) -> None:
+    context.queue.submit(work, lambda _done: None, partial(complain, context))

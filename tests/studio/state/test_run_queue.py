@@ -1,0 +1,107 @@
+"""What the window knows of the queue: true whoever changes it, and whoever dies."""
+
+from __future__ import annotations
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from studio.services.keep_awake import KeepAwake
+from studio.state.context import AppContext
+from studio.state.run_queue import describe_queue, explain_sharing
+from studio.state.staying_awake import StayingAwake
+from tests.studio.queue_driver import add, begin, worker_process
+from training.queue.store import FILE, Queue
+
+
+def test_what_another_process_does_shows_by_itself(qtbot: QtBot, context: AppContext) -> None:
+    assert not context.workspace.exists()
+    context.queue.refresh()
+    qtbot.waitUntil(lambda: context.queue.loaded)
+    assert describe_queue(context.queue) == ""
+    add(context.workspace, "one", "two")  # the workspace itself is new
+    context.queue.refresh()
+    qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue: 2 waiting, not started")
+    other = Queue(context.workspace)
+    other.set_paused(True)  # from here on nobody asks for a look
+    qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue paused: 2 waiting")
+    other.remove("1", lambda entry: False)
+    qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue paused: 1 waiting")
+    other.remove("2", lambda entry: False)
+    qtbot.waitUntil(lambda: describe_queue(context.queue) == "")
+
+
+def test_the_first_entry_of_a_workspace_shows_by_itself(qtbot: QtBot, context: AppContext) -> None:
+    context.workspace.mkdir(parents=True)
+    context.queue.refresh()
+    qtbot.waitUntil(lambda: context.queue.loaded)
+    add(context.workspace, "one")
+    qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue: 1 waiting, not started")
+
+
+def test_a_worker_that_is_killed_says_nothing_and_is_missed_all_the_same(qtbot: QtBot, context: AppContext) -> None:
+    first, _second = add(context.workspace, "one", "two")
+    with worker_process(context.workspace) as process:
+        begin(context.workspace, first)
+        context.queue.refresh()
+        qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue: 1 running, 1 waiting")
+        assert explain_sharing(context.queue).startswith("The queue is training “one”")
+        process.kill()
+        process.wait()
+        qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue: 1 interrupted, 1 waiting, not started")
+    assert explain_sharing(context.queue) == ""
+    assert context.queue.overview.left_alone
+
+
+def test_nobody_is_looked_after_while_the_window_is_hidden_or_nobody_works(qtbot: QtBot, context: AppContext) -> None:
+    add(context.workspace, "one")
+    context.queue.refresh()
+    qtbot.waitUntil(lambda: context.queue.loaded)
+    beat = context.queue._beat
+    assert not beat.isActive()
+    with worker_process(context.workspace):
+        qtbot.waitUntil(beat.isActive)
+        context.queue.set_window_shown(False)
+        assert not beat.isActive()
+        context.queue.set_window_shown(True)
+        assert beat.isActive()
+
+
+def test_a_damaged_file_is_told_until_it_is_mended(qtbot: QtBot, context: AppContext) -> None:
+    add(context.workspace, "one")
+    path = context.workspace / "queue" / FILE
+    whole = path.read_bytes()
+    path.write_text("{", encoding="utf-8")
+    context.queue.refresh()
+    qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue cannot be read")
+    assert "delete it to begin with an empty queue" in context.queue.problem
+    path.unlink()
+    qtbot.waitUntil(lambda: describe_queue(context.queue) == "")
+    path.write_bytes(whole)
+    qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue: 1 waiting, not started")
+
+
+def test_a_run_that_the_queue_begins_or_ends_is_listed_at_once(qtbot: QtBot, context: AppContext) -> None:
+    (entry,) = add(context.workspace, "one")
+    context.queue.refresh()
+    qtbot.waitUntil(lambda: context.queue.loaded)
+    assert not context.library.loaded
+    run = begin(context.workspace, entry)
+    qtbot.waitUntil(lambda: context.library.find(run.id) is not None)
+
+
+def test_the_computer_stays_awake_while_the_queue_trains(
+    qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[int] = []
+    keeper = KeepAwake()
+    monkeypatch.setattr(keeper, "hold", held.append)
+    context.settings.update(keep_awake=True)
+    awake = StayingAwake(context.live, context.queue, context.settings, keeper)
+    (entry,) = add(context.workspace, "one")
+    with worker_process(context.workspace) as process:
+        context.queue.refresh()
+        qtbot.waitUntil(lambda: bool(context.queue.overview.workers))
+        assert held == []  # it only waits
+        begin(context.workspace, entry)
+        qtbot.waitUntil(lambda: set(held) == {process.pid})
+    awake.leave()
