@@ -150,6 +150,37 @@ def read_dimension(path: str, text: str | None, specs: Sequence[FieldSpec], kind
     return _read_range(path, text, match, spec)
 
 
+def propose_text(spec: FieldSpec | None, value: JsonValue, kinds: Sequence[str] = ()) -> str:
+    """What ``--vary path=`` may be for who has given nothing yet: the bounds or choices that are declared, else a range around ``value``
+    inside of what is; "" where neither tells."""
+    if kinds or spec is None or spec.editor in ("bool", "choice"):
+        choices = tuple(kinds) or (("false", "true") if spec is not None and spec.editor == "bool" else ())
+        return "|".join(choices or (spec.choices if spec is not None else ()))
+    if spec.editor not in ("int", "float"):
+        return ""
+    try:
+        found = _read_declared("", spec, ())
+    except InputError:
+        return _propose_around(spec, value)
+    low, high = (show_value(end, found.sort) for end in (found.low, found.high))
+    return f"{low}:{high}:{'log' if found.log else 'linear'}"
+
+
+def _propose_around(spec: FieldSpec, value: JsonValue) -> str:
+    """A decade to either side on a logarithmic scale, else from a half to the double."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        return ""
+    factor = 10.0 if spec.log_scale else 2.0
+    low, high = value / factor, value * factor
+    if spec.editor == "int":
+        low, high = float(max(round(low), 1)), float(round(high))
+    low = low if spec.minimum is None else max(low, spec.minimum)
+    high = high if spec.maximum is None else min(high, spec.maximum)
+    sort: Sort = "int" if spec.editor == "int" else "float"
+    ends = (show_value(low, sort), show_value(high, sort))
+    return f"{ends[0]}:{ends[1]}:{'log' if spec.log_scale else 'linear'}" if low < high else ""
+
+
 def _read_declared(path: str, spec: FieldSpec | None, kinds: Sequence[str]) -> Dimension:
     if kinds:
         return Dimension(path, "choice", choices=tuple(kinds))
