@@ -47,6 +47,7 @@ logger = logging.getLogger(__name__)
 PRESET_PREFIX = "preset:"
 SAMPLE = "sample"
 CHARTS = "run/charts"
+SWEEPS = "studies/sweeps"
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class AppContext(QObject):
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
         self.traces = TraceJob(settings, self)
         self.sweeps = SweepJob(settings, self)
+        self.draft.swept.asked.connect(lambda _path: self.show_page(SWEEPS))
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None

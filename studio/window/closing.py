@@ -42,6 +42,14 @@ def ask_about_run(parent: QWidget, name: str) -> CloseChoice:
     return CloseChoice(ask(parent, f"“{name}” is being trained", text, answers) or CloseChoice.CANCEL)
 
 
+def ask_about_sweep(parent: QWidget) -> bool:
+    """Whether a sweep may end with the window."""
+    text = (
+        "It ends with the window: the trial under way is stopped and kept, and Go on takes the sweep up where it was."
+    )
+    return bool(ask(parent, "A sweep is being worked on", text, [Answer("close", "Stop it and close", "primary")]))
+
+
 class Closing(QObject):
     """Ends what must end before the window may go, step by step.
 

@@ -28,7 +28,7 @@ from studio.state.drafts.kept_draft import remember_draft
 from studio.state.drafts.setting_specs import Settings
 from studio.state.opened_report import OpenedReport
 from studio.widgets import NavigationRail, Toast, ToastArea
-from studio.window.closing import CloseChoice, Closing, ask_about_run
+from studio.window.closing import CloseChoice, Closing, ask_about_run, ask_about_sweep
 from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
 from studio.window.help import HelpWindow
@@ -244,6 +244,8 @@ class MainController(QObject):
         event.ignore()
         if self.closing.begun:
             self._offer_to_end_now()
+            return
+        if self.context.sweeps.is_busy and not ask_about_sweep(self._window):
             return
         if self.closing.must_ask:
             live = self.context.live
