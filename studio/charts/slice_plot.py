@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy
 
 from studio.charts.cell_tips import CellTips
@@ -18,6 +18,8 @@ from studio.theme import Palette, font, theme
 _TOP, _RIGHT, _LEFT = 26.0, 14.0, 58.0
 _EDGE = 10.0  # between the frame and the outermost points
 _SIZE, _REACH = 4.0, 12.0
+BEST_COLOR, CHOSEN_COLOR, OTHER_COLOR = 0, 1, 7
+"""The numbers of the curves' colors that trials have in all charts of a sweep."""
 
 
 @dataclass(frozen=True)
@@ -112,19 +114,20 @@ class SlicePlot(CellTips):
         painter, palette = QPainter(self), theme().palette
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self._paint_axes(painter, palette)
-        for point in sorted(self._points, key=lambda each: (each.number == self._best, not each.pale)):
+        for point in sorted(self._points, key=lambda each: (each.number in (self._best, self._marked), not each.pale)):
             at = self._spot(point)
             if at is None:
                 continue
-            is_best = point.number == self._best
-            color = curve_color(palette, 0 if is_best else 1, is_faded=point.pale)
+            is_best, is_marked = point.number == self._best, point.number == self._marked
+            index = BEST_COLOR if is_best else CHOSEN_COLOR if is_marked else OTHER_COLOR
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(color)
-            painter.drawEllipse(at, *(2 * [_SIZE + 1.5 if is_best else _SIZE]))
-            if point.number == self._marked:
+            painter.setBrush(curve_color(palette, index, is_faded=point.pale and not is_marked))
+            size = _SIZE + 1.5 if is_best or is_marked else _SIZE
+            painter.drawEllipse(at, size, size)
+            if is_marked:
                 painter.setBrush(Qt.BrushStyle.NoBrush)
-                painter.setPen(QPen(QColor(palette.text), 1.6))
-                painter.drawEllipse(at, _SIZE + 4, _SIZE + 4)
+                painter.setPen(QPen(curve_color(palette, CHOSEN_COLOR), 2))
+                painter.drawEllipse(at, size + 3, size + 3)
 
     def _paint_axes(self, painter: QPainter, palette: Palette) -> None:
         painter.setFont(font("caption"))
@@ -151,7 +154,7 @@ class SlicePlot(CellTips):
             painter.drawText(QRectF(left, room.bottom() + 3, wide + 2, metrics.height()), 0, shown)
 
     def _room(self) -> QRectF:
-        below = theme().font("caption").pointSizeF() * 2.2 + 8
+        below = QFontMetrics(font("caption")).height() + 5
         return QRectF(_LEFT, _TOP, max(self.width() - _LEFT - _RIGHT, 1), max(self.height() - _TOP - below, 1))
 
     def _up(self, result: float) -> float:

@@ -160,13 +160,13 @@ class FieldRow(QWidget):
         self.editor.describe(self.spec.title, " ".join(part for part in told if part))
 
     def set_mark(self, mark: QWidget | None) -> None:
-        """Show something small at the row's end, instead of what was there; None for nothing."""
+        """Show something small beside the explanation, instead of what was there; None for nothing."""
         if self._mark is not None:
             self._grid.removeWidget(self._mark)
             self._mark.deleteLater()
         self._mark = mark
         if mark is not None:
-            self._grid.addWidget(mark, 0, 4, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+            self._grid.addWidget(mark, 0, 2, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 
     @property
     def is_changed(self) -> bool:

@@ -167,10 +167,10 @@ def propose_text(spec: FieldSpec | None, value: JsonValue, kinds: Sequence[str] 
 
 
 def _propose_around(spec: FieldSpec, value: JsonValue) -> str:
-    """A decade to either side on a logarithmic scale, else from a half to the double."""
+    """On a logarithmic scale a decade to either side, of whole numbers a quarter to fourfold; else from a half to the double."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
         return ""
-    factor = 10.0 if spec.log_scale else 2.0
+    factor = (4.0 if spec.editor == "int" else 10.0) if spec.log_scale else 2.0
     low, high = value / factor, value * factor
     if spec.editor == "int":
         low, high = float(max(round(low), 1)), float(round(high))

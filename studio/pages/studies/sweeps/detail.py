@@ -16,7 +16,8 @@ from studio.state.context import AppContext
 from studio.state.formats import metric_title
 from studio.state.sweeps.adopting import adopt_trial
 from studio.state.sweeps.sweep_library import KnownSweep
-from studio.theme import SPACING
+from studio.state.sweeps.titles import PRUNER_TITLES, SAMPLER_TITLES
+from studio.theme import SPACING, set_role
 from studio.widgets import ElidedLabel, Segmented, StatusPill, button, flow_box, hbox, in_widget, label, vbox
 from training.errors import format_bytes, format_duration
 from training.sweeps.by_hand import stop_trial
@@ -26,6 +27,7 @@ _VIEWS = (("curves", "Curves"), ("importance", "Importance"), ("parallel", "Para
 _COMPANY = (
     "A run is being trained in this window, too: both are slower for it, and on a GPU both have to fit into its memory."
 )
+_SIZES = [300, 260]  # pixels of the views, and of the trials
 _STOP = "Its run is stopped and kept, and can be resumed like any other, but the sweep does not go on with this trial."
 
 
@@ -41,6 +43,7 @@ class SweepDetail(QWidget):
         self._known: KnownSweep | None = None
         self.chosen: int | None = None
         self.name = ElidedLabel("", Qt.TextElideMode.ElideRight)
+        set_role(self.name, "section")
         self.pill = StatusPill()
         self.start = button("Start", "play", "primary", clicked=self._start)
         self.stop = button(
@@ -73,7 +76,7 @@ class SweepDetail(QWidget):
         self._stack = QStackedWidget()
         for view in self.views.values():
             self._stack.addWidget(view)
-        self._stack.setMinimumHeight(150)
+        self._stack.setMinimumHeight(120)
         acts = QWidget()
         flow_box(self.open_run, self.adopt, self.stop_one, self.words, parent=acts)
         below = in_widget(vbox((self.table, 1), acts))
@@ -81,8 +84,7 @@ class SweepDetail(QWidget):
         self._split.setHandleWidth(SPACING.s)
         self._split.addWidget(self._stack)
         self._split.addWidget(below)
-        self._split.setStretchFactor(0, 3)
-        self._split.setStretchFactor(1, 2)
+        self._split.setSizes(_SIZES)
         self._split.setChildrenCollapsible(False)
         vbox(head, self.facts, self.said, self.problem, bar, (self._split, 1), parent=self)
 
@@ -264,8 +266,8 @@ def _describe(known: KnownSweep) -> str:
     best = "highest" if sweep.maximize else "lowest"
     facts = [
         f"{best} {metric_title(sweep.metric)}",
-        f"sampler {sweep.sampler}",
-        f"pruner {sweep.pruner}",
+        f"sampler {SAMPLER_TITLES[sweep.sampler]}",
+        f"pruner {PRUNER_TITLES[sweep.pruner]}",
         f"seed {sweep.seed}",
     ]
     if record is not None:

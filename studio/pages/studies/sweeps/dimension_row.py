@@ -26,6 +26,8 @@ _USUAL_POINTS = "5"
 _NUMBER_WIDTH, _COUNT_WIDTH = 96, 52
 _NEEDS_TWO = "Choose two values or more."
 _NEEDS_ENDS = "Enter both ends of the range."
+_NEEDS_COUNT = "Say how many values of the range the grid is to take."
+_MOST_WHOLE = 8  # whole numbers that a grid takes one by one where nobody says how many
 
 
 class DimensionRow(QWidget):
@@ -63,7 +65,7 @@ class DimensionRow(QWidget):
         )
         self._choices = QWidget()
         flow_box(*self.boxes.values(), parent=self._choices, spacing=SPACING.m)
-        self._is_number = is_number
+        self._is_number, self._wants_count = is_number, False
         for part in (self._choices, in_widget(hbox(self.how, self._range, (self.values, 1))), self._problem):
             column.addWidget(part)
         self.how.setVisible(is_number)
@@ -87,13 +89,16 @@ class DimensionRow(QWidget):
     def gap(self) -> str:
         """What is missing yet, in a sentence; "" where nothing is."""
         if self.text():
-            return ""
+            return _NEEDS_COUNT if self._is_range() and self._wants_count and not self.points.text().strip() else ""
         return _NEEDS_ENDS if self._is_range() else _NEEDS_TWO
 
     def set_grid(self, on: bool, is_whole: bool) -> None:
-        """Whether a grid asks how many values it is to take of a range; of whole numbers it takes all where nothing is said."""
+        """Whether a grid asks how many values it is to take of a range; of a few whole numbers it takes all where nothing is said."""
         self._grid.setVisible(on)
-        if on and not is_whole and not self.points.text():
+        low, high = self.low.value(), self.high.value()
+        few = is_whole and low is not None and high is not None and high - low < _MOST_WHOLE
+        self._wants_count = on and not few
+        if self._wants_count and not self.points.text():
             self.points.setText(_USUAL_POINTS)
 
     def set_problem(self, words: str) -> None:

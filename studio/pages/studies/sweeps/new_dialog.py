@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import get_args
 
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QCloseEvent
@@ -18,6 +17,7 @@ from studio.state.context import AppContext
 from studio.state.drafts.setting_specs import split_path
 from studio.state.formats import metric_title
 from studio.state.sweeps.expected import TrialCost, describe_expected
+from studio.state.sweeps.titles import PRUNER_TITLES, SAMPLER_TITLES
 from studio.theme import SPACING, set_invalid
 from studio.widgets import (
     STRETCH,
@@ -33,21 +33,11 @@ from studio.widgets import (
 )
 from training.config import RunConfig
 from training.errors import InputError, TrainingError, pluralize
-from training.sweeps.folder import USUAL_TRIALS, PrunerName, SamplerName, Sweep
+from training.sweeps.folder import USUAL_TRIALS, Sweep
 from training.sweeps.optuna_study import PASSWORD, require_optuna
 from training.sweeps.request import PRUNER_WORDS, SAMPLER_WORDS, SweepRequest, check_request, make_sweep
 
 _SIZE = 760, 760
-_TITLES = {
-    "tpe": "TPE",
-    "gp": "Gaussian process",
-    "random": "Random",
-    "grid": "Grid",
-    "median": "Median",
-    "hyperband": "Hyperband",
-    "wilcoxon": "Wilcoxon",
-    "none": "None",
-}
 _OPTION = re.compile(r"--(\w+)(?: (.*?))?: (.*)", re.DOTALL)
 _REST = 250  # milliseconds after the last key
 
@@ -111,7 +101,10 @@ class NewSweepDialog(QDialog):
                 ("Seed", self.seed),
             )
         )
-        budget = Card("Budget", subtitle="No trial begins once one of these is used up; an empty one is no limit.")
+        budget = Card(
+            "Budget",
+            subtitle=f"No trial begins once one of these is used up. With all of them empty it is {USUAL_TRIALS} trials, of a grid all.",
+        )
         budget.add(
             hbox(
                 label("Trials"), self.trials, SPACING.m, label("Training"), self.hours, SPACING.m, label("Disk"), self.disk, STRETCH
@@ -142,10 +135,11 @@ class NewSweepDialog(QDialog):
         self.resize(_SIZE[0], min(_SIZE[1], room))
 
     def _fill(self) -> None:
-        for combo, names in ((self.sampler, get_args(SamplerName)), (self.pruner, get_args(PrunerName))):
-            for name in names:
-                combo.addItem(_TITLES[name], name)
-        for part, name in (
+        for name, title in SAMPLER_TITLES.items():
+            self.sampler.addItem(title, name)
+        for pruner, title in PRUNER_TITLES.items():
+            self.pruner.addItem(title, pruner)
+        for part, spoken in (
             (self.sampler, "Sampler"),
             (self.pruner, "Pruner"),
             (self.seed, "Seed"),
@@ -154,12 +148,13 @@ class NewSweepDialog(QDialog):
             (self.disk, "Gigabytes of disk"),
             (self.storage, "Storage"),
         ):
-            part.setAccessibleName(name)
+            part.setAccessibleName(spoken)
         self.seed.setText("0")
         self.trials.setText(str(USUAL_TRIALS))
         self._follow_choices()
 
     def _connect(self) -> None:
+        self.sampler.currentIndexChanged.connect(self._suit_budget)
         for combo in (self.sampler, self.pruner):
             combo.currentIndexChanged.connect(self._follow_choices)
         for line in (self.seed, self.trials, self.hours, self.disk, self.storage):
@@ -208,6 +203,14 @@ class NewSweepDialog(QDialog):
     def _on_edited(self, path: str) -> None:
         self._context.draft.swept.write(path, self._rows[path].text())
         self._rest.start()
+
+    @Slot()
+    def _suit_budget(self) -> None:
+        """A grid is tried as a whole, unless another number is asked for."""
+        is_grid, usual = self.sampler.currentData() == "grid", str(USUAL_TRIALS)
+        self.trials.setPlaceholderText("all" if is_grid else "")
+        if self.trials.text() == ("" if not is_grid else usual):
+            self.trials.setText("" if is_grid else usual)
 
     @Slot()
     def _follow_choices(self) -> None:
@@ -296,7 +299,7 @@ class NewSweepDialog(QDialog):
         row = next((row for path, row in self._rows.items() if about.partition("=")[0] == path), None)
         if row is not None:
             row.set_problem(words)
-            return option, f"{row.title}: {words}"
+            return option, f"{row.title} needs attention."
         return option, f"{option.capitalize()}: {words[:1].lower()}{words[1:]}"
 
     # ------------------------------------------------------------------------------------------- making

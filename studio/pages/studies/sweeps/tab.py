@@ -19,7 +19,7 @@ from training.errors import InputError, pluralize
 from training.sweeps.optuna_study import require_optuna
 
 _LOOK = 2000  # milliseconds between two looks while any sweep is worked on
-_LIST = 300
+_LIST = 250
 _READING = ("sliders", "Reading the sweeps …", "Every sweep of this workspace, with its trials.")
 _NOTHING = (
     "sliders",
@@ -39,12 +39,12 @@ class SweepsTab(QWidget):
         self.library = SweepLibrary(context.workspace, context.background.make_other(), self)
         self._wanted: Path | None = None  # was just made, and is to be shown
         self.empty = EmptyState(*_READING)
-        self.new = button(_NEW, "plus", "primary", clicked=self.ask_for_sweep)
+        self.new = button(_NEW, "plus", clicked=self.ask_for_sweep)
         self.count = label("", "caption")
         self.list = SweepList(lambda known: stand(known, context))
         self.detail = SweepDetail(context)
         left = in_widget(vbox(hbox(self.count, STRETCH, self.new), (self.list, 1)))
-        left.setMinimumWidth(220)
+        left.setMinimumWidth(200)
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._split.setHandleWidth(SPACING.l)
         self._split.addWidget(left)

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.charts.parallel_axes import AxisValues, ParallelAxes
 from studio.charts.plots.curve_plot import CurvePlot
-from studio.charts.slice_plot import SlicePlot, SlicePoint, SliceScale
+from studio.charts.slice_plot import BEST_COLOR, CHOSEN_COLOR, OTHER_COLOR, SlicePlot, SlicePoint, SliceScale
 from studio.state.formats import metric_title
 from studio.theme import SPACING, theme
 from studio.widgets import STRETCH, Bar, BarList, FlowLayout, in_widget, label, scroll_area, vbox
@@ -15,7 +15,6 @@ from training.metric_names import is_share
 from training.sweeps.records import SweepRecord, TrialRecord
 
 _BEST, _CHOSEN = "best", "chosen"
-_BEST_COLOR, _OTHER_COLOR, _CHOSEN_COLOR = 0, 7, 1
 _SLICE = 280  # pixels wide, at least
 _NO_VALUES = "No trial has a result yet."
 
@@ -41,8 +40,8 @@ class CurvesView(SweepView):
         self.plot = CurvePlot("Trials")
         self.plot.set_x_label("Validation")
         self.plot.set_empty_text("No trial was validated yet.")
-        self.plot.add_curve(_BEST, "Best trial", _BEST_COLOR, is_noisy=False)
-        self.plot.add_curve(_CHOSEN, "Chosen trial", _CHOSEN_COLOR, is_noisy=False)
+        self.plot.add_curve(_BEST, "Best trial", BEST_COLOR, is_noisy=False)
+        self.plot.add_curve(_CHOSEN, "Chosen trial", CHOSEN_COLOR, is_noisy=False)
         self.plot.point_clicked.connect(self._on_clicked)
         self.plot.fit_wanted.connect(self.plot.fit)
         self._record: SweepRecord | None = None
@@ -75,7 +74,7 @@ class CurvesView(SweepView):
             del self._drawn[name]
         if name not in self._drawn:
             paler = 2 * len(theme().palette.curves) if look[0] else 0
-            self.plot.add_curve(name, "", _OTHER_COLOR + paler, is_noisy=False, is_faded=True)
+            self.plot.add_curve(name, "", OTHER_COLOR + paler, is_noisy=False, is_faded=True)
         self._drawn[name] = look
         self._fill(name, trial)
 
@@ -137,7 +136,7 @@ class ParallelView(SweepView):
             for each in record.sweep.space.dimensions
         ]
         result = AxisValues(metric_title(record.sweep.metric), tuple(trial.value for trial in shown))
-        colors = [_BEST_COLOR if trial.number == record.best else _OTHER_COLOR for trial in shown]
+        colors = [BEST_COLOR if trial.number == record.best else OTHER_COLOR for trial in shown]
         pale = {row for row, trial in enumerate(shown) if trial.state == "pruned"}
         names = [f"Trial {trial.number}{' (pruned)' if trial.state == 'pruned' else ''}" for trial in shown]
         self.axes.show_runs([*axes, result] if shown else [], names, colors, pale)
