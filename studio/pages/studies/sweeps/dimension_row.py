@@ -109,6 +109,10 @@ class DimensionRow(QWidget):
             set_invalid(part, bool(words))
         self.setAccessibleDescription(words)
 
+    def problem(self) -> str:
+        """What is said to be wrong."""
+        return self._problem.text()
+
     def _is_range(self) -> bool:
         return self._is_number and not self.boxes and self.how.current() == "range"
 

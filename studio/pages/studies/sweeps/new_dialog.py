@@ -52,7 +52,7 @@ class NewSweepDialog(QDialog):
         self.made: Sweep | None = None
         self.is_to_start = False
         self._context, self.base = context, base
-        self._rows: dict[str, DimensionRow] = {}
+        self.rows: dict[str, DimensionRow] = {}
         self.cost = TrialCost(context.settings, self)
         self.cost.changed.connect(self._check)
         self._rest = QTimer(self, singleShot=True, interval=_REST)
@@ -170,13 +170,13 @@ class NewSweepDialog(QDialog):
     def _list_rows(self) -> None:
         draft = self._context.draft
         wanted = draft.swept.texts
-        for path in [path for path in self._rows if path not in wanted]:
-            self._rows.pop(path).deleteLater()
+        for path in [path for path in self.rows if path not in wanted]:
+            self.rows.pop(path).deleteLater()
         for path, text in wanted.items():
-            if path not in self._rows:
-                self._rows[path] = self._make_row(path, text)
-                self._column.addWidget(self._rows[path])
-        self._empty.setVisible(not self._rows)
+            if path not in self.rows:
+                self.rows[path] = self._make_row(path, text)
+                self._column.addWidget(self.rows[path])
+        self._empty.setVisible(not self.rows)
         self.search.offer()
         self._follow_choices()
 
@@ -201,7 +201,7 @@ class NewSweepDialog(QDialog):
 
     @Slot(str)
     def _on_edited(self, path: str) -> None:
-        self._context.draft.swept.write(path, self._rows[path].text())
+        self._context.draft.swept.write(path, self.rows[path].text())
         self._rest.start()
 
     @Slot()
@@ -216,7 +216,7 @@ class NewSweepDialog(QDialog):
     def _follow_choices(self) -> None:
         self._sampler_words.setText(SAMPLER_WORDS[self.sampler.currentData()])
         self._pruner_words.setText(PRUNER_WORDS[self.pruner.currentData()])
-        for path, row in self._rows.items():
+        for path, row in self.rows.items():
             row.set_grid(self.sampler.currentData() == "grid", self._is_whole(path))
         self._check()
 
@@ -235,7 +235,7 @@ class NewSweepDialog(QDialog):
                 raise InputError(f"--{option}: {line.problem()}")
         trials, seed = self.trials.value(), self.seed.value()
         return SweepRequest(
-            tuple(f"{path}={row.text()}" for path, row in self._rows.items()),
+            tuple(f"{path}={row.text()}" for path, row in self.rows.items()),
             self.sampler.currentData(),
             self.pruner.currentData(),
             int(seed or 0),
@@ -248,14 +248,14 @@ class NewSweepDialog(QDialog):
     @Slot()
     def _check(self) -> None:
         """Say beside each field what is wrong, and what the whole will take."""
-        gaps = {path: row.gap() for path, row in self._rows.items()}
-        for path, row in self._rows.items():
+        gaps = {path: row.gap() for path, row in self.rows.items()}
+        for path, row in self.rows.items():
             row.set_problem(gaps[path])
         wrong, words, budget = "", "", None
         try:
             request = self.request()
             require_optuna(request.sampler, request.pruner)
-            if self._rows and not any(gaps.values()):
+            if self.rows and not any(gaps.values()):
                 space, budget = check_request(self.base, request)
         except InputError as error:
             wrong, words = self._place_problem(str(error))
@@ -296,7 +296,7 @@ class NewSweepDialog(QDialog):
             return "", message
         option, about, words = found[1], found[2] or "", found[3]
         words = words[:1].upper() + words[1:]
-        row = next((row for path, row in self._rows.items() if about.partition("=")[0] == path), None)
+        row = next((row for path, row in self.rows.items() if about.partition("=")[0] == path), None)
         if row is not None:
             row.set_problem(words)
             return option, f"{row.title} needs attention."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QItemSelectionModel, QObject, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QFont, QResizeEvent
+from PySide6.QtCore import QItemSelectionModel, QObject, QSignalBlocker, Qt, QTimer, Signal
+from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QHeaderView, QTableView
 
 from studio.state.formats import format_metric, metric_title
@@ -153,11 +153,11 @@ class TrialsTable(QTableView):
             elif row != self.currentIndex().row() or not selection.hasSelection():
                 how = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
                 selection.setCurrentIndex(self.rows.index(row, 0), how)
-                self.scrollTo(self.rows.index(row, 0))
+                QTimer.singleShot(0, self, self._show_chosen)  # once it has its room
         self.viewport().update()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
+    def _show_chosen(self) -> None:
+        self.scrollTo(self.currentIndex())
 
     def _fit(self) -> None:
         """Columns as wide as what they hold, once for each width of words: a person may have drawn them otherwise."""

@@ -54,7 +54,7 @@ class CurvesView(SweepView):
                 self.plot.remove_curve(name)
             self._drawn.clear()
         self._record = record
-        title = metric_title(record.sweep.metric)
+        title = f"{metric_title(record.sweep.metric)} at each validation"
         self.plot.set_titles({title: title}, title, percent=is_share(record.sweep.metric))
         for trial in record.trials:
             self._draw(trial)
@@ -63,7 +63,8 @@ class CurvesView(SweepView):
         self.mark(chosen)
 
     def mark(self, chosen: int | None) -> None:
-        self._draw_front(_CHOSEN, chosen)
+        is_best = self._record is not None and chosen == self._record.best
+        self._draw_front(_CHOSEN, None if is_best else chosen)
 
     def _draw(self, trial: TrialRecord) -> None:
         name, look = str(trial.number), (trial.state == "pruned", trial.curve)
