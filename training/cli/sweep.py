@@ -34,6 +34,7 @@ def new_sweep(arguments: argparse.Namespace) -> int:
         arguments.hours,
         arguments.disk,
         arguments.storage or "",
+        arguments.repeat,
     )
     sweep = make_sweep(workspace, base, request)
     for line in _describe(sweep):
@@ -129,6 +130,8 @@ def _describe(sweep: Sweep) -> Iterator[str]:
     limits += [format_duration(budget.hours * 3600)] if budget.hours is not None else []
     limits += [format_bytes(budget.bytes)] if budget.bytes is not None else []
     yield f"Sweep {sweep.id} of {sweep.name}: {sweep.sampler}, pruner {sweep.pruner}, seed {sweep.seed}, at most {', '.join(limits)}"
+    if sweep.repeats > 1:
+        yield f"each trial is {sweep.repeats} runs, of as many seeds, and counts by their mean"
     yield f"{'highest' if sweep.maximize else 'lowest'} {sweep.metric} over"
     for dimension in sweep.space.dimensions:
         yield f"  {dimension.path}: {dimension.words}"

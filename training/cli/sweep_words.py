@@ -45,6 +45,13 @@ def add_sweep(command: Parser, shared: Mapping[str, Mapping[str, Any]]) -> None:
     option(
         "--storage", default="", metavar="URL", help="a PostgreSQL database; by default a journal in the sweep's folder"
     )
+    option(
+        "--repeat",
+        type=int,
+        default=1,
+        metavar="N",
+        help="each trial trains N runs, of N seeds, and counts by their mean; --pruner wilcoxon compares them in pairs (1)",
+    )
     option("--seed", type=int, default=0, metavar="S", help="the same seed proposes the same trials (0)")
 
     option = add("work", "train the trials of a sweep, one after the other; several may work on one")

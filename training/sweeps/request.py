@@ -23,6 +23,7 @@ from training.sweeps.space import Space, read_space
 from training.sweeps.trials import Trials
 
 MOST_SEED: Final = 2**31 - 1
+MOST_REPEATS: Final = 100
 SAMPLER_WORDS: Final[Mapping[SamplerName, str]] = {
     "tpe": "The tree-structured Parzen estimator: ten trials by chance, then values like those of good trials.",
     "gp": "A Gaussian process: slower to propose, often better where few trials of numbers can be afforded.",
@@ -32,7 +33,7 @@ SAMPLER_WORDS: Final[Mapping[SamplerName, str]] = {
 PRUNER_WORDS: Final[Mapping[PrunerName, str]] = {
     "median": "Stops a trial that is worse than the median of the complete ones at the same validation.",
     "hyperband": "Stops trials by successive halving in several brackets, from the first validation on; for long runs.",
-    "wilcoxon": "Stops a trial that is worse than the best one over its validations, by a signed-rank test.",
+    "wilcoxon": "Stops a trial that is worse than the best one, by a signed-rank test over its seeds, or over the validations of a single run.",
     "none": "Trains every trial to its end.",
 }
 
@@ -40,7 +41,7 @@ PRUNER_WORDS: Final[Mapping[PrunerName, str]] = {
 @dataclass(frozen=True)
 class SweepRequest:
     """``vary`` as ``--vary`` takes it; limits are None where there are none, ``gigabytes`` of the disk; ``storage`` a database's URL, "" for a
-    journal in the sweep's folder."""
+    journal in the sweep's folder; each trial trains ``repeats`` runs, of as many seeds."""
 
     vary: tuple[str, ...]
     sampler: SamplerName = "tpe"
@@ -50,6 +51,7 @@ class SweepRequest:
     hours: float | None = None
     gigabytes: float | None = None
     storage: str = ""
+    repeats: int = 1
 
 
 def check_request(base: RunConfig, request: SweepRequest) -> tuple[Space, Budget]:
@@ -59,6 +61,12 @@ def check_request(base: RunConfig, request: SweepRequest) -> tuple[Space, Budget
     budget = parse_budget(request.trials, request.hours, request.gigabytes)
     if not 0 <= request.seed <= MOST_SEED:
         raise InputError(f"--seed {request.seed}: must be from 0 to {MOST_SEED}.")
+    if not 1 <= request.repeats <= MOST_REPEATS:
+        raise InputError(f"--repeat {request.repeats}: must be from 1 to {MOST_REPEATS}.")
+    if request.repeats > 1 and space.find("seed") is not None:
+        raise InputError(
+            "--repeat: repeats with other seeds, and the sweep varies the seed itself; leave one of the two out."
+        )
     if request.sampler == "grid":
         whole = space.count_grid()
         return space, Budget(min(whole, budget.trials or whole), budget.hours, budget.bytes)
@@ -71,7 +79,9 @@ def make_sweep(workspace: Path, base: RunConfig, request: SweepRequest) -> Sweep
     require_optuna(request.sampler, request.pruner)
     space, budget = check_request(base, request)
     storage = split_password(request.storage) if request.storage else ""
-    sweep = create_sweep(workspace, base, space, request.sampler, request.pruner, request.seed, budget, storage)
+    sweep = create_sweep(
+        workspace, base, space, request.sampler, request.pruner, request.seed, budget, storage, request.repeats
+    )
     try:
         Trials(sweep)  # a database that cannot be reached is told now
     except InputError:
