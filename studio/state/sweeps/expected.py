@@ -13,6 +13,7 @@ from training.config.files import config_data
 from training.errors import format_bytes, format_duration, pluralize
 from training.studies.records import Cost
 from training.sweeps.folder import Budget
+from training.sweeps.request import SweepRequest
 
 MEASURING = "A few steps are being timed …"
 
@@ -57,7 +58,7 @@ class TrialCost(QObject):
         self.changed.emit()
 
 
-def describe_expected(base: RunConfig, budget: Budget, can_prune: bool, cost: TrialCost) -> str:
+def describe_expected(base: RunConfig, budget: Budget, request: SweepRequest, cost: TrialCost) -> str:
     """What the sweep will take, in a few sentences."""
     trials = budget.trials
     limits = [pluralize(trials, "trial")] if trials is not None else []
@@ -67,10 +68,10 @@ def describe_expected(base: RunConfig, budget: Budget, can_prune: bool, cost: Tr
     if cost.cost is None:
         known = f"Time and disk are not known: {cost.problem.rstrip('.')}." if cost.problem else MEASURING
         return f"{head} {known}".strip()
-    one = cost.cost.estimate(base)
+    one = cost.cost.estimate(base).repeat(request.repeats)
     words = f"A trial like the draft takes about {format_duration(one.seconds)} and {format_bytes(one.bytes)}"
     if trials is not None:
         whole = one.repeat(trials)
         words += f", all of them about {format_duration(whole.seconds)} and {format_bytes(whole.bytes)}"
-    less = "; pruned ones take less, and " if can_prune else "; "
+    less = "; pruned ones take less, and " if request.pruner != "none" else "; "
     return f"{head} {words}{less}other settings may take more or less."

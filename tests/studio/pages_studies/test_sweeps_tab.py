@@ -104,10 +104,10 @@ def test_the_dialog_makes_the_sweep_that_the_command_line_makes(
     dialog = NewSweepDialog(context, base, window)
     dialog.show()
     assert not dialog.create_only.isEnabled()
-    QTest.keyClicks(dialog.search, "optimizer.weight_decay")
-    QTest.keyClick(dialog.search, Qt.Key.Key_Return)
-    dialog.search.chosen.emit("optimizer.lr")
-    rate, decay = (dialog.rows[path] for path in ("optimizer.lr", "optimizer.weight_decay"))
+    QTest.keyClicks(dialog.varied.search, "optimizer.weight_decay")
+    QTest.keyClick(dialog.varied.search, Qt.Key.Key_Return)
+    dialog.varied.search.chosen.emit("optimizer.lr")
+    rate, decay = (dialog.varied.rows[path] for path in ("optimizer.lr", "optimizer.weight_decay"))
     rate.low.setText("1")
     rate.high.setText("1000")
     decay.low.setText("0")
@@ -120,9 +120,9 @@ def test_the_dialog_makes_the_sweep_that_the_command_line_makes(
     rate.high.setText("")
     qtbot.waitUntil(lambda: rate.problem() == "Enter both ends of the range.")
     rate.high.setText("1e-1")
-    dialog.seed.setText("7")
-    dialog.trials.setText("5")
-    dialog.disk.setText("2")
+    dialog.options.seed.setText("7")
+    dialog.options.trials.setText("5")
+    dialog.options.disk.setText("2")
     qtbot.waitUntil(dialog.create_only.isEnabled)
     assert dialog.expected.text().startswith("At most 5 trials, 2 GB of disk.")
     dialog.create_only.click()
@@ -147,14 +147,14 @@ def test_a_grid_says_how_many_combinations_it_has(qtbot: QtBot, context: AppCont
     assert base is not None
     dialog = NewSweepDialog(context, base, window)
     dialog.show()
-    kinds = len(dialog.rows["model.activation"].boxes)
-    dialog.sampler.setCurrentIndex(dialog.sampler.findData("grid"))
-    assert dialog.trials.text() == ""  # all of them
+    kinds = len(dialog.varied.rows["model.activation"].boxes)
+    dialog.options.sampler.setCurrentIndex(dialog.options.sampler.findData("grid"))
+    assert dialog.options.trials.text() == ""  # all of them
     assert dialog.expected.text().startswith(f"The grid has {5 * kinds} combinations. At most {5 * kinds} trials.")
-    dialog.rows["optimizer.lr"].points.setText("")
+    dialog.varied.rows["optimizer.lr"].points.setText("")
     qtbot.waitUntil(lambda: not dialog.create_only.isEnabled())
-    assert dialog.rows["optimizer.lr"].problem() == "Say how many values of the range the grid is to take."
-    dialog.rows["optimizer.lr"].points.setText("3")
+    assert dialog.varied.rows["optimizer.lr"].problem() == "Say how many values of the range the grid is to take."
+    dialog.varied.rows["optimizer.lr"].points.setText("3")
     qtbot.waitUntil(lambda: dialog.expected.text().startswith(f"The grid has {3 * kinds} combinations."))
     dialog.reject()
     assert "model.activation" in context.draft.swept  # it can be opened again as it was left
@@ -205,7 +205,8 @@ def test_a_trial_is_the_chosen_one_in_all_views(qtbot: QtBot, context: AppContex
     assert "below 20 importances are mostly noise" in detail.views["importance"].note.text()  # type: ignore[attr-defined]
     tab.list.chosen.emit(older.path)
     assert detail.path == older.path
-    assert (detail.pill.text(), detail.start.text(), detail.chosen) == ("not begun", "Start", None)
+    assert (detail.pill.text(), detail.start.text()) == ("not begun", "Start")
+    assert detail.find_trial() is None
     assert not detail.adopt.isEnabled()
 
 
@@ -267,7 +268,7 @@ def test_a_storage_that_cannot_be_used_is_said_and_nothing_is_made(qtbot: QtBot,
     assert base is not None
     dialog = NewSweepDialog(context, base, window)
     dialog.show()
-    dialog.storage.setText("sqlite:///a.db")
+    dialog.options.storage.setText("sqlite:///a.db")
     dialog.create_only.click()
     qtbot.waitUntil(lambda: "only PostgreSQL is" in dialog.problem.text())
     assert dialog.made is None

@@ -269,6 +269,7 @@ def _describe(known: KnownSweep) -> str:
         f"sampler {SAMPLER_TITLES[sweep.sampler]}",
         f"pruner {PRUNER_TITLES[sweep.pruner]}",
         f"seed {sweep.seed}",
+        *([f"{sweep.repeats} runs a trial"] if sweep.repeats > 1 else []),
     ]
     if record is not None:
         facts.append(known.count)

@@ -20,11 +20,12 @@ _ROW = 30
 _LONGEST = 320  # pixels of one column
 
 
-def describe_trial(trial: TrialRecord) -> str:
+def describe_trial(trial: TrialRecord, repeats: int) -> str:
     """Its state, with where and why it ended."""
     words: str = trial.words
     if trial.state == "pruned" and trial.curve and not trial.reason:
-        words = f"pruned at validation {trial.curve[-1][0]}"
+        last = trial.curve[-1][0]
+        words = f"pruned after {last} of {repeats} seeds" if repeats > 1 else f"pruned at validation {last}"
     reason = f": {trial.reason}" if trial.reason else ""
     return f"{words}{', by hand' if trial.by_hand else ''}{reason}"
 
@@ -74,7 +75,7 @@ class TrialRows(SortedTable):
         if column == 0:
             return f"{trial.number}{' ★' if trial.number == self.record.best else ''}"
         if column == 1:
-            return describe_trial(trial)
+            return describe_trial(trial, self.record.sweep.repeats)
         if column == 2:
             return NONE if trial.value is None else format_metric(self.record.sweep.metric, trial.value)
         if column == last:

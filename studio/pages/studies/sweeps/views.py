@@ -38,7 +38,6 @@ class CurvesView(SweepView):
     def __init__(self) -> None:
         super().__init__()
         self.plot = CurvePlot("Trials")
-        self.plot.set_x_label("Validation")
         self.plot.set_empty_text("No trial was validated yet.")
         self.plot.add_curve(_BEST, "Best trial", BEST_COLOR, is_noisy=False)
         self.plot.add_curve(_CHOSEN, "Chosen trial", CHOSEN_COLOR, is_noisy=False)
@@ -54,7 +53,9 @@ class CurvesView(SweepView):
                 self.plot.remove_curve(name)
             self._drawn.clear()
         self._record = record
-        title = f"{metric_title(record.sweep.metric)} at each validation"
+        what = "seed" if record.sweep.repeats > 1 else "validation"
+        self.plot.set_x_label(what.capitalize())
+        title = f"{metric_title(record.sweep.metric)} at each {what}"
         self.plot.set_titles({title: title}, title, percent=is_share(record.sweep.metric))
         for trial in record.trials:
             self._draw(trial)
