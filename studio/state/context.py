@@ -47,7 +47,6 @@ logger = logging.getLogger(__name__)
 PRESET_PREFIX = "preset:"
 SAMPLE = "sample"
 CHARTS = "run/charts"
-SWEEPS = "studies/sweeps"
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,6 @@ class AppContext(QObject):
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
         self.traces = TraceJob(settings, self)
         self.sweeps = SweepJob(settings, self)
-        self.draft.swept.asked.connect(lambda _path: self.show_page(SWEEPS))
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
@@ -265,11 +263,6 @@ class AppContext(QObject):
     def show_page(self, key: str) -> None:
         """Bring a page to the front."""
         self.page_requested.emit(key)
-
-    def list_runs(self, query: str) -> None:
-        """Show those runs on the Runs page that a filter finds."""
-        self.show_page("runs")
-        self.runs_asked.emit(query)
 
     def prepare_branch(self, branch: BranchSource | None) -> None:
         """Start the next run from there; None: from the beginning."""

@@ -44,6 +44,7 @@ from training.runs.records.progress import Progress
 from training.system.untrusted import escape_unprintable
 
 _OVERWRITTEN = "settings overwritten"
+SWEEPS = "studies/sweeps"
 
 
 class MainController(QObject):
@@ -97,6 +98,7 @@ class MainController(QObject):
         context.notifier.withdrawn.connect(self.toasts.dismiss)
         context.consent_needed.connect(self._on_consent_needed)
         context.help_requested.connect(self.show_help)
+        context.draft.swept.asked.connect(lambda _path: context.show_page(SWEEPS))
         context.live.state_changed.connect(self._on_run_state)
         context.live.progress_changed.connect(self._on_progress)
         for past in (context.engine.run_started, context.draft.replaced):  # which spoke of other settings

@@ -64,8 +64,7 @@ class Draft(QObject):
         self._history = DraftHistory()
         self._other_kinds = OtherKinds()
         self._engine_problems: tuple[Problem, ...] = ()
-        self.touched = Touched(self.edited, self.kind_changed, self.replaced)
-        self.swept = Swept(self)
+        self.touched, self.swept = Touched(self.edited, self.kind_changed, self.replaced), Swept(self)
         self._settings = self._loaded = preset_data(SAMPLE)
         self._config, self._problems = check(self._settings)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QSplitter, QStackedWidget, QWidget
 
+from studio.actions.organize import list_runs
 from studio.actions.question import Answer, ask
 from studio.pages.studies.sweeps.sweep_list import Standing
 from studio.pages.studies.sweeps.trial_dialog import TrialDialog
@@ -214,7 +215,7 @@ class SweepDetail(QWidget):
     @Slot()
     def _show_runs(self) -> None:
         if self._known is not None:
-            self._context.list_runs(f'"{self._known.sweep.id}" in tags')
+            list_runs(self._context, f'"{self._known.sweep.id}" in tags')
 
     @Slot()
     def _open(self) -> None:

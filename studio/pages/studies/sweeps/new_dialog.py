@@ -47,6 +47,7 @@ class NewSweepDialog(QDialog):
         self.create_only = button("Create", clicked=lambda: self._create(False))
         self._lay_out()
         self.cost.changed.connect(self._check)
+        self.finished.connect(self.cost.stop)
         self._rest.timeout.connect(self._check)
         for edited in (self.varied.edited, self.options.edited):
             edited.connect(self._rest.start)
@@ -149,7 +150,3 @@ class NewSweepDialog(QDialog):
             self._check()
             known = isinstance(error, TrainingError)
             self._tell_problem(str(error) if known else f"The sweep was not made: {error}")
-
-    def done(self, result: int) -> None:
-        self.cost.stop()
-        super().done(result)
