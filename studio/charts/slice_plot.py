@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSizePolicy
 
 from studio.charts.cell_tips import CellTips
 from studio.charts.plots.curve import curve_color
-from studio.charts.ticks import log_labels, log_ticks, reading, tick_labels
+from studio.charts.ticks import log_labels, log_ticks, reading
 from studio.theme import Palette, font, theme
 
 _TOP, _RIGHT, _LEFT = 26.0, 14.0, 58.0
@@ -52,8 +52,7 @@ class SliceScale:
             labels = log_labels(found.at, found.step)
             return [(self.place(10.0**at) or 0.0, text) for at, text in zip(found.at, labels, strict=True)]
         values = [self.low, (self.low + self.high) / 2, self.high]
-        labels = tick_labels(values, (self.high - self.low) / 2)
-        return [(self.place(at) or 0.0, text) for at, text in zip(values, labels, strict=True)]
+        return [(self.place(at) or 0.0, f"{at:.4g}") for at in values]
 
 
 @dataclass(frozen=True)

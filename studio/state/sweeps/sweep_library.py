@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.services.background import Background, Refresher
-from studio.state.formats import format_metric
+from studio.state.formats import format_metric, metric_title
 from training.errors import TrainingError, pluralize
 from training.sweeps.folder import Sweep, list_sweeps
 from training.sweeps.optuna_study import require_optuna
@@ -48,11 +48,12 @@ class KnownSweep:
 
     @property
     def best(self) -> str:
-        """The best value; "" while there is none."""
+        """The best value with the name of its metric; "" while there is none."""
         if self.record is None or self.record.best is None:
             return ""
         value = self.record.trials[self.record.best].value
-        return "" if value is None else format_metric(self.sweep.metric, value)
+        metric = self.sweep.metric
+        return "" if value is None else f"{metric_title(metric)} {format_metric(metric, value)}"
 
 
 class SweepLibrary(QObject):

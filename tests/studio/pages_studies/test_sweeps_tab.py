@@ -25,15 +25,18 @@ from studio.pages.studies.sweeps.views import CurvesView, ParallelView, SlicesVi
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
+from tests.studio.conftest import ENDLESS, PATIENCE
 from tests.studio.pages_studies.made_up import FAILED, tell_sweep
 from tests.studio.window_driver import answer_next_question, open_window, runs_page
 from tests.training.sweeps.in_process import make_sweep
 from tests.training.tiny import tiny
 from training.cli import main
-from training.config import save_config
+from training.config import RunConfig, save_config
 from training.sweeps.by_hand import add_trial
-from training.sweeps.folder import Sweep, list_sweeps, read_sweep
+from training.sweeps.folder import Sweep, list_sweeps
 from training.sweeps.records import read_record
+from training.sweeps.request import SweepRequest
+from training.sweeps.request import make_sweep as make_as_asked
 
 
 @pytest.fixture(autouse=True)
@@ -193,6 +196,7 @@ def test_a_trial_is_the_chosen_one_in_all_views(qtbot: QtBot, context: AppContex
     detail.choice.set_current("curves")
     curves = detail.views["curves"]
     assert isinstance(curves, CurvesView)
+    qtbot.waitUntil(lambda: "Chosen trial" in curves.plot.shown_samples())
     drawn = curves.plot.shown_samples()
     assert list(drawn["Chosen trial"][1]) == pytest.approx([value for _, value in record.trials[0].curve], rel=1e-6)
     curves.plot.point_clicked.emit("3", 1.0)
@@ -288,43 +292,56 @@ def test_without_optuna_the_tab_says_what_to_install(
 
 @pytest.mark.slow
 def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtbot: QtBot, context: AppContext) -> None:
-    context.draft.set_config(tiny("loop.epochs=30", "checkpoints.monitor=val/loss"))
     window = open_window(qtbot, context, "studies/sweeps")
     tab = sweeps_tab(qtbot, window)
-    entry_of(context, "optimizer.lr", PUT_IN)
-    sweep = make_small(context)
+    endless = make_of(
+        context, tiny(f"loop.epochs={ENDLESS}", "loop.validate_every_steps=8", "checkpoints.monitor=val/loss")
+    )
     tab.library.refresh()
-    qtbot.waitUntil(lambda: tab.detail.path == sweep.path)
+    qtbot.waitUntil(lambda: tab.detail.path == endless.path)
+    validated = 0
+    for turn in ("Start", "Go on"):
+        assert tab.detail.start.text() == turn
+        tab.detail.start.click()
+        assert tab.detail.pill.text() == "working"
+        asked = answer_next_question(qtbot, "Cancel")
+        window.close()
+        assert asked == ["A sweep is being worked on"]
+        assert window.isVisible()
+        qtbot.waitUntil(lambda: count_validations(endless) > validated)  # noqa: B023 - within this turn
+        tab.detail.stop.click()
+        qtbot.waitUntil(lambda: not context.sweeps.is_busy)
+        assert context.sweeps.problem == ""
+        qtbot.waitUntil(lambda: tab.detail.pill.text() == "stopped" and tab.detail.start.text() == "Go on")
+        validated = count_validations(endless)
+    assert len(read_record(endless).trials) == 1  # it went on with the same one
+    small = make_of(context, tiny("checkpoints.monitor=val/loss"))
+    tab.library.refresh()
+    qtbot.waitUntil(lambda: tab.list.model().rowCount() == 2)
+    tab.list.setCurrentIndex(tab.list.model().index(0, 0))
+    assert tab.detail.path == small.path
     tab.detail.start.click()
-    assert tab.detail.pill.text() == "working"
-    asked = answer_next_question(qtbot, "Cancel")
-    window.close()
-    assert asked == ["A sweep is being worked on"]
-    assert window.isVisible()
-    qtbot.waitUntil(lambda: bool(read_record(sweep).trials))
-    tab.detail.stop.click()
-    qtbot.waitUntil(lambda: not context.sweeps.is_busy)
-    assert context.sweeps.problem == ""
-    qtbot.waitUntil(lambda: tab.detail.pill.text() == "stopped")
-    tab.detail.start.click()
-    qtbot.waitUntil(lambda: not context.sweeps.is_busy, timeout=180_000)
+    qtbot.waitUntil(lambda: not context.sweeps.is_busy, timeout=3 * PATIENCE)
     qtbot.waitUntil(lambda: tab.detail.pill.text() == "done")
     assert not tab.detail.start.isEnabled()
-    assert [trial.state for trial in read_record(read_sweep(sweep.path)).trials] == ["complete"] * 2
+    assert [trial.state for trial in read_record(small).trials] == ["complete"] * 2
     tab.detail.runs.click()
     page = runs_page(window)
     qtbot.waitUntil(lambda: len(page.model.runs_shown()) == 2)
-    assert page.search.text() == f'"{sweep.id}" in tags'
+    assert page.search.text() == f'"{small.id}" in tags'
     window.show_page("studies/sweeps")
     tab.detail.choose(1)
     tab.detail.open_run.click()
-    qtbot.waitUntil(lambda: context.shown.run.folder is not None and context.shown.run.folder.id == f"{sweep.id}-0001")
+    qtbot.waitUntil(lambda: context.shown.run.folder is not None and context.shown.run.folder.id == f"{small.id}-0001")
 
 
-def make_small(context: AppContext) -> Sweep:
-    """Of the draft, with two trials."""
-    from training.sweeps.request import SweepRequest, make_sweep
+def make_of(context: AppContext, base: RunConfig) -> Sweep:
+    """With two trials, none of them pruned."""
+    request = SweepRequest(("optimizer.lr=1e-3:1e-2:log",), pruner="none", trials=2)
+    return make_as_asked(context.workspace, base, request)
 
-    base = context.draft.config()
-    assert base is not None
-    return make_sweep(context.workspace, base, SweepRequest(context.draft.swept.vary, pruner="none", trials=2))
+
+def count_validations(sweep: Sweep) -> int:
+    """Of its first trial."""
+    trials = read_record(sweep).trials
+    return len(trials[0].curve) if trials else 0

@@ -66,7 +66,7 @@ class SweepDetail(QWidget):
         self.open_run = button("Open run", "chart", clicked=self._open)
         self.adopt = button("Adopt", "check", tooltip="Put its settings into the forms on Setup", clicked=self._adopt)
         self.stop_one = button("Stop this trial …", "stop", clicked=self._stop_one)
-        self.words = label("", "caption", wrap=True)
+        self.words = label("", "caption")
         self._lay_out()
         self._connect()
 

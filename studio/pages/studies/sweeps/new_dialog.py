@@ -53,6 +53,7 @@ class NewSweepDialog(QDialog):
             edited.connect(self._rest.start)
         for chosen in (self.varied.changed, self.options.sampler_chosen, self.options.pruner_chosen):
             chosen.connect(self._follow)
+        context.sweeps.changed.connect(self._rest.start)  # it may have ended
         self._follow()
         self.cost.measure(base)
 

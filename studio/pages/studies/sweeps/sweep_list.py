@@ -78,7 +78,7 @@ class _Delegate(QStyledItemDelegate):
         painter.drawText(QRectF(room.left(), room.top(), room.width() - wide, high), 0, name)
         painter.setFont(font("caption"))
         painter.setPen(QColor(palette.muted))
-        best = f" · best {each.best}" if each.best else ""
+        best = f" · {each.best}" if each.best else ""
         for line, text in enumerate((each.varied, each.problem or f"{each.count}{best}")):
             shown = small.elidedText(text, Qt.TextElideMode.ElideRight, int(room.width()))
             top = room.top() + high + 3 + line * (small.height() + 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QItemSelectionModel, QObject, QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QFont
+from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTableView
 
 from studio.state.formats import format_metric, metric_title
@@ -138,13 +138,17 @@ class TrialsTable(QTableView):
         self._fitted: tuple[object, ...] = ()
 
     def show_record(self, record: SweepRecord, chosen: int | None) -> None:
-        """Show its trials, with one chosen."""
+        """Show its trials, with one chosen; those of the sweep that was shown stay where they are."""
+        before, place = self.rows.record, self.verticalScrollBar().value()
         with QSignalBlocker(self.selectionModel()):
             self.rows.show_record(record)
-        self.mark(chosen)
+        is_same = before is not None and before.sweep.path == record.sweep.path
+        self.mark(chosen, scroll=not is_same)
         self._fit()
+        if is_same:
+            self.verticalScrollBar().setValue(place)
 
-    def mark(self, number: int | None) -> None:
+    def mark(self, number: int | None, *, scroll: bool = True) -> None:
         """Choose a trial without saying so."""
         row = self.rows.row_of(number) if number is not None else None
         selection = self.selectionModel()
@@ -154,8 +158,13 @@ class TrialsTable(QTableView):
             elif row != self.currentIndex().row() or not selection.hasSelection():
                 how = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
                 selection.setCurrentIndex(self.rows.index(row, 0), how)
-                QTimer.singleShot(0, self, self._show_chosen)  # once it has its room
+                if scroll:
+                    QTimer.singleShot(0, self, self._show_chosen)  # once it has its room
         self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        QTimer.singleShot(0, self, self._show_chosen)
 
     def _show_chosen(self) -> None:
         self.scrollTo(self.currentIndex())

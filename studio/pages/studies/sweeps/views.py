@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from studio.charts.parallel_axes import AxisValues, ParallelAxes
@@ -16,6 +19,7 @@ from training.sweeps.records import SweepRecord, TrialRecord
 
 _BEST, _CHOSEN = "best", "chosen"
 _SLICE = 280  # pixels wide, at least
+_LOWEST, _HIGHEST = 190, 460
 _NO_VALUES = "No trial has a result yet."
 
 
@@ -53,9 +57,9 @@ class CurvesView(SweepView):
                 self.plot.remove_curve(name)
             self._drawn.clear()
         self._record = record
-        what = "seed" if record.sweep.repeats > 1 else "validation"
-        self.plot.set_x_label(what.capitalize())
-        title = f"{metric_title(record.sweep.metric)} at each {what}"
+        repeated = record.sweep.repeats > 1
+        self.plot.set_x_label("Seed" if repeated else "Validation")
+        title = f"{metric_title(record.sweep.metric)}{' of each seed' if repeated else ''}"
         self.plot.set_titles({title: title}, title, percent=is_share(record.sweep.metric))
         for trial in record.trials:
             self._draw(trial)
@@ -159,6 +163,18 @@ class SlicesView(SweepView):
         self._note = label(_NO_VALUES, "help")
         vbox(self._note, (scroll_area(in_widget(vbox(self._flow, STRETCH))), 1), parent=self)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share_height()
+
+    def _share_height(self) -> None:
+        """All lines of charts fill the height, as far as they can still be read."""
+        columns = max((self.width() + SPACING.m) // (_SLICE + SPACING.m), 1)
+        lines = max(math.ceil(len(self.plots) / columns), 1)
+        room = (self.height() - SPACING.m * lines) // lines
+        for plot in self.plots.values():
+            plot.setFixedHeight(min(max(room, _LOWEST), _HIGHEST))
+
     def show_record(self, record: SweepRecord, chosen: int | None) -> None:
         dimensions = {each.path: each for each in record.sweep.space.dimensions}
         for path in [path for path in self.plots if path not in dimensions]:
@@ -179,6 +195,7 @@ class SlicesView(SweepView):
             scale = SliceScale(path, each.low, each.high, each.log, each.choices)
             self.plots[path].show_points(scale, metric_title(record.sweep.metric), points, record.best)
         self._note.setVisible(not valued)
+        self._share_height()
         self.mark(chosen)
 
     def mark(self, chosen: int | None) -> None:
