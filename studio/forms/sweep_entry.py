@@ -22,9 +22,15 @@ def add_sweep_entry(menu: QMenu, draft: Draft, path: str) -> None:
         menu.addAction("Show the sweep", lambda: draft.swept.asked.emit(path))
         return
     entry = menu.addAction(icon("sliders", "muted"), PUT_IN, lambda: sweep_setting(draft, path))
-    if why := explain_unvaried(path):
+    if why := _explain(draft, path):
         entry.setEnabled(False)
         entry.setText(f"{PUT_IN} ({why})")
+
+
+def _explain(draft: Draft, path: str) -> str:
+    name = split_path(path)[1]
+    is_alone = name != "kind" and draft.spec(path).editor == "choice" and len(draft.spec(path).choices) < 2
+    return "there is nothing else to choose" if is_alone else explain_unvaried(path)
 
 
 def sweep_setting(draft: Draft, path: str) -> None:

@@ -31,7 +31,7 @@ def add_sweep(command: Parser, shared: Mapping[str, Mapping[str, Any]]) -> None:
         "--trust",
     )
     varied = (
-        "a setting to try other values of: section.key=LOW:HIGH, =LOW:HIGH:log, =A|B|C, or section.key alone for the bounds that it is "
+        "a setting to try other values of: section.key=LOW:HIGH, =LOW:HIGH:log, =LOW:HIGH:step=STEP, =A|B|C, or section.key alone for the bounds that it is "
         "declared with; a grid takes N values of LOW:HIGH:N"
     )
     option("--vary", action="append", default=[], metavar="SETTING", help=varied)

@@ -115,7 +115,9 @@ def test_the_dialog_makes_the_sweep_that_the_command_line_makes(
     rate.high.setText("1000")
     decay.low.setText("0")
     decay.high.setText("0.5")
-    decay.log.setChecked(False)
+    decay.scale.setCurrentIndex(decay.scale.findData("step"))
+    qtbot.waitUntil(lambda: decay.problem() == "Enter the step.")
+    decay.step.setText("0.125")
     qtbot.waitUntil(lambda: "100" in rate.problem())
     assert not dialog.create_only.isEnabled()
     assert dialog.problem.text() == "Learning rate needs attention."
@@ -133,7 +135,7 @@ def test_the_dialog_makes_the_sweep_that_the_command_line_makes(
     assert dialog.made is not None
     assert context.draft.swept.texts == {}
     save_config(tiny(), tmp_path / "tiny.toml")
-    varied = ["--vary", "optimizer.weight_decay=0:0.5:linear", "--vary", "optimizer.lr=1e-4:1e-1:log"]
+    varied = ["--vary", "optimizer.weight_decay=0:0.5:step=0.125", "--vary", "optimizer.lr=1e-4:1e-1:log"]
     words = ["sweep", "new", str(tmp_path / "tiny.toml"), *varied, "--seed", "7", "--trials", "5", "--disk", "2"]
     assert main([*words, "--workspace", str(tmp_path / "ws")]) == 0
     (told,) = list_sweeps(tmp_path / "ws")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from studio.theme import SPACING, set_invalid
 from studio.widgets import (
     STRETCH,
+    ComboBox,
     NumberEdit,
     Segmented,
     flow_box,
@@ -26,6 +27,8 @@ _USUAL_POINTS = "5"
 _NUMBER_WIDTH, _COUNT_WIDTH = 96, 52
 _NEEDS_TWO = "Choose two values or more."
 _NEEDS_ENDS = "Enter both ends of the range."
+_NEEDS_STEP = "Enter the step."
+_TIP = Qt.ItemDataRole.ToolTipRole
 _NEEDS_COUNT = "Say how many values of the range the grid is to take."
 _MOST_WHOLE = 8  # whole numbers that a grid takes one by one where nobody says how many
 
@@ -51,9 +54,13 @@ class DimensionRow(QWidget):
         self.values.setAccessibleName(f"Values of {title}")
         leave_undo_to_page(self.values)
         self.low, self.high = (self._make_end(f"{end} end of {title}") for end in ("Lower", "Upper"))
-        self.log = QCheckBox("by ratio (log)")
-        self.log.setToolTip("As many trials between 0.001 and 0.01 as between 0.01 and 0.1")
-        self.log.setChecked(log)
+        self.scale, self.step = ComboBox(), self._make_end(f"Step of {title}")
+        for scale, words in (("linear", "evenly"), ("log", "by ratio (log)"), ("step", "in steps of")):
+            self.scale.addItem(words, scale)
+        self.scale.setItemData(1, "As many trials between 0.001 and 0.01 as between 0.01 and 0.1", _TIP)
+        self.scale.setCurrentIndex(int(log))
+        self.scale.setAccessibleName(f"Scale of {title}")
+        self.step.setFixedWidth(_COUNT_WIDTH + 20)
         self.points = NumberEdit("int", minimum=2, optional=True)
         self.points.setFixedWidth(_COUNT_WIDTH)
         self.points.setAccessibleName(f"How many values of {title} a grid takes")
@@ -61,11 +68,11 @@ class DimensionRow(QWidget):
         self.how.setAccessibleName(f"How {title} is varied")
         self._grid = in_widget(hbox(label("in", "caption"), self.points, label("values", "caption")))
         self._range = in_widget(
-            hbox(self.low, label("to", "caption"), self.high, self.log, self._grid, STRETCH, spacing=SPACING.s)
+            hbox(self.low, label("to", "caption"), self.high, self.scale, self.step, self._grid, STRETCH)
         )
         self._choices = QWidget()
         flow_box(*self.boxes.values(), parent=self._choices, spacing=SPACING.m)
-        self._is_number, self._wants_count = is_number, False
+        self._is_number, self._is_whole, self._is_for_grid = is_number, False, False
         for part in (self._choices, in_widget(hbox(self.how, self._range, (self.values, 1))), self._problem):
             column.addWidget(part)
         self.how.setVisible(is_number)
@@ -83,22 +90,26 @@ class DimensionRow(QWidget):
         low, high = self.low.text().strip(), self.high.text().strip()
         if not (low and high):
             return ""
+        if self.scale.currentData() == "step":
+            step = self.step.text().strip()
+            return f"{low}:{high}:step={step}" if step else ""
         points = f":{self.points.text().strip()}" if self.points.text().strip() and not self._grid.isHidden() else ""
-        return f"{low}:{high}:{'log' if self.log.isChecked() else 'linear'}{points}"
+        return f"{low}:{high}:{self.scale.currentData()}{points}"
 
     def gap(self) -> str:
         """What is missing yet, in a sentence; "" where nothing is."""
         if self.text():
-            return _NEEDS_COUNT if self._is_range() and self._wants_count and not self.points.text().strip() else ""
-        return _NEEDS_ENDS if self._is_range() else _NEEDS_TWO
+            return _NEEDS_COUNT if self._wants_count() and not self.points.text().strip() else ""
+        if not self._is_range():
+            return _NEEDS_TWO
+        has_ends = self.low.text().strip() and self.high.text().strip()
+        return _NEEDS_STEP if has_ends else _NEEDS_ENDS
 
     def set_grid(self, on: bool, is_whole: bool) -> None:
         """Whether a grid asks how many values it is to take of a range; of a few whole numbers it takes all where nothing is said."""
-        self._grid.setVisible(on)
-        low, high = self.low.value(), self.high.value()
-        few = is_whole and low is not None and high is not None and high - low < _MOST_WHOLE
-        self._wants_count = on and not few
-        if self._wants_count and not self.points.text():
+        self._is_for_grid, self._is_whole = on, is_whole
+        self._show_parts()
+        if self._wants_count() and not self.points.text():
             self.points.setText(_USUAL_POINTS)
 
     def set_problem(self, words: str) -> None:
@@ -112,6 +123,12 @@ class DimensionRow(QWidget):
     def problem(self) -> str:
         """What is said to be wrong."""
         return self._problem.text()
+
+    def _wants_count(self) -> bool:
+        """Whether a grid has to be told how many values to take."""
+        low, high = self.low.value(), self.high.value()
+        few = self._is_whole and low is not None and high is not None and high - low < _MOST_WHOLE
+        return self._is_for_grid and self._is_range() and not few and self.scale.currentData() != "step"
 
     def _is_range(self) -> bool:
         return self._is_number and not self.boxes and self.how.current() == "range"
@@ -135,13 +152,18 @@ class DimensionRow(QWidget):
             low, high, scale, points = (*text.split(":"), "", "", "")[:4]
             self.low.setText(low)
             self.high.setText(high)
-            self.log.setChecked(scale == "log")
+            kind, _, step = scale.partition("=")
+            self.scale.setCurrentIndex(max(self.scale.findData(kind), 0))
+            self.step.setText(step)
             self.points.setText(points)
 
     def _show_parts(self) -> None:
         self._choices.setVisible(bool(self.boxes))
         is_range = self._is_range()
         self._range.setVisible(is_range)
+        has_step = self.scale.currentData() == "step"
+        self.step.setVisible(has_step)
+        self._grid.setVisible(self._is_for_grid and not has_step)
         self.values.setVisible(not is_range and not self.boxes)
 
     def _connect(self) -> None:
@@ -152,8 +174,9 @@ class DimensionRow(QWidget):
             self._show_parts()
             tell()
 
-        for line in (self.low, self.high, self.points, self.values):
+        for line in (self.low, self.high, self.step, self.points, self.values):
             line.textChanged.connect(tell)
-        for box in (*self.boxes.values(), self.log):
+        for box in self.boxes.values():
             box.toggled.connect(tell)
+        self.scale.currentIndexChanged.connect(turn)
         self.how.current_changed.connect(turn)

@@ -26,7 +26,8 @@ def list_variable(draft: Draft) -> Iterator[tuple[str, str]]:
             yield f"{section}.kind", KIND_TITLES[section]
         for name, spec in specs(section, kind).items():
             path = join_path(section, name)
-            if spec.editor not in _NONE and not spec.of_the_data and not explain_unvaried(path):
+            is_alone = spec.editor == "choice" and len(spec.choices) < 2
+            if spec.editor not in _NONE and not spec.of_the_data and not is_alone and not explain_unvaried(path):
                 yield path, spec.title
 
 
