@@ -265,12 +265,14 @@ class MainController(QObject):
                 self.context.notifier.notify(
                     "The window closes when the checkpoint is written.", "info", title="Stopping"
                 )
+        elif self.context.sweeps.is_busy:
+            self.context.notifier.notify("The window closes when the sweep has stopped.", "info", title="Stopping")
         self._remember()
         self.closing.stop_and_close()
 
     def _offer_to_end_now(self) -> None:
         self.context.notifier.notify(
-            "The run is being saved. Ending the engine now loses the steps since the last checkpoint.",
+            "What is at work is being saved. Ending the engine now loses the steps since the last checkpoint.",
             "warning",
             title="Still stopping",
             action_text="End now",

@@ -335,6 +335,17 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
     tab.detail.choose(1)
     tab.detail.open_run.click()
     qtbot.waitUntil(lambda: context.shown.run.folder is not None and context.shown.run.folder.id == f"{small.id}-0001")
+    window.show_page("studies/sweeps")
+    tab.list.setCurrentIndex(tab.list.model().index(1, 0))
+    assert tab.detail.path == endless.path
+    tab.detail.start.click()
+    qtbot.waitUntil(lambda: count_validations(endless) > validated)
+    asked = answer_next_question(qtbot, "Stop it and close")
+    window.close()
+    assert asked == ["A sweep is being worked on"]
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert not context.sweeps.is_busy
+    assert read_record(endless).trials[0].words == "unfinished"  # nobody works on it any more
 
 
 def make_of(context: AppContext, base: RunConfig) -> Sweep:
