@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -71,18 +71,28 @@ class ParallelAxes(QWidget):
         self._names: Sequence[str] = ()
         self._colors: Sequence[int] = ()
         self._near: int | None = None
+        self._marked: int | None = None
+        self._pale: Collection[int] = ()
         self.setMouseTracking(True)
         self.setAccessibleName("Parallel coordinates of settings and result")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumHeight(200)
         theme().changed.connect(self.update)
 
-    def show_runs(self, axes: Sequence[AxisValues], names: Sequence[str], colors: Sequence[int]) -> None:
-        """One line for each name; the last axis is the result."""
+    def show_runs(
+        self, axes: Sequence[AxisValues], names: Sequence[str], colors: Sequence[int], pale: Collection[int] = ()
+    ) -> None:
+        """One line for each name, behind the others that of ``pale`` numbers; the last axis is the result."""
         self._axes = [(axis, _Scale(axis)) for axis in axes]
-        self._names, self._colors, self._near = names, colors, None
+        self._names, self._colors, self._pale, self._near = names, colors, pale, None
+        self._marked = None
         self.setMinimumWidth(2 * _EDGE + _WIDE * max(len(axes) - 1, 1))
         self.setAccessibleDescription(f"{len(names)} runs over " + ", ".join(axis.title for axis in axes))
+        self.update()
+
+    def mark(self, number: int | None) -> None:
+        """Draw one line wide, or none."""
+        self._marked = number
         self.update()
 
     def sizeHint(self) -> QSize:
@@ -94,11 +104,13 @@ class ParallelAxes(QWidget):
         small = font("caption")
         painter.setFont(small)
         metrics = QFontMetrics(small)
-        for number in range(len(self._names)):
-            if number != self._near:
-                self._draw_line(painter, number, 1.4, faded=self._near is not None)
-        if self._near is not None:
-            self._draw_line(painter, self._near, 3.0, faded=False)
+        in_front = {self._near, self._marked} - {None}
+        for number in sorted(range(len(self._names)), key=lambda each: each not in self._pale):
+            if number not in in_front:
+                self._draw_line(painter, number, 1.4, faded=self._near is not None or number in self._pale)
+        for front in in_front:
+            if front is not None and front < len(self._names):
+                self._draw_line(painter, front, 3.0, faded=False)
         for at, (axis, scale) in enumerate(self._axes):
             x = self._x(at)
             painter.setPen(QPen(QColor(palette.border), 1.5))

@@ -59,6 +59,10 @@ class SideCommand(QObject):
         else:
             self._process.kill()
 
+    def kill(self) -> None:
+        """End it at once, which its answer tells."""
+        self._process.kill()
+
     def give_up(self) -> None:
         """Nobody wants the answer any more."""
         self._told = None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.forms.field_row import FieldRow
 from studio.forms.kinds.chooser import KindChooser
 from studio.forms.messages import with_titles
+from studio.forms.sweep_entry import add_sweep_entry, make_mark
 from studio.state.drafts.draft import Draft
 from studio.theme import set_property
 from studio.widgets import Card
@@ -33,6 +35,8 @@ class FormRows(Card):
         self._inactive: Mapping[str, Inactive] = {}
         self._found: Sequence[str] = ()
         self._current = ""
+        self._swept: set[str] = set()  # whose rows are marked
+        draft.swept.changed.connect(self._mark_swept)
 
     def find_row(self, path: str) -> FieldRow | None:
         """The row of a setting; None where it was not made yet, and is told all when it is."""
@@ -79,6 +83,27 @@ class FormRows(Card):
         if self.chooser:
             self._tint(self.chooser.path, self.chooser)
 
+    def _open_menu(self, path: str, at: QPoint) -> None:
+        """What can be done with a setting besides editing it."""
+        menu = QMenu(self)
+        menu.aboutToHide.connect(menu.deleteLater)
+        add_sweep_entry(menu, self._draft, path)
+        menu.popup(at)
+
+    def _mark_swept(self) -> None:
+        """Show which settings the sweep being prepared varies."""
+        rows: dict[str, FieldRow | KindChooser] = {**self._rows}
+        if self.chooser:
+            rows[self.chooser.path] = self.chooser
+        for path, row in rows.items():
+            self._tell_swept(path, row)
+
+    def _tell_swept(self, path: str, row: FieldRow | KindChooser) -> None:
+        is_in = path in self._draft.swept
+        if is_in != (path in self._swept):
+            (self._swept.add if is_in else self._swept.discard)(path)
+            row.set_mark(make_mark(self._draft, path, row.title.text()) if is_in else None)
+
     def _tint(self, path: str, owner: QWidget) -> None:
         set_property(owner, "found", "current" if path == self._current else "match" if path in self._found else "")
 
@@ -90,3 +115,6 @@ class FormRows(Card):
         row.editor.suggest_several(self._several)
         self._tell_inactive(row)
         self._tint(row.path, row)
+        row.menu_asked.connect(self._open_menu)
+        self._swept.discard(row.path)  # a row of that path may have gone
+        self._tell_swept(row.path, row)

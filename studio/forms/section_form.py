@@ -60,6 +60,7 @@ class SectionForm(FormRows):
             layout.setContentsMargins(0, 0, 0, 0)
         if len(kinds(section)) > 1:
             self.chooser = make_chooser(draft, section, label_width)
+            self.chooser.menu_asked.connect(self._open_menu)
             self.add(self.chooser)
         self._plain, self._tables, self._advanced = in_widget(vbox(spacing=2)), in_widget(vbox(spacing=2)), Fold()
         self._advanced.toggled.connect(self._on_fold_toggled)
@@ -71,6 +72,7 @@ class SectionForm(FormRows):
         draft.touched.demanded.connect(self._show_problems)
         draft.looked_again.connect(self._follow)  # a file that decides rows may have been edited elsewhere
         self.refresh()
+        self._mark_swept()
 
     # ------------------------------------------------------------------------------------------- reading
 

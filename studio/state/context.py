@@ -27,6 +27,7 @@ from studio.state.runs.proof_job import ProofJob
 from studio.state.runs.run_library import RunLibrary
 from studio.state.runs.shown_run import ShownRun
 from studio.state.runs.trace_job import TraceJob
+from studio.state.sweeps.sweep_job import SweepJob
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.config.run import LONGEST_NAME
@@ -74,10 +75,11 @@ class AppContext(QObject):
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
         file_opened(str): the configuration, or the report, at this path is in the forms now.
+        runs_asked(str): the runs that a filter finds are to be listed.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
     """
 
-    page_requested, help_requested = Signal(str), Signal(str)
+    page_requested, help_requested, runs_asked = Signal(str), Signal(str), Signal(str)
     find_requested, file_opened, start_problem_changed = Signal(str), Signal(str), Signal(str)
     branch_changed, consent_needed = Signal(object), Signal(object, object)
 
@@ -96,6 +98,7 @@ class AppContext(QObject):
         self.evaluation = EvaluationChoice(self.background, self)
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
         self.traces = TraceJob(settings, self)
+        self.sweeps = SweepJob(settings, self)
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None

@@ -46,6 +46,12 @@ class SideJob(QObject):
             self._command.stop()
             self.changed.emit()
 
+    def kill(self) -> None:
+        """End it at once; what it has kept stays kept."""
+        if self._command is not None:
+            self.is_stopping = True
+            self._command.kill()
+
     def _begin(self, run: RunFolder, words: Sequence[str]) -> None:
         self.run, self.problem, self.is_stopping = run, "", False
         python = self._settings.get().engine_python

@@ -42,6 +42,14 @@ def ask_about_run(parent: QWidget, name: str) -> CloseChoice:
     return CloseChoice(ask(parent, f"“{name}” is being trained", text, answers) or CloseChoice.CANCEL)
 
 
+def ask_about_sweep(parent: QWidget) -> bool:
+    """Whether a sweep may end with the window."""
+    text = (
+        "It ends with the window: the trial under way is stopped and kept, and Go on takes the sweep up where it was."
+    )
+    return bool(ask(parent, "A sweep is being worked on", text, [Answer("close", "Stop it and close", "primary")]))
+
+
 class Closing(QObject):
     """Ends what must end before the window may go, step by step.
 
@@ -62,6 +70,7 @@ class Closing(QObject):
         context.engine.shut_down.connect(self._on_engines_gone)
         context.engine.run_finished.connect(self._on_run_finished)
         context.live.state_changed.connect(self._on_run_state)
+        context.sweeps.changed.connect(self._on_run_state)
 
     @property
     def must_ask(self) -> bool:
@@ -74,10 +83,11 @@ class Closing(QObject):
         if self.begun:
             return
         self.begun = True
+        self._context.sweeps.stop()
         if self._context.engine.training and self._context.live.state is not RunState.STARTING:
             self._context.live.ask(Command.STOP)
             self._on_run_state()
-        else:
+        elif not self._context.sweeps.is_busy:
             self._shut_down()
 
     @Slot()
@@ -98,13 +108,17 @@ class Closing(QObject):
     def end_now(self) -> None:
         """The person will not wait any longer."""
         self._context.engine.kill()
+        self._context.sweeps.kill()
 
     @Slot()
     def _on_run_state(self) -> None:
         if self._handing_over and self._context.live.state in ENABLED[RunAction.STOP]:
             self._context.live.ask(Command.STOP)  # one that is only starting yet has no folder: asked when it has
-        elif self.begun and not self.done and not self._handing_over and not self._context.live.live:
+        elif self.begun and not self.done and not self._handing_over and not self._is_anything_at_work():
             self._shut_down()
+
+    def _is_anything_at_work(self) -> bool:
+        return self._context.live.live or self._context.sweeps.is_busy
 
     @Slot(object)
     def _on_run_finished(self, record: StatusRecord) -> None:

@@ -28,7 +28,7 @@ from studio.state.drafts.kept_draft import remember_draft
 from studio.state.drafts.setting_specs import Settings
 from studio.state.opened_report import OpenedReport
 from studio.widgets import NavigationRail, Toast, ToastArea
-from studio.window.closing import CloseChoice, Closing, ask_about_run
+from studio.window.closing import CloseChoice, Closing, ask_about_run, ask_about_sweep
 from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
 from studio.window.help import HelpWindow
@@ -45,6 +45,7 @@ from training.runs.records.progress import Progress
 from training.system.untrusted import escape_unprintable
 
 _OVERWRITTEN = "settings overwritten"
+SWEEPS = "studies/sweeps"
 
 
 class MainController(QObject):
@@ -99,6 +100,7 @@ class MainController(QObject):
         context.notifier.withdrawn.connect(self.toasts.dismiss)
         context.consent_needed.connect(self._on_consent_needed)
         context.help_requested.connect(self.show_help)
+        context.draft.swept.asked.connect(lambda _path: context.show_page(SWEEPS))
         context.live.state_changed.connect(self._on_run_state)
         context.live.progress_changed.connect(self._on_progress)
         for past in (context.engine.run_started, context.draft.replaced):  # which spoke of other settings
@@ -247,6 +249,8 @@ class MainController(QObject):
         if self.closing.begun:
             self._offer_to_end_now()
             return
+        if self.context.sweeps.is_busy and not ask_about_sweep(self._window):
+            return
         if self.closing.must_ask:
             live = self.context.live
             config = live.config()
@@ -263,12 +267,14 @@ class MainController(QObject):
                 self.context.notifier.notify(
                     "The window closes when the checkpoint is written.", "info", title="Stopping"
                 )
+        elif self.context.sweeps.is_busy:
+            self.context.notifier.notify("The window closes when the sweep has stopped.", "info", title="Stopping")
         self._remember()
         self.closing.stop_and_close()
 
     def _offer_to_end_now(self) -> None:
         self.context.notifier.notify(
-            "The run is being saved. Ending the engine now loses the steps since the last checkpoint.",
+            "What is at work is being saved. Ending the engine now loses the steps since the last checkpoint.",
             "warning",
             title="Still stopping",
             action_text="End now",

@@ -13,39 +13,33 @@ from training.metric_names import metric
 from training.streams import print_json, say, write_out
 from training.sweeps.by_hand import add_trial, stop_trial
 from training.sweeps.dimension import show_value
-from training.sweeps.folder import USUAL_TRIALS, Budget, Sweep, create_sweep, find_sweep, list_sweeps, parse_budget
-from training.sweeps.optuna_study import PASSWORD, require_optuna, split_password
+from training.sweeps.folder import Sweep, find_sweep, list_sweeps
+from training.sweeps.optuna_study import PASSWORD, require_optuna
 from training.sweeps.records import SweepRecord, TrialRecord, read_record
-from training.sweeps.space import read_space
-from training.sweeps.trials import Trials
+from training.sweeps.request import SweepRequest, make_sweep
 from training.system.held_input import call_at_its_end
 from training.system.untrusted import escape_unprintable
 
-_MOST_SEED = 2**31 - 1
-
 
 def new_sweep(arguments: argparse.Namespace) -> int:
-    """Check all of it, then make the sweep's folder; nothing is trained yet."""
+    """Make a sweep as it is asked for."""
     require_optuna(arguments.sampler, arguments.pruner)
     base, workspace = load_given(arguments), workspace_of(arguments)
-    space = read_space(base, arguments.vary, arguments.sampler)
-    budget = parse_budget(arguments.trials, arguments.hours, arguments.disk)
-    if not 0 <= arguments.seed <= _MOST_SEED:
-        raise InputError(f"--seed {arguments.seed}: must be from 0 to {_MOST_SEED}.")
-    if arguments.sampler == "grid":
-        budget = Budget(min(space.count_grid(), budget.trials or space.count_grid()), budget.hours, budget.bytes)
-    elif budget == Budget():
-        budget = Budget(trials=USUAL_TRIALS)
-    storage = split_password(arguments.storage) if arguments.storage else ""
-    sweep = create_sweep(workspace, base, space, arguments.sampler, arguments.pruner, arguments.seed, budget, storage)
-    try:
-        Trials(sweep)  # a database that cannot be reached is told now
-    except InputError:
-        sweep.remove()
-        raise
+    request = SweepRequest(
+        tuple(arguments.vary),
+        arguments.sampler,
+        arguments.pruner,
+        arguments.seed,
+        arguments.trials,
+        arguments.hours,
+        arguments.disk,
+        arguments.storage or "",
+        arguments.repeat,
+    )
+    sweep = make_sweep(workspace, base, request)
     for line in _describe(sweep):
         say(line)
-    if storage != arguments.storage and os.environ.get(PASSWORD):
+    if sweep.storage != request.storage and os.environ.get(PASSWORD):
         say(f"The database's password is not written down; workers take it from ${PASSWORD} or ~/.pgpass.")
     say(f"Begin with: python -m training sweep work {sweep.id}")
     if arguments.json:
@@ -136,6 +130,8 @@ def _describe(sweep: Sweep) -> Iterator[str]:
     limits += [format_duration(budget.hours * 3600)] if budget.hours is not None else []
     limits += [format_bytes(budget.bytes)] if budget.bytes is not None else []
     yield f"Sweep {sweep.id} of {sweep.name}: {sweep.sampler}, pruner {sweep.pruner}, seed {sweep.seed}, at most {', '.join(limits)}"
+    if sweep.repeats > 1:
+        yield f"each trial is {sweep.repeats} runs, of as many seeds, and counts by their mean"
     yield f"{'highest' if sweep.maximize else 'lowest'} {sweep.metric} over"
     for dimension in sweep.space.dimensions:
         yield f"  {dimension.path}: {dimension.words}"

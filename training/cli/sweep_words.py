@@ -31,7 +31,7 @@ def add_sweep(command: Parser, shared: Mapping[str, Mapping[str, Any]]) -> None:
         "--trust",
     )
     varied = (
-        "a setting to try other values of: section.key=LOW:HIGH, =LOW:HIGH:log, =A|B|C, or section.key alone for the bounds that it is "
+        "a setting to try other values of: section.key=LOW:HIGH, =LOW:HIGH:log, =LOW:HIGH:step=STEP, =A|B|C, or section.key alone for the bounds that it is "
         "declared with; a grid takes N values of LOW:HIGH:N"
     )
     option("--vary", action="append", default=[], metavar="SETTING", help=varied)
@@ -44,6 +44,13 @@ def add_sweep(command: Parser, shared: Mapping[str, Mapping[str, Any]]) -> None:
     option("--disk", type=float, metavar="GB", help="no trial begins that its runs might not fit into")
     option(
         "--storage", default="", metavar="URL", help="a PostgreSQL database; by default a journal in the sweep's folder"
+    )
+    option(
+        "--repeat",
+        type=int,
+        default=1,
+        metavar="N",
+        help="each trial trains N runs, of N seeds, and counts by their mean; --pruner wilcoxon compares them in pairs (1)",
     )
     option("--seed", type=int, default=0, metavar="S", help="the same seed proposes the same trials (0)")
 

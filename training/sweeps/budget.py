@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Spent:
     """``trials`` that the sampler proposed, of which those by hand are none; ``seconds`` of work on all runs, ``bytes`` on the disk, and
-    those of the ``largest`` run."""
+    those of the ``largest`` trial."""
 
     trials: int
     seconds: float
@@ -31,12 +31,12 @@ def measure_spent(sweep: Sweep, trials: Sequence[FrozenTrial]) -> Spent:
     """By what is stored of trials that ended, and by the runs' own records of the others."""
     seconds, sizes = 0.0, [0]
     for trial in trials:
-        run, known = sweep.run(trial.number), trial.user_attrs.get(SECONDS)
+        runs, known = sweep.runs(trial.number), trial.user_attrs.get(SECONDS)
         if isinstance(known, int | float):
             seconds += known
-        elif run.config_file.is_file():
-            seconds += worked_seconds(run.read_status())
-        sizes.append(own_bytes(run.path))
+        else:
+            seconds += sum(worked_seconds(run.read_status()) for run in runs if run.config_file.is_file())
+        sizes.append(sum(own_bytes(run.path) for run in runs))
     proposed = sum(not trial.user_attrs.get(BY_HAND) for trial in trials)
     return Spent(proposed, seconds, sum(sizes), max(sizes))
 

@@ -9,7 +9,7 @@ from training.runs.owner import claim, release
 from training.sweeps.dimension import Value
 from training.sweeps.folder import Sweep
 from training.sweeps.space import name_trial
-from training.sweeps.trial_run import BY_HAND, PRUNED, End, mark_run, measure_end
+from training.sweeps.trial_run import BY_HAND, PRUNED, End, mark_runs, measure_end
 from training.sweeps.trials import Trials, state_of
 
 
@@ -64,10 +64,10 @@ def stop_trial(sweep: Sweep, number: int) -> str:
                 return f"Trial {number} is told to stop; its run is kept."
         try:
             end = End("pruned" if trial.intermediate_values else "failed", reason=BY_HAND)
-            run = sweep.run(number)
+            runs = sweep.runs(number)
             if end.state == "pruned":
-                mark_run(run, PRUNED)
-            trials.end(number, end.state, None, measure_end(run, end))
+                mark_runs(runs, PRUNED)
+            trials.end(number, end.state, None, measure_end(runs, end))
         finally:
             release(folder)
         return f"Trial {number}, which nobody was working on, is ended; its run is kept."

@@ -19,17 +19,22 @@ Value: TypeAlias = float | int | str
 """Of a choice the text that ``--set`` takes."""
 
 _NUMBER = r"[+-]?(?:[0-9][0-9_]*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-_RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*(log|linear)\s*)?(?::\s*([0-9]+)\s*)?")
+_RANGE = re.compile(
+    rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*(log|linear|step\s*=\s*({_NUMBER}))\s*)?(?::\s*([0-9]+)\s*)?"
+)
 _WIDEST = 1000
 """Whole numbers declared from 1 to more than this are a limit of the program, and no range that anybody means to search."""
 _MOST_VALUES = 100
-"""Whole numbers that a grid takes one by one."""
+"""Whole numbers, or steps, that a grid takes one by one."""
+_ROUNDING = 1e-6
+"""Part of a step."""
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """``path`` is the dotted setting. A range has ``low`` and ``high``, both included, by ratio where ``log``; ``points`` are the values that
-    a grid takes of it, None for every whole number. A choice has ``choices``."""
+    """``path`` is the dotted setting. A range has ``low`` and ``high``, both included, by ratio where ``log``, and nothing between two
+    ``step`` from each other where there is one; ``points`` are the values that a grid takes of it, None for every step or whole number. A
+    choice has ``choices``."""
 
     path: str
     sort: Sort
@@ -38,6 +43,7 @@ class Dimension:
     log: bool = False
     points: int | None = None
     choices: tuple[str, ...] = ()
+    step: float | None = None
 
     def dump(self) -> dict[str, JsonValue]:
         """As JSON has it."""
@@ -51,6 +57,7 @@ class Dimension:
         if self.sort == "choice":
             return " | ".join(self.choices)
         scale = ", by ratio" if self.log else ""
+        scale = f", in steps of {show_value(self.step, self.sort)}" if self.step is not None else scale
         return f"{show_value(self.low, self.sort)} to {show_value(self.high, self.sort)}{scale}"
 
     @property
@@ -72,9 +79,13 @@ class Dimension:
         """What a grid takes of it. Raises InputError where that is not said."""
         if self.sort == "choice":
             return list(self.choices)
+        if self.points is None and self.step is not None:
+            last = round((self.high - self.low) / self.step)
+            if last < _MOST_VALUES:
+                return [self._number(float(f"{self.low + number * self.step:.12g}")) for number in range(last + 1)]
         if self.points is None:
             count = int(self.high) - int(self.low) + 1
-            if self.sort == "int" and count <= _MOST_VALUES:
+            if self.sort == "int" and self.step is None and count <= _MOST_VALUES:
                 return list(range(int(self.low), int(self.high) + 1))
             raise InputError(
                 f"--vary {self.path}: a grid needs to know how many values to take; add their number, "
@@ -106,6 +117,8 @@ class Dimension:
         if not self.low <= number <= self.high or (self.sort == "int" and number != round(number)):
             kind = "a whole number" if self.sort == "int" else "a number"
             raise InputError(f"--set {self.path}={text}: must be {kind} in the sweep's range, {self.words}.")
+        if self.step is not None and not _divides(self.step, number - self.low):
+            raise InputError(f"--set {self.path}={text}: must be a step of the sweep's range, {self.words}.")
         return self._number(number)
 
     def _number(self, value: float) -> Value:
@@ -126,6 +139,7 @@ def load_dimension(data: object) -> Dimension:
         data.get("log") is True,
         int(points) if points is not None else None,
         choices,
+        None if data.get("step") is None else float(data["step"]),
     )
 
 
@@ -144,10 +158,45 @@ def read_dimension(path: str, text: str | None, specs: Sequence[FieldSpec], kind
     match = _RANGE.fullmatch(text)
     if match is None:
         raise InputError(
-            f"--vary {path}={text}: must be a range, LOW:HIGH or LOW:HIGH:log, or a list of values with | between them, "
+            f"--vary {path}={text}: must be a range, LOW:HIGH, LOW:HIGH:log or LOW:HIGH:step=STEP, or a list of values with | between them, "
             f"for example {path}=1e-4:1e-1:log or {path}=16|32|64."
         )
     return _read_range(path, text, match, spec)
+
+
+def propose_text(spec: FieldSpec | None, value: JsonValue, kinds: Sequence[str] = ()) -> str:
+    """What ``--vary path=`` may be for who has given nothing yet: the bounds or choices that are declared, else a range around ``value``
+    inside of what is; "" where neither tells."""
+    if kinds or spec is None or spec.editor in ("bool", "choice"):
+        choices = tuple(kinds) or (("false", "true") if spec is not None and spec.editor == "bool" else ())
+        choices = choices or (spec.choices if spec is not None else ())
+        return "|".join(choices) if len(choices) > 1 else ""
+    if spec.editor not in ("int", "float"):
+        return ""
+    try:
+        found = _read_declared("", spec, ())
+    except InputError:
+        return _propose_around(spec, value)
+    low, high, width = found.low, found.high, found.high - found.low
+    if found.sort == "float":  # at a distance from an end that is not allowed
+        low, high = low + 0.01 * width * spec.exclusive_minimum, high - 0.1 * width * spec.exclusive_maximum
+    ends = (show_value(low, found.sort), show_value(high, found.sort))
+    return f"{ends[0]}:{ends[1]}:{'log' if found.log else 'linear'}"
+
+
+def _propose_around(spec: FieldSpec, value: JsonValue) -> str:
+    """On a logarithmic scale a decade to either side, of whole numbers a quarter to fourfold; else from a half to the double."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        return ""
+    factor = (4.0 if spec.editor == "int" else 10.0) if spec.log_scale else 2.0
+    low, high = value / factor, value * factor
+    if spec.editor == "int":
+        low, high = float(max(round(low), 1)), float(round(high))
+    low = low if spec.minimum is None else max(low, spec.minimum)
+    high = high if spec.maximum is None else min(high, spec.maximum)
+    sort: Sort = "int" if spec.editor == "int" else "float"
+    ends = (show_value(low, sort), show_value(high, sort))
+    return f"{ends[0]}:{ends[1]}:{'log' if spec.log_scale else 'linear'}" if low < high else ""
 
 
 def _read_declared(path: str, spec: FieldSpec | None, kinds: Sequence[str]) -> Dimension:
@@ -198,10 +247,19 @@ def _read_range(path: str, text: str, match: re.Match[str], spec: FieldSpec | No
     log = match[3] == "log" or (match[3] is None and spec is not None and spec.log_scale and low > 0)
     if log and low <= 0:
         raise InputError(f"{given}: a logarithmic scale has no 0; begin above it, or leave log out.")
-    points = int(match[4]) if match[4] else None
+    points = int(match[5]) if match[5] else None
     if points is not None and points < 2:
         raise InputError(f"{given}: a grid takes 2 values of a range or more; give a larger number at its end.")
-    return Dimension(path, "int" if is_int else "float", low, high, log, points)
+    step = float(match[4].replace("_", "")) if match[4] else None
+    if step is not None and (step <= 0 or not _divides(step, high - low) or (is_int and not step.is_integer())):
+        raise InputError(f"{given}: the range must be a whole number of steps; give another step, or another end.")
+    if step is not None and points is not None:
+        raise InputError(f"{given}: the steps say which values a grid takes; leave their number out.")
+    return Dimension(path, "int" if is_int else "float", low, high, log, points, (), step)
+
+
+def _divides(step: float, length: float) -> bool:
+    return abs(length / step - round(length / step)) < _ROUNDING
 
 
 def split_choices(text: str) -> list[str]:

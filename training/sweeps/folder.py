@@ -51,7 +51,7 @@ class Budget:
 @dataclass(frozen=True)
 class Sweep:
     """``storage`` is a database's URL without its password, "" for the journal in the folder. ``metric`` is compared, the larger the better
-    where ``maximize``."""
+    where ``maximize``. Each trial trains ``repeats`` runs, of as many seeds, and counts by their mean."""
 
     path: Path
     space: Space
@@ -64,6 +64,7 @@ class Sweep:
     maximize: bool
     name: str = ""
     created: float = 0.0
+    repeats: int = 1
 
     @property
     def id(self) -> str:
@@ -97,9 +98,15 @@ class Sweep:
         """There where a person asked for the trial's end."""
         return self.trial_folder(number) / "stop"
 
-    def run(self, number: int) -> RunFolder:
-        """A trial's run: its name tells which, so that no kill comes between the run and who knows of it."""
-        return RunFolder(self.workspace / "runs" / f"{self.id}-{number:04}")
+    def run(self, number: int, part: int = 0) -> RunFolder:
+        """A trial's run, of several that of a ``part`` from 0: its name tells which, so that no kill comes between the run and who knows of
+        it."""
+        which = f"-{part + 1}" if self.repeats > 1 else ""
+        return RunFolder(self.workspace / "runs" / f"{self.id}-{number:04}{which}")
+
+    def runs(self, number: int) -> list[RunFolder]:
+        """All runs that a trial has, or may come to have."""
+        return [self.run(number, part) for part in range(self.repeats)]
 
     def remove(self) -> None:
         """Delete the folder of a sweep that was just made; runs are none of it."""
@@ -118,6 +125,7 @@ class Sweep:
             "storage": self.storage,
             "metric": self.metric,
             "maximize": self.maximize,
+            "repeats": self.repeats,
         }
 
 
@@ -130,12 +138,14 @@ def create_sweep(
     seed: int,
     budget: Budget,
     storage: str,
+    repeats: int = 1,
 ) -> Sweep:
     """A new sweep's folder. Raises InputError, leaving nothing behind, where it cannot be written."""
     sweeps, now = workspace / "sweeps", time.time()
     name = f"{make_slug(base.name)[:16].strip('-')}-{time.strftime('%Y%m%d')}-{secrets.token_hex(3)}"
     path = sweeps / name
-    sweep = Sweep(path, space, sampler, pruner, seed, budget, storage, base.monitor, base.maximize, base.name, now)
+    best = base.monitor, base.maximize
+    sweep = Sweep(path, space, sampler, pruner, seed, budget, storage, *best, base.name, now, repeats)
     with explain_unwritable(workspace):
         (path / "trials").mkdir(parents=True)
         try:
@@ -178,6 +188,7 @@ def read_sweep(path: Path) -> Sweep:
             data["maximize"] is True,
             str(data.get("name", "")),
             _float(data.get("created")) or 0.0,
+            _int(data.get("repeats")) or 1,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{shown}: is damaged, or of a newer version; bring it back from a copy.") from error

@@ -242,8 +242,9 @@ def _suggest(trial: Trial, dimension: Dimension) -> Value:
     if dimension.sort == "choice":
         return str(trial.suggest_categorical(path, dimension.choices))
     if dimension.sort == "int":
-        return int(trial.suggest_int(path, int(low), int(high), log=dimension.log))
-    return float(trial.suggest_float(path, low, high, log=dimension.log))
+        step = int(dimension.step or 1)
+        return int(trial.suggest_int(path, int(low), int(high), step=step, log=dimension.log))
+    return float(trial.suggest_float(path, low, high, step=dimension.step, log=dimension.log))
 
 
 def _make_distribution(dimension: Dimension) -> BaseDistribution:
@@ -253,8 +254,9 @@ def _make_distribution(dimension: Dimension) -> BaseDistribution:
     if dimension.sort == "choice":
         return CategoricalDistribution(dimension.choices)
     if dimension.sort == "int":
-        return IntDistribution(int(dimension.low), int(dimension.high), log=dimension.log)
-    return FloatDistribution(dimension.low, dimension.high, log=dimension.log)
+        step = int(dimension.step or 1)
+        return IntDistribution(int(dimension.low), int(dimension.high), log=dimension.log, step=step)
+    return FloatDistribution(dimension.low, dimension.high, log=dimension.log, step=dimension.step)
 
 
 def _make_sampler(sweep: Sweep, number: int | None) -> BaseSampler:

@@ -24,19 +24,24 @@ FEWEST_FOR_IMPORTANCE = 20
 
 @dataclass(frozen=True)
 class TrialRecord:
-    """``curve`` is the monitored metric at each validation, counted from 1; ``alive`` whether a worker has it now; ``run`` the id of its run,
-    "" where none was made."""
+    """``curve`` is the monitored metric at each validation, counted from 1, of a trial of several runs the best of each; ``alive`` whether a
+    worker has it now; ``runs`` the ids of the runs that were made."""
 
     number: int
     state: State
     params: Mapping[str, Value]
     value: float | None
     curve: tuple[tuple[int, float], ...]
-    run: str
+    runs: tuple[str, ...]
     alive: bool
     by_hand: bool
     seconds: float | None
     reason: str
+
+    @property
+    def run(self) -> str:
+        """The first of its runs; "" where none was made."""
+        return self.runs[0] if self.runs else ""
 
     @property
     def words(self) -> str:
@@ -92,6 +97,8 @@ class SweepRecord:
                 {
                     **asdict(trial),
                     "params": dict(trial.params),
+                    "run": trial.run,
+                    "runs": list(trial.runs),
                     "curve": [list(point) for point in trial.curve],
                     "state": trial.words,
                 }
@@ -139,7 +146,8 @@ def find_best(sweep: Sweep, known: list[FrozenTrial]) -> FrozenTrial | None:
 
 
 def _read(sweep: Sweep, trial: FrozenTrial) -> TrialRecord:
-    run, seconds = sweep.run(trial.number), trial.user_attrs.get(SECONDS)
+    seconds = trial.user_attrs.get(SECONDS)
+    runs = tuple(run.id for run in sweep.runs(trial.number) if run.config_file.is_file())
     state = state_of(trial)
     given = trial.system_attrs.get("fixed_params", {}) if state == "waiting" else trial.params
     return TrialRecord(
@@ -148,7 +156,7 @@ def _read(sweep: Sweep, trial: FrozenTrial) -> TrialRecord:
         params=dict(given),
         value=trial.value if state in ("complete", "pruned") else None,
         curve=tuple(sorted(trial.intermediate_values.items())),
-        run=run.id if run.config_file.is_file() else "",
+        runs=runs,
         alive=state == "running" and owner_of(sweep.trial_folder(trial.number)) is not None,
         by_hand=trial.user_attrs.get(BY_HAND) is True,
         seconds=float(seconds) if isinstance(seconds, int | float) else None,

@@ -79,6 +79,11 @@ def name_trial(base: str, number: int) -> str:
     return base[: LONGEST_NAME - len(suffix)] + suffix
 
 
+def explain_unvaried(path: str) -> str:
+    """Why no sweep can vary a setting, as the end of a sentence; "" where one can."""
+    return _NOT_VARIED.get(path, "")
+
+
 def read_space(base: RunConfig, asked: Sequence[str], sampler: str) -> Space:
     """What ``--vary`` asks for of ``base``, each "section.key" or "section.key=range or list". Raises InputError, in one sentence, for an
     unknown setting, bounds outside its own, a wrong type, and what no sweep can vary."""
@@ -94,8 +99,8 @@ def read_space(base: RunConfig, asked: Sequence[str], sampler: str) -> Space:
             raise InputError(f"--vary {path}: is named twice; name each setting once.")
         if path in SECTIONS:
             raise InputError(f"--vary {path}: is a whole section; name one of its settings, for example {path}.kind.")
-        if path in _NOT_VARIED:
-            raise InputError(f"--vary {path}: cannot be varied, because {_NOT_VARIED[path]}.")
+        if why := explain_unvaried(path):
+            raise InputError(f"--vary {path}: cannot be varied, because {why}.")
         specs = _find_specs(base, path, kinds)
         known = tuple(alternatives(path.partition(".")[0])) if path.endswith(".kind") and "." in path else ()
         found[path] = read_dimension(path, text, specs, known if path.partition(".")[0] in SECTIONS else ())

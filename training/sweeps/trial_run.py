@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -67,15 +67,17 @@ class Paused(TrainingError):
 
 @dataclass
 class TrialRun:
-    """The run of ``trial``, with the configuration ``config`` that was frozen for it."""
+    """The run of ``trial``, with the configuration ``config`` that was frozen for it; where ``part`` is a number, that one of several, whose
+    validations are not reported: what it comes to is."""
 
     sweep: Sweep
     trials: Trials
     trial: FrozenTrial
     config: RunConfig
+    part: int | None = None
 
     def __post_init__(self) -> None:
-        self.run = self.sweep.run(self.trial.number)
+        self.run = self.sweep.run(self.trial.number, self.part or 0)
         self._history = History(self.run.events_file)
         self._reported = 0
         self._prune = self._is_noted = False
@@ -160,7 +162,7 @@ class TrialRun:
         however far the run has come since."""
         self._history.poll()
         attempt = self._history.attempts[-1] if self._history.attempts else None
-        if attempt is not None:
+        if attempt is not None and self.part is None:
             if not self._is_noted:
                 self._is_noted = True
                 self.trials.note_validations(_count_validations(self.config, attempt))
@@ -205,19 +207,21 @@ class TrialRun:
                 hand_on_files(RunFolder(self.sweep.path), run)
                 write_first(run, self.config)
                 sync_folder(run.path.parent)
-        mark_run(run, self.sweep.id)
+        mark_runs([run], self.sweep.id)
 
 
-def mark_run(run: RunFolder, tag: str) -> None:
-    """Have the list of runs show ``tag`` with it. Raises InputError."""
-    if run.config_file.is_file():
-        update_about(run, lambda about: replace(about, tags=about.add_tags([tag])))
-        index_run(run)
+def mark_runs(runs: Iterable[RunFolder], tag: str) -> None:
+    """Have the list of runs show ``tag`` with them. Raises InputError."""
+    for run in runs:
+        if run.config_file.is_file():
+            update_about(run, lambda about: replace(about, tags=about.add_tags([tag])))
+            index_run(run)
 
 
-def measure_end(run: RunFolder, end: End) -> dict[str, JsonValue]:
+def measure_end(runs: Iterable[RunFolder], end: End) -> dict[str, JsonValue]:
     """What is stored of a trial besides its values."""
-    told: dict[str, JsonValue] = {SECONDS: round(worked_seconds(run.read_status()), 3)}
+    worked = sum(worked_seconds(run.read_status()) for run in runs if run.config_file.is_file())
+    told: dict[str, JsonValue] = {SECONDS: round(worked, 3)}
     return told | ({REASON: end.reason} if end.reason else {})
 
 

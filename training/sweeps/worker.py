@@ -22,8 +22,9 @@ from training.sweeps.budget import explain_end, measure_spent
 from training.sweeps.dimension import show_value
 from training.sweeps.folder import Sweep
 from training.sweeps.records import find_best
+from training.sweeps.repeated_trial import RepeatedTrial
 from training.sweeps.space import Params, name_trial
-from training.sweeps.trial_run import PRUNED, End, Train, TrialRun, end_without_run, mark_run, measure_end
+from training.sweeps.trial_run import PRUNED, End, Train, TrialRun, end_without_run, mark_runs, measure_end
 from training.sweeps.trials import Trials, state_of
 
 if TYPE_CHECKING:
@@ -53,14 +54,16 @@ def work(sweep: Sweep, say: Say, interrupt: Interrupt, train: Train = train) -> 
         if isinstance(taken, str):
             return taken
         number = taken.trial.number
-        trial_run = TrialRun(sweep, trials, taken.trial, taken.config)
+        make = TrialRun if sweep.repeats == 1 else RepeatedTrial
+        trial_run = make(sweep, trials, taken.trial, taken.config)
+        runs = sweep.runs(number)
         try:
             end = trial_run.finish(interrupt, train)
             if end is not None:
                 if end.state == "pruned":
-                    mark_run(trial_run.run, PRUNED)
+                    mark_runs(runs, PRUNED)
                 with sweep.lock:
-                    trials.end(number, end.state, end.value, measure_end(trial_run.run, end))
+                    trials.end(number, end.state, end.value, measure_end(runs, end))
                 sweep.stop_file(number).unlink(missing_ok=True)
         finally:
             release(sweep.trial_folder(number))

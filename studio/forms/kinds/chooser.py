@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.forms.field_row import ResetDot
@@ -24,11 +25,12 @@ from training.errors import Problem
 class KindChooser(QWidget):
     """``control`` shows the choice; the row says what is wrong with it, and the way back to the default.
 
-    Signals: `chosen(section, kind)` by the person, `reset_asked(path)`, `fix_asked(settings)`.
+    Signals: `chosen(section, kind)` by the person, `reset_asked(path)`, `fix_asked(settings)`, `menu_asked(path, QPoint)` where on the
+    screen its menu is to be.
     """
 
     chosen = Signal(str, str)
-    reset_asked = Signal(str)
+    reset_asked, menu_asked = Signal(str), Signal(str, QPoint)
     fix_asked = Signal(object)
 
     def __init__(self, section: str, label_width: int, control: QWidget) -> None:
@@ -37,6 +39,7 @@ class KindChooser(QWidget):
         self.sentence = ""
         self.section = section
         self._control = control
+        self._mark: QWidget | None = None
         self.setFocusProxy(control)
         self.title = label(KIND_TITLES[section], "field")
         self.title.setToolTip(self.path)
@@ -71,9 +74,21 @@ class KindChooser(QWidget):
         self._fix.set_fix(problem.fix if problem else {})
         set_invalid(self._control, bool(self.sentence))
 
+    def set_mark(self, mark: QWidget | None) -> None:
+        """Show something small at the row's end, instead of what was there; None for nothing."""
+        if self._mark is not None:
+            self._grid.removeWidget(self._mark)
+            self._mark.deleteLater()
+        self._mark = mark
+        if mark is not None:
+            self._grid.addWidget(mark, 0, 3, Qt.AlignmentFlag.AlignTop)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu_asked.emit(self.path, event.globalPos())
+
     def focus_widgets(self) -> list[QWidget]:
         """What Tab visits here, in order."""
-        return [self._control, self._fix, self._dot]
+        return [self._control, self._fix, *([self._mark] if self._mark is not None else []), self._dot]
 
 
 class ListChooser(KindChooser):

@@ -114,6 +114,7 @@ class RunsPage(QWidget):
         theme().changed.connect(self._turn)
         self.empty.action_triggered.connect(self._context.start_sample)
         self.no_match.action_triggered.connect(self._show_all)
+        self._context.runs_asked.connect(self.search.setText)
         self._context.library.refreshed.connect(self._on_refreshed)
         self._context.library.failed.connect(self._on_refreshed)
         self.model.layoutChanged.connect(self._update_count)

@@ -28,6 +28,7 @@ from studio.state.drafts.setting_specs import (
     table_key,
     with_inner,
 )
+from studio.state.drafts.swept import Swept
 from studio.state.drafts.touched import Touched
 from training.config import RunConfig, load_config, save_config
 from training.config.field_spec import FieldSpec, plain
@@ -63,7 +64,7 @@ class Draft(QObject):
         self._history = DraftHistory()
         self._other_kinds = OtherKinds()
         self._engine_problems: tuple[Problem, ...] = ()
-        self.touched = Touched(self.edited, self.kind_changed, self.replaced)
+        self.touched, self.swept = Touched(self.edited, self.kind_changed, self.replaced), Swept(self)
         self._settings = self._loaded = preset_data(SAMPLE)
         self._config, self._problems = check(self._settings)
 
@@ -97,7 +98,7 @@ class Draft(QObject):
     def value(self, path: str) -> Any:
         """What stands in a setting, valid or not."""
         section, name = split_path(path)
-        return inner_value(self._settings[section][name], path, self._spec)
+        return inner_value(self._settings[section][name], path, self.spec)
 
     def kind(self, section: str) -> str:
         """What is chosen in ``section``; "" where there is nothing to choose."""
@@ -111,7 +112,7 @@ class Draft(QObject):
         value = self._settings[section][name]
         if isinstance(value, dict) and table_key(path):
             return table_key(path) in value
-        return not equal(value, default_value(self._spec(path)))
+        return not equal(value, default_value(self.spec(path)))
 
     @property
     def can_undo(self) -> bool:
@@ -131,7 +132,7 @@ class Draft(QObject):
         if name not in specs(section, self.kind(section)):
             raise KeyError(path)
         values, value = self._settings[section], plain(value)
-        value = with_inner(values[name], path, value, self._spec)
+        value = with_inner(values[name], path, value, self.spec)
         if equal(values[name], value):
             return
         self._history.remember(self._settings, path)
@@ -191,7 +192,7 @@ class Draft(QObject):
             self.set_kind(section, default_kind(section))
             return
         self._history.close_group()
-        self.set(path, default_value(self._spec(path)))
+        self.set(path, default_value(self.spec(path)))
         self._history.close_group()
 
     def reset_all(self) -> None:
@@ -258,7 +259,8 @@ class Draft(QObject):
             raise ConfigError(self._problems)
         save_config(self._config, path)
 
-    def _spec(self, path: str) -> FieldSpec:
+    def spec(self, path: str) -> FieldSpec:
+        """The declaration of a setting. Raises KeyError for an unknown one."""
         section = split_path(path)[0]
         return spec_of(path, self.kind(section), self._settings[section])
 

@@ -30,6 +30,7 @@ def make_sweep(
     budget: Budget = Budget(trials=4),  # noqa: B008 - it is frozen
     seed: int = 0,
     storage: str = "",
+    repeats: int = 1,
 ) -> Sweep:
     """Of a run of a tenth of a second, with 3 validations."""
     fixed = (
@@ -40,7 +41,7 @@ def make_sweep(
     )
     base = tiny(*fixed, *overrides)
     space = read_space(base, varied, sampler)
-    return create_sweep(workspace, base, space, sampler, pruner, seed, budget, storage)
+    return create_sweep(workspace, base, space, sampler, pruner, seed, budget, storage, repeats)
 
 
 def train_here(run: RunFolder, _say: object, interrupt: Interrupt, *, look: Callable[[], None]) -> Ended:

@@ -8,10 +8,13 @@ import pytest
 
 from tests.training.tiny import tiny
 from training.cli import sweep_words
+from training.config.describe import describe
+from training.config.field_spec import plain
+from training.config.run import SECTIONS
 from training.errors import InputError
-from training.sweeps.dimension import Value, load_dimension, split_choices
+from training.sweeps.dimension import Value, load_dimension, propose_text, split_choices
 from training.sweeps.folder import PRUNERS, SAMPLERS
-from training.sweeps.space import name_trial, read_space
+from training.sweeps.space import explain_unvaried, name_trial, read_space
 
 
 def test_type_scale_and_bounds_come_from_the_declaration_where_nobody_gives_them() -> None:
@@ -24,6 +27,34 @@ def test_type_scale_and_bounds_come_from_the_declaration_where_nobody_gives_them
     assert deterministic.choices == ("false", "true")
     assert (batch.sort, batch.log) == ("int", True)
     assert read_space(tiny(), ["optimizer.lr=1e-4:1e-1:linear"], "tpe").dimensions[0].log is False
+
+
+def test_a_range_in_steps_has_its_steps_and_nothing_between() -> None:
+    batch, dropout = read_space(
+        tiny(), ["loop.batch_size=16:64:step=16", "model.dropout=0:0.5:step=0.125"], "grid"
+    ).dimensions
+    assert batch.values() == [16, 32, 48, 64]
+    assert dropout.values() == [0.0, 0.125, 0.25, 0.375, 0.5]
+    assert load_dimension(batch.dump()) == batch
+    assert batch.words == "16 to 64, in steps of 16"
+    assert dropout.read("0.375") == 0.375
+    with pytest.raises(InputError, match="must be a step of the sweep's range"):
+        batch.read("20")
+
+
+def test_what_is_proposed_for_a_setting_can_be_varied_so() -> None:
+    base, refused = tiny("optimizer.kind=sgd"), []
+    for section in SECTIONS:
+        for spec in describe(getattr(base, section).__class__):
+            path = f"{section}.{spec.name}"
+            text = propose_text(spec, plain(getattr(getattr(base, section), spec.name)))
+            if not text or explain_unvaried(path):
+                continue
+            try:
+                read_space(base, [f"{path}={text}"], "random")
+            except InputError as error:
+                refused.append(f"{path}={text}: {error}")
+    assert not refused
 
 
 def test_a_trial_is_the_base_with_its_values() -> None:

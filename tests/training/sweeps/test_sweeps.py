@@ -105,6 +105,8 @@ def test_a_sweep_by_the_command_line(
         ([*VARY, "--trials", "0"], "--trials 0: must be more than 0"),
         ([*VARY, "--seed", "-1"], "--seed -1: must be from 0"),
         ([*VARY, "--storage", "sqlite:///a.db"], "only PostgreSQL is"),
+        ([*VARY, "--repeat", "0"], "--repeat 0: must be from 1"),
+        ([*VARY, "--vary", "seed=0|1", "--repeat", "2"], "leave one of the two out"),
         ([*VARY, "--storage", "nowhere"], "is no URL of a database"),
     ],
 )
@@ -242,6 +244,48 @@ def test_the_wilcoxon_pruner_and_a_random_sampler_work(tmp_path: Path) -> None:
     states = [trial.state for trial in read_record(sweep).trials]
     assert set(states) <= {"complete", "pruned"}
     assert states[0] == "complete"
+
+
+@pytest_optuna
+def test_a_trial_of_several_seeds_counts_by_their_mean_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {
+        "varied": ["optimizer.lr=1e-6|3e-2|2e-6"],
+        "sampler": "grid",
+        "pruner": "wilcoxon",
+        "budget": Budget(trials=3),
+        "seed": 3,
+        "repeats": 6,
+    }
+    unbroken = make_sweep(tmp_path / "a", "seed=5", **asked)
+    work_here(unbroken)
+    record = read_record(unbroken)
+    best = record.trials[record.best or 0]
+    assert best.params == {"optimizer.lr": "3e-2"}
+    assert [RunFolder(unbroken.workspace / "runs" / run).config().seed for run in best.runs] == [5, 6, 7, 8, 9, 10]
+    statuses = [RunFolder(unbroken.workspace / "runs" / run).status().best for run in best.runs]
+    assert [value for _, value in best.curve] == [status.value for status in statuses if status is not None]
+    assert best.value == pytest.approx(sum(value for _, value in best.curve) / 6)
+    worse = [trial for trial in record.trials if trial.number > best.number]
+    assert worse, "the seed of the grid's order has to let one come after the best"
+    for trial in worse:  # a signed rank of four pairs is the first that may come below a tenth
+        assert (trial.state, len(trial.runs)) == ("pruned", 4)
+        assert all("pruned" in read_about(RunFolder(unbroken.workspace / "runs" / run)).tags for run in trial.runs)
+    broken, done = make_sweep(tmp_path / "b", "seed=5", **asked), 0
+    while True:
+        interrupt = Interrupt()
+
+        def train_two(*words: Any, interrupt: Interrupt = interrupt, **rest: Any) -> Ended:
+            nonlocal done
+            done += 1
+            ended = train_here(*words, **rest)
+            if done % 2 == 0:
+                interrupt.ask()
+            return ended
+
+        if work_here(broken, interrupt, train_two)[0]:
+            break
+    assert tell_trials(broken) == tell_trials(unbroken)
+    assert read_record(read_sweep(broken.path)).spent.trials == 3
 
 
 @pytest_optuna

@@ -1,0 +1,153 @@
+"""New sweep: what is varied over what, how it is searched, what it may take, and what it will."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtWidgets import QDialog, QWidget
+from shiboken6 import isValid
+
+from studio.pages.studies.sweeps.options_form import OptionsForm
+from studio.pages.studies.sweeps.varied_card import VariedCard
+from studio.state.context import AppContext
+from studio.state.formats import metric_title
+from studio.state.sweeps.expected import TrialCost, describe_expected
+from studio.theme import SPACING
+from studio.widgets import STRETCH, button, hbox, in_widget, label, scroll_area, vbox
+from training.config import RunConfig
+from training.errors import InputError, TrainingError, pluralize
+from training.sweeps.folder import Sweep
+from training.sweeps.optuna_study import require_optuna
+from training.sweeps.request import check_request, make_sweep
+
+_SIZE = 760, 760
+_OPTION = re.compile(r"--(\w+)(?: (.*?))?: (.*)", re.DOTALL)
+_REST = 250  # milliseconds after the last key
+_BUSY = "Another sweep is under way; this one can be started after it."
+
+
+class NewSweepDialog(QDialog):
+    """Of ``base``, the draft as it is when it opens. ``made`` is the sweep once it was created; ``is_to_start``: its work is wanted at
+    once."""
+
+    def __init__(self, context: AppContext, base: RunConfig, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("New sweep")
+        self.setModal(True)
+        self.made: Sweep | None = None
+        self.is_to_start = False
+        self._context, self.base = context, base
+        self.cost = TrialCost(context.settings, self)
+        self._rest = QTimer(self, singleShot=True, interval=_REST)
+        self.varied, self.options = VariedCard(context.draft), OptionsForm()
+        self.expected = label("", wrap=True)
+        self.problem = label("", "problem", wrap=True)
+        self.start = button("Create and start", "play", "primary", clicked=lambda: self._create(True))
+        self.create_only = button("Create", clicked=lambda: self._create(False))
+        self._lay_out()
+        self.cost.changed.connect(self._check)
+        self.finished.connect(self.cost.stop)
+        self._rest.timeout.connect(self._check)
+        for edited in (self.varied.edited, self.options.edited):
+            edited.connect(self._rest.start)
+        for chosen in (self.varied.changed, self.options.sampler_chosen, self.options.pruner_chosen):
+            chosen.connect(self._follow)
+        context.sweeps.changed.connect(self._rest.start)  # it may have ended
+        self._follow()
+        self.cost.measure(base)
+
+    def _lay_out(self) -> None:
+        base, best = self.base, "highest" if self.base.maximize else "lowest"
+        frozen = (
+            f"Each trial is a run of “{base.name}” as the forms on Setup have it now, with other values of what is varied. Later changes of the "
+            f"forms do not touch the sweep. The {best} {metric_title(base.monitor)} is best."
+        )
+        inside = vbox(label(frozen, "help", wrap=True), self.varied, self.options, STRETCH, spacing=SPACING.m)
+        vbox(
+            label("New sweep", "section"),
+            (scroll_area(in_widget(inside)), 1),
+            self.expected,
+            self.problem,
+            hbox(STRETCH, self.start, self.create_only, button("Cancel", clicked=self.reject)),
+            parent=self,
+            spacing=SPACING.m,
+            margins=(SPACING.xl, SPACING.l, SPACING.xl, SPACING.l),
+        )
+        parent = self.parentWidget()
+        room = parent.window().height() - 2 * SPACING.xl if parent is not None else _SIZE[1]
+        self.resize(_SIZE[0], min(_SIZE[1], room))
+
+    # ------------------------------------------------------------------------------------------- checking
+
+    @Slot()
+    def _follow(self) -> None:
+        self.varied.set_grid(self.options.is_grid())
+        self._check()
+
+    @Slot()
+    def _check(self) -> None:
+        """Say beside each field what is wrong, and below all what the whole will take."""
+        complete = self.varied.tell_gaps()
+        self._tell_problem("")
+        told, ready = "What it will take is told once something is varied.", False
+        try:
+            request = self.options.request(self.varied.vary)
+            require_optuna(request.sampler, request.pruner)
+            if complete:
+                space, budget = check_request(self.base, request)
+                told, ready = describe_expected(self.base, budget, request, self.cost), True
+                if request.sampler == "grid":
+                    told = f"The grid has {pluralize(space.count_grid(), 'combination')}. {told}"
+        except InputError as error:
+            self._tell_problem(str(error))
+            told = ""
+        self.expected.setText(told)
+        self.expected.setVisible(bool(told))
+        busy = self._context.sweeps.is_busy
+        self.start.setEnabled(ready and not busy)
+        self.start.setToolTip(_BUSY if busy else "")
+        self.create_only.setEnabled(ready)
+
+    def _tell_problem(self, message: str) -> None:
+        """Beside the field that it is about, where there is one."""
+        found = _OPTION.fullmatch(message)
+        option, about, words = (found[1], found[2] or "", found[3]) if found else ("", "", message)
+        name = self.options.mark(option)
+        row = self.varied.rows.get(about.partition("=")[0])
+        if row is not None:
+            row.set_problem(words[:1].upper() + words[1:])
+            words = f"{row.title} needs attention."
+        elif name:
+            words = f"{name}: {words[:1].lower()}{words[1:]}"
+        self.problem.setText(words)
+        self.problem.setVisible(bool(words))
+
+    # ------------------------------------------------------------------------------------------- making
+
+    def _create(self, start: bool) -> None:
+        workspace, base = self._context.workspace, self.base
+        try:
+            request = self.options.request(self.varied.vary)
+        except InputError:
+            self._check()
+            return
+        for part in (self.start, self.create_only):
+            part.setEnabled(False)
+        self.problem.hide()
+        self.expected.setText("The sweep is being made …")
+        self._context.background.submit(
+            lambda: make_sweep(workspace, base, request), lambda made: self._take(made, start), self._fail
+        )
+
+    def _take(self, made: Sweep, start: bool) -> None:
+        if isValid(self):
+            self.made, self.is_to_start = made, start
+            self._context.draft.swept.clear()
+            self.accept()
+
+    def _fail(self, error: Exception) -> None:
+        if isValid(self):
+            self._check()
+            known = isinstance(error, TrainingError)
+            self._tell_problem(str(error) if known else f"The sweep was not made: {error}")

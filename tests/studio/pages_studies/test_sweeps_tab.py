@@ -1,0 +1,360 @@
+"""Sweeps in the window: a setting put in from its menu, a sweep made, shown, added to, stopped, gone on with, adopted."""
+
+from __future__ import annotations
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+if find_spec("optuna") is None:
+    pytest.skip("optuna is not installed: pip install 'trainwright[sweeps]'", allow_module_level=True)
+
+from studio.forms.sweep_entry import PUT_IN, TAKE_OUT, add_sweep_entry
+from studio.pages.setup.page import SetupPage
+from studio.pages.studies.page import StudiesPage
+from studio.pages.studies.sweeps.new_dialog import NewSweepDialog
+from studio.pages.studies.sweeps.tab import SweepsTab
+from studio.pages.studies.sweeps.trial_dialog import TrialDialog
+from studio.pages.studies.sweeps.views import CurvesView, ParallelView, SlicesView
+from studio.services.notifier import Notification
+from studio.state.context import AppContext
+from studio.window.main_window import MainWindow
+from tests.studio.conftest import ENDLESS, PATIENCE
+from tests.studio.pages_studies.made_up import FAILED, tell_sweep
+from tests.studio.window_driver import answer_next_question, open_window, runs_page
+from tests.training.sweeps.in_process import make_sweep
+from tests.training.tiny import tiny
+from training.cli import main
+from training.config import RunConfig, save_config
+from training.sweeps.by_hand import add_trial
+from training.sweeps.folder import Sweep, list_sweeps
+from training.sweeps.records import read_record
+from training.sweeps.request import SweepRequest
+from training.sweeps.request import make_sweep as make_as_asked
+
+
+@pytest.fixture(autouse=True)
+def made_workspace(workspace: Path) -> None:
+    workspace.mkdir(parents=True, exist_ok=True)
+
+
+def sweeps_tab(qtbot: QtBot, window: MainWindow) -> SweepsTab:
+    page = window.page("studies/sweeps")
+    assert isinstance(page, StudiesPage | SweepsTab)
+    tab = page.front() if isinstance(page, StudiesPage) else page
+    assert isinstance(tab, SweepsTab)
+    qtbot.waitUntil(lambda: tab.library.loaded)
+    return tab
+
+
+def open_tab(qtbot: QtBot, context: AppContext) -> SweepsTab:
+    return sweeps_tab(qtbot, open_window(qtbot, context, "studies/sweeps"))
+
+
+def entry_of(context: AppContext, path: str, text: str) -> None:
+    """Choose an entry of a setting's menu."""
+    menu = QMenu()
+    add_sweep_entry(menu, context.draft, path)
+    next(action for action in menu.actions() if action.text() == text).trigger()
+
+
+def listen(context: AppContext) -> list[Notification]:
+    said: list[Notification] = []
+    context.notifier.notified.connect(said.append)
+    return said
+
+
+def test_a_setting_goes_into_a_sweep_from_its_menu_and_shows_it(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "setup")
+    page = window.page("setup")
+    assert isinstance(page, SetupPage)
+    form = next(form for form in page.forms if form.section == "optimizer")
+    row = form.rows()["optimizer.lr"]
+    asked: list[str] = []
+    row.menu_asked.connect(lambda path, _at: asked.append(path))
+    before = len(row.focus_widgets())
+    entry_of(context, "optimizer.lr", PUT_IN)
+    assert context.draft.swept.texts == {"optimizer.lr": "0.0003:0.03:log"}  # a decade to either side of what it is
+    assert len(row.focus_widgets()) == before + 1  # the mark
+    entry_of(context, "optimizer.lr", TAKE_OUT)
+    assert context.draft.swept.texts == {}
+    assert len(row.focus_widgets()) == before
+    entry_of(context, "optimizer.lr", PUT_IN)
+    entry_of(context, "optimizer.kind", PUT_IN)
+    context.draft.swept.asked.emit("optimizer.lr")  # as the mark in the row does
+    tab = sweeps_tab(qtbot, window)
+    assert tab.isVisible()
+    assert tab.prepared.message[1:] == ("2 settings in the sweep being prepared", "optimizer.lr, optimizer.kind")
+    refused = QMenu()
+    add_sweep_entry(refused, context.draft, "checkpoints.monitor")
+    assert not refused.actions()[0].isEnabled()
+    assert "trials are compared by one metric" in refused.actions()[0].text()
+
+
+def test_the_dialog_makes_the_sweep_that_the_command_line_makes(
+    qtbot: QtBot, context: AppContext, tmp_path: Path
+) -> None:
+    context.draft.set_config(tiny())
+    window = open_window(qtbot, context, "studies/sweeps")
+    base = context.draft.config()
+    assert base is not None
+    dialog = NewSweepDialog(context, base, window)
+    dialog.show()
+    assert not dialog.create_only.isEnabled()
+    QTest.keyClicks(dialog.varied.search, "optimizer.weight_decay")
+    QTest.keyClick(dialog.varied.search, Qt.Key.Key_Return)
+    dialog.varied.search.chosen.emit("optimizer.lr")
+    rate, decay = (dialog.varied.rows[path] for path in ("optimizer.lr", "optimizer.weight_decay"))
+    rate.low.setText("1")
+    rate.high.setText("1000")
+    decay.low.setText("0")
+    decay.high.setText("0.5")
+    decay.scale.setCurrentIndex(decay.scale.findData("step"))
+    qtbot.waitUntil(lambda: decay.problem() == "Enter the step.")
+    decay.step.setText("0.125")
+    qtbot.waitUntil(lambda: "100" in rate.problem())
+    assert not dialog.create_only.isEnabled()
+    assert dialog.problem.text() == "Learning rate needs attention."
+    rate.low.setText("1e-4")
+    rate.high.setText("")
+    qtbot.waitUntil(lambda: rate.problem() == "Enter both ends of the range.")
+    rate.high.setText("1e-1")
+    dialog.options.seed.setText("7")
+    dialog.options.trials.setText("5")
+    dialog.options.disk.setText("2")
+    qtbot.waitUntil(dialog.create_only.isEnabled)
+    assert dialog.expected.text().startswith("At most 5 trials, 2 GB of disk.")
+    dialog.create_only.click()
+    qtbot.waitUntil(lambda: dialog.made is not None)
+    assert dialog.made is not None
+    assert context.draft.swept.texts == {}
+    save_config(tiny(), tmp_path / "tiny.toml")
+    varied = ["--vary", "optimizer.weight_decay=0:0.5:step=0.125", "--vary", "optimizer.lr=1e-4:1e-1:log"]
+    words = ["sweep", "new", str(tmp_path / "tiny.toml"), *varied, "--seed", "7", "--trials", "5", "--disk", "2"]
+    assert main([*words, "--workspace", str(tmp_path / "ws")]) == 0
+    (told,) = list_sweeps(tmp_path / "ws")
+    assert {**dialog.made.dump(), "created": 0} == {**told.dump(), "created": 0}
+    assert dialog.made.base() == told.base()
+
+
+def test_a_grid_says_how_many_combinations_it_has(qtbot: QtBot, context: AppContext) -> None:
+    context.draft.set_config(tiny())
+    window = open_window(qtbot, context, "studies/sweeps")
+    entry_of(context, "optimizer.lr", PUT_IN)
+    entry_of(context, "model.activation", PUT_IN)
+    base = context.draft.config()
+    assert base is not None
+    dialog = NewSweepDialog(context, base, window)
+    dialog.show()
+    kinds = len(dialog.varied.rows["model.activation"].boxes)
+    dialog.options.sampler.setCurrentIndex(dialog.options.sampler.findData("grid"))
+    assert dialog.options.trials.text() == ""  # all of them
+    assert dialog.expected.text().startswith(f"The grid has {5 * kinds} combinations. At most {5 * kinds} trials.")
+    dialog.varied.rows["optimizer.lr"].points.setText("")
+    qtbot.waitUntil(lambda: not dialog.create_only.isEnabled())
+    assert dialog.varied.rows["optimizer.lr"].problem() == "Say how many values of the range the grid is to take."
+    dialog.varied.rows["optimizer.lr"].points.setText("3")
+    qtbot.waitUntil(lambda: dialog.expected.text().startswith(f"The grid has {3 * kinds} combinations."))
+    dialog.reject()
+    assert "model.activation" in context.draft.swept  # it can be opened again as it was left
+
+
+def test_a_trial_is_the_chosen_one_in_all_views(qtbot: QtBot, context: AppContext) -> None:
+    older = make_sweep(context.workspace, "name=older")
+    sweep = tell_sweep(context.workspace, 16)
+    add_trial(sweep, ["optimizer.lr=0.01"])
+    tab = open_tab(qtbot, context)
+    detail, record = tab.detail, read_record(sweep)
+    assert [each.sweep.id for each in tab.library.sweeps] == [sweep.id, older.id]  # the newest first
+    assert detail.path == sweep.path
+    assert detail.chosen == record.best
+    assert detail.pill.text() == "stopped"
+    assert detail.start.text() == "Go on"
+    rows = detail.table.rows
+    assert rows.rowCount() == 17
+    states = [rows.describe(number, 1) for number in range(17)]
+    assert states[FAILED] == "failed: the run failed"
+    assert states[16] == "waiting, by hand"
+    pruned = next(number for number, state in enumerate(states) if state.startswith("pruned at validation"))
+    detail.choice.set_current("slices")
+    slices = detail.views["slices"]
+    assert isinstance(slices, SlicesView)
+    assert set(slices.plots) == {"optimizer.lr", "model.hidden", "model.dropout"}
+    plot = slices.plots["optimizer.lr"]
+    plot.point_pressed.emit(pruned)
+    assert detail.chosen == pruned
+    assert rows.trial_at(detail.table.currentIndex().row()) == record.trials[pruned]
+    detail.choice.set_current("parallel")
+    parallel = detail.views["parallel"]
+    assert isinstance(parallel, ParallelView)
+    parallel.axes.line_pressed.emit(0)
+    assert detail.chosen == 0
+    detail.choice.set_current("curves")
+    curves = detail.views["curves"]
+    assert isinstance(curves, CurvesView)
+    qtbot.waitUntil(lambda: "Chosen trial" in curves.plot.shown_samples())
+    drawn = curves.plot.shown_samples()
+    assert list(drawn["Chosen trial"][1]) == pytest.approx([value for _, value in record.trials[0].curve], rel=1e-6)
+    curves.plot.point_clicked.emit("3", 1.0)
+    assert detail.chosen == 3
+    detail.table.sortByColumn(2, Qt.SortOrder.AscendingOrder)
+    first = rows.trial_at(0)
+    assert first is not None
+    assert first.value == min(trial.value for trial in record.trials if trial.value is not None)
+    detail.choice.set_current("importance")
+    assert "below 20 importances are mostly noise" in detail.views["importance"].note.text()  # type: ignore[attr-defined]
+    tab.list.chosen.emit(older.path)
+    assert detail.path == older.path
+    assert (detail.pill.text(), detail.start.text()) == ("not begun", "Start")
+    assert detail.find_trial() is None
+    assert not detail.adopt.isEnabled()
+
+
+def test_adopting_a_trial_is_one_change_that_can_be_taken_back(qtbot: QtBot, context: AppContext) -> None:
+    context.draft.set_config(tiny())
+    sweep = tell_sweep(context.workspace, 3)
+    tab, said = open_tab(qtbot, context), listen(context)
+    before = context.draft.settings()
+    tab.detail.choose(1)
+    tab.detail.adopt.click()
+    tried = read_record(sweep).trials[1].params
+    assert context.draft.value("optimizer.lr") == tried["optimizer.lr"]
+    assert context.draft.value("model.hidden") == json.loads(str(tried["model.hidden"]))
+    assert said[-1].action is not None
+    said[-1].action()
+    assert context.draft.settings() == before
+    tab.detail.adopt.click()
+    context.draft.undo()
+    assert context.draft.settings() == before
+    context.draft.set_kind("model", "small_cnn")
+    held = context.draft.settings()
+    tab.detail.adopt.click()
+    assert said[-1].text == "The sweep is of another model: MLP, and the forms have Small CNN. Nothing was changed."
+    assert context.draft.settings() == held
+
+
+def test_a_trial_is_added_by_hand_and_stopped_after_a_question(qtbot: QtBot, context: AppContext) -> None:
+    sweep = tell_sweep(context.workspace, 2)
+    tab, said = open_tab(qtbot, context), listen(context)
+    dialog = TrialDialog(sweep, None, context.background, tab)
+    dialog.show()
+    dialog.add.click()
+    assert dialog.problem.text().startswith("Give at least one value")
+    rate = dialog.fields["optimizer.lr"]
+    rate.setText("5")  # type: ignore[union-attr]
+    dialog.add.click()
+    qtbot.waitUntil(lambda: "in the sweep's range" in dialog.problem.text())
+    rate.setText("0.02")  # type: ignore[union-attr]
+    dialog.add.click()
+    qtbot.waitUntil(lambda: dialog.number == 2)
+    tab.library.refresh()
+    qtbot.waitUntil(lambda: tab.detail.table.rows.rowCount() == 3)
+    tab.detail.choose(2)
+    assert tab.detail.stop_one.isEnabled()
+    asked = answer_next_question(qtbot, "Stop the trial")
+    tab.detail.stop_one.click()
+    qtbot.waitUntil(lambda: bool(said))
+    assert asked == ["Stop trial 2?"]
+    assert said[-1].text == "Trial 2 had not begun; it is passed over."
+    qtbot.waitUntil(lambda: not tab.detail.stop_one.isEnabled())
+    assert read_record(sweep).trials[2].reason == "stopped by hand"
+
+
+def test_a_storage_that_cannot_be_used_is_said_and_nothing_is_made(qtbot: QtBot, context: AppContext) -> None:
+    context.draft.set_config(tiny())
+    window = open_window(qtbot, context, "studies/sweeps")
+    entry_of(context, "optimizer.lr", PUT_IN)
+    base = context.draft.config()
+    assert base is not None
+    dialog = NewSweepDialog(context, base, window)
+    dialog.show()
+    dialog.options.storage.setText("sqlite:///a.db")
+    dialog.create_only.click()
+    qtbot.waitUntil(lambda: "only PostgreSQL is" in dialog.problem.text())
+    assert dialog.made is None
+    assert not list(context.workspace.glob("sweeps/*"))
+    assert dialog.create_only.isEnabled()
+    dialog.reject()
+
+
+def test_without_optuna_the_tab_says_what_to_install(
+    qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.sweeps.optuna_study.find_spec", lambda _name: None)
+    tab = open_tab(qtbot, context)
+    assert "pip install 'trainwright[sweeps]'" in tab.empty.accessibleName()
+    assert tab.empty.button.isHidden()
+
+
+@pytest.mark.slow
+def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "studies/sweeps")
+    tab = sweeps_tab(qtbot, window)
+    endless = make_of(
+        context, tiny(f"loop.epochs={ENDLESS}", "loop.validate_every_steps=8", "checkpoints.monitor=val/loss")
+    )
+    tab.library.refresh()
+    qtbot.waitUntil(lambda: tab.detail.path == endless.path)
+    validated = 0
+    for turn in ("Start", "Go on"):
+        assert tab.detail.start.text() == turn
+        tab.detail.start.click()
+        assert tab.detail.pill.text() == "working"
+        asked = answer_next_question(qtbot, "Cancel")
+        window.close()
+        assert asked == ["A sweep is being worked on"]
+        assert window.isVisible()
+        qtbot.waitUntil(lambda: count_validations(endless) > validated)  # noqa: B023 - within this turn
+        tab.detail.stop.click()
+        qtbot.waitUntil(lambda: not context.sweeps.is_busy)
+        assert context.sweeps.problem == ""
+        qtbot.waitUntil(lambda: tab.detail.pill.text() == "stopped" and tab.detail.start.text() == "Go on")
+        validated = count_validations(endless)
+    assert len(read_record(endless).trials) == 1  # it went on with the same one
+    small = make_of(context, tiny("checkpoints.monitor=val/loss"))
+    tab.library.refresh()
+    qtbot.waitUntil(lambda: tab.list.model().rowCount() == 2)
+    tab.list.setCurrentIndex(tab.list.model().index(0, 0))
+    assert tab.detail.path == small.path
+    tab.detail.start.click()
+    qtbot.waitUntil(lambda: not context.sweeps.is_busy, timeout=3 * PATIENCE)
+    qtbot.waitUntil(lambda: tab.detail.pill.text() == "done")
+    assert not tab.detail.start.isEnabled()
+    assert [trial.state for trial in read_record(small).trials] == ["complete"] * 2
+    tab.detail.runs.click()
+    page = runs_page(window)
+    qtbot.waitUntil(lambda: len(page.model.runs_shown()) == 2)
+    assert page.search.text() == f'"{small.id}" in tags'
+    window.show_page("studies/sweeps")
+    tab.detail.choose(1)
+    tab.detail.open_run.click()
+    qtbot.waitUntil(lambda: context.shown.run.folder is not None and context.shown.run.folder.id == f"{small.id}-0001")
+    window.show_page("studies/sweeps")
+    tab.list.setCurrentIndex(tab.list.model().index(1, 0))
+    assert tab.detail.path == endless.path
+    tab.detail.start.click()
+    qtbot.waitUntil(lambda: count_validations(endless) > validated)
+    asked = answer_next_question(qtbot, "Stop it and close")
+    window.close()
+    assert asked == ["A sweep is being worked on"]
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert not context.sweeps.is_busy
+    assert read_record(endless).trials[0].words == "unfinished"  # nobody works on it any more
+
+
+def make_of(context: AppContext, base: RunConfig) -> Sweep:
+    """With two trials, none of them pruned."""
+    request = SweepRequest(("optimizer.lr=1e-3:1e-2:log",), pruner="none", trials=2)
+    return make_as_asked(context.workspace, base, request)
+
+
+def count_validations(sweep: Sweep) -> int:
+    """Of its first trial."""
+    trials = read_record(sweep).trials
+    return len(trials[0].curve) if trials else 0
