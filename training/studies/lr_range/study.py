@@ -48,6 +48,7 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     of_ramp = cost.estimate(ramp, steps).repeat(seeds)
     return Draft(
         runs=tuple(runs),
+        seconds=of_ramp.seconds + trials[0].seconds,
         bytes=of_ramp.bytes + trials[1].bytes,
         words=(
             f"Learning rates from {band.low:g} to {band.high:g} in {pluralize(steps, 'step')}, each on {pluralize(seeds, 'seed')}; then "
@@ -72,6 +73,7 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
     config = plan.config
     steps = _read_steps(plan.options, "steps", USUAL_STEPS, FEWEST_STEPS)
     band = choose_band(config, plan.options.get("band"), steps)
+    trainer.expect(len(plan.runs) + len(FACTORS))
     runs = trainer.train(plan.runs, _is_over, _StopDiverged())
     curve = read_curve(band.rates(), [read_losses(run) for run in runs.values()])
     details: dict[str, JsonValue] = {"runs": {key: run.id for key, run in runs.items()}, **_describe_curve(curve, band)}

@@ -13,8 +13,8 @@ from training.config.diff import Change
 from training.config.files import overrides_of
 from training.config.sections.data.image_section import ImageSection
 
-ON_GPU: Final = ("precision.compute", "precision.cuda_graphs")
-"""Settings that are tried on NVIDIA GPUs alone."""
+FUSED: Final = "fused"
+"""What ``only`` calls the form of the optimizer, which is no setting: it is fused wherever PyTorch has that."""
 
 
 class Candidate(NamedTuple):
@@ -61,6 +61,13 @@ def list_candidates(config: RunConfig, device: str, cores: int | None = None) ->
         yield Candidate("precision.cuda_graphs", "on")
     yield Candidate("precision.compile", "model")
     yield Candidate("precision.compile", "step")
+
+
+def list_never_run(config: RunConfig, device: str) -> list[str]:
+    """What is tried on NVIDIA GPUs alone, on another kind of ``device``."""
+    here = {each.path for each in list_candidates(config, device)}
+    there = list_candidates(config, "cuda") if device != "cuda" else ()
+    return list(dict.fromkeys(each.override for each in there if each.path not in here))
 
 
 def suits_mode(candidate: Candidate, mode: str) -> bool:
