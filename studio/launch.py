@@ -59,7 +59,7 @@ class Application(QObject):
         engine = EngineHost(choice, make_link, first_engine)
         engine.set_keep_training(chosen.keep_training)
         self.context = AppContext(workspace_of(self.settings), self.settings, engine, self)
-        self.awake = StayingAwake(self.context.live, self.settings, KeepAwake(), self)
+        self.awake = StayingAwake(self.context.live, self.context.studies.job, self.settings, KeepAwake(), self)
         self.settings.changed.connect(self._on_settings_changed)
         self._on_settings_changed(chosen)  # the appearance may have been changed while there was only the frame
         self._remembering = QTimer(self, singleShot=True, interval=_REMEMBER_AFTER)

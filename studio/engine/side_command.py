@@ -52,12 +52,21 @@ class SideCommand(QObject):
         if not hold:
             process.closeWriteChannel()
 
+    @property
+    def pid(self) -> int:
+        """Of its process; 0 before it has begun."""
+        return self._process.processId()
+
     def stop(self) -> None:
         """Ask it for an end, which its answer tells; at once where a system has no such question."""
         if os.name == "posix":
             self._process.terminate()
         else:
             self._process.kill()
+
+    def kill(self) -> None:
+        """End it at once, which its answer tells."""
+        self._process.kill()
 
     def give_up(self) -> None:
         """Nobody wants the answer any more."""

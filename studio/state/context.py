@@ -26,6 +26,7 @@ from studio.state.runs.proof_job import ProofJob
 from studio.state.runs.run_library import RunLibrary
 from studio.state.runs.shown_run import ShownRun
 from studio.state.runs.trace_job import TraceJob
+from studio.state.studies.studies import AT_WORK, Studies
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.config.run import LONGEST_NAME
@@ -72,12 +73,14 @@ class AppContext(QObject):
         find_requested(str): a setting is to be found on the Setup page: the one at this path, or by typing its words ("").
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
+        runs_wanted(str, bool): the runs of this filter are to be shown on the Runs page; True: and compared.
         file_opened(str): the configuration, or the report, at this path is in the forms now.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
     """
 
     page_requested, help_requested = Signal(str), Signal(str)
     find_requested, file_opened, start_problem_changed = Signal(str), Signal(str), Signal(str)
+    runs_wanted = Signal(str, bool)
     branch_changed, consent_needed = Signal(object), Signal(object, object)
 
     def __init__(
@@ -94,6 +97,7 @@ class AppContext(QObject):
         self.evaluation = EvaluationChoice(self.background, self)
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
         self.traces = TraceJob(settings, self)
+        self.studies = Studies(workspace, settings, self.background.make_other(), self.is_training, self)
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
@@ -106,6 +110,7 @@ class AppContext(QObject):
         engine.engine_died.connect(self._on_engine_died)
         engine.state_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self._update_start_problem)
+        self.studies.busy_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self.library.refresh)
         self.shown.refused.connect(lambda text: self.notifier.notify(text, "danger"))
 
@@ -117,6 +122,8 @@ class AppContext(QObject):
         """Why no run can start now, in one sentence; "" when one can."""
         if self.is_training():
             return "Another run is in progress. Stop it first, or wait for its end."
+        if self.studies.is_busy:
+            return AT_WORK
         if self.engine.state is EngineState.DEAD and self.engine.death is not None:
             return str(self.engine.death)
         return ""
@@ -212,6 +219,11 @@ class AppContext(QObject):
         self.show_page(f"run/{tab}")
         if checkpoint:
             self.shown.checkpoint_wanted.emit(checkpoint)
+
+    def show_runs(self, query: str, *, compare: bool = False) -> None:
+        """Show the runs of a filter on the Runs page, and ``compare`` them."""
+        self.show_page("runs")
+        self.runs_wanted.emit(query, compare)
 
     def show_work(self) -> None:
         """Bring the run at work to the front."""

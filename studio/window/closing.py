@@ -42,6 +42,13 @@ def ask_about_run(parent: QWidget, name: str) -> CloseChoice:
     return CloseChoice(ask(parent, f"“{name}” is being trained", text, answers) or CloseChoice.CANCEL)
 
 
+def ask_about_study(parent: QWidget) -> bool:
+    """Whether the window is to close although a study is at work."""
+    text = "It is stopped, and what it has done is kept. Go on with it after the next start: the window offers that."
+    answers = [Answer("stop", "Stop the study and close", "primary")]
+    return ask(parent, "A study is at work", text, answers) == "stop"
+
+
 class Closing(QObject):
     """Ends what must end before the window may go, step by step.
 
@@ -62,6 +69,7 @@ class Closing(QObject):
         context.engine.shut_down.connect(self._on_engines_gone)
         context.engine.run_finished.connect(self._on_run_finished)
         context.live.state_changed.connect(self._on_run_state)
+        context.studies.busy_changed.connect(self._on_run_state)
 
     @property
     def must_ask(self) -> bool:
@@ -76,6 +84,9 @@ class Closing(QObject):
         self.begun = True
         if self._context.engine.training and self._context.live.state is not RunState.STARTING:
             self._context.live.ask(Command.STOP)
+            self._on_run_state()
+        elif self._context.studies.is_busy:
+            self._context.studies.end()
             self._on_run_state()
         else:
             self._shut_down()
@@ -98,13 +109,17 @@ class Closing(QObject):
     def end_now(self) -> None:
         """The person will not wait any longer."""
         self._context.engine.kill()
+        self._context.studies.kill()
 
     @Slot()
     def _on_run_state(self) -> None:
         if self._handing_over and self._context.live.state in ENABLED[RunAction.STOP]:
             self._context.live.ask(Command.STOP)  # one that is only starting yet has no folder: asked when it has
-        elif self.begun and not self.done and not self._handing_over and not self._context.live.live:
+        elif self.begun and not self.done and not self._handing_over and not self._is_anything_at_work():
             self._shut_down()
+
+    def _is_anything_at_work(self) -> bool:
+        return self._context.live.live or self._context.studies.is_busy
 
     @Slot(object)
     def _on_run_finished(self, record: StatusRecord) -> None:

@@ -28,7 +28,7 @@ from studio.state.drafts.kept_draft import remember_draft
 from studio.state.drafts.setting_specs import Settings
 from studio.state.opened_report import OpenedReport
 from studio.widgets import NavigationRail, Toast, ToastArea
-from studio.window.closing import CloseChoice, Closing, ask_about_run
+from studio.window.closing import CloseChoice, Closing, ask_about_run, ask_about_study
 from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
 from studio.window.help import HelpWindow
@@ -38,6 +38,7 @@ from studio.window.palette.palette import CommandPalette
 from studio.window.palette.sources import Sources
 from studio.window.preferences import PreferencesDialog
 from studio.window.start_notices import StartNotices
+from studio.window.study_notice import StudyNotice
 from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.records.progress import Progress
@@ -65,6 +66,7 @@ class MainController(QObject):
         self.opened_report = OpenedReport(context)
         self.notices = StartNotices(context)
         self.crashes = CrashNotices(self.notices, window)
+        self.study_notice = StudyNotice(self.notices, context)
         self.actions = ActionSet(
             context,
             window,
@@ -261,12 +263,18 @@ class MainController(QObject):
                 self.context.notifier.notify(
                     "The window closes when the checkpoint is written.", "info", title="Stopping"
                 )
+        elif self.context.studies.job.is_busy:
+            if not ask_about_study(self._window):
+                return
+            if self.context.studies.job.is_busy:  # it may have come to its end meanwhile
+                self.context.notifier.notify("The window closes when the study has stopped.", "info", title="Stopping")
         self._remember()
         self.closing.stop_and_close()
 
     def _offer_to_end_now(self) -> None:
+        kept = "The study" if self.context.studies.is_busy else "The run"
         self.context.notifier.notify(
-            "The run is being saved. Ending the engine now loses the steps since the last checkpoint.",
+            f"{kept} is being saved. Ending the engine now loses the steps since the last checkpoint.",
             "warning",
             title="Still stopping",
             action_text="End now",

@@ -66,7 +66,8 @@ class StartNotices(QWidget):
         if live and not self._context.live.live:
             self._context.open_run(live[0].folder.path)
             return
-        cut_off = self._context.library.find_interrupted()
+        left = self._context.studies.left  # whose runs go on with it
+        cut_off = [run for run in self._context.library.find_interrupted() if left not in run.about.tags]
         put_away = self._context.settings.get().left_alone
         if cut_off and cut_off[0].id != put_away and not self._context.live.live:
             self._offer_resume(cut_off)
