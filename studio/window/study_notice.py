@@ -7,7 +7,6 @@ from PySide6.QtCore import QObject, Slot
 from studio.state.context import AppContext
 from studio.widgets import Banner
 from studio.window.start_notices import StartNotices
-from training.studies.kinds import STUDY_KINDS
 
 STUDIES = "studies/studies"
 
@@ -34,7 +33,7 @@ class StudyNotice(QObject):
         study = studies.list.find(self._left)
         if study is None or study.state not in ("stopped", "failed") or studies.is_busy:
             return
-        title = f"{STUDY_KINDS[study.folder.plan().kind].title} of “{study.name}” was stopped with the window"
+        title = f"{study.title} of “{study.name}” was stopped with the window"
         said = f"{study.fraction:.0%} of it is done and kept. " if study.fraction else "What was done is kept. "
         self.banner = banner = Banner("info", title, f"{said}It goes on with what is missing{_tell(study.left)}.")
         banner.closed.connect(lambda: self._context.settings.update(study_at_work=""))

@@ -77,6 +77,7 @@ class RunsPage(QWidget):
             Qt.Orientation, int
         ] = {}  # as the person left them: its height above what is compared, its width beside it
         self._timer = QTimer(self, interval=_REFRESH)
+        self._compares_next = False  # those that are listed at the next look
         self._lay_out()
         self._connect()
         self._on_refreshed()
@@ -118,6 +119,7 @@ class RunsPage(QWidget):
         self._context.library.failed.connect(self._on_refreshed)
         self.model.layoutChanged.connect(self._update_count)
         self._timer.timeout.connect(self._refresh_if_working)
+        self._context.runs_wanted.connect(self._show_wanted)
 
     def choose(self, run_id: str) -> None:
         """Select a run, if it is in the table."""
@@ -143,6 +145,9 @@ class RunsPage(QWidget):
         self.trash.setText(f"Trash ({len(library.trash)})")
         self.trash.setToolTip(f"{describe_trash(library.trash)}: restore them, or delete them for good")
         self._update_count()
+        if self._compares_next and library.loaded:
+            self._compares_next = False
+            self.table.selectAll()
 
     @Slot(list)
     def _on_chosen(self, chosen: list[RunFolder]) -> None:
@@ -230,6 +235,15 @@ class RunsPage(QWidget):
             self.view.archived.setChecked(True)
         self.search.clear()
         self.status.setCurrentIndex(0)
+
+    @Slot(str, bool)
+    def _show_wanted(self, query: str, compare: bool) -> None:
+        """The runs of a filter, whatever was hidden before; selected where they are to be compared."""
+        self.status.setCurrentIndex(0)
+        self.view.archived.setChecked(True)
+        self.search.setText(query)
+        self._compares_next = compare
+        self._context.library.refresh()
 
     @Slot()
     def _refresh_if_working(self) -> None:

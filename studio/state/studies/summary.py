@@ -10,7 +10,8 @@ from typing import Literal
 from training.errors import TrainingError, format_duration
 from training.runs.folder import RunFolder
 from training.studies.folder import StudyFolder, list_studies
-from training.studies.records import Plan, Reached
+from training.studies.kinds import STUDY_KINDS
+from training.studies.records import Kind, Plan, Reached
 
 State = Literal["planned", "working", "stopped", "failed", "done", "damaged"]
 
@@ -21,7 +22,7 @@ class StudySummary:
     rest; ``said`` its result, or why there is none."""
 
     folder: StudyFolder
-    kind: str
+    kind: Kind | None
     name: str
     created: float
     state: State
@@ -35,6 +36,11 @@ class StudySummary:
         """Its name in the workspace."""
         return self.folder.id
 
+    @property
+    def title(self) -> str:
+        """What kind of study it is."""
+        return STUDY_KINDS[self.kind].title if self.kind else "Damaged study"
+
 
 def read_summaries(workspace: Path) -> tuple[StudySummary, ...]:
     """All of the workspace, newest first."""
@@ -47,7 +53,7 @@ def read_summary(folder: StudyFolder) -> StudySummary:
     try:
         plan = folder.plan()
     except TrainingError as error:
-        return StudySummary(folder, "", "", 0.0, "damaged", reached, said=error.message)
+        return StudySummary(folder, None, "", 0.0, "damaged", reached, said=error.message)
     name, result = str(plan.settings.get("name", "")), folder.result()
 
     def summary(state: State, said: str = "", fraction: float | None = None, left: str = "") -> StudySummary:

@@ -43,7 +43,7 @@ class Tried(NamedTuple):
 
 def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     """``options``: ``only`` some settings by their names."""
-    candidates, with_fused = _choose(config, cost.device, options), _wants_fused(options)
+    candidates, with_fused = choose_candidates(config, cost.device, options), _wants_fused(options)
     if not candidates and not with_fused:
         known = sorted({each.path for device in ("cpu", "cuda") for each in list_candidates(config, device)})
         raise InputError(
@@ -67,7 +67,8 @@ def read_only(options: Options) -> list[str]:
     return [str(each) for each in given] if isinstance(given, list) else []
 
 
-def _choose(config: RunConfig, device: str, options: Options) -> list[Candidate]:
+def choose_candidates(config: RunConfig, device: str, options: Options) -> list[Candidate]:
+    """Those that are tried on a kind of ``device``, in their order."""
     only = read_only(options)
     return [each for each in list_candidates(config, device) if not only or each.path in only]
 
@@ -82,10 +83,8 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
             opened = worker.ask("open-steps", arm="A", settings=config_data(config))
             worker.ask("close-steps", arm="A")
         study.write_part("as-is", opened)
-    candidates = _choose(config, opened["device"], plan.options)
-    level = 1.0 - (1.0 - LEVEL) / max(
-        len(candidates), 1
-    )  # Bonferroni: of many that are tried one looks faster by chance
+    candidates = choose_candidates(config, opened["device"], plan.options)
+    level = choose_level(len(candidates))
     with_fused = _wants_fused(plan.options)
     trainer.expect(len(candidates) + with_fused + 1)
     base, mode = config, opened["mode"]
@@ -127,6 +126,11 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
         whole = read_ratio(_measure(trainer, "whole", config, base), LEVEL)
     never_run = [] if read_only(plan.options) else list_never_run(config, opened["device"])
     return _conclude(tried, refused, adopt, whole, fused, never_run)
+
+
+def choose_level(candidates: int) -> float:
+    """Of the interval of each (Bonferroni: of many that are tried one looks faster by chance)."""
+    return 1.0 - (1.0 - LEVEL) / max(candidates, 1)
 
 
 def _wants_fused(options: Options) -> bool:
