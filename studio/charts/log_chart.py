@@ -166,7 +166,7 @@ class LogChart(QWidget):
         widest = max(metrics.horizontalAdvance(text) for low, high in ranges for text in _choose_ticks(low, high)[1])
         left, right = _PAD + widest + _GAP, self.width() - _PAD - line
         above = self._count_mark_rows(painter, left, right) * (line + 1)
-        free = self.height() - 2 * _PAD - above - 2 * (line + _GAP) - len(ranges) * (line + 2 * _GAP)
+        free = self.height() - 2 * _PAD - above - 2 * line - len(ranges) * (line + 2 * _GAP)
         shares = sum(pane.share for pane in self._shown.panes)
         rooms, top = [], _PAD + above
         for pane, (low, high) in zip(self._shown.panes, ranges, strict=True):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import JsonValue
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSizePolicy, QToolButton, QWidget
 
 from studio.forms.editor import EDITOR_WIDTH
@@ -48,10 +48,10 @@ class ResetDot(QToolButton):
 
 class FieldRow(QWidget):
     """Signals: `edited(path, value)` by the person, `reset_asked(path)`, `fix_asked(settings)`, `finished()` when the editor
-    is left."""
+    is left, `menu_asked(path, QPoint)` where on the screen its menu is to be."""
 
     edited = Signal(str, object)
-    reset_asked = Signal(str)
+    reset_asked, menu_asked = Signal(str), Signal(str, QPoint)
     fix_asked = Signal(object)
     finished = Signal()
 
@@ -78,6 +78,7 @@ class FieldRow(QWidget):
         self._fix: FixLink | None = None
         self.note_label: QLabel | None = None
         self._above: QWidget | None = None
+        self._way: QWidget | None = None
         self._needs_line = bool(spec.path) or spec.classes  # paths are long, lists of classes high
         self._is_stacked = self._needs_line
         self._lay_out()
@@ -158,6 +159,11 @@ class FieldRow(QWidget):
         told = (self.sentence, self.inactive.why, self.note, self._explanation)
         self.editor.describe(self.spec.title, " ".join(part for part in told if part))
 
+    def set_way(self, way: QWidget) -> None:
+        """Show a button behind the explanation, which leads to where the setting can be found."""
+        self._way = way
+        self._grid.addWidget(way, 0, 4, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+
     @property
     def is_changed(self) -> bool:
         """Whether the mark of change is on."""
@@ -172,7 +178,8 @@ class FieldRow(QWidget):
             and child.focusProxy() is None
             and child.window() is self.window()  # not the list a combo box opens
         ]
-        return [*inner, self._hint, *([self._fix] if self._fix is not None else []), self._dot]
+        further = [part for part in (self._way, self._fix) if part is not None]
+        return [*inner, self._hint, *further, self._dot]
 
     def _lay_out(self) -> None:
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -229,6 +236,9 @@ class FieldRow(QWidget):
         if stacked != self._is_stacked:
             self._is_stacked = stacked
             self._place_parts()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        self.menu_asked.emit(self.path, event.globalPos())
 
     def _on_edited(self) -> None:
         self.edited.emit(self.path, self.editor.value())

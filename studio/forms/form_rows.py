@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.forms.field_row import FieldRow
 from studio.forms.kinds.chooser import KindChooser
 from studio.forms.messages import with_titles
+from studio.forms.study_entry import add_study_entry, make_study_button
 from studio.state.drafts.draft import Draft
 from studio.theme import set_property
 from studio.widgets import Card
@@ -79,6 +81,16 @@ class FormRows(Card):
         if self.chooser:
             self._tint(self.chooser.path, self.chooser)
 
+    def _open_menu(self, path: str, at: QPoint) -> None:
+        """What can be done with a setting besides editing it."""
+        menu = QMenu(self)
+        menu.aboutToHide.connect(menu.deleteLater)
+        add_study_entry(menu, self._draft, path)
+        if menu.isEmpty():
+            menu.deleteLater()
+        else:
+            menu.popup(at)
+
     def _tint(self, path: str, owner: QWidget) -> None:
         set_property(owner, "found", "current" if path == self._current else "match" if path in self._found else "")
 
@@ -90,3 +102,6 @@ class FormRows(Card):
         row.editor.suggest_several(self._several)
         self._tell_inactive(row)
         self._tint(row.path, row)
+        row.menu_asked.connect(self._open_menu)
+        if way := make_study_button(self._draft, row.path):
+            row.set_way(way)

@@ -47,6 +47,7 @@ logger = logging.getLogger(__name__)
 PRESET_PREFIX = "preset:"
 SAMPLE = "sample"
 CHARTS = "run/charts"
+STUDIES = "studies/studies"
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,15 @@ class AppContext(QObject):
         find_requested(str): a setting is to be found on the Setup page: the one at this path, or by typing its words ("").
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
-        runs_wanted(str, bool): the runs of this filter are to be shown on the Runs page; True: and compared.
+        runs_asked(str): the runs that a filter finds are to be listed.
+        comparison_asked(): those that are listed are to be compared.
         file_opened(str): the configuration, or the report, at this path is in the forms now.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
     """
 
-    page_requested, help_requested = Signal(str), Signal(str)
+    page_requested, help_requested, runs_asked = Signal(str), Signal(str), Signal(str)
     find_requested, file_opened, start_problem_changed = Signal(str), Signal(str), Signal(str)
-    runs_wanted = Signal(str, bool)
+    comparison_asked = Signal()
     branch_changed, consent_needed = Signal(object), Signal(object, object)
 
     def __init__(
@@ -98,6 +100,7 @@ class AppContext(QObject):
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
         self.traces = TraceJob(settings, self)
         self.studies = Studies(workspace, settings, self.background.make_other(), self.is_training, self)
+        self.draft.study_asked.connect(self.ask_for_study)
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
@@ -220,11 +223,6 @@ class AppContext(QObject):
         if checkpoint:
             self.shown.checkpoint_wanted.emit(checkpoint)
 
-    def show_runs(self, query: str, *, compare: bool = False) -> None:
-        """Show the runs of a filter on the Runs page, and ``compare`` them."""
-        self.show_page("runs")
-        self.runs_wanted.emit(query, compare)
-
     def show_work(self) -> None:
         """Bring the run at work to the front."""
         self.shown.look_at_work()
@@ -272,6 +270,22 @@ class AppContext(QObject):
     def show_page(self, key: str) -> None:
         """Bring a page to the front."""
         self.page_requested.emit(key)
+
+    @Slot(str)
+    def ask_for_study(self, kind: str) -> None:
+        """Ask for a new study of that kind on its page."""
+        self.show_page(STUDIES)
+        self.studies.new_asked.emit(kind)
+
+    def list_runs(self, query: str) -> None:
+        """Show those runs on the Runs page that a filter finds."""
+        self.show_page("runs")
+        self.runs_asked.emit(query)
+
+    def compare_runs(self, query: str) -> None:
+        """And compare them."""
+        self.list_runs(query)
+        self.comparison_asked.emit()
 
     def prepare_branch(self, branch: BranchSource | None) -> None:
         """Start the next run from there; None: from the beginning."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Slot
 
-from studio.state.context import AppContext
+from studio.state.context import STUDIES, AppContext
 from studio.widgets import Banner
 from studio.window.start_notices import StartNotices
-
-STUDIES = "studies/studies"
 
 
 class StudyNotice(QObject):

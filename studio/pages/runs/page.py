@@ -119,7 +119,8 @@ class RunsPage(QWidget):
         self._context.library.failed.connect(self._on_refreshed)
         self.model.layoutChanged.connect(self._update_count)
         self._timer.timeout.connect(self._refresh_if_working)
-        self._context.runs_wanted.connect(self._show_wanted)
+        self._context.runs_asked.connect(self.search.setText)
+        self._context.comparison_asked.connect(self._compare_listed)
 
     def choose(self, run_id: str) -> None:
         """Select a run, if it is in the table."""
@@ -236,13 +237,11 @@ class RunsPage(QWidget):
         self.search.clear()
         self.status.setCurrentIndex(0)
 
-    @Slot(str, bool)
-    def _show_wanted(self, query: str, compare: bool) -> None:
-        """The runs of a filter, whatever was hidden before; selected where they are to be compared."""
+    @Slot()
+    def _compare_listed(self) -> None:
+        """Select all that are listed, once the list is new."""
         self.status.setCurrentIndex(0)
-        self.view.archived.setChecked(True)
-        self.search.setText(query)
-        self._compares_next = compare
+        self._compares_next = True
         self._context.library.refresh()
 
     @Slot()

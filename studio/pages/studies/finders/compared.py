@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.forms.editor import Editor
 from studio.forms.editors import make_editor
+from studio.forms.field_row import TITLE_INDENT
 from studio.forms.messages import KIND_TITLES, as_full_sentence, tell_value
 from studio.state.drafts.setting_specs import kinds, specs
 from studio.state.formats import kind_title
@@ -78,7 +79,13 @@ class ComparedSetting(QWidget):
         self._room = hbox(spacing=SPACING.s)
         self.now = label("", "help", wrap=True)
         remove = icon_button("cross", "Compare without this setting", clicked=self.gone)
-        vbox(hbox(self.choice, self._room, STRETCH, remove), self.now, parent=self, spacing=2)
+        vbox(
+            hbox(self.choice, self._room, STRETCH, remove),
+            self.now,
+            parent=self,
+            spacing=2,
+            margins=(TITLE_INDENT, 0, 0, 0),
+        )
         self.now.hide()
         self.choice.currentIndexChanged.connect(self._on_chosen)
 

@@ -251,7 +251,8 @@ class StudyDetail(QWidget):
 
     def _show_runs(self, *, compare: bool) -> None:
         if self.summary is not None:
-            self._context.show_runs(f'"{self.summary.id}" in tags', compare=compare)
+            show = self._context.compare_runs if compare else self._context.list_runs
+            show(f'"{self.summary.id}" in tags')
 
     @Slot()
     def _reveal(self) -> None:

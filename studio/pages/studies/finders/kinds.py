@@ -18,7 +18,7 @@ _ABOUT: Final[Mapping[Kind, tuple[str, str]]] = {
     "batch": ("layers", "Which batch size? Memory, speed and gradient noise are measured, and no run is made."),
     "speed": ("bolt", "What makes the steps faster? Settings are timed beside each other, and what changes results is said."),
     "seeds": ("refresh", "How far are runs apart by chance, and is another setting better than that?"),
-    "cv": ("data", "How good is it on samples it was not trained on, whichever those are?"),
+    "cv": ("database", "How good is it on samples it was not trained on, whichever those are?"),
     "ablation": ("sliders", "Which of the changed settings pay? Each goes back to its default, one at a time."),
 }  # fmt: skip
 """Icon and sentence, in the order in which they are offered."""

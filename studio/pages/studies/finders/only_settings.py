@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.forms.class_list import CheckList, is_on, set_on
+from studio.forms.field_row import TITLE_INDENT
 from studio.forms.messages import tell_change, title_of
 from studio.pages.studies.finders.compared import kind_of
 from studio.theme import SPACING
@@ -55,7 +56,7 @@ class OnlySettings(QWidget):
             self._said,
             parent=self,
             spacing=SPACING.xs,
-            margins=(0, SPACING.s, 0, 0),
+            margins=(TITLE_INDENT, SPACING.s, 0, 0),
         )
         self.list.switched.connect(self._judge)
 

@@ -16,7 +16,6 @@ from studio.state.studies.summary import StudySummary
 from studio.theme import RADIUS, SPACING, font, theme
 from studio.widgets import wrap_tooltip
 from studio.widgets.tables import NO_PARENT, AnyIndex
-from training.errors import format_percent
 
 _STUDY = Qt.ItemDataRole.UserRole
 _PAD = SPACING.m
@@ -25,7 +24,7 @@ _PAD = SPACING.m
 def name_state(study: StudySummary) -> str:
     """Its state in a word or two: "At work 40 %"."""
     word = STATE_WORDS[study.state][0]
-    return f"{word} {format_percent(study.fraction)}" if study.state == "working" and study.fraction else word
+    return f"{word} {study.fraction:.0%}" if study.state == "working" and study.fraction else word
 
 
 class _Rows(QAbstractListModel):

@@ -16,7 +16,7 @@ from training.studies.folder import StudyFolder
 from training.studies.records import Kind
 
 _LOOK = 2000  # milliseconds between two looks while the tab is seen and a study works
-_LIST_WIDTH, _DETAIL_WIDTH = 300, 620
+_LIST_WIDTH, _DETAIL_WIDTH = 330, 640
 _READING = ("Reading the studies …", "Every study of this workspace, with what came of it.")
 _NOTHING = (
     "No studies yet",
