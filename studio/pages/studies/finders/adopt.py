@@ -15,7 +15,7 @@ from studio.state.drafts.setting_specs import is_setting
 from studio.theme import SPACING
 from studio.widgets import Card, button, hbox, label, make_breakable, vbox
 from training.config import RunConfig
-from training.config.diff import Change, diff
+from training.config.diff import Change, diff, telling
 from training.studies.records import Plan, Result
 
 ADOPT, ADOPT_ANYWAY = "Adopt", "Adopt anyway"
@@ -94,7 +94,7 @@ class AdoptCard(Card):
         config, studied = self._context.draft.config(), self._config
         if config is None or studied is None:
             return None
-        found = diff(studied, config)
+        found = telling(diff(studied, config))
         return [each for each in found if each.path not in self._adopt and each.path not in _NO_MATTER]
 
     @Slot()

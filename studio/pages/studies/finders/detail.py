@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 from studio.actions.files import reveal
 from studio.actions.question import Answer, ask
 from studio.actions.runs import throw_away_runs
+from studio.forms.messages import with_titles
 from studio.pages.studies.finders.adopt import AdoptCard
 from studio.pages.studies.finders.results.ablation_view import AblationView
 from studio.pages.studies.finders.results.batch_view import BatchView
@@ -118,7 +119,7 @@ class StudyDetail(QWidget):
         self.summary = summary
         if other:
             self.reading = None
-        self._follow()
+        self.follow()
         self.refresh()
 
     def refresh(self) -> None:
@@ -133,7 +134,7 @@ class StudyDetail(QWidget):
     def _on_read(self, reading: StudyReading | None) -> None:
         if reading is not None and self.summary is not None and reading.study == self.summary.folder:
             self.reading = reading
-            self._follow()
+            self.follow()
 
     def _on_failed(self, error: Exception) -> None:
         self.problem.set_message("This study cannot be read", str(error))
@@ -142,7 +143,7 @@ class StudyDetail(QWidget):
     # ------------------------------------------------------------------------------------------- showing
 
     @Slot()
-    def _follow(self) -> None:
+    def follow(self) -> None:
         """Show how the study stands."""
         summary = self.summary
         if summary is None:

@@ -109,6 +109,7 @@ class StudiesTab(QWidget):
     @Slot()
     def _on_work(self) -> None:
         if self.isVisible():
+            self.detail.follow()
             self._studies.list.refresh()
             self.detail.refresh()
 
