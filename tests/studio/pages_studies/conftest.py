@@ -92,7 +92,9 @@ def make_study(
     workspace: Path, kind: Kind, config: RunConfig, options: Options | None = None, result: Result | None = None
 ) -> StudyFolder:
     """A study of ``config``: planned, or done where it has a result."""
-    draft = Draft(words=("What it does.", "2 runs of 100 steps each: about 30 s and up to 5 MB of the disk."), seconds=30)
+    draft = Draft(
+        words=("What it does.", "2 runs of 100 steps each: about 30 s and up to 5 MB of the disk."), seconds=30
+    )
     study = create_study(workspace, make_plan(kind, config, options or {}, COST, draft))
     if result is not None:
         study.write_result(result)

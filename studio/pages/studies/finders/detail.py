@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QWidget
 from studio.actions.files import reveal
 from studio.actions.question import Answer, ask
 from studio.actions.runs import throw_away_runs
-from studio.forms.messages import with_titles
 from studio.pages.studies.finders.adopt import AdoptCard
 from studio.pages.studies.finders.results.ablation_view import AblationView
 from studio.pages.studies.finders.results.batch_view import BatchView
