@@ -50,11 +50,12 @@ class LogMark:
 
 @dataclass(frozen=True)
 class Pane:
-    """``level`` is a line at that height with its word; ``read`` says a value as people read it. ``from_zero``: 0 is in the range."""
+    """``level`` is a line at that height with its word; ``read`` says a value as people read it, ``tick`` one of the scale. ``from_zero``: 0 is in the range."""
 
     title: str
     lines: tuple[LogLine, ...]
     read: Callable[[float], str] = reading
+    tick: Callable[[float], str] | None = None
     level: tuple[float, str] | None = None
     from_zero: bool = False
     share: float = 1.0  # of the height
@@ -163,7 +164,11 @@ class LogChart(QWidget):
         metrics = painter.fontMetrics()
         line = metrics.height()
         ranges = [_find_range(pane) for pane in self._shown.panes]
-        widest = max(metrics.horizontalAdvance(text) for low, high in ranges for text in _choose_ticks(low, high)[1])
+        widest = max(
+            metrics.horizontalAdvance(text)
+            for pane, (low, high) in zip(self._shown.panes, ranges, strict=True)
+            for text in _choose_ticks(pane, low, high)[1]
+        )
         left, right = _PAD + widest + _GAP, self.width() - _PAD - line
         above = self._count_mark_rows(painter, left, right) * (line + 1)
         free = self.height() - 2 * _PAD - above - 2 * line - len(ranges) * (line + 2 * _GAP)
@@ -191,7 +196,7 @@ class LogChart(QWidget):
 
     def _paint_frame(self, painter: QPainter, palette: Palette, pane: Pane, room: _Room, x: float | None) -> None:
         box, line = room.box, painter.fontMetrics().height()
-        values, words = _choose_ticks(room.low, room.high)
+        values, words = _choose_ticks(pane, room.low, room.high)
         for value, text in zip(values, words, strict=True):
             height = room.height_of(value)
             painter.setPen(QPen(QColor(palette.border), 1))
@@ -327,10 +332,10 @@ def _find_range(pane: Pane) -> tuple[float, float]:
     return (low if pane.from_zero else low - spare), high + spare
 
 
-def _choose_ticks(low: float, high: float) -> tuple[list[float], list[str]]:
+def _choose_ticks(pane: Pane, low: float, high: float) -> tuple[list[float], list[str]]:
     """Round values between both, and their texts."""
     rough = (high - low) / _MOST_TICKS
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(size * each for each in (1.0, 2.0, 5.0, 10.0) if size * each >= rough)
     values = [count * step for count in range(math.ceil(low / step), math.floor(high / step) + 1)]
-    return values, tick_labels(values, step)
+    return values, [pane.tick(value) for value in values] if pane.tick else tick_labels(values, step)

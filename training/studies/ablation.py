@@ -58,7 +58,7 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
         *left_out,
     ]
     if count == 1:
-        words.append("One seed does not tell an effect from noise; --seeds 3 does.")
+        words.append("One seed does not tell an effect from noise; three do.")
     return Draft(runs=tuple(runs), seconds=expected.seconds, bytes=expected.bytes, words=tuple(words))
 
 

@@ -88,10 +88,10 @@ def test_speed_factors_come_with_intervals_and_what_changes_results(
     view = tab.detail.view
     assert isinstance(view, SpeedView)
     (bar,) = view.bars.bars
-    assert bar.label == "loader.mode=streamed"
+    assert bar.label == "Loading mode = Streaming"
     assert "kept" in bar.text
     assert "results change" not in bar.text
-    assert "precision.compile=model: there is no C++ compiler" in view.said.text()
+    assert "torch.compile = Model: there is no C++ compiler" in view.said.text()
     tried = {"setting": "precision.channels_last", "value": "on", "ratio": 1.5, "low": 1.2, "high": 1.8, "kept": True}
     details = {
         "tried": [{**tried, "changes_results": True}],
@@ -108,8 +108,8 @@ def test_speed_factors_come_with_intervals_and_what_changes_results(
     assert view.bars.bars[0].text == "1.5× (1.2 to 1.8) · kept · results change"
     assert view.bars.bars[1].label == "All that is kept"
     said = view.said.text()
-    assert "Results change with: precision.channels_last=on." in said
-    assert "Never run on this machine: precision.compute=tf32, fused optimizer (muon" in said
+    assert "Results change with: Channels last = On." in said
+    assert "Never run on this machine: Precision = TF32, fused optimizer (muon" in said
 
 
 def test_seeds_folds_and_ablations_show_values_with_intervals(
@@ -126,7 +126,7 @@ def test_seeds_folds_and_ablations_show_values_with_intervals(
     )
     view = show(qtbot, window, seeds).detail.view
     assert isinstance(view, SpreadView)
-    assert [strip.label for strip in view.strips.strips] == ["As configured", "With optimizer.lr=0.1"]
+    assert [strip.label for strip in view.strips.strips] == ["As configured", "With Learning rate = 0.1"]
     assert view.strips.strips[0].high == 1.0  # no share is more
     folds = make_study(
         workspace,

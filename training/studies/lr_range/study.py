@@ -82,7 +82,7 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
         return Result(
             kind="lr-range",
             sentence=_say_no_valley(curve),
-            notes=("More steps (--steps), more seeds (--seeds) or larger batches make less noise.",),
+            notes=("More steps, more seeds or larger batches make less noise.",),
             details=details,
             created=time.time(),
         )

@@ -9,7 +9,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
 
 from studio.forms.messages import KindOf, tell_change, title_of
-from studio.pages.studies.finders.compared import kind_of
+from studio.pages.studies.finders.words import kind_of
 from studio.state.context import AppContext
 from studio.state.drafts.setting_specs import is_setting
 from studio.theme import SPACING

@@ -11,6 +11,7 @@ from studio.forms.editor import Editor
 from studio.forms.editors import make_editor
 from studio.forms.field_row import TITLE_INDENT
 from studio.forms.messages import KIND_TITLES, as_full_sentence, tell_value
+from studio.pages.studies.finders.words import kind_of
 from studio.state.drafts.setting_specs import kinds, specs
 from studio.state.formats import kind_title
 from studio.theme import SPACING
@@ -49,11 +50,6 @@ def _kind_spec(section: str) -> FieldSpec:
     labels = {kind: kind_title(section, kind) for kind in every}
     title = KIND_TITLES[section]
     return FieldSpec("kind", title, "", "choice", every[0], False, False, choices=every, labels=labels)
-
-
-def kind_of(config: RunConfig) -> Any:
-    """What is chosen in a section."""
-    return lambda section: str(getattr(getattr(config, section), "kind", ""))
 
 
 class ComparedSetting(QWidget):

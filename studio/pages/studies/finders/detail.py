@@ -20,7 +20,7 @@ from studio.pages.studies.finders.results.result_view import ResultView
 from studio.pages.studies.finders.results.speed_view import SpeedView
 from studio.pages.studies.finders.results.spread_view import SpreadView
 from studio.pages.studies.finders.study_rows import name_state
-from studio.pages.studies.finders.words import STATE_WORDS, describe_config
+from studio.pages.studies.finders.words import STATE_WORDS, describe_config, in_words, kind_of
 from studio.services.background import Refresher
 from studio.state.context import AppContext
 from studio.state.formats import format_ago
@@ -43,6 +43,7 @@ from studio.widgets import (
     scroll_area,
     vbox,
 )
+from training.config import RunConfig
 from training.errors import pluralize
 from training.runs.records.about import name_of, read_about
 from training.studies.records import Kind
@@ -55,6 +56,8 @@ _VIEWS: dict[Kind, Callable[[], ResultView]] = {
     "cv": partial(SpreadView, "Each run answers the fold that it was trained without, once all are trained."),
     "ablation": AblationView,
 }
+_PROPOSING: frozenset[Kind] = frozenset({"lr-range", "batch", "speed"})
+"""Kinds whose result may be something to adopt."""
 _FOLDS_GO = " The runs of a cross-validation cannot be resumed without it: it holds which samples each leaves out."
 BEGIN, GO_ON = "Start study", "Go on"
 
@@ -69,6 +72,7 @@ class StudyDetail(QWidget):
         self._context, self._studies = context, context.studies
         self.summary: StudySummary | None = None
         self.reading: StudyReading | None = None
+        self._config: RunConfig | None = None  # what is studied
         self.title = label("", "title", wrap=True)
         self.pill = StatusPill()
         self.about = label("", "help", wrap=True)
@@ -117,7 +121,7 @@ class StudyDetail(QWidget):
         other = self.summary is None or summary.folder != self.summary.folder
         self.summary = summary
         if other:
-            self.reading = None
+            self.reading = self._config = None
         self.follow()
         self.refresh()
 
@@ -132,6 +136,8 @@ class StudyDetail(QWidget):
 
     def _on_read(self, reading: StudyReading | None) -> None:
         if reading is not None and self.summary is not None and reading.study == self.summary.folder:
+            if self.reading is None:
+                self._config = reading.plan.config
             self.reading = reading
             self.follow()
 
@@ -149,9 +155,8 @@ class StudyDetail(QWidget):
             return
         self.title.setText(summary.title)
         self.pill.set_status(name_state(summary), STATE_WORDS[summary.state][1])
-        reading = self.reading
         of = f"“{summary.name}” · {format_ago(summary.created, time.time())}" if summary.created else summary.id
-        config = f"{describe_config(reading.plan.config)} · " if reading is not None else ""
+        config = f"{describe_config(self._config)} · " if self._config is not None else ""
         self.about.setText(make_breakable(f"{of}\n{config}{summary.id}" if summary.created else of))
         self._show_actions(summary)
         self._show_progress(summary)
@@ -210,17 +215,21 @@ class StudyDetail(QWidget):
         plan = reading.plan if reading is not None else None
         if result is not None:
             self.said.set_title("Result")
-            self.sentence.setText(make_breakable(result.sentence))
-            self.notes.setText(make_breakable("\n".join(result.notes)))
+            self.sentence.setText(make_breakable(self._say(result.sentence)))
+            self.notes.setText(make_breakable(self._say("\n".join(result.notes))))
         elif plan is not None:
             self.said.set_title("What it does")
-            self.sentence.setText(make_breakable("\n".join(plan.words)))
+            self.sentence.setText(make_breakable(self._say("\n".join(plan.words))))
             self.notes.setText("")
         self.notes.setVisible(bool(self.notes.text()))
         self.said.setVisible(plan is not None)
-        self.adopt.setVisible(result is not None)
+        self.adopt.setVisible(result is not None and result.kind in _PROPOSING)
         if plan is not None and result is not None:
             self.adopt.show_proposal(plan, result)
+
+    def _say(self, text: str) -> str:
+        """With settings called as the forms call them."""
+        return in_words(text, kind_of(self._config)) if self._config is not None else text
 
     def _show_found(self) -> None:
         reading = self.reading
@@ -235,6 +244,7 @@ class StudyDetail(QWidget):
         if self.view is not None and reading is not None:
             begun = self.summary is not None and self.summary.state != "planned"
             self.view.setVisible(begun)
+            self.view.say = self._say
             self.view.show_found(reading.found)
 
     # -------------------------------------------------------------------------------------------- acting

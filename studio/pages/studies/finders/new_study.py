@@ -6,11 +6,9 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.forms.kinds.card import KindCard
-from studio.forms.messages import with_titles
-from studio.pages.studies.finders.compared import kind_of
 from studio.pages.studies.finders.kinds import list_choices
 from studio.pages.studies.finders.option_form import OptionForm
-from studio.pages.studies.finders.words import describe_config
+from studio.pages.studies.finders.words import describe_config, in_words, kind_of
 from studio.state.context import AppContext
 from studio.theme import SPACING, set_role
 from studio.widgets import (
@@ -145,7 +143,7 @@ class NewStudyDialog(QDialog):
 
     @Slot(str)
     def _on_refused(self, said: str) -> None:
-        self._refusal = with_titles(said, kind_of(self.config))
+        self._refusal = in_words(said, kind_of(self.config))
         self._update()
 
     @Slot()
@@ -166,7 +164,7 @@ class NewStudyDialog(QDialog):
         plan = self.planned
         obstacle = "" if measuring else self._studies.find_obstacle()
         wrong = self.form.find_problem()
-        told = "" if plan is None else "\n".join(plan.plan().words)
+        told = "" if plan is None else in_words("\n".join(plan.plan().words), kind_of(self.config))
         if not (told or measuring or obstacle or self._refusal):
             told = "Some steps are measured first, to tell how long it takes and what it needs of the disk. Nothing begins yet."
         self.words.setText(make_breakable(told))

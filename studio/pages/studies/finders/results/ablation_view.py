@@ -31,12 +31,12 @@ class AblationView(ResultView):
 
     def show_found(self, found: AblationFound) -> None:
         title = metric_title(found.metric)
-        strips = [make_strip(found.metric, found.as_is)] if found.as_is is not None else []
+        strips = [make_strip(found.metric, found.as_is, found.as_is.name)] if found.as_is is not None else []
         self.wait("" if strips or found.effects else "The first run is under way.")
         self.strips.setVisible(bool(strips))
         self.strips.show_strips(title, strips, partial(format_metric, found.metric))
         effects = sorted(found.effects, key=lambda each: -abs(each[1].value))
-        bars = [_make_bar(found.metric, *each) for each in effects]
+        bars = [_make_bar(found.metric, self.say(name), effect, better) for name, effect, better in effects]
         self._head.setText(f"By how much {title} is higher as configured than with the setting at its default:")
         self._head.setVisible(bool(bars))
         self.bars.setVisible(bool(bars))

@@ -33,7 +33,7 @@ class BatchView(ResultView):
         if found.peaks:
             level = (float(found.limit), f"free: {format_bytes(found.limit)}") if found.limit else None
             line = _make_line(found.peaks, 2)
-            panes.append(Pane("Memory at the peak", (line,), lambda value: format_bytes(round(value)), level, True))
+            panes.append(Pane("Memory at the peak", (line,), _show_bytes, _show_bytes, level, True))
         self.wait("" if panes else "The first measurement is under way.")
         self.chart.setVisible(bool(panes))
         sizes = sorted({*found.rates, *found.peaks})
@@ -53,3 +53,7 @@ class BatchView(ResultView):
 def _make_line(values: Mapping[int, float], color: int) -> LogLine:
     x, y = (np.array(each, dtype=np.float64) for each in zip(*sorted(values.items()), strict=True))
     return LogLine("", x, y, "dots", color)
+
+
+def _show_bytes(value: float) -> str:
+    return format_bytes(round(value))

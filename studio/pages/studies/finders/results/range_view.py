@@ -11,6 +11,7 @@ from studio.charts.log_chart import LogChart, LogLine, LogMark, Pane
 from studio.pages.studies.finders.results.result_view import ResultView
 from studio.state.formats import format_metric, metric_title
 from studio.state.studies.readings import RangeFound
+from training.metric_names import is_share
 
 _HEIGHT, _WITH_TRIALS = 300, 430
 _SEED, _MEDIAN, _SMOOTHED, _TRIALS = 7, 0, 0, 1  # colors
@@ -48,7 +49,12 @@ class RangeView(ResultView):
             x, y = (np.array(each, dtype=np.float64) for each in zip(*found.trials, strict=True))
             read = partial(format_metric, found.metric)
             panes.append(
-                Pane(f"{title[:1].upper()}{title[1:]} of the trials", (LogLine("", x, y, "dots", _TRIALS),), read)
+                Pane(
+                    f"{title[:1].upper()}{title[1:]} of the trials",
+                    (LogLine("", x, y, "dots", _TRIALS),),
+                    read,
+                    _show_share if is_share(found.metric) else None,
+                )
             )
             low, high = min(low, float(x.min())), max(high, float(x.max()))
         self.wait(
@@ -57,3 +63,7 @@ class RangeView(ResultView):
         self.chart.setVisible(bool(found.seeds) or curve is not None)
         self.chart.setFixedHeight(_WITH_TRIALS if found.trials else _HEIGHT)
         self.chart.show_panes(panes, "Learning rate", (low, high), marks)
+
+
+def _show_share(value: float) -> str:
+    return f"{value:.0%}"

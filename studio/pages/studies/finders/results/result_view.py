@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from studio.widgets import Card, label
 
 
 class ResultView(Card):
-    """Shows what was found so far; one with nothing yet says what it waits for."""
+    """Shows what was found so far; one with nothing yet says what it waits for. ``say`` calls settings as the forms do."""
 
     def __init__(self, title: str) -> None:
         super().__init__(title)
+        self.say: Callable[[str], str] = str
         self.waiting = label("", "help", wrap=True)
         self.add(self.waiting)
         self.waiting.hide()

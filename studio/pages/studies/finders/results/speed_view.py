@@ -22,7 +22,7 @@ class SpeedView(ResultView):
         )
 
     def show_found(self, found: SpeedFound) -> None:
-        bars = [_make_bar(each) for each in found.factors]
+        bars = [_make_bar(each, self.say(each.name)) for each in found.factors]
         if found.whole is not None:
             whole = found.whole
             bars.append(
@@ -37,16 +37,14 @@ class SpeedView(ResultView):
             said.append("None of these changed the losses of the first steps, or is declared to.")
         said += [f"Could not run: {each.rstrip('.')}." for each in found.refused]
         said += [f"Never run on this machine: {', '.join(found.never_run)}."] if found.never_run else []
-        self.said.setText(make_breakable("\n".join(said)))
+        self.said.setText(make_breakable(self.say("\n".join(said))))
         self.said.setVisible(bool(said))
 
 
-def _make_bar(factor: Factor) -> IntervalBar:
+def _make_bar(factor: Factor, name: str) -> IntervalBar:
     ratio = factor.ratio
     notes = [_show(ratio), *["kept"] * factor.is_kept, *["results change"] * factor.differs]
-    return IntervalBar(
-        factor.name, ratio.value - 1.0, ratio.low - 1.0, ratio.high - 1.0, " · ".join(notes), not factor.tells
-    )
+    return IntervalBar(name, ratio.value - 1.0, ratio.low - 1.0, ratio.high - 1.0, " · ".join(notes), not factor.tells)
 
 
 def _show(ratio: Interval) -> str:

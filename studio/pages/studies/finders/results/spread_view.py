@@ -13,13 +13,13 @@ from studio.widgets import label, make_breakable
 from training.errors import pluralize
 
 
-def make_strip(metric: str, found: Values) -> Strip:
+def make_strip(metric: str, found: Values, name: str) -> Strip:
     """The row of one way."""
     mean, read = found.mean, partial(format_metric, metric)
     text = f"{read(mean.value)} · {pluralize(len(found.values), 'value')}"
     if math.isfinite(mean.low):
         text = f"{read(mean.value)} ({read(mean.low)} to {read(mean.high)})"
-    return Strip(found.name, found.values, mean.value, mean.low, mean.high, text)
+    return Strip(name, found.values, mean.value, mean.low, mean.high, text)
 
 
 class SpreadView(ResultView):
@@ -36,7 +36,7 @@ class SpreadView(ResultView):
         title = metric_title(found.metric)
         self.set_title(f"{title[:1].upper()}{title[1:]}")
         self.set_subtitle("A dot is a run. The line is their mean, the tint its 95 % interval.")
-        strips = [make_strip(found.metric, each) for each in found.ways]
+        strips = [make_strip(found.metric, each, self.say(each.name)) for each in found.ways]
         self.wait("" if strips else self._waits_for)
         self.strips.setVisible(bool(strips))
         self.strips.show_strips(title, strips, partial(format_metric, found.metric))
