@@ -87,7 +87,6 @@ class SpreadFound:
     metric: str
     ways: tuple[Values, ...]
     whole: Interval | None = None
-    evaluation: str = ""
 
 
 @dataclass(frozen=True)
@@ -285,7 +284,7 @@ def _read_folds(study: StudyFolder, plan: Plan, result: Result | None, runs: Map
     told = details.get("out_of_fold", judged.get("whole", {})).get(name)
     whole = Interval(*map(_number, (told["value"], told["low"], told["high"]))) if told else None
     ways = [_within(name, describe_way("Folds", values))] if values else []
-    return SpreadFound(name, tuple(ways), whole, str(details.get("evaluation", judged.get("folder", ""))))
+    return SpreadFound(name, tuple(ways), whole)
 
 
 def _read_ablation(

@@ -138,14 +138,13 @@ def test_seeds_folds_and_ablations_show_values_with_intervals(
                 "metric": "accuracy",
                 "values": {"accuracy": [0.8, 0.9, 0.85]},
                 "out_of_fold": {"accuracy": {"value": 0.85, "low": 0.8, "high": 0.9}},
-                "evaluation": "/w/studies/cv/evaluations/out-of-fold",
             },
         ),
     )
     view = show(qtbot, window, folds).detail.view
     assert isinstance(view, SpreadView)
-    assert "All out-of-fold answers together: 85.00% (80.00% to 90.00%)." in view.said.text()
-    assert "/w/studies/cv/evaluations/out-of-fold" in view.said.text().replace("\u200b", "")
+    assert [strip.label for strip in view.strips.strips] == ["Folds", "All answers together"]
+    assert view.strips.strips[1].text == "85.00% (80.00% to 90.00%)"
     told = {"path": "optimizer.weight_decay", "default": "0.01", "difference": 0.02, "better": True}
     ablation = make_study(
         workspace,

@@ -195,7 +195,7 @@ class StudyDetail(QWidget):
                 summary.fraction, f"{reached.done} of {reached.parts} done", summary.left, "neutral"
             )
             return
-        words = "Stopping …" if self._studies.job.is_stopping else reached.words or "Starting …"
+        words = "Stopping …" if self._studies.job.is_stopping else self._say(reached.words) or "Starting …"
         detail = " · ".join(filter(None, (part, summary.left)))
         self.progress.set_progress(summary.fraction if reached.words else None, words, detail)
 

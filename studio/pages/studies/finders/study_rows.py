@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractListModel, QObject, QPointF, QRectF, QSize, 
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewItem
 
-from studio.pages.studies.finders.words import STATE_WORDS
+from studio.pages.studies.finders.words import STATE_WORDS, in_words
 from studio.panels.delegates import paint_pill
 from studio.state.formats import format_ago
 from studio.state.studies.summary import StudySummary
@@ -19,6 +19,11 @@ from studio.widgets.tables import NO_PARENT, AnyIndex
 
 _STUDY = Qt.ItemDataRole.UserRole
 _PAD = SPACING.m
+
+
+def say(study: StudySummary) -> str:
+    """What came of it, or what it does now."""
+    return in_words(study.said, lambda _section: "")
 
 
 def name_state(study: StudySummary) -> str:
@@ -42,9 +47,9 @@ class _Rows(QAbstractListModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return study.title
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{study.title} of {study.name}, {name_state(study)}. {study.said}"
+            return f"{study.title} of {study.name}, {name_state(study)}. {say(study)}"
         if role == Qt.ItemDataRole.ToolTipRole:
-            return wrap_tooltip(f"{study.said}\n{study.id}".strip())
+            return wrap_tooltip(f"{say(study)}\n{study.id}".strip())
         return study if role == _STUDY else None
 
 
@@ -82,7 +87,7 @@ class _Delegate(QStyledItemDelegate):
         painter.setFont(font("caption"))
         metrics = QFontMetricsF(painter.font())
         when = format_ago(study.created, time.time()) if study.created else ""
-        for text, color in ((" · ".join(filter(None, (study.name, when))), palette.muted), (study.said, palette.muted)):
+        for text, color in ((" · ".join(filter(None, (study.name, when))), palette.muted), (say(study), palette.muted)):
             line = QRectF(inner.left(), top, inner.width(), metrics.height())
             painter.setPen(QColor(color))
             painter.drawText(line, metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width()))

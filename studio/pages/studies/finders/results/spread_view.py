@@ -9,14 +9,13 @@ from studio.charts.value_strips import Strip, ValueStrips
 from studio.pages.studies.finders.results.result_view import ResultView
 from studio.state.formats import format_metric, metric_title
 from studio.state.studies.readings import SpreadFound, Values
-from studio.widgets import label, make_breakable
 from training.errors import pluralize
 
 
 def make_strip(metric: str, found: Values, name: str) -> Strip:
     """The row of one way."""
     mean, read = found.mean, partial(format_metric, metric)
-    text = f"{read(mean.value)} · {pluralize(len(found.values), 'value')}"
+    text = " · ".join([read(mean.value), *([pluralize(len(found.values), "value")] if found.values else [])])
     if math.isfinite(mean.low):
         text = f"{read(mean.value)} ({read(mean.low)} to {read(mean.high)})"
     return Strip(name, found.values, mean.value, mean.low, mean.high, text)
@@ -29,25 +28,16 @@ class SpreadView(ResultView):
         super().__init__("Values")
         self._waits_for = waits_for
         self.strips = ValueStrips()
-        self.said = label("", "help", wrap=True, selectable=True)
-        self.add(self.strips, self.said)
+        self.add(self.strips)
 
     def show_found(self, found: SpreadFound) -> None:
         title = metric_title(found.metric)
         self.set_title(f"{title[:1].upper()}{title[1:]}")
         self.set_subtitle("A dot is a run. The line is their mean, the tint its 95 % interval.")
         strips = [make_strip(found.metric, each, self.say(each.name)) for each in found.ways]
+        if found.whole is not None and math.isfinite(found.whole.value):
+            together = make_strip(found.metric, Values("", (), found.whole), "All answers together")
+            strips.append(together)
         self.wait("" if strips else self._waits_for)
         self.strips.setVisible(bool(strips))
         self.strips.show_strips(title, strips, partial(format_metric, found.metric))
-        said = ""
-        if found.whole is not None and math.isfinite(found.whole.value):
-            read = partial(format_metric, found.metric)
-            said = f"All out-of-fold answers together: {read(found.whole.value)}"
-            if math.isfinite(found.whole.low):
-                said += f" ({read(found.whole.low)} to {read(found.whole.high)})"
-            said += "."
-        if found.evaluation:
-            said += f"\nThey are kept as an evaluation in {found.evaluation}"
-        self.said.setText(make_breakable(said.strip()))
-        self.said.setVisible(bool(said))
