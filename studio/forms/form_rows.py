@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.forms.field_row import FieldRow
@@ -21,7 +21,12 @@ from training.protocol.answers import Column
 
 
 class FormRows(Card):
-    """A card with a row for each setting, as far as they were made; who makes one calls ``_tell_all``."""
+    """A card with a row for each setting, as far as they were made; who makes one calls ``_tell_all``.
+
+    Signals: `study_asked(kind)`: a study of that kind is to find a setting.
+    """
+
+    study_asked = Signal(str)
 
     def __init__(self, draft: Draft, title: str, icon_name: str) -> None:
         super().__init__(title, icon_name)
@@ -85,7 +90,7 @@ class FormRows(Card):
         """What can be done with a setting besides editing it."""
         menu = QMenu(self)
         menu.aboutToHide.connect(menu.deleteLater)
-        add_study_entry(menu, self._draft, path)
+        add_study_entry(menu, self.study_asked.emit, path)
         if menu.isEmpty():
             menu.deleteLater()
         else:
@@ -103,5 +108,5 @@ class FormRows(Card):
         self._tell_inactive(row)
         self._tint(row.path, row)
         row.menu_asked.connect(self._open_menu)
-        if way := make_study_button(self._draft, row.path):
+        if way := make_study_button(self.study_asked.emit, row.path):
             row.set_way(way)

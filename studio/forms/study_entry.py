@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from studio.state.drafts.draft import Draft
 from studio.theme import icon
 from studio.widgets import icon_button
 from training.studies.records import Kind
+
+Ask = Callable[[str], object]
 
 _ICON = "studies"
 _WITH_BUTTON: Final[Mapping[str, tuple[Kind, str]]] = {
@@ -38,16 +39,16 @@ _ENTRIES: Final[Mapping[str, tuple[Kind, str]]] = {
 """By the setting: the kind of study, and what is said of it."""
 
 
-def add_study_entry(menu: QMenu, draft: Draft, path: str) -> None:
-    """Let the menu of the setting at ``path`` lead to its study, where there is one."""
+def add_study_entry(menu: QMenu, ask: Ask, path: str) -> None:
+    """Let the menu of the setting at ``path`` lead to its study, where there is one, by ``ask`` with its kind."""
     if path in _ENTRIES:
         kind, words = _ENTRIES[path]
-        menu.addAction(icon(_ICON, "muted"), words, lambda: draft.study_asked.emit(kind))
+        menu.addAction(icon(_ICON, "muted"), words, lambda: ask(kind))
 
 
-def make_study_button(draft: Draft, path: str) -> QToolButton | None:
+def make_study_button(ask: Ask, path: str) -> QToolButton | None:
     """The button in the row of a setting; None for most."""
     if path not in _WITH_BUTTON:
         return None
     kind, words = _WITH_BUTTON[path]
-    return icon_button(_ICON, words, clicked=lambda: draft.study_asked.emit(kind))
+    return icon_button(_ICON, words, clicked=lambda: ask(kind))

@@ -82,8 +82,7 @@ class AppContext(QObject):
 
     page_requested, help_requested, runs_asked = Signal(str), Signal(str), Signal(str)
     find_requested, file_opened, start_problem_changed = Signal(str), Signal(str), Signal(str)
-    comparison_asked = Signal()
-    branch_changed, consent_needed = Signal(object), Signal(object, object)
+    branch_changed, consent_needed, comparison_asked = Signal(object), Signal(object, object), Signal()
 
     def __init__(
         self, workspace: Path, settings: SettingsStore, engine: EngineHost, parent: QObject | None = None
@@ -100,7 +99,6 @@ class AppContext(QObject):
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
         self.traces = TraceJob(settings, self)
         self.studies = Studies(workspace, settings, self.background.make_other(), self.is_training, self)
-        self.draft.study_asked.connect(self.ask_for_study)
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
@@ -270,22 +268,6 @@ class AppContext(QObject):
     def show_page(self, key: str) -> None:
         """Bring a page to the front."""
         self.page_requested.emit(key)
-
-    @Slot(str)
-    def ask_for_study(self, kind: str) -> None:
-        """Ask for a new study of that kind on its page."""
-        self.show_page(STUDIES)
-        self.studies.new_asked.emit(kind)
-
-    def list_runs(self, query: str) -> None:
-        """Show those runs on the Runs page that a filter finds."""
-        self.show_page("runs")
-        self.runs_asked.emit(query)
-
-    def compare_runs(self, query: str) -> None:
-        """And compare them."""
-        self.list_runs(query)
-        self.comparison_asked.emit()
 
     def prepare_branch(self, branch: BranchSource | None) -> None:
         """Start the next run from there; None: from the beginning."""

@@ -126,7 +126,7 @@ def _carry_out(plan: Plan, folder: StudyFolder, interrupt: Interrupt) -> Result:
     try:
         result = STUDY_KINDS[plan.kind].carry_out(plan, Trainer(folder, say, interrupt))
     except TrainingError as error:
-        folder.write_reached(folder.reached().model_copy(update={"problem": error.message}))
+        folder.write_reached(folder.read_reached().model_copy(update={"problem": error.message}))
         raise
     folder.write_result(result)
     return result

@@ -95,7 +95,7 @@ class StudyFolder:
             return []
         return [file.stem for file in sorted(files, key=lambda file: (file.stat().st_mtime_ns, file.name))]
 
-    def reached(self) -> Reached:
+    def read_reached(self) -> Reached:
         """How far it is."""
         try:
             return Reached.model_validate(read_json(self.path / REACHED))

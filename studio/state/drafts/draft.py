@@ -52,13 +52,11 @@ class Draft(QObject):
         looked_again(): files and folders may be others now.
         moved(kind, settings): another optimizer than ``kind`` was chosen, and ``settings`` (`kind_change.Moved`) that the
             person or a preset had set are others now, to suit it.
-        study_asked(kind): a study of that kind is to find a setting.
     """
 
     changed, replaced, problems_changed, looked_again = Signal(), Signal(), Signal(), Signal()
     edited, kind_changed, overwritten = Signal(str), Signal(str), Signal(object)
     stepped, moved = Signal(bool, object), Signal(str, object)
-    study_asked = Signal(str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

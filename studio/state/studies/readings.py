@@ -123,7 +123,7 @@ def read_study(study: StudyFolder) -> StudyReading:
         found = _READERS[plan.kind](study, plan, result, runs)
     except (TrainingError, OSError, KeyError, TypeError, ValueError) as error:  # files that somebody changed
         problem = f"What was found so far cannot be shown ({error})."
-    return StudyReading(study, plan, result, study.reached(), runs, found, problem)
+    return StudyReading(study, plan, result, study.read_reached(), runs, found, problem)
 
 
 _Reader = Callable[[StudyFolder, Plan, Result | None, Mapping[str, RunFolder]], Found]

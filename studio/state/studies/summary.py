@@ -49,7 +49,7 @@ def read_summaries(workspace: Path) -> tuple[StudySummary, ...]:
 
 def read_summary(folder: StudyFolder) -> StudySummary:
     """Of one, as it is now."""
-    reached = folder.reached()
+    reached = folder.read_reached()
     try:
         plan = folder.plan()
     except TrainingError as error:

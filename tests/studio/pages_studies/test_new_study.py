@@ -168,7 +168,7 @@ def test_settings_to_take_back_are_ticked(window: MainWindow) -> None:
     dialog = open_dialog(window, "ablation")
     only = dialog.form.only
     assert only is not None
-    assert "optimizer.weight_decay" in only.ticked()
+    assert "optimizer.weight_decay" in only.list_ticked()
     texts = [item.text(0) for item in only.list.items()]
     assert any(text.startswith("Weight decay: 0.2 → ") for text in texts)
     only._turn.click()

@@ -52,7 +52,7 @@ def test_how_far_it_is_can_be_read_while_it_works(
     train = vars(trainer)["train"]
 
     def look(run: RunFolder, *rest: Any, **named: Any) -> Any:
-        seen.append((planned.reached(), planned.is_claimed()))
+        seen.append((planned.read_reached(), planned.is_claimed()))
         return train(run, *rest, **named)
 
     monkeypatch.setattr(trainer, "train", look)
@@ -67,7 +67,7 @@ def test_what_went_wrong_stays_with_it(planned: StudyFolder, monkeypatch: pytest
     monkeypatch.setattr(trainer, "train", lambda *_args, **_named: Ended(1, "Something broke."))
     words = ["study", "--resume", planned.id, "--workspace", str(planned.workspace)]
     assert main(words) == 1
-    assert "Something broke." in planned.reached().problem
+    assert "Something broke." in planned.read_reached().problem
     assert planned.result() is None
 
 

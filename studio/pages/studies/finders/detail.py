@@ -10,6 +10,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.actions.files import reveal
+from studio.actions.places import compare_runs, list_runs
 from studio.actions.question import Answer, ask
 from studio.actions.runs import throw_away_runs
 from studio.pages.studies.finders.adopt import AdoptCard
@@ -261,8 +262,8 @@ class StudyDetail(QWidget):
 
     def _show_runs(self, *, compare: bool) -> None:
         if self.summary is not None:
-            show = self._context.compare_runs if compare else self._context.list_runs
-            show(f'"{self.summary.id}" in tags')
+            show = compare_runs if compare else list_runs
+            show(self._context, f'"{self.summary.id}" in tags')
 
     @Slot()
     def _reveal(self) -> None:

@@ -70,6 +70,7 @@ class NewStudyDialog(QDialog):
         self._studies.query.planned.connect(self._on_planned)
         self._studies.query.refused.connect(self._on_refused)
         self._studies.busy_changed.connect(self._update)
+        self.finished.connect(self._leave)
         context.start_problem_changed.connect(self._update)
         self.resize(*_SIZE)
         self.choose(kind)
@@ -186,7 +187,7 @@ class NewStudyDialog(QDialog):
             part.setEnabled(not measuring)
         (self.start if plan is not None else self.measure).setDefault(True)
 
-    def done(self, result: int) -> None:
+    @Slot()
+    def _leave(self) -> None:
         self._studies.query.cancel()
         self._drop_plan()
-        super().done(result)

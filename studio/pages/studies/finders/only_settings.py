@@ -60,30 +60,30 @@ class OnlySettings(QWidget):
         )
         self.list.switched.connect(self._judge)
 
-    def ticked(self) -> list[str]:
+    def list_ticked(self) -> list[str]:
         """Their paths."""
         return [item.data(0, Qt.ItemDataRole.UserRole) for item in self.list.items() if is_on(item)]
 
     def words(self) -> list[str]:
         """As the command line takes them; nothing where all are ticked."""
-        ticked = self.ticked()
+        ticked = self.list_ticked()
         if len(ticked) == self.list.topLevelItemCount():
             return []
         return [word for path in ticked for word in ("--only", path)]
 
     @Slot()
     def _turn_all(self) -> None:
-        on = not self.ticked()
+        on = not self.list_ticked()
         for item in self.list.items():
             set_on(item, on)
         self._judge()
 
     @Slot()
     def _judge(self) -> None:
-        self.problem = _NOTHING if self._is_empty else "" if self.ticked() else _NONE_TICKED
+        self.problem = _NOTHING if self._is_empty else "" if self.list_ticked() else _NONE_TICKED
         self._said.setText(self.problem)
         self._said.setVisible(bool(self.problem))
-        self._turn.setText("Untick all" if self.ticked() else "Tick all")
+        self._turn.setText("Untick all" if self.list_ticked() else "Tick all")
         self.changed.emit()
 
 
