@@ -160,9 +160,9 @@ class FieldRow(QWidget):
         self.editor.describe(self.spec.title, " ".join(part for part in told if part))
 
     def set_way(self, way: QWidget) -> None:
-        """Show a button behind the explanation, which leads to where the setting can be found."""
+        """Show a button before the explanation, which leads to where the setting can be found."""
         self._way = way
-        self._grid.addWidget(way, 0, 4, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
+        self._grid.addWidget(way, 0, 2, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 
     @property
     def is_changed(self) -> bool:

@@ -12,13 +12,14 @@ from studio.state.context import AppContext
 from tests.studio.pages_studies.conftest import studies_tab
 from tests.studio.window_driver import open_window
 
-_LONG = 300_000  # milliseconds: several processes load torch one after the other
+_LONG = 150_000  # milliseconds: several processes load torch one after the other
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_seeds_from_the_question_to_the_answer(qtbot: QtBot, context: AppContext, workspace: Path) -> None:
     assert context.open_config("preset:spiral")
-    context.draft.apply({"dataset.samples": 300, "loop.epochs": 1})
+    context.draft.apply({"dataset.samples": 300, "loop.epochs": 1, "schedule.warmup": 0})
     window = open_window(qtbot, context, "studies")
     tab = studies_tab(window)
     tab.open_new("seeds")
@@ -26,7 +27,8 @@ def test_seeds_from_the_question_to_the_answer(qtbot: QtBot, context: AppContext
     assert dialog is not None
     dialog.form.rows["seeds"].edited.emit("seeds", 2)
     dialog.measure.click()
-    qtbot.waitUntil(lambda: dialog.planned is not None, timeout=_LONG)
+    qtbot.waitUntil(lambda: not context.studies.is_busy, timeout=_LONG)
+    assert dialog.problem.text() == ""
     assert "2 runs of " in dialog.words.text()
     assert "of the disk" in dialog.words.text()
     dialog.start.click()
@@ -46,7 +48,7 @@ def test_seeds_from_the_question_to_the_answer(qtbot: QtBot, context: AppContext
     qtbot.waitUntil(lambda: isinstance(detail.view, SpreadView) and len(detail.view.strips.strips) == 1)
     assert isinstance(detail.view, SpreadView)
     assert len(detail.view.strips.strips[0].values) == 2
-    assert "over 2 seeds" in detail.sentence.text()
+    qtbot.waitUntil(lambda: "over 2 seeds" in detail.sentence.text())
     context.library.refresh()
     qtbot.waitUntil(lambda: len(context.library.runs) == 2)
     assert all(study.id in run.about.tags for run in context.library.runs)
