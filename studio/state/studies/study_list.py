@@ -27,9 +27,8 @@ class StudyList(QObject):
         self.loaded = False
         self.problem = ""
         self._background = background
-        self._refresher = Refresher(
-            background, lambda: lambda: read_summaries(workspace), self._on_read, self._on_failed
-        )
+        self._workspace = workspace
+        self._refresher = Refresher(background, self._prepare, self._on_read, self._on_failed)
 
     def refresh(self) -> None:
         """Look again."""
@@ -50,6 +49,10 @@ class StudyList(QObject):
             handle_failure(error)
 
         self._background.submit(lambda: remove_study(study), settle, fail)
+
+    def _prepare(self) -> Callable[[], tuple[StudySummary, ...]]:
+        known = {each.folder: each for each in self.studies if each.state == "done"}
+        return lambda: read_summaries(self._workspace, known)
 
     def _on_read(self, found: tuple[StudySummary, ...]) -> None:
         changed = (found, "", True) != (self.studies, self.problem, self.loaded)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -42,9 +42,9 @@ class StudySummary:
         return STUDY_KINDS[self.kind].title if self.kind else "Damaged study"
 
 
-def read_summaries(workspace: Path) -> tuple[StudySummary, ...]:
-    """All of the workspace, newest first."""
-    return tuple(read_summary(folder) for folder in reversed(list_studies(workspace)))
+def read_summaries(workspace: Path, known: Mapping[StudyFolder, StudySummary]) -> tuple[StudySummary, ...]:
+    """All of the workspace, newest first. Those that are ``known`` to be done are not read again: they change no more."""
+    return tuple(known.get(folder) or read_summary(folder) for folder in reversed(list_studies(workspace)))
 
 
 def read_summary(folder: StudyFolder) -> StudySummary:

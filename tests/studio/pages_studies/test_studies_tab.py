@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 from PySide6.QtGui import QCloseEvent
 from pytestqt.qtbot import QtBot
 
 from studio.engine.state import RunState
 from studio.pages.setup.page import SetupPage
+from studio.services.keep_awake import KeepAwake
 from studio.state.context import AppContext
+from studio.state.staying_awake import StayingAwake
 from studio.state.studies.studies import AT_WORK
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
@@ -235,3 +238,27 @@ def test_the_close_event_is_ignored_while_it_is_asked(
     assert not event.isAccepted()
     commands.last.answer(0)
     qtbot.waitUntil(lambda: not window.controller.context.studies.is_busy)
+
+
+def test_the_computer_stays_awake_while_a_study_works(
+    qtbot: QtBot, context: AppContext, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    class Keeper(KeepAwake):
+        pids: ClassVar[list[int]] = []
+
+        def hold(self, pid: int) -> None:
+            self.pids.append(pid)
+
+        def release(self) -> None:
+            self.pids.clear()
+
+    job = context.studies.job
+    context.settings.update(keep_awake=True)
+    awake = StayingAwake(context.live, job, context.settings, Keeper())
+    context.studies.begin(make_study(workspace, "seeds", config()))
+    assert Keeper.pids == []  # its process has not begun yet
+    commands.last.pid = 17
+    awake.update()
+    assert Keeper.pids[-1] == 17
+    commands.last.answer(0)
+    assert Keeper.pids == []

@@ -187,7 +187,7 @@ def test_ratios_are_told_with_what_chance_does() -> None:
 
 def test_what_is_tried_suits_data_and_device(tmp_path: Path) -> None:
     points = {each.path for each in list_candidates(tiny(), "cpu", 2)}
-    assert points == {"loader.mode", "loader.workers", "precision.threads", "precision.compile"}
+    assert points == {"loader.mode", "loader.workers", "precision.threads", "precision.compute", "precision.compile"}
     images = {each.path for each in list_candidates(tiny_images(write_idx(tmp_path)), "cuda", 2)}
     assert {"precision.channels_last", "precision.compute", "precision.cuda_graphs", "loader.cache"} <= images
     assert "precision.threads" not in images
@@ -240,7 +240,6 @@ def test_a_fused_optimizer_is_measured_beside_its_foreach_form(
 def test_what_this_machine_cannot_show_is_marked_never_run() -> None:
     assert list_never_run(tiny(), "cpu") == [
         "precision.compute=tf32",
-        "precision.compute=bf16",
         "precision.compute=fp16",
         "precision.cuda_graphs=on",
     ]

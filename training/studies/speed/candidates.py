@@ -55,6 +55,8 @@ def list_candidates(config: RunConfig, device: str, cores: int | None = None) ->
     if isinstance(config.dataset, ImageSection):
         yield Candidate("precision.channels_last", "on")
         yield Candidate("precision.channels_last", "off")
+    if device == "cpu":
+        yield Candidate("precision.compute", "bf16")
     if device == "cuda":
         for compute in ("tf32", "bf16", "fp16"):
             yield Candidate("precision.compute", compute)
@@ -65,9 +67,11 @@ def list_candidates(config: RunConfig, device: str, cores: int | None = None) ->
 
 def list_never_run(config: RunConfig, device: str) -> list[str]:
     """What is tried on NVIDIA GPUs alone, on another kind of ``device``."""
-    here = {each.path for each in list_candidates(config, device)}
+    here = list(list_candidates(config, device))
     there = list_candidates(config, "cuda") if device != "cuda" else ()
-    return list(dict.fromkeys(each.override for each in there if each.path not in here))
+    paths = {each.path for each in here} - {"precision.compute"}  # of which one device has more values than another
+    missing = (each.override for each in there if each.path not in paths and each not in here)
+    return list(dict.fromkeys(missing))
 
 
 def suits_mode(candidate: Candidate, mode: str) -> bool:
