@@ -52,6 +52,11 @@ class SideCommand(QObject):
         if not hold:
             process.closeWriteChannel()
 
+    @property
+    def pid(self) -> int:
+        """Of its process; 0 before it has begun."""
+        return self._process.processId()
+
     def stop(self) -> None:
         """Ask it for an end, which its answer tells; at once where a system has no such question."""
         if os.name == "posix":

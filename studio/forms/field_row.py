@@ -79,6 +79,7 @@ class FieldRow(QWidget):
         self.note_label: QLabel | None = None
         self._above: QWidget | None = None
         self._mark: QWidget | None = None
+        self._way: QWidget | None = None
         self._needs_line = bool(spec.path) or spec.classes  # paths are long, lists of classes high
         self._is_stacked = self._needs_line
         self._lay_out()
@@ -167,6 +168,14 @@ class FieldRow(QWidget):
         self._mark = mark
         if mark is not None:
             self._grid.addWidget(mark, 0, 2, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
+        if self._way is not None:
+            self._way.setVisible(mark is None)  # there is room for one of them
+
+    def set_way(self, way: QWidget) -> None:
+        """Show a button before the explanation, which leads to where the setting can be found."""
+        self._way = way
+        way.setVisible(self._mark is None)
+        self._grid.addWidget(way, 0, 2, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 
     @property
     def is_changed(self) -> bool:
@@ -182,7 +191,7 @@ class FieldRow(QWidget):
             and child.focusProxy() is None
             and child.window() is self.window()  # not the list a combo box opens
         ]
-        further = [part for part in (self._fix, self._mark) if part is not None]
+        further = [part for part in (self._way, self._fix, self._mark) if part is not None]
         return [*inner, self._hint, *further, self._dot]
 
     def _lay_out(self) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.forms.field_row import FieldRow
 from studio.forms.kinds.chooser import KindChooser
 from studio.forms.messages import with_titles
+from studio.forms.study_entry import add_study_entry, make_study_button
 from studio.forms.sweep_entry import add_sweep_entry, make_mark
 from studio.state.drafts.draft import Draft
 from studio.theme import set_property
@@ -21,7 +22,12 @@ from training.protocol.answers import Column
 
 
 class FormRows(Card):
-    """A card with a row for each setting, as far as they were made; who makes one calls ``_tell_all``."""
+    """A card with a row for each setting, as far as they were made; who makes one calls ``_tell_all``.
+
+    Signals: `study_asked(kind)`: a study of that kind is to find a setting.
+    """
+
+    study_asked = Signal(str)
 
     def __init__(self, draft: Draft, title: str, icon_name: str) -> None:
         super().__init__(title, icon_name)
@@ -87,6 +93,7 @@ class FormRows(Card):
         """What can be done with a setting besides editing it."""
         menu = QMenu(self)
         menu.aboutToHide.connect(menu.deleteLater)
+        add_study_entry(menu, self.study_asked.emit, path)
         add_sweep_entry(menu, self._draft, path)
         menu.popup(at)
 
@@ -116,5 +123,7 @@ class FormRows(Card):
         self._tell_inactive(row)
         self._tint(row.path, row)
         row.menu_asked.connect(self._open_menu)
+        if way := make_study_button(self.study_asked.emit, row.path):
+            row.set_way(way)
         self._swept.discard(row.path)  # a row of that path may have gone
         self._tell_swept(row.path, row)

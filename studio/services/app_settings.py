@@ -46,6 +46,7 @@ class AppSettings(NamedTuple):
     recent: str = ""  # what was chosen in the command palette, the newest first, a line each
     left_alone: str = ""  # the interrupted run whose notice the person put away
     attended: str = ""  # the run that a window shows while it is trained
+    study_at_work: str = ""  # the study that a window works on, or that its end stopped
     closed: float = 0.0  # when that window was closed, in seconds since 1970; 0: it is not known to be
 
 

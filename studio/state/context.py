@@ -27,6 +27,7 @@ from studio.state.runs.proof_job import ProofJob
 from studio.state.runs.run_library import RunLibrary
 from studio.state.runs.shown_run import ShownRun
 from studio.state.runs.trace_job import TraceJob
+from studio.state.studies.studies import AT_WORK, Studies
 from studio.state.sweeps.sweep_job import SweepJob
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
@@ -48,6 +49,7 @@ logger = logging.getLogger(__name__)
 PRESET_PREFIX = "preset:"
 SAMPLE = "sample"
 CHARTS = "run/charts"
+STUDIES = "studies/studies"
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class AppContext(QObject):
         find_requested(str): a setting is to be found on the Setup page: the one at this path, or by typing its words ("").
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
+        comparison_asked(): those that are listed are to be compared.
         file_opened(str): the configuration, or the report, at this path is in the forms now.
         runs_asked(str): the runs that a filter finds are to be listed.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
@@ -81,7 +84,7 @@ class AppContext(QObject):
 
     page_requested, help_requested, runs_asked = Signal(str), Signal(str), Signal(str)
     find_requested, file_opened, start_problem_changed = Signal(str), Signal(str), Signal(str)
-    branch_changed, consent_needed = Signal(object), Signal(object, object)
+    branch_changed, consent_needed, comparison_asked = Signal(object), Signal(object, object), Signal()
 
     def __init__(
         self, workspace: Path, settings: SettingsStore, engine: EngineHost, parent: QObject | None = None
@@ -99,6 +102,7 @@ class AppContext(QObject):
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
         self.traces = TraceJob(settings, self)
         self.sweeps = SweepJob(settings, self)
+        self.studies = Studies(workspace, settings, self.background.make_other(), self._find_rival, self)
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
@@ -111,6 +115,7 @@ class AppContext(QObject):
         engine.engine_died.connect(self._on_engine_died)
         engine.state_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self._update_start_problem)
+        self.studies.busy_changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self.library.refresh)
         self.queue.runs_changed.connect(self.library.refresh)
         self.shown.refused.connect(lambda text: self.notifier.notify(text, "danger"))
@@ -119,10 +124,16 @@ class AppContext(QObject):
         """Whether a run is being trained."""
         return self.live.live or self.engine.training
 
+    def _find_rival(self) -> str:
+        """What would make the timings of a study false; "" for nothing."""
+        return "A run" if self.is_training() else "A sweep" if self.sweeps.is_busy else ""
+
     def start_problem(self) -> str:
         """Why no run can start now, in one sentence; "" when one can."""
         if self.is_training():
             return "Another run is in progress. Stop it first, or wait for its end."
+        if self.studies.is_busy:
+            return AT_WORK
         if self.engine.state is EngineState.DEAD and self.engine.death is not None:
             return str(self.engine.death)
         return ""

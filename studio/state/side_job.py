@@ -1,4 +1,4 @@
-"""Long work on a run in a process of its own, ``python -m training WORDS``: one at a time, looked at while it works."""
+"""Long work in a process of its own, ``python -m training WORDS``: one at a time, looked at while it works."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ class SideJob(QObject):
 
     Signals:
         changed(): it began, came further, or ended; ``problem`` says why it came to nothing.
-        finished(): there is another result of ``run``.
+        finished(): there is another result.
     """
 
     changed, finished = Signal(), Signal()
 
     def __init__(self, settings: SettingsStore, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.run: RunFolder | None = None  # of the one under way, or of the last one
         self.problem = ""
         self.is_stopping = False
         self._settings = settings
@@ -38,6 +37,11 @@ class SideJob(QObject):
     def is_busy(self) -> bool:
         """Whether one is under way."""
         return self._command is not None
+
+    @property
+    def pid(self) -> int:
+        """Of the process under way; 0 where there is none."""
+        return self._command.pid if self._command is not None else 0
 
     def stop(self) -> None:
         """Ask it for an end; what is done is kept."""
@@ -52,14 +56,14 @@ class SideJob(QObject):
             self.is_stopping = True
             self._command.kill()
 
-    def _begin(self, run: RunFolder, words: Sequence[str]) -> None:
-        self.run, self.problem, self.is_stopping = run, "", False
+    def _launch(self, words: Sequence[str]) -> None:
+        self.problem, self.is_stopping = "", False
         python = self._settings.get().engine_python
         self._command = SideCommand(self, python, [*words, "--while-held"], self._on_end, hold=True)
         self._timer.start()
         self.changed.emit()
 
-    def _read(self, run: RunFolder) -> None:
+    def _read_progress(self) -> None:
         """Note how far it is."""
         raise NotImplementedError
 
@@ -69,9 +73,8 @@ class SideJob(QObject):
 
     @Slot()
     def _look(self) -> None:
-        if self.run is not None:
-            self._read(self.run)
-            self.changed.emit()
+        self._read_progress()
+        self.changed.emit()
 
     def _on_end(self, answer: Answer) -> None:
         self._timer.stop()
@@ -84,3 +87,23 @@ class SideJob(QObject):
         if done:
             self.finished.emit()
         self.changed.emit()
+
+
+class RunJob(SideJob):
+    """Such work on a run. ``finished``: there is another result of ``run``."""
+
+    def __init__(self, settings: SettingsStore, parent: QObject | None = None) -> None:
+        super().__init__(settings, parent)
+        self.run: RunFolder | None = None  # of the one under way, or of the last one
+
+    def _begin(self, run: RunFolder, words: Sequence[str]) -> None:
+        self.run = run
+        self._launch(words)
+
+    def _read(self, run: RunFolder) -> None:
+        """Note how far it is."""
+        raise NotImplementedError
+
+    def _read_progress(self) -> None:
+        if self.run is not None:
+            self._read(self.run)

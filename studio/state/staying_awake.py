@@ -1,6 +1,8 @@
-"""Keeps the computer awake exactly while the shown run, or one of the queue, works and the person wants that."""
+"""Keeps the computer awake exactly while the shown run, a study, a sweep or the queue works and the person wants that."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Slot
 
@@ -9,15 +11,17 @@ from studio.services.keep_awake import KeepAwake
 from studio.services.settings import SettingsStore
 from studio.state.run_queue import RunQueue
 from studio.state.runs.live_run import LiveRun
+from studio.state.side_job import SideJob
 from training.runs.folder import owner_of
 
 
 class StayingAwake(QObject):
-    """Ties ``keeper`` to a run's state, to the queue and to the preference."""
+    """Ties ``keeper`` to a run's state, to the ``jobs`` beside the window, to the queue and to the preference."""
 
     def __init__(
         self,
         live: LiveRun,
+        jobs: Sequence[SideJob],
         queue: RunQueue,
         settings: SettingsStore,
         keeper: KeepAwake,
@@ -25,11 +29,14 @@ class StayingAwake(QObject):
     ) -> None:
         super().__init__(parent)
         self._live = live
+        self._jobs = jobs
         self._queue = queue
         self._settings = settings
         self._keeper = keeper
         self._pid = 0  # of the process with whose end it lets go by itself
         live.state_changed.connect(self.update)
+        for job in jobs:
+            job.changed.connect(self.update)
         queue.changed.connect(self.update)
         settings.changed.connect(self.update)
 
@@ -53,7 +60,7 @@ class StayingAwake(QObject):
             owner = owner_of(self._live.folder.path) if self._live.folder is not None else None
             if owner is not None:
                 return owner.pid
-        return self._find_queue_worker()
+        return next((job.pid for job in self._jobs if job.pid), None) or self._find_queue_worker()
 
     def _find_queue_worker(self) -> int | None:
         overview = self._queue.overview

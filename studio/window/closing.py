@@ -42,12 +42,11 @@ def ask_about_run(parent: QWidget, name: str) -> CloseChoice:
     return CloseChoice(ask(parent, f"“{name}” is being trained", text, answers) or CloseChoice.CANCEL)
 
 
-def ask_about_sweep(parent: QWidget) -> bool:
-    """Whether a sweep may end with the window."""
-    text = (
-        "It ends with the window: the trial under way is stopped and kept, and Go on takes the sweep up where it was."
-    )
-    return bool(ask(parent, "A sweep is being worked on", text, [Answer("close", "Stop it and close", "primary")]))
+def ask_about_job(parent: QWidget, what: str) -> bool:
+    """Whether the window is to close although ``what``, a study or a sweep, is at work."""
+    text = "It is stopped, and what it has done is kept. Go on with it after the next start, on the Studies page."
+    answers = [Answer("stop", f"Stop the {what} and close", "primary")]
+    return ask(parent, f"A {what} is at work", text, answers) == "stop"
 
 
 class Closing(QObject):
@@ -67,10 +66,12 @@ class Closing(QObject):
         self.begun = False
         self.done = False
         self._handing_over = False
+        self._is_due = False  # all has ended but a study or a sweep
         context.engine.shut_down.connect(self._on_engines_gone)
         context.engine.run_finished.connect(self._on_run_finished)
         context.live.state_changed.connect(self._on_run_state)
-        context.sweeps.changed.connect(self._on_run_state)
+        context.studies.busy_changed.connect(self._on_job_ended)
+        context.sweeps.changed.connect(self._on_job_ended)
 
     @property
     def must_ask(self) -> bool:
@@ -83,11 +84,11 @@ class Closing(QObject):
         if self.begun:
             return
         self.begun = True
-        self._context.sweeps.stop()
+        self._stop_jobs()
         if self._context.engine.training and self._context.live.state is not RunState.STARTING:
             self._context.live.ask(Command.STOP)
             self._on_run_state()
-        elif not self._context.sweeps.is_busy:
+        else:
             self._shut_down()
 
     @Slot()
@@ -96,6 +97,7 @@ class Closing(QObject):
         if self.begun:
             return
         self.begun = True
+        self._stop_jobs()
         if self._context.engine.in_process:
             # A thread cannot be left behind: the run is kept at its very step, and another process goes on from there.
             self._handing_over = True
@@ -108,17 +110,22 @@ class Closing(QObject):
     def end_now(self) -> None:
         """The person will not wait any longer."""
         self._context.engine.kill()
+        self._context.studies.kill()
         self._context.sweeps.kill()
 
     @Slot()
     def _on_run_state(self) -> None:
         if self._handing_over and self._context.live.state in ENABLED[RunAction.STOP]:
             self._context.live.ask(Command.STOP)  # one that is only starting yet has no folder: asked when it has
-        elif self.begun and not self.done and not self._handing_over and not self._is_anything_at_work():
+        elif self.begun and not self.done and not self._handing_over and not self._context.live.live:
             self._shut_down()
 
-    def _is_anything_at_work(self) -> bool:
-        return self._context.live.live or self._context.sweeps.is_busy
+    def _stop_jobs(self) -> None:
+        self._context.studies.end()
+        self._context.sweeps.stop()
+
+    def _is_job_at_work(self) -> bool:
+        return self._context.studies.is_busy or self._context.sweeps.is_busy
 
     @Slot(object)
     def _on_run_finished(self, record: StatusRecord) -> None:
@@ -134,13 +141,20 @@ class Closing(QObject):
 
     @Slot(object)
     def _on_not_taken_over(self, death: EngineDeath) -> None:
-        self.begun = self._handing_over = False
+        self.begun = self._handing_over = self._is_due = False
         self.failed.emit(death)
 
     @Slot()
     def _shut_down(self) -> None:
-        if not self.done:
+        """End the engines, once a study and a sweep have stopped."""
+        self._is_due = self._is_job_at_work()
+        if not self.done and not self._is_due:
             self._context.engine.shutdown()
+
+    @Slot()
+    def _on_job_ended(self) -> None:
+        if self._is_due:
+            self._shut_down()
 
     @Slot()
     def _on_engines_gone(self) -> None:

@@ -28,7 +28,7 @@ from studio.state.drafts.kept_draft import remember_draft
 from studio.state.drafts.setting_specs import Settings
 from studio.state.opened_report import OpenedReport
 from studio.widgets import NavigationRail, Toast, ToastArea
-from studio.window.closing import CloseChoice, Closing, ask_about_run, ask_about_sweep
+from studio.window.closing import CloseChoice, Closing, ask_about_job, ask_about_run
 from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
 from studio.window.help import HelpWindow
@@ -39,6 +39,7 @@ from studio.window.palette.sources import Sources
 from studio.window.preferences import PreferencesDialog
 from studio.window.queue_notice import QueueNotice
 from studio.window.start_notices import StartNotices
+from studio.window.study_notice import StudyNotice
 from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.records.progress import Progress
@@ -68,6 +69,7 @@ class MainController(QObject):
         self.notices = StartNotices(context)
         self.queue_notice = QueueNotice(context, self.notices)
         self.crashes = CrashNotices(self.notices, window)
+        self.study_notice = StudyNotice(self.notices, context)
         self.actions = ActionSet(
             context,
             window,
@@ -249,7 +251,7 @@ class MainController(QObject):
         if self.closing.begun:
             self._offer_to_end_now()
             return
-        if self.context.sweeps.is_busy and not ask_about_sweep(self._window):
+        if (job := self._name_job()) and not ask_about_job(self._window, job):
             return
         if self.closing.must_ask:
             live = self.context.live
@@ -267,10 +269,14 @@ class MainController(QObject):
                 self.context.notifier.notify(
                     "The window closes when the checkpoint is written.", "info", title="Stopping"
                 )
-        elif self.context.sweeps.is_busy:
-            self.context.notifier.notify("The window closes when the sweep has stopped.", "info", title="Stopping")
+        elif job := self._name_job():
+            self.context.notifier.notify(f"The window closes when the {job} has stopped.", "info", title="Stopping")
         self._remember()
         self.closing.stop_and_close()
+
+    def _name_job(self) -> str:
+        """What works beside the window and ends with it; "" for nothing."""
+        return "study" if self.context.studies.job.is_busy else "sweep" if self.context.sweeps.is_busy else ""
 
     def _offer_to_end_now(self) -> None:
         self.context.notifier.notify(

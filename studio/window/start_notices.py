@@ -15,6 +15,8 @@ from studio.state.runs.way_on import START_OVER, way_on
 from studio.theme import SPACING, Tone
 from studio.widgets import Banner, vbox
 from training.runs.records.progress import best_of
+from training.studies.folder import STUDIES
+from training.sweeps.folder import SWEEPS
 
 _ENDS: dict[str, tuple[str, Tone]] = {
     "completed": ("completed", "success"),
@@ -68,7 +70,12 @@ class StartNotices(QWidget):
         if live and not self._context.live.live:
             self._context.open_run(live[0].folder.path)
             return
-        cut_off = [run for run in self._context.library.find_interrupted() if run.id not in queued]
+        sets = self._context.workspace / STUDIES, self._context.workspace / SWEEPS
+        cut_off = [
+            run
+            for run in self._context.library.find_interrupted()
+            if run.id not in queued and not any((each / tag).is_dir() for each in sets for tag in run.about.tags)
+        ]  # those of a study or a sweep go on with it
         put_away = self._context.settings.get().left_alone
         if cut_off and cut_off[0].id != put_away and not self._context.live.live:
             self._offer_resume(cut_off)

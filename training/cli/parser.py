@@ -233,6 +233,8 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("config", metavar="CONFIG.toml", nargs="?", help=_SHARED["config"]["help"])
     option("--resume", metavar="ID", help="go on with a study: its id, or the beginning of it")
     option("--list", action="store_true", help="list the studies of the workspace instead")
+    later = "make the study and tell what it takes, and leave it at that; --resume begins it"
+    option("--plan", action="store_true", help=later)
     option("--seeds", type=int, metavar="N", help="how many seeds")
     compared = "seeds: compare with this setting, too, by pairs of one seed; may be given several times"
     option("--against", action="append", default=[], metavar="section.key=value", help=compared)

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from training.cli.options import agree, load_given, workspace_of
 from training.config import apply_overrides, parse_config, save_config
 from training.config.files import config_data, overrides_of
-from training.errors import InputError
+from training.errors import InputError, TrainingError
 from training.laboratory.child import Interrupt, count_signals
 from training.runs.workspace import parse_path
 from training.streams import print_json, say
@@ -44,8 +44,12 @@ def study(arguments: argparse.Namespace) -> int:
             if folder is None:
                 say("Nothing was begun.")
                 return 130
+            plan = folder.plan()
+            if arguments.plan:
+                return _tell_plan(plan, folder, arguments)
             with folder.claim():
-                plan = folder.plan()
+                if not folder.has_begun:  # it was planned some time ago
+                    refuse_full_disk(folder.workspace, plan.bytes)
                 result = folder.result() or _carry_out(plan, folder, interrupt)
         except Interrupted:
             if folder is None:
@@ -64,6 +68,8 @@ def study(arguments: argparse.Namespace) -> int:
 
 def _refuse_mixture(arguments: argparse.Namespace) -> None:
     if arguments.resume:
+        if arguments.plan:
+            raise InputError("--plan: the study is planned already; leave one of --plan and --resume out.")
         if arguments.kind or arguments.config or arguments.overrides:
             raise InputError("--resume: the study knows its kind and configuration; leave them out.")
         return
@@ -99,7 +105,7 @@ def _begin(arguments: argparse.Namespace, interrupt: Interrupt) -> StudyFolder |
     for line in plan.words:
         say(line)
     refuse_full_disk(workspace_of(arguments), draft.bytes)
-    if not arguments.yes and not arguments.while_held and not agree():
+    if not (arguments.yes or arguments.while_held or arguments.plan) and not agree():
         return None
     folder = create_study(workspace_of(arguments), plan)
     say(f"Study {folder.id}")
@@ -117,9 +123,29 @@ def _read_options(arguments: argparse.Namespace, kind: Kind, taken: frozenset[st
 
 
 def _carry_out(plan: Plan, folder: StudyFolder, interrupt: Interrupt) -> Result:
-    result = STUDY_KINDS[plan.kind].carry_out(plan, Trainer(folder, say, interrupt))
+    try:
+        result = STUDY_KINDS[plan.kind].carry_out(plan, Trainer(folder, say, interrupt))
+    except TrainingError as error:
+        folder.write_reached(folder.read_reached().model_copy(update={"problem": error.message}))
+        raise
     folder.write_result(result)
     return result
+
+
+def _tell_plan(plan: Plan, folder: StudyFolder, arguments: argparse.Namespace) -> int:
+    say(f"Planned, not begun. Begin with: {_word_resume(arguments, folder)}")
+    if arguments.json:
+        print_json(
+            {
+                "study": folder.id,
+                "folder": str(folder.path),
+                "status": "planned",
+                "words": list(plan.words),
+                "seconds": plan.seconds,
+                "bytes": plan.bytes,
+            }
+        )
+    return 0
 
 
 def _tell(plan: Plan, result: Result, folder: StudyFolder, out: Path | None) -> None:

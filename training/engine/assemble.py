@@ -62,11 +62,13 @@ def assemble(
     kept: Preparing | None = None,
     loads: bool = False,
     code: RunFolder | None = None,
+    fused: bool = True,
 ) -> Session:
     """Open the data, build the model and all that trains it. Raises InputError or ConfigError; changes no file.
 
     ``auto`` takes the place of what would be chosen now: a resumed run keeps what it began with. ``kept`` may still hold the data
     from the last time. ``code`` is the run that keeps copies of a person's own code and exclude list, which are read in place of the files. ``loads`` says that weights will be loaded: none are looked for in the samples.
+    ``fused`` False takes the optimizer's foreach form even where torch has a fused one.
     """
     device = choose_device(config.precision.device)
     apply_backends(config.precision, config.deterministic)
@@ -121,7 +123,7 @@ def assemble(
         depth = stages(model)
         # Before the optimizer, which leaves out what will never be trained.
         freezing = make_freezing(model, config.optimizer, depth)
-        optimizer = make_optimizer(model, config.optimizer, device, stages=depth)
+        optimizer = make_optimizer(model, config.optimizer, device, fused, depth)
         session = Session(
             config=config,
             device=device,

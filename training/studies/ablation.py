@@ -58,8 +58,8 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
         *left_out,
     ]
     if count == 1:
-        words.append("One seed does not tell an effect from noise; --seeds 3 does.")
-    return Draft(runs=tuple(runs), bytes=expected.bytes, words=tuple(words))
+        words.append("One seed does not tell an effect from noise; three do.")
+    return Draft(runs=tuple(runs), seconds=expected.seconds, bytes=expected.bytes, words=tuple(words))
 
 
 def _read_only(options: Options) -> list[str]:
@@ -96,6 +96,7 @@ def _is_recipe(change: Change) -> bool:
 def carry_out(plan: Plan, trainer: Trainer) -> Result:
     """Train them all; the effect of each is that of having the setting as it is."""
     config = plan.config
+    trainer.expect(len(plan.runs))
     runs = trainer.train(plan.runs)
     count, name = read_count(plan.options, USUAL_SEEDS, 1), config.monitor
     found, _ = find_settings(config, _read_only(plan.options))

@@ -19,12 +19,14 @@ from training.config.files import config_data
 from training.errors import InputError, format_bytes
 from training.runs.folder import RunFolder, explain_unwritable, read_json
 from training.runs.workspace import choose_begun
-from training.studies.records import Cost, Draft, Kind, Options, Plan, Result
+from training.studies.records import Cost, Draft, Kind, Options, Plan, Reached, Result
 from training.system.atomic import sync_folder, write_text
 from training.system.untrusted import escape_unprintable
 
 STUDIES = "studies"
-PLAN, RUNS, RESULT, PARTS = "plan.json", "runs.json", "result.json", "parts"
+PLAN, RUNS, RESULT, PARTS, REACHED = "plan.json", "runs.json", "result.json", "parts", "progress.json"
+_LOCK = ".lock"
+_PATIENCE = 2.0  # seconds: another process may be looking whether anybody works on it
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,55 @@ class StudyFolder:
         (self.path / PARTS).mkdir(exist_ok=True)
         write_text(self.path / PARTS / f"{key}.json", json.dumps(measured) + "\n")
 
+    def runs(self) -> dict[str, RunFolder]:
+        """Those that were made and are still there, by their keys, in the order in which they were made."""
+        found = {key: self.run_of(key) for key in read_json(self.path / RUNS)}
+        return {key: run for key, run in found.items() if run is not None}
+
+    def parts(self) -> list[str]:
+        """The names under which something was measured, oldest first."""
+        try:
+            files = list((self.path / PARTS).glob("*.json"))
+        except OSError:
+            return []
+        return [file.stem for file in sorted(files, key=lambda file: (file.stat().st_mtime_ns, file.name))]
+
+    def read_reached(self) -> Reached:
+        """How far it is."""
+        try:
+            return Reached.model_validate(read_json(self.path / REACHED))
+        except ValidationError:
+            return Reached()
+
+    def write_reached(self, reached: Reached) -> None:
+        """Let whoever looks know how far it is."""
+        write_text(self.path / REACHED, json.dumps(reached.model_dump(mode="json")) + "\n")
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything of it was done."""
+        return any((self.path / name).exists() for name in (RUNS, PARTS, REACHED, RESULT))
+
+    def is_claimed(self) -> bool:
+        """Whether a process works on it."""
+        if not (self.path / _LOCK).exists():
+            return False
+        lock = FileLock(self.path / _LOCK)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            return True
+        except OSError:
+            return False  # a folder that cannot be written: nobody can work there
+        lock.release()
+        return False
+
     @contextmanager
     def claim(self) -> Iterator[None]:
         """Inside, no other process works on it. Raises InputError."""
-        lock = FileLock(self.path / ".lock")
+        lock = FileLock(self.path / _LOCK)
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=_PATIENCE)
         except Timeout as error:
             raise InputError(f"{self.path}: another process works on this study; wait until it is done.") from error
         except OSError as error:
@@ -108,6 +153,8 @@ def make_plan(kind: Kind, config: RunConfig, options: Options, cost: Cost | None
         cost=cost,
         runs=draft.runs,
         words=draft.words,
+        seconds=draft.seconds,
+        bytes=draft.bytes,
     )
 
 
@@ -127,6 +174,16 @@ def create_study(workspace: Path, plan: Plan) -> StudyFolder:
     return StudyFolder(folder)
 
 
+def remove_study(study: StudyFolder) -> None:
+    """Delete its folder for good; its runs stay. Raises InputError where a process works on it, or it cannot be deleted."""
+    gone = study.path.with_name(f".{study.id}.gone")
+    with explain_unwritable(study.workspace):
+        with study.claim():
+            pass  # Windows renames no folder with an open file in it
+        study.path.rename(gone)
+        shutil.rmtree(gone)
+
+
 def refuse_full_disk(workspace: Path, needed: int) -> None:
     """Raise InputError where the disk of ``workspace``, which need not be there yet, has no room for ``needed`` bytes."""
     place = next(path for path in (workspace, *workspace.parents) if path.exists())
@@ -141,7 +198,8 @@ def refuse_full_disk(workspace: Path, needed: int) -> None:
 def list_studies(workspace: Path) -> list[StudyFolder]:
     """Oldest first."""
     try:
-        found = [path for path in (workspace / STUDIES).iterdir() if (path / PLAN).is_file()]
+        every = (workspace / STUDIES).iterdir()
+        found = [path for path in every if not path.name.startswith(".") and (path / PLAN).is_file()]
     except OSError:
         return []
     return [StudyFolder(path) for path in sorted(found, key=lambda path: (path / PLAN).stat().st_mtime_ns)]

@@ -82,7 +82,8 @@ class Expected(NamedTuple):
 
 
 class Plan(Form):
-    """``runs`` are those that are known beforehand; ``words`` what is said before it begins, a sentence each."""
+    """``runs`` are those that are known beforehand; ``words`` what is said before it begins, a sentence each; ``seconds`` and ``bytes`` of the
+    disk are what it takes, as far as is known before."""
 
     format: Literal[1] = 1
     kind: Kind
@@ -93,6 +94,8 @@ class Plan(Form):
     cost: Cost | None = None
     runs: tuple[PlannedRun, ...] = ()
     words: tuple[str, ...] = ()
+    seconds: float = 0.0
+    bytes: int = 0
 
     @property
     def config(self) -> RunConfig:
@@ -110,7 +113,19 @@ class Draft(Form):
 
     runs: tuple[PlannedRun, ...] = ()
     words: tuple[str, ...] = ()
+    seconds: float = 0.0
     bytes: int = 0
+
+
+class Reached(Form):
+    """How far a study is: ``done`` of ``parts`` (0: not known yet), what it does now in ``words``, and with which ``run``. ``problem`` says why it
+    came to no end."""
+
+    done: int = 0
+    parts: int = 0
+    words: str = ""
+    run: str = ""
+    problem: str = ""
 
 
 class Result(Form):

@@ -39,7 +39,7 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     if against:
         what += f", each with the configuration as it is and with {', '.join(against)}"
     expected = cost.estimate(config).repeat(len(runs))
-    return Draft(runs=tuple(runs), bytes=expected.bytes, words=(f"{what}.", expected.words))
+    return Draft(runs=tuple(runs), seconds=expected.seconds, bytes=expected.bytes, words=(f"{what}.", expected.words))
 
 
 def plan_seeds(config: RunConfig, count: int, way: str = "") -> list[PlannedRun]:
@@ -56,6 +56,7 @@ def plan_seeds(config: RunConfig, count: int, way: str = "") -> list[PlannedRun]
 
 def carry_out(plan: Plan, trainer: Trainer) -> Result:
     """Train them all, and say what their final metrics tell."""
+    trainer.expect(len(plan.runs))
     runs = trainer.train(plan.runs)
     name = plan.config.monitor
     metrics = {key: read_metrics(run) for key, run in runs.items()}

@@ -15,6 +15,7 @@ from training.engine.assemble import assemble
 from training.engine.compile import compile_session
 from training.engine.session import Session
 from training.engine.step import train_step
+from training.optim.optimizers import implementation
 
 WARM = 3
 _SHOWN_LOSSES = 5
@@ -52,13 +53,14 @@ class Steps:
 _OPEN: dict[str, Steps] = {}
 
 
-def open_steps(arm: str, settings: dict[str, Any]) -> dict[str, Any]:
+def open_steps(arm: str, settings: dict[str, Any], fused: bool = True) -> dict[str, Any]:
     """Make the session of a configuration ready under the name ``arm``: assembled, compiled, and ``WARM`` steps made. Answers the losses of its
-    first steps, how its batches come, and the seconds that all that took."""
+    first steps, how its batches come, the form of its optimizer, and the seconds that all that took. ``fused`` False: not the fused form, where there
+    is one."""
     began = time.perf_counter()
     config = parse_config(settings, arm)
     close_steps(arm)
-    session = assemble(config, lambda *_: None)
+    session = assemble(config, lambda *_: None, fused=fused)
     try:
         compile_session(session, lambda *_: None)
         steps = Steps(session)
@@ -72,6 +74,7 @@ def open_steps(arm: str, settings: dict[str, Any]) -> dict[str, Any]:
         "losses": steps.losses,
         "device": session.device.type,
         "mode": session.data.report.batches.mode,
+        "optimizer": implementation(session.optimizer),
         "seconds": time.perf_counter() - began,
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from training.config import RunConfig
 from training.errors import InputError, TrainingError
@@ -14,7 +14,7 @@ from training.runs.records.about import read_about, update_about
 from training.runs.records.forms import StatusRecord
 from training.runs.workspace import run_folders
 from training.studies.folder import StudyFolder
-from training.studies.records import PlannedRun
+from training.studies.records import PlannedRun, Reached
 
 _LOOK_SECONDS = 0.1
 Accept = Callable[[RunFolder], bool]
@@ -41,6 +41,21 @@ class Trainer:
     study: StudyFolder
     say: Say
     interrupt: Interrupt
+    _done: int = field(default=0, init=False)
+    _parts: int = field(default=0, init=False)
+
+    def expect(self, parts: int) -> None:
+        """There are so many parts in all, those that are done among them."""
+        self._parts = parts
+
+    def begin_part(self, words: str, run: str = "") -> None:
+        """Let whoever looks know what is done now, and with which run."""
+        parts = max(self._parts, self._done + 1) if self._parts else 0
+        self.study.write_reached(Reached(done=self._done, parts=parts, words=words, run=run))
+
+    def end_part(self) -> None:
+        """One more is done."""
+        self._done += 1
 
     def train(
         self,
@@ -54,7 +69,10 @@ class Trainer:
         every = list(planned)
         for number, each in enumerate(every, 1):
             run = self._find_or_make(each)
-            self._finish(run, f"[{number}/{len(every)}] {run.read_status().name}", accept, look)
+            name = run.read_status().name
+            self.begin_part(name, run.id)
+            self._finish(run, f"[{number}/{len(every)}] {name}", accept, look)
+            self.end_part()
             found[each.key] = run
         return found
 

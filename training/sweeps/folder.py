@@ -36,7 +36,7 @@ SAMPLERS: Final[tuple[str, ...]] = get_args(SamplerName)
 PRUNERS: Final[tuple[str, ...]] = get_args(PrunerName)
 USUAL_TRIALS = 20
 """Where no budget is given."""
-_SETTINGS = "sweep.json"
+SWEEPS, _SETTINGS = "sweeps", "sweep.json"
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def create_sweep(
     repeats: int = 1,
 ) -> Sweep:
     """A new sweep's folder. Raises InputError, leaving nothing behind, where it cannot be written."""
-    sweeps, now = workspace / "sweeps", time.time()
+    sweeps, now = workspace / SWEEPS, time.time()
     name = f"{make_slug(base.name)[:16].strip('-')}-{time.strftime('%Y%m%d')}-{secrets.token_hex(3)}"
     path = sweeps / name
     best = base.monitor, base.maximize
@@ -197,7 +197,7 @@ def read_sweep(path: Path) -> Sweep:
 def list_sweeps(workspace: Path) -> list[Sweep]:
     """Those of the workspace that can be read, oldest first."""
     found = []
-    for path in (workspace / "sweeps").glob(f"*/{_SETTINGS}"):
+    for path in (workspace / SWEEPS).glob(f"*/{_SETTINGS}"):
         try:
             found.append(read_sweep(path.parent))
         except InputError:  # said where it is asked for by its name
@@ -207,7 +207,7 @@ def list_sweeps(workspace: Path) -> list[Sweep]:
 
 def find_sweep(text: str, workspace: Path) -> Sweep:
     """The sweep meant by its folder, its id or the start of that, or the name of its configuration (the newest). Raises InputError."""
-    for path in (Path(text), workspace / "sweeps" / text):
+    for path in (Path(text), workspace / SWEEPS / text):
         if (path / _SETTINGS).is_file():
             return read_sweep(path.absolute())
     sweeps, shown = list_sweeps(workspace), escape_unprintable(text)

@@ -77,6 +77,7 @@ class RunsPage(QWidget):
             Qt.Orientation, int
         ] = {}  # as the person left them: its height above what is compared, its width beside it
         self._timer = QTimer(self, interval=_REFRESH)
+        self._compares_next = False  # those that are listed at the next look
         self._lay_out()
         self._connect()
         self._on_refreshed()
@@ -119,6 +120,8 @@ class RunsPage(QWidget):
         self._context.library.failed.connect(self._on_refreshed)
         self.model.layoutChanged.connect(self._update_count)
         self._timer.timeout.connect(self._refresh_if_working)
+        self._context.runs_asked.connect(self.search.setText)
+        self._context.comparison_asked.connect(self._compare_listed)
 
     def choose(self, run_id: str) -> None:
         """Select a run, if it is in the table."""
@@ -144,6 +147,9 @@ class RunsPage(QWidget):
         self.trash.setText(f"Trash ({len(library.trash)})")
         self.trash.setToolTip(f"{describe_trash(library.trash)}: restore them, or delete them for good")
         self._update_count()
+        if self._compares_next and library.loaded:
+            self._compares_next = False
+            self.table.selectAll()
 
     @Slot(list)
     def _on_chosen(self, chosen: list[RunFolder]) -> None:
@@ -231,6 +237,13 @@ class RunsPage(QWidget):
             self.view.archived.setChecked(True)
         self.search.clear()
         self.status.setCurrentIndex(0)
+
+    @Slot()
+    def _compare_listed(self) -> None:
+        """Select all that are listed, once the list is new."""
+        self.status.setCurrentIndex(0)
+        self._compares_next = True
+        self._context.library.refresh()
 
     @Slot()
     def _refresh_if_working(self) -> None:

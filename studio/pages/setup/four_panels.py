@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import NamedTuple
 
+from studio.actions.places import ask_for_study
 from studio.forms.kinds.chooser import CardChooser
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.loop_form import LoopForm
@@ -54,6 +55,8 @@ def make_panels(context: AppContext, draft: Draft, previews: PreviewModel) -> li
         form("checkpoints", icon_name="bookmark"),
         form(RUN, title="Reproducibility", icon_name="lock", only=run_settings),
     ]
+    for each in (*network, *optimization, *loop):
+        each.study_asked.connect(partial(ask_for_study, context))
     return [
         PanelEntry("Dataset", "data", Panel([form("dataset", icon_name="database")], dataset)),
         PanelEntry("Model", "models", Panel(network, model)),

@@ -199,7 +199,7 @@ class SetupPage(QWidget):
         places = find_places(self.draft, self.forms)
         self.context.hold_draft(self._find_hold())
         problem, awaited = self.context.start_problem(), self.previews.find_awaited()
-        if self.context.is_training():
+        if self.context.is_training() or self.context.studies.is_busy:
             problem, awaited = "", problem
         self.bar.set_state(
             summary(self.draft.usable_config(), self.previews.length(), self.run_time.run_time),

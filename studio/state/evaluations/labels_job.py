@@ -5,12 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from studio.services.settings import SettingsStore
-from studio.state.side_job import SideJob
+from studio.state.side_job import RunJob
 from training.labels.progress import Reached, read_progress
 from training.runs.folder import RunFolder
 
 
-class LabelsJob(SideJob):
+class LabelsJob(RunJob):
     """``finished``: there is another ranking of ``run``."""
 
     def __init__(self, settings: SettingsStore, parent: QObject | None = None) -> None:

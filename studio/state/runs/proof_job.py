@@ -5,13 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 
 from studio.services.settings import SettingsStore
-from studio.state.side_job import SideJob
+from studio.state.side_job import RunJob
 from training.prove.plan import ProofPlan
 from training.prove.progress import Reached, read_progress
 from training.runs.folder import RunFolder
 
 
-class ProofJob(SideJob):
+class ProofJob(RunJob):
     """``finished``: ``run`` has another proof."""
 
     def __init__(self, settings: SettingsStore, parent: QObject | None = None) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 
 from studio.engine.side_command import Answer
 from studio.services.settings import SettingsStore
-from studio.state.side_job import SideJob
+from studio.state.side_job import RunJob
 from training.events import Finding, decode
 from training.runs.folder import RunFolder
 from training.runs.trace_plan import TracePlan
@@ -17,7 +17,7 @@ _FOUND = 1
 """Exit code of a step that was computed again."""
 
 
-class TraceJob(SideJob):
+class TraceJob(RunJob):
     """``finished``: ``found`` is what the step of ``traced`` showed."""
 
     def __init__(self, settings: SettingsStore, parent: QObject | None = None) -> None:

@@ -6,7 +6,6 @@ from PySide6.QtCore import QObject
 
 from studio.services.settings import SettingsStore
 from studio.state.side_job import SideJob
-from training.runs.folder import RunFolder
 from training.sweeps.folder import Sweep
 
 
@@ -21,11 +20,11 @@ class SweepJob(SideJob):
         """Begin its trials, or go on where they were."""
         if not self.is_busy:
             self.sweep = sweep
-            self._begin(RunFolder(sweep.path), ["sweep", "work", str(sweep.path)])
+            self._launch(["sweep", "work", str(sweep.path)])
 
     def is_working(self, sweep: Sweep) -> bool:
         """Whether that one is under way in this window."""
         return self.is_busy and self.sweep is not None and self.sweep.path == sweep.path
 
-    def _read(self, run: RunFolder) -> None:
+    def _read_progress(self) -> None:
         """What it has come to is read from its folder by who shows it."""

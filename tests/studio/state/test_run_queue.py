@@ -96,7 +96,7 @@ def test_the_computer_stays_awake_while_the_queue_trains(
     keeper = KeepAwake()
     monkeypatch.setattr(keeper, "hold", held.append)
     context.settings.update(keep_awake=True)
-    awake = StayingAwake(context.live, context.queue, context.settings, keeper)
+    awake = StayingAwake(context.live, (), context.queue, context.settings, keeper)
     (entry,) = add(context.workspace, "one")
     with worker_process(context.workspace) as process:
         context.queue.refresh()

@@ -16,7 +16,7 @@ from training.config import load_config, save_config
 from training.errors import InputError
 from training.studies import timing
 from training.studies.folder import list_studies
-from training.studies.speed.candidates import Candidate, list_candidates, suits_mode
+from training.studies.speed.candidates import Candidate, list_candidates, list_never_run, suits_mode
 from training.studies.speed.measure import compare_losses, read_ratio
 
 Factors = dict[str, float]
@@ -187,7 +187,7 @@ def test_ratios_are_told_with_what_chance_does() -> None:
 
 def test_what_is_tried_suits_data_and_device(tmp_path: Path) -> None:
     points = {each.path for each in list_candidates(tiny(), "cpu", 2)}
-    assert points == {"loader.mode", "loader.workers", "precision.threads", "precision.compile"}
+    assert points == {"loader.mode", "loader.workers", "precision.threads", "precision.compute", "precision.compile"}
     images = {each.path for each in list_candidates(tiny_images(write_idx(tmp_path)), "cuda", 2)}
     assert {"precision.channels_last", "precision.compute", "precision.cuda_graphs", "loader.cache"} <= images
     assert "precision.threads" not in images
@@ -205,3 +205,42 @@ def test_the_speed_check_in_processes_of_its_own(config: Path, tmp_path: Path, c
     assert tried["setting"] == "loader.mode"
     assert tried["losses_apart"] == 0.0
     assert 0.0 < tried["low"] <= tried["ratio"] <= tried["high"]
+
+
+def test_a_fused_optimizer_is_measured_beside_its_foreach_form(
+    config: Path, tmp_path: Path, capsys: Captured, in_process: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forms: dict[str, str] = {}
+    real = timing.open_steps
+
+    def open_steps(arm: str, settings: dict[str, Any], fused: bool = True) -> dict[str, Any]:
+        told = real(arm, settings, fused)
+        forms[arm] = told["optimizer"]
+        return told
+
+    def time_steps(arm: str, seconds: float) -> dict[str, Any]:
+        return {"samples": 1500.0 if forms[arm] == "fused" else 1000.0, "steps": 1, "seconds": 1.0}
+
+    monkeypatch.setattr(timing, "open_steps", open_steps)
+    monkeypatch.setattr(timing, "time_steps", time_steps)
+    words = ["study", "speed", str(config), "--only", "fused", "--workspace", str(tmp_path / "ws"), "--json"]
+    assert main(words) == 0
+    told = json_line(capsys)
+    assert forms == {"A": "foreach", "B": "fused"}
+    assert told["details"]["fused"]["ratio"] == pytest.approx(1.5)
+    assert told["adopt"] == {}  # it is taken already
+    assert any("1.5 times as fast" in note and "foreach" in note for note in told["notes"])
+    forms.clear()
+    assert main([*words, "--set", "optimizer.kind=nadam"]) == 0
+    told = json_line(capsys)
+    assert told["details"]["fused"] == {"never_run": "nadam has no fused form on this device (cpu)"}
+    assert any("never run" in note for note in told["notes"])
+
+
+def test_what_this_machine_cannot_show_is_marked_never_run() -> None:
+    assert list_never_run(tiny(), "cpu") == [
+        "precision.compute=tf32",
+        "precision.compute=fp16",
+        "precision.cuda_graphs=on",
+    ]
+    assert list_never_run(tiny(), "cuda") == []

@@ -47,11 +47,12 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     speeds = 8 * (_SECONDS * _ROUNDS + cost.start)
     noise = cost.start + 2 * _NOISE_STEPS * cost.step
     return Draft(
+        seconds=tries + speeds + noise,
         words=(
             "The largest batch that fits, by real steps in processes of their own; the samples per second of smaller ones; the gradient noise "
             f"scale over {pluralize(_NOISE_STEPS, 'step')}. No run is made.",
             f"That takes about {format_duration(tries + speeds + noise)}, longer where batches are much larger than {config.loop.batch_size:,}.",
-        )
+        ),
     )
 
 
@@ -67,13 +68,17 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
         return dict(known)
 
     def try_size(size: int) -> Tried:
+        trainer.begin_part(f"Memory at a batch of {size:,}")
         told = keep(f"memory-{size}", lambda: _ask_alone(trainer, "memory", settings=_of_size(config, size)))
         trainer.say(_tell_tried(size, told))
+        trainer.end_part()
         return Tried(size, told["fits"], told["peak"], told["limit"] or 0, told["samples"] or 0)
 
     def measure_speed(size: int) -> float:
+        trainer.begin_part(f"Samples per second at a batch of {size:,}")
         told = keep(f"speed-{size}", lambda: _time(trainer, config, size))
         trainer.say(f"batch {size:,}: {told['rate']:,.0f} samples/s")
+        trainer.end_part()
         return float(told["rate"])
 
     tried = find_largest(config.loop.batch_size, try_size)
@@ -85,8 +90,10 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
         )
     largest = max(each.size for each in fitting)
     sizes = choose_sizes(largest, config.loop.batch_size)
+    trainer.expect(len(tried) + len(sizes) + 1)
     rates = {size: measure_speed(size) for size in sizes}
     knee = find_knee(rates)
+    trainer.begin_part("The gradient noise scale")
     noise = keep(
         "noise",
         lambda: _ask_alone(trainer, "noise-scale", settings=config_data(config), steps=_NOISE_STEPS),

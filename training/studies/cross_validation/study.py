@@ -33,6 +33,7 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     steps = max(round(cost.steps * (1.0 - 1.0 / folds)), 1)
     expected = cost.estimate(config, min(steps, cost.steps)).repeat(folds)
     return Draft(
+        seconds=expected.seconds,
         bytes=expected.bytes,
         words=(
             f"{pluralize(folds, 'fold')} of the training part; each run is trained without one, and answers it. The validation part chooses "
@@ -53,6 +54,8 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
     """Divide, train, answer, and put together."""
     count, study = _read_folds(plan.options), trainer.study
     place = study.path / "folds"
+    trainer.expect(count + 2)
+    trainer.begin_part("Dividing the training part")
     folds: dict[str, Any] = study.read_part("folds")
     with Worker(trainer.interrupt) as worker:
         if not folds:
@@ -60,10 +63,12 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
             by = str(plan.options.get("by", "auto"))
             folds = worker.ask("folds", settings=plan.settings, folds=count, by=by, folder=str(place))
             study.write_part("folds", folds)
+    trainer.end_part()
     trainer.say(f"{pluralize(folds['samples'], 'sample')} in {pluralize(count, 'fold')}, {_BY[folds['by']]}")
     runs = trainer.train(
         _make_run(plan.config, str(place / f"fold-{number}.txt"), number) for number in range(1, count + 1)
     )
+    trainer.begin_part("Answering what each was trained without")
     judged: dict[str, Any] = study.read_part("judged")
     if not judged:
         trainer.say("Answering what each was trained without ...")

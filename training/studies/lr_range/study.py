@@ -36,8 +36,8 @@ _LOOK_SECONDS: Final = 0.25
 def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     """``options``: ``steps`` of the ramp, ``seeds`` that it is replicated over, its ``band``, and ``trial_steps``."""
     seeds = read_count(options, USUAL_SEEDS, 1)
-    steps = _read_steps(options, "steps", USUAL_STEPS, FEWEST_STEPS)
-    trial = min(_read_steps(options, "trial_steps", USUAL_TRIAL, 1), cost.steps)
+    steps = read_steps(options, "steps", USUAL_STEPS, FEWEST_STEPS)
+    trial = min(read_steps(options, "trial_steps", USUAL_TRIAL, 1), cost.steps)
     band = choose_band(config, options.get("band"), steps)
     ramp = make_ramp(config, band)
     runs = [
@@ -48,6 +48,7 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     of_ramp = cost.estimate(ramp, steps).repeat(seeds)
     return Draft(
         runs=tuple(runs),
+        seconds=of_ramp.seconds + trials[0].seconds,
         bytes=of_ramp.bytes + trials[1].bytes,
         words=(
             f"Learning rates from {band.low:g} to {band.high:g} in {pluralize(steps, 'step')}, each on {pluralize(seeds, 'seed')}; then "
@@ -58,7 +59,8 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     )
 
 
-def _read_steps(options: Options, name: str, usual: int, least: int) -> int:
+def read_steps(options: Options, name: str, usual: int, least: int) -> int:
+    """How many steps were asked for under that name. Raises InputError."""
     steps = options.get(name, usual)
     if not isinstance(steps, int) or not least <= steps <= MOST_STEPS:
         raise InputError(
@@ -70,8 +72,9 @@ def _read_steps(options: Options, name: str, usual: int, least: int) -> int:
 def carry_out(plan: Plan, trainer: Trainer) -> Result:
     """Ramps, curve, trials."""
     config = plan.config
-    steps = _read_steps(plan.options, "steps", USUAL_STEPS, FEWEST_STEPS)
+    steps = read_steps(plan.options, "steps", USUAL_STEPS, FEWEST_STEPS)
     band = choose_band(config, plan.options.get("band"), steps)
+    trainer.expect(len(plan.runs) + len(FACTORS))
     runs = trainer.train(plan.runs, _is_over, _StopDiverged())
     curve = read_curve(band.rates(), [read_losses(run) for run in runs.values()])
     details: dict[str, JsonValue] = {"runs": {key: run.id for key, run in runs.items()}, **_describe_curve(curve, band)}
@@ -79,7 +82,7 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
         return Result(
             kind="lr-range",
             sentence=_say_no_valley(curve),
-            notes=("More steps (--steps), more seeds (--seeds) or larger batches make less noise.",),
+            notes=("More steps, more seeds or larger batches make less noise.",),
             details=details,
             created=time.time(),
         )
@@ -208,7 +211,7 @@ class _Trials:
     def _train(self, factors: Sequence[float]) -> dict[float, float]:
         plan, config, cost = self._plan, self._plan.config, self._plan.cost
         assert cost is not None
-        steps = _read_steps(plan.options, "trial_steps", USUAL_TRIAL, 1)
+        steps = read_steps(plan.options, "trial_steps", USUAL_TRIAL, 1)
         planned = {}
         for factor in factors:
             rate = float(f"{min(self._suggested * factor, HIGHEST_RATE):.2g}")

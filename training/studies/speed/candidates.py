@@ -13,8 +13,8 @@ from training.config.diff import Change
 from training.config.files import overrides_of
 from training.config.sections.data.image_section import ImageSection
 
-ON_GPU: Final = ("precision.compute", "precision.cuda_graphs")
-"""Settings that are tried on NVIDIA GPUs alone."""
+FUSED: Final = "fused"
+"""What ``only`` calls the form of the optimizer, which is no setting: it is fused wherever PyTorch has that."""
 
 
 class Candidate(NamedTuple):
@@ -55,12 +55,23 @@ def list_candidates(config: RunConfig, device: str, cores: int | None = None) ->
     if isinstance(config.dataset, ImageSection):
         yield Candidate("precision.channels_last", "on")
         yield Candidate("precision.channels_last", "off")
+    if device == "cpu":
+        yield Candidate("precision.compute", "bf16")
     if device == "cuda":
         for compute in ("tf32", "bf16", "fp16"):
             yield Candidate("precision.compute", compute)
         yield Candidate("precision.cuda_graphs", "on")
     yield Candidate("precision.compile", "model")
     yield Candidate("precision.compile", "step")
+
+
+def list_never_run(config: RunConfig, device: str) -> list[str]:
+    """What is tried on NVIDIA GPUs alone, on another kind of ``device``."""
+    here = list(list_candidates(config, device))
+    there = list_candidates(config, "cuda") if device != "cuda" else ()
+    paths = {each.path for each in here} - {"precision.compute"}  # of which one device has more values than another
+    missing = (each.override for each in there if each.path not in paths and each not in here)
+    return list(dict.fromkeys(missing))
 
 
 def suits_mode(candidate: Candidate, mode: str) -> bool:

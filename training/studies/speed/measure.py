@@ -29,11 +29,14 @@ class Ratio(NamedTuple):
         return self.interval.low > 1.0
 
 
-def measure_pair(trainer: Trainer, first: RunConfig, second: RunConfig, seconds: float) -> dict[str, Any]:
+def measure_pair(
+    trainer: Trainer, first: RunConfig, second: RunConfig, seconds: float, fused: bool = True
+) -> dict[str, Any]:
     """``ROUNDS`` turns of both, ABBA: samples per second of each turn, the losses of the first steps, and how batches come. ``refused`` says why the second
-    cannot run."""
+    cannot run. ``fused`` False: the first without a fused optimizer."""
     with Worker(trainer.interrupt) as one, Worker(trainer.interrupt) as other:
-        opened = one.ask("open-steps", arm="A", settings=config_data(first))
+        form = {} if fused else {"fused": False}
+        opened = one.ask("open-steps", arm="A", settings=config_data(first), **form)
         try:
             beside = other.ask("open-steps", arm="B", settings=config_data(second))
         except TrainingError as error:

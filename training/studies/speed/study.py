@@ -16,10 +16,19 @@ from training.statistics.intervals import LEVEL, Interval
 from training.studies.records import Cost, Draft, Options, Plan, Result
 from training.studies.seeds import change
 from training.studies.speed import measure
-from training.studies.speed.candidates import ON_GPU, Candidate, list_candidates, suits_mode
+from training.studies.speed.candidates import FUSED, Candidate, list_candidates, list_never_run, suits_mode
 from training.studies.speed.measure import Ratio, compare_losses, measure_pair, read_ratio
 from training.studies.trainer import Trainer
 from training.studies.worker import Worker
+
+
+class Fused(NamedTuple):
+    """The fused optimizer beside its foreach form: how many times as fast the steps are, and by how much the losses of the first differ. ``why``
+    says instead why it was never run."""
+
+    ratio: Ratio | None
+    apart: float = 0.0
+    why: str = ""
 
 
 class Tried(NamedTuple):
@@ -34,20 +43,21 @@ class Tried(NamedTuple):
 
 def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     """``options``: ``only`` some settings by their names."""
-    candidates = _choose(config, cost.device, options)
-    if not candidates:
+    candidates, with_fused = choose_candidates(config, cost.device, options), _wants_fused(options)
+    if not candidates and not with_fused:
         known = sorted({each.path for device in ("cpu", "cuda") for each in list_candidates(config, device)})
         raise InputError(
-            f"--only {' '.join(read_only(options))}: is nothing that is tried; tried are {', '.join(known)}."
+            f"--only {' '.join(read_only(options))}: is nothing that is tried; tried are {', '.join([*known, FUSED])}."
         )
-    count = len(candidates)
+    count = len(candidates) + with_fused
     each = 2 * measure.ROUNDS * max(measure.SECONDS, 2 * cost.step) + 2 * (cost.start + 6 * cost.step)
-    paths = ", ".join(dict.fromkeys(each.path for each in candidates))
+    paths = ", ".join([*dict.fromkeys(each.path for each in candidates), *[f"{FUSED} optimizer"] * with_fused])
     return Draft(
+        seconds=count * each,
         words=(
             f"Up to {count} settings are tried beside what was kept before, turn by turn in two processes: {paths}. No run is made.",
             f"That takes up to about {format_duration(count * each)}; compiling adds seconds to minutes.",
-        )
+        ),
     )
 
 
@@ -57,7 +67,8 @@ def read_only(options: Options) -> list[str]:
     return [str(each) for each in given] if isinstance(given, list) else []
 
 
-def _choose(config: RunConfig, device: str, options: Options) -> list[Candidate]:
+def choose_candidates(config: RunConfig, device: str, options: Options) -> list[Candidate]:
+    """Those that are tried on a kind of ``device``, in their order."""
     only = read_only(options)
     return [each for each in list_candidates(config, device) if not only or each.path in only]
 
@@ -65,21 +76,25 @@ def _choose(config: RunConfig, device: str, options: Options) -> list[Candidate]
 def carry_out(plan: Plan, trainer: Trainer) -> Result:
     """Try them all, then what was kept against what was given."""
     config, study = plan.config, trainer.study
+    trainer.begin_part("As it is")
     opened: dict[str, Any] = study.read_part("as-is")
     if not opened:
         with Worker(trainer.interrupt) as worker:
             opened = worker.ask("open-steps", arm="A", settings=config_data(config))
             worker.ask("close-steps", arm="A")
         study.write_part("as-is", opened)
-    candidates = _choose(config, opened["device"], plan.options)
-    level = 1.0 - (1.0 - LEVEL) / max(
-        len(candidates), 1
-    )  # Bonferroni: of many that are tried one looks faster by chance
+    candidates = choose_candidates(config, opened["device"], plan.options)
+    level = choose_level(len(candidates))
+    with_fused = _wants_fused(plan.options)
+    trainer.expect(len(candidates) + with_fused + 1)
     base, mode = config, opened["mode"]
     tried: list[Tried] = []
     refused: list[str] = []
     adopt: dict[str, JsonValue] = {}
-    for candidate in candidates:
+    for number, candidate in enumerate(candidates):
+        if number:
+            trainer.end_part()
+        trainer.begin_part(candidate.override)
         if candidate.is_set(base) or not suits_mode(candidate, mode):
             continue
         try:
@@ -98,17 +113,45 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
         if found.kept:
             base, mode = chosen, measured["modes"][1]
             adopt[candidate.path] = candidate.value
+    if candidates:
+        trainer.end_part()
+    fused = None
+    if with_fused:
+        trainer.begin_part("The fused optimizer beside its foreach form")
+        fused = _try_fused(trainer, config, opened)
+        trainer.end_part()
     whole = None
     if adopt:
+        trainer.begin_part("All that is kept, beside the configuration as it is")
         whole = read_ratio(_measure(trainer, "whole", config, base), LEVEL)
-    not_tried = [path for path in ON_GPU if opened["device"] != "cuda" and not read_only(plan.options)]
-    return _conclude(tried, refused, adopt, whole, not_tried)
+    never_run = [] if read_only(plan.options) else list_never_run(config, opened["device"])
+    return _conclude(tried, refused, adopt, whole, fused, never_run)
 
 
-def _measure(trainer: Trainer, key: str, first: RunConfig, second: RunConfig) -> dict[str, Any]:
+def choose_level(candidates: int) -> float:
+    """Of the interval of each (Bonferroni: of many that are tried one looks faster by chance)."""
+    return 1.0 - (1.0 - LEVEL) / max(candidates, 1)
+
+
+def _wants_fused(options: Options) -> bool:
+    only = read_only(options)
+    return not only or FUSED in only
+
+
+def _try_fused(trainer: Trainer, config: RunConfig, opened: dict[str, Any]) -> Fused:
+    """It is no setting and taken anyhow, so that is told and not kept."""
+    if opened.get("optimizer") != "fused":
+        return Fused(None, why=f"{config.optimizer.kind} has no fused form on this device ({opened['device']})")
+    measured = _measure(trainer, FUSED, config, config, fused=False)
+    if "refused" in measured:
+        return Fused(None, why=str(measured["refused"]))
+    return Fused(read_ratio(measured, LEVEL), compare_losses(measured["losses"]))
+
+
+def _measure(trainer: Trainer, key: str, first: RunConfig, second: RunConfig, fused: bool = True) -> dict[str, Any]:
     known: dict[str, Any] = trainer.study.read_part(key)
     if not known:
-        known = measure_pair(trainer, first, second, measure.SECONDS)
+        known = measure_pair(trainer, first, second, measure.SECONDS, fused)
         trainer.study.write_part(key, known)
     return known
 
@@ -123,7 +166,8 @@ def _conclude(
     refused: Sequence[str],
     adopt: dict[str, JsonValue],
     whole: Ratio | None,
-    not_tried: Sequence[str],
+    fused: Fused | None,
+    never_run: Sequence[str],
 ) -> Result:
     if whole is None:
         sentence = "Nothing that was tried makes the steps faster by more than chance."
@@ -143,8 +187,8 @@ def _conclude(
     notes = [
         *(_tell(each) for each in tried),
         *(f"Not tried: {each}" for each in refused),
-        *([f"Not tried here: {', '.join(not_tried)}, which NVIDIA GPUs have."] if not_tried else []),
-        "Fused optimizers are not varied: they are taken wherever PyTorch has them.",
+        *([f"Never run on this machine: {', '.join(never_run)}, which need an NVIDIA GPU."] if never_run else []),
+        *([_tell_fused(fused)] if fused is not None else []),
     ]
     details: dict[str, JsonValue] = {
         "tried": [
@@ -163,13 +207,33 @@ def _conclude(
             for each in tried
         ],
         "refused": list(refused),
-        "not_tried": list(not_tried),
+        "never_run": list(never_run),
     }
+    if fused is not None and fused.ratio is not None:
+        interval = fused.ratio.interval
+        details["fused"] = {
+            "ratio": interval.value,
+            "low": interval.low,
+            "high": interval.high,
+            "rates": list(fused.ratio.rates),
+            "losses_apart": fused.apart,
+        }
+    elif fused is not None:
+        details["fused"] = {"never_run": fused.why}
     if whole is not None:
         details |= {"ratio": whole.interval.value, "low": whole.interval.low, "high": whole.interval.high}
     return Result(
         kind="speed", sentence=sentence, notes=tuple(notes), adopt=adopt, details=details, created=time.time()
     )
+
+
+def _tell_fused(fused: Fused) -> str:
+    if fused.ratio is None:
+        return f"Fused optimizer: never run, since {fused.why}."
+    told = f"Fused optimizer, which is taken wherever PyTorch has it: {show_ratio(fused.ratio.interval)} beside its foreach form"
+    if fused.apart > 0.0:
+        return f"{told}; the losses of the first steps differ by up to {fused.apart:.1g} of theirs."
+    return f"{told}; the losses of the first steps are the same to the bit."
 
 
 def changes_results(tried: Tried) -> bool:

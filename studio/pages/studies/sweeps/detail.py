@@ -15,6 +15,7 @@ from studio.pages.studies.sweeps.trials_table import TrialsTable
 from studio.pages.studies.sweeps.views import CurvesView, ImportanceView, ParallelView, SlicesView, SweepView
 from studio.state.context import AppContext
 from studio.state.formats import metric_title
+from studio.state.studies.studies import AT_WORK
 from studio.state.sweeps.adopting import adopt_trial
 from studio.state.sweeps.sweep_library import KnownSweep
 from studio.state.sweeps.titles import PRUNER_TITLES, SAMPLER_TITLES
@@ -190,6 +191,8 @@ class SweepDetail(QWidget):
             return "The sweep cannot be read."
         if self._job.is_busy:
             return "Another sweep is under way in this window: stop it first, or wait for its end."
+        if self._context.studies.is_busy:
+            return AT_WORK
         left = any(trial.state in ("waiting", "running") for trial in known.record.trials)
         return "" if left or not known.record.ended else known.record.ended
 

@@ -12,6 +12,7 @@ from studio.pages.studies.sweeps.options_form import OptionsForm
 from studio.pages.studies.sweeps.varied_card import VariedCard
 from studio.state.context import AppContext
 from studio.state.formats import metric_title
+from studio.state.studies.studies import AT_WORK
 from studio.state.sweeps.expected import TrialCost, describe_expected
 from studio.theme import SPACING
 from studio.widgets import STRETCH, button, hbox, in_widget, label, scroll_area, vbox
@@ -104,9 +105,9 @@ class NewSweepDialog(QDialog):
             told = ""
         self.expected.setText(told)
         self.expected.setVisible(bool(told))
-        busy = self._context.sweeps.is_busy
+        busy = _BUSY if self._context.sweeps.is_busy else AT_WORK if self._context.studies.is_busy else ""
         self.start.setEnabled(ready and not busy)
-        self.start.setToolTip(_BUSY if busy else "")
+        self.start.setToolTip(busy)
         self.create_only.setEnabled(ready)
 
     def _tell_problem(self, message: str) -> None:

@@ -1,0 +1,54 @@
+"""How a study's state is called, and what is said of its configuration."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import PurePath
+
+from studio.forms.messages import KindOf, tell_value, title_of, with_titles
+from studio.state.formats import kind_title
+from studio.state.studies.summary import State
+from studio.theme import Tone
+from training.config import RunConfig
+from training.config.diff import Change
+
+STATE_WORDS: Mapping[State, tuple[str, Tone]] = {
+    "planned": ("Planned", "info"),
+    "working": ("At work", "accent"),
+    "stopped": ("Stopped", "neutral"),
+    "failed": ("Failed", "danger"),
+    "done": ("Done", "success"),
+    "damaged": ("Damaged", "danger"),
+}
+_OVERRIDE = re.compile(r"(?<![\w./-])([a-z]+\.[a-z_0-9]+)=([^\s,;:()]+?)(?=[,;:()]|\.?(?:\s|$))")
+
+
+def kind_of(config: RunConfig) -> KindOf:
+    """What is chosen in a section."""
+    return lambda section: str(getattr(getattr(config, section), "kind", ""))
+
+
+def describe_config(config: RunConfig) -> str:
+    """ "Small CNN on Drawn shapes, AdamW"."""
+    model = kind_title("model", str(getattr(config.model, "name", config.model.kind)))
+    data = kind_title("dataset", config.dataset.kind)
+    path = getattr(config.dataset, "path", "")
+    where = f" ({PurePath(str(path)).name})" if path else ""
+    return f"{model} on {data}{where}, {kind_title('optimizer', config.optimizer.kind)}"
+
+
+def in_words(text: str, kind: KindOf) -> str:
+    """``text`` of the command line as the forms say it: ``optimizer.lr=0.01`` as "Learning rate = 0.01"."""
+
+    def say(found: re.Match[str]) -> str:
+        path, written = found.groups()
+        try:
+            value = json.loads(written)
+        except ValueError:
+            value = written
+        change = Change(path, value, value)
+        return f"{title_of(change, kind)} = {tell_value(change, kind, value)}"
+
+    return with_titles(_OVERRIDE.sub(say, text), kind)

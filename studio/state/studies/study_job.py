@@ -1,0 +1,36 @@
+"""A study at work, in a process of its own: ``python -m training study --resume ID``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from studio.services.settings import SettingsStore
+from studio.state.side_job import SideJob
+from studio.state.studies.summary import StudySummary, read_summary
+from training.studies.folder import StudyFolder
+
+
+class StudyJob(SideJob):
+    """``finished``: ``study`` has a result."""
+
+    def __init__(self, workspace: Path, settings: SettingsStore, parent: QObject | None = None) -> None:
+        super().__init__(settings, parent)
+        self.study: StudyFolder | None = None  # the one under way, or the last one
+        self.reached: StudySummary | None = None
+        self._workspace = workspace
+
+    def begin(self, study: StudyFolder) -> None:
+        """Begin it, or go on with it."""
+        if not self.is_busy:
+            self.study, self.reached = study, None
+            self._launch(["study", "--resume", str(study.path), "--workspace", str(self._workspace)])
+
+    def is_at(self, study: StudyFolder) -> bool:
+        """Whether it works on this one."""
+        return self.is_busy and self.study == study
+
+    def _read_progress(self) -> None:
+        if self.study is not None:
+            self.reached = read_summary(self.study)

@@ -1,0 +1,95 @@
+"""A study in the list: what it is, and how far. No Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from training.errors import TrainingError, format_duration
+from training.runs.folder import RunFolder
+from training.studies.folder import StudyFolder, list_studies
+from training.studies.kinds import STUDY_KINDS
+from training.studies.records import Kind, Plan, Reached
+
+State = Literal["planned", "working", "stopped", "failed", "done", "damaged"]
+
+
+@dataclass(frozen=True)
+class StudySummary:
+    """``name`` is that of the configuration; ``fraction`` from 0 to 1, None where that is not known; ``left`` in words what its plan says of the
+    rest; ``said`` its result, or why there is none."""
+
+    folder: StudyFolder
+    kind: Kind | None
+    name: str
+    created: float
+    state: State
+    reached: Reached
+    fraction: float | None = None
+    left: str = ""
+    said: str = ""
+
+    @property
+    def id(self) -> str:
+        """Its name in the workspace."""
+        return self.folder.id
+
+    @property
+    def title(self) -> str:
+        """What kind of study it is."""
+        return STUDY_KINDS[self.kind].title if self.kind else "Damaged study"
+
+
+def read_summaries(workspace: Path, known: Mapping[StudyFolder, StudySummary]) -> tuple[StudySummary, ...]:
+    """All of the workspace, newest first. Those that are ``known`` to be done are not read again: they change no more."""
+    return tuple(known.get(folder) or read_summary(folder) for folder in reversed(list_studies(workspace)))
+
+
+def read_summary(folder: StudyFolder) -> StudySummary:
+    """Of one, as it is now."""
+    reached = folder.read_reached()
+    try:
+        plan = folder.plan()
+    except TrainingError as error:
+        return StudySummary(folder, None, "", 0.0, "damaged", reached, said=error.message)
+    name, result = str(plan.settings.get("name", "")), folder.result()
+
+    def summary(state: State, said: str = "", fraction: float | None = None, left: str = "") -> StudySummary:
+        return StudySummary(folder, plan.kind, name, plan.created, state, reached, fraction, left, said)
+
+    if result is not None:
+        return summary("done", result.sentence, 1.0)
+    fraction = measure_fraction(folder, reached)
+    left = tell_left(plan, fraction)
+    if folder.is_claimed():
+        return summary("working", reached.words, fraction, left)
+    if not folder.has_begun:
+        return summary("planned", " ".join(plan.words), 0.0, left)
+    return summary("failed" if reached.problem else "stopped", reached.problem, fraction, left)
+
+
+def measure_fraction(
+    folder: StudyFolder, reached: Reached, share: Callable[[RunFolder], float] | None = None
+) -> float | None:
+    """The share of its parts that is done, with that of the run under way."""
+    if not reached.parts:
+        return None
+    part = (share or share_of)(RunFolder(folder.workspace / "runs" / reached.run)) if reached.run else 0.0
+    return min((reached.done + part) / reached.parts, 1.0)
+
+
+def share_of(run: RunFolder) -> float:
+    """How much of a run is done; 0 where that cannot be read."""
+    try:
+        record = run.read_status()
+    except (TrainingError, OSError):
+        return 0.0
+    return min(record.step / record.total_steps, 1.0) if record.total_steps else 0.0
+
+
+def tell_left(plan: Plan, fraction: float | None) -> str:
+    """What the measured cost says of the rest, in words; "" where nothing tells."""
+    seconds = plan.seconds * (1.0 - (fraction or 0.0))
+    return f"about {format_duration(seconds)} left" if seconds >= 1.0 else ""

@@ -1,0 +1,264 @@
+"""The Studies tab: what there is, begun, stopped, gone on with, deleted; and what that means for the rest of the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar
+
+from PySide6.QtGui import QCloseEvent
+from pytestqt.qtbot import QtBot
+
+from studio.engine.state import RunState
+from studio.pages.setup.page import SetupPage
+from studio.services.keep_awake import KeepAwake
+from studio.state.context import AppContext
+from studio.state.staying_awake import StayingAwake
+from studio.state.studies.studies import AT_WORK
+from studio.widgets import Banner
+from studio.window.main_window import MainWindow
+from tests.studio.conftest import ENDLESS
+from tests.studio.pages_studies.conftest import Commands, make_result, make_study, show, studies_tab
+from tests.studio.window_driver import answer_next_question, open_window, press, runs_page
+from training.config import RunConfig
+from training.control import Command
+from training.runs.folder import create_run
+from training.runs.records.about import About, update_about
+from training.studies.records import Reached
+
+MakeConfig = Callable[..., RunConfig]
+
+
+def test_an_empty_workspace_says_what_a_study_is(qtbot: QtBot, window: MainWindow) -> None:
+    tab = studies_tab(window)
+    qtbot.waitUntil(lambda: "No studies yet" in tab.empty.accessibleName())
+    assert tab.empty.isVisible()
+    assert tab.empty.button.isEnabled()
+
+
+def test_studies_are_listed_with_their_states_newest_first(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig
+) -> None:
+    planned = make_study(workspace, "seeds", config())
+    stopped = make_study(workspace, "batch", config())
+    stopped.write_reached(Reached(done=2, parts=8, words="Samples per second at a batch of 64"))
+    failed = make_study(workspace, "cv", config())
+    failed.write_reached(Reached(done=0, parts=5, words="x", problem="dataset.kind: it has no exclude list."))
+    done = make_study(workspace, "speed", config(), result=make_result("speed", "Nothing makes it faster."))
+    damaged = make_study(workspace, "ablation", config())
+    (damaged.path / "plan.json").write_text("{")
+    at_work = make_study(workspace, "lr-range", config("wide"))
+    at_work.write_reached(Reached(done=1, parts=4, words="wide range test seed 1"))
+    with at_work.claim():
+        tab = show(qtbot, window, at_work)
+        studies = window.controller.context.studies.list.studies
+        states = {study.id: study.state for study in studies}
+        assert [states[each.id] for each in (planned, stopped, failed, done, damaged, at_work)] == [
+            "planned",
+            "stopped",
+            "failed",
+            "done",
+            "damaged",
+            "working",
+        ]
+        assert studies[0].id == at_work.id
+        assert tab.detail.pill.text() == "At work 25%"
+        assert "wide range test seed 1" in tab.detail.progress.accessibleName()
+        assert "2 of 4 · about 22 s left" in tab.detail.progress.accessibleName()
+        assert not tab.detail.stop.isVisible()  # another program works on it
+        assert not tab.detail.delete.isEnabled()
+    show(qtbot, window, failed)
+    qtbot.waitUntil(lambda: "it has no exclude list" in tab.detail.problem.message[2])
+    show(qtbot, window, stopped)
+    assert tab.detail.go_on.text() == "Go on"
+    assert "2 of 8 done" in tab.detail.progress.accessibleName()
+    show(qtbot, window, done)
+    assert tab.detail.sentence.text() == "Nothing makes it faster."
+    assert not tab.detail.go_on.isVisible()
+    tab.rows.choose(damaged.id)
+    assert "missing or damaged" in tab.detail.problem.message[2]
+
+
+def test_a_study_works_beside_the_window_and_nothing_is_trained_meanwhile(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    context = window.controller.context
+    study = make_study(workspace, "seeds", config())
+    tab = show(qtbot, window, study)
+    tab.detail.go_on.click()
+    assert commands.last.words[:3] == ["study", "--resume", str(study.path)]
+    assert context.settings.get().study_at_work == study.id
+    assert context.start_problem() == AT_WORK
+    setup = window.page("setup")
+    assert isinstance(setup, SetupPage)
+    assert not setup.bar.start_button.isEnabled()
+    assert setup.bar.reason.text() == AT_WORK
+    window.show_page("studies/studies")
+    study.write_reached(Reached(done=1, parts=2, words="lab seed 1"))
+    with study.claim():
+        qtbot.waitUntil(lambda: "lab seed 1" in tab.detail.progress.accessibleName())
+        tab.detail.stop.click()
+        assert commands.last.stopped
+        assert "Stopping …" in tab.detail.progress.accessibleName()
+    commands.last.answer(130, error="Stopped; what was done is kept.")
+    qtbot.waitUntil(lambda: tab.detail.go_on.isVisible())
+    assert context.start_problem() == ""
+    assert context.settings.get().study_at_work == ""
+    assert not tab.detail.problem.isVisible()
+    tab.detail.go_on.click()
+    commands.last.answer(1, error="[1/2] lab seed 0\nThe disk is full.")
+    qtbot.waitUntil(lambda: tab.detail.problem.isVisible())
+    assert tab.detail.problem.message[2] == "The disk is full."
+
+
+def test_none_begins_while_a_run_is_trained(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    context = window.controller.context
+    study = make_study(workspace, "seeds", config())
+    context.start_run(config(epochs=ENDLESS))
+    qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
+    tab = show(qtbot, window, study)
+    assert not tab.detail.go_on.isEnabled()
+    assert "A run is being trained" in tab.detail.obstacle.text()
+    assert context.studies.begin(study)
+    tab.open_new("batch")
+    dialog = tab.dialog
+    assert dialog is not None
+    assert not dialog.measure.isEnabled()
+    assert "A run is being trained" in dialog.problem.text()
+    assert not commands.every
+    context.live.ask(Command.STOP)
+    qtbot.waitUntil(lambda: not context.is_training())
+    qtbot.waitUntil(lambda: dialog.measure.isEnabled())
+    dialog.reject()
+
+
+def test_its_runs_are_listed_and_compared(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig
+) -> None:
+    study = make_study(workspace, "seeds", config())
+    for number in range(2):
+        run = create_run(workspace, config(f"lab seed {number}"))
+        update_about(run, lambda about: About(tags=about.add_tags([study.id])))
+        study.note_run(f"as-is-{number}", run)
+    create_run(workspace, config("another"))
+    tab = show(qtbot, window, study)
+    press(tab, "Show its runs")
+    page = runs_page(window)
+    qtbot.waitUntil(lambda: {run.name for run in page.model.runs_shown()} == {"lab seed 0", "lab seed 1"})
+    show(qtbot, window, study)
+    press(tab, "Compare them")
+    qtbot.waitUntil(lambda: not page.compare.isHidden() and len(page.table.chosen_runs()) == 2)
+
+
+def test_a_study_is_deleted_once_asked_and_its_runs_stay_unless_wanted(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig
+) -> None:
+    context = window.controller.context
+    study, other = make_study(workspace, "seeds", config()), make_study(workspace, "cv", config())
+    run = create_run(workspace, config("lab seed 0"))
+    study.note_run("as-is-0", run)
+    tab = show(qtbot, window, study)
+    answer_next_question(qtbot, "Cancel")
+    tab.detail.delete.click()
+    assert study.path.is_dir()
+    answer_next_question(qtbot, "Delete study")
+    tab.detail.delete.click()
+    qtbot.waitUntil(lambda: not study.path.exists())
+    assert run.path.is_dir()
+    qtbot.waitUntil(lambda: [each.id for each in context.studies.list.studies] == [other.id])
+    other.note_run("fold-1", run)
+    show(qtbot, window, other)
+    tab.detail.refresh()
+    qtbot.waitUntil(tab.detail.show_runs.isVisible)
+    answer_next_question(qtbot, "Delete study and runs")
+    tab.detail.delete.click()
+    qtbot.waitUntil(lambda: not run.path.exists())
+    qtbot.waitUntil(lambda: not context.studies.list.studies)
+    qtbot.waitUntil(lambda: tab.empty.isVisible())
+
+
+def test_closing_the_window_stops_the_study_and_the_next_start_offers_to_go_on(
+    qtbot: QtBot, window: MainWindow, context: AppContext, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    study = make_study(workspace, "seeds", config())
+    study.write_reached(Reached(done=1, parts=2, words="lab seed 1"))
+    tab = show(qtbot, window, study)
+    tab.detail.go_on.click()
+    assert answer_next_question(qtbot, "Cancel") == []
+    window.close()
+    assert not commands.last.stopped
+    answer_next_question(qtbot, "Stop the study and close")
+    window.close()
+    assert commands.last.stopped
+    assert window.isVisible()  # until it has stopped
+    commands.last.answer(130)
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert context.settings.get().study_at_work == study.id
+
+
+def test_the_next_start_offers_to_go_on(
+    qtbot: QtBot, context: AppContext, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    study = make_study(workspace, "lr-range", config("wide"))
+    study.write_reached(Reached(done=1, parts=4, words="wide range test seed 1"))
+    context.studies.left = study.id
+    window = open_window(qtbot, context, "setup")
+    notice = window.controller.study_notice
+    qtbot.waitUntil(lambda: notice.banner is not None)
+    banner = notice.banner
+    assert isinstance(banner, Banner)
+    assert banner.message[1] == "Learning-rate range test of “wide” was stopped with the window"
+    assert "25%" in banner.message[2]
+    press(banner, "Go on")
+    assert commands.last.words[2] == str(study.path)
+    assert not banner.isVisible()
+    assert studies_tab(window).isVisible()
+    commands.last.answer(130)
+
+
+def test_a_planned_study_is_not_taken_for_one_that_was_stopped(
+    qtbot: QtBot, context: AppContext, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    context.studies.left = make_study(workspace, "seeds", config()).id
+    window = open_window(qtbot, context, "studies")
+    qtbot.waitUntil(lambda: context.studies.list.loaded)
+    assert window.controller.study_notice.banner is None
+
+
+def test_the_close_event_is_ignored_while_it_is_asked(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    study = make_study(workspace, "seeds", config())
+    show(qtbot, window, study).detail.go_on.click()
+    answer_next_question(qtbot, "Cancel")
+    event = QCloseEvent()
+    window.controller.answer_close(event)
+    assert not event.isAccepted()
+    commands.last.answer(0)
+    qtbot.waitUntil(lambda: not window.controller.context.studies.is_busy)
+
+
+def test_the_computer_stays_awake_while_a_study_works(
+    qtbot: QtBot, context: AppContext, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    class Keeper(KeepAwake):
+        pids: ClassVar[list[int]] = []
+
+        def hold(self, pid: int) -> None:
+            self.pids.append(pid)
+
+        def release(self) -> None:
+            self.pids.clear()
+
+    job = context.studies.job
+    context.settings.update(keep_awake=True)
+    awake = StayingAwake(context.live, [job], context.queue, context.settings, Keeper())
+    context.studies.begin(make_study(workspace, "seeds", config()))
+    assert Keeper.pids == []  # its process has not begun yet
+    commands.last.pid = 17
+    awake.update()
+    assert Keeper.pids[-1] == 17
+    commands.last.answer(0)
+    assert Keeper.pids == []
