@@ -44,7 +44,7 @@ class StayingAwake(QObject):
     def update(self) -> None:
         """Hold or release."""
         pid = self._find_worker() if self._settings.get().keep_awake else None
-        if pid != self._pid and self._keeper.held:
+        if self._pid not in (0, pid):
             self._keeper.release()
         if pid is not None:
             self._keeper.hold(pid)

@@ -120,13 +120,13 @@ def test_none_begins_while_a_run_is_trained(
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     tab = show(qtbot, window, study)
     assert not tab.detail.go_on.isEnabled()
-    assert "A run is being trained" in tab.detail.obstacle.text()
+    assert "A run is at work" in tab.detail.obstacle.text()
     assert context.studies.begin(study)
     tab.open_new("batch")
     dialog = tab.dialog
     assert dialog is not None
     assert not dialog.measure.isEnabled()
-    assert "A run is being trained" in dialog.problem.text()
+    assert "A run is at work" in dialog.problem.text()
     assert not commands.every
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: not context.is_training())
