@@ -1,6 +1,6 @@
 """The speed check's factors beside whole runs: ``python -m tests.benchmarks.speed_check [JOB ...] --data FOLDER``.
 
-The study is carried out on some jobs of ``lr_range``. Afterwards ordinary runs are trained with and without each setting that was
+The study is carried out on three jobs of ``lr_range``, whose samples are streamed to begin with. Afterwards ordinary runs are trained with and without each setting that was
 tried (``--kept``: that it keeps), on top of those that were kept before it, and with all that it proposes: in processes of their own, in turn
 (ABBA), so that what else runs on the machine slows both alike. Told are the factor that the study stated with its interval, the one of
 the runs (samples per second of training time behind the first fifth, by the pairs' logarithms), whether that lies in the stated interval or at least their
@@ -42,8 +42,18 @@ from training.studies.speed import study as speed
 from training.studies.speed.measure import read_ratio
 from training.studies.trainer import Trainer
 
-USUAL: Final = ("classification", "regression", "gpt")
-SECONDS: Final = 4.0
+GIVEN: Final[Mapping[str, Sequence[str]]] = {
+    "classification": (
+        "precision.threads=none",
+        "loader.mode=streamed",
+        "precision.channels_last=off",
+        "model.channels=[16, 32]",
+    ),
+    "regression": ("precision.threads=none", "loader.mode=streamed"),
+    "gpt": ("precision.threads=none", "loader.mode=streamed"),
+}
+"""What is otherwise than in ``lr_range``: there is something to be gained."""
+SECONDS: Final = 3.0
 """Of a run's steps, about."""
 
 
@@ -143,7 +153,7 @@ def report(name: str, pair: Pair, measured: Mapping[str, Any]) -> tuple[bool, bo
 def main() -> None:
     """Do what is not done yet, and report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("jobs", nargs="*", metavar="JOB", help=f"of {', '.join(JOBS)} ({', '.join(USUAL)})")
+    parser.add_argument("jobs", nargs="*", metavar="JOB", help=f"of {', '.join(GIVEN)} (all)")
     parser.add_argument(
         "--data", type=Path, required=True, help="folder with mnist, tables, text and camvid-small.tar.xz"
     )
@@ -152,13 +162,12 @@ def main() -> None:
     )
     parser.add_argument("--only", action="append", default=[], help="as the study takes it (all)")
     parser.add_argument("--kept", action="store_true", help="runs of the settings alone that the study keeps")
-    parser.add_argument("--rounds", type=int, default=4, help="pairs of runs (4)")
+    parser.add_argument("--rounds", type=int, default=3, help="pairs of runs (3)")
     arguments = parser.parse_args()
     found = []
-    for name in arguments.jobs or USUAL:
+    for name in arguments.jobs or GIVEN:
         place = arguments.out / name
-        config = JOBS[name].configure(arguments.data, place)
-        config = config.model_copy(update={"precision": config.precision.model_copy(update={"threads": None})})
+        config = change(JOBS[name].configure(arguments.data, place), GIVEN[name])
         study = keep(place / "study.json", partial(carry_out, config, arguments.only))
         print(f"{name}: {study['sentence']}", flush=True)
         steps = max(math.ceil(SECONDS / study["step"]), 50)

@@ -39,7 +39,7 @@ from training.runs.folder import RunFolder
 from training.studies.cost import measure_cost
 from training.studies.folder import create_study, make_plan
 from training.studies.lr_range import study as lr_range
-from training.studies.lr_range.ramp import with_rate
+from training.studies.lr_range.ramp import choose_band, read_losses, with_rate
 from training.studies.records import Cost
 from training.studies.trainer import Trainer
 
@@ -78,7 +78,9 @@ def carry_out(config: RunConfig) -> dict[str, Any]:
         except TrainingError as error:
             raise SystemExit(f"{config.name}, seed {config.seed}: {error}; look into {place}") from error
     names: Any = result.details["runs"]
-    losses = [lr_range.read_losses(RunFolder(place / "runs" / names[key])).tolist() for key in sorted(names)]
+    losses = [
+        read_losses(RunFolder(place / "runs" / names[key])).tolist() for key in sorted(names) if key.startswith("ramp")
+    ]
     shutil.rmtree(place)
     return {
         "adopted": next(iter(result.adopt.values()), math.nan),
@@ -86,6 +88,7 @@ def carry_out(config: RunConfig) -> dict[str, Any]:
         "notes": list(result.notes),
         "details": dict(result.details),
         "losses": losses,
+        "rates": choose_band(config, None, lr_range.USUAL_STEPS).rates().tolist(),
         "seconds": time.process_time() - began,
     }
 
@@ -94,9 +97,7 @@ def ask_peers(python: Path | None, study: Mapping[str, Any]) -> dict[str, list[f
     """What others suggest of each replicate's curve; nothing without a Python that has them."""
     if python is None:
         return {}
-    low, high = study["details"]["band"]
-    rates = np.geomspace(low, high, lr_range.USUAL_STEPS).tolist()
-    curves = json.dumps([{"rates": rates, "losses": losses} for losses in study["losses"]])
+    curves = json.dumps([{"rates": study["rates"], "losses": losses} for losses in study["losses"]])
     done = subprocess.run([python, PEERS], input=curves, capture_output=True, text=True, check=True)
     answer: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
     return answer

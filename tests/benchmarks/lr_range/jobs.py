@@ -194,7 +194,7 @@ JOBS: Final[Mapping[str, Job]] = {
         Job("segmentation", 5e-3, segment),
         Job("gpt", 3e-3, write_words),
         Job("sgd", 0.02, descend),
-        Job("adamw", 3e-3, separate),
+        Job("adamw", 9e-3, separate),
         Job("muon", 1e-2, orthogonalize),
         Job("fine-tuning", 1e-3, fine_tune),
     )
