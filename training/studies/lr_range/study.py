@@ -154,8 +154,11 @@ def _compare(trials: Trials, name: str, best: float, other: float | None) -> lis
         return []
     effect = trials.compare(other, best)
     if effect is None:
-        return [f"On other seeds {other:.2g} diverged."]
-    return [f"Over {len(trials.values(best))} seeds {best:.2g} beside {other:.2g} is {describe_effect(name, effect)}."]
+        return [f"On another seed {other:.2g} diverged."]
+    told = f"Over {len(trials.values(best))} seeds {best:.2g} beside {other:.2g} is {describe_effect(name, effect)}."
+    return [
+        f"{told} The lower is taken: a long run wants a lower rate than a short one." if effect.better is None else told
+    ]
 
 
 def _say_spread(curve: RangeCurve) -> str:

@@ -63,8 +63,9 @@ class Trials:
         return found[0] if found else None
 
     def decide(self, seeds: int) -> tuple[float, float | None]:
-        """The best and its better neighbor on ``seeds`` seeds: the better of them by the monitored metric, or where that is noise by the loss;
-        and the other, which is None where there is none to choose from."""
+        """The best and its better neighbor on ``seeds`` seeds: the better of them by the monitored metric, or where that is noise the lower,
+        and the other, which is None where there is none to choose from. A long run wants a lower rate than a short one (J. Bjorck et
+        al., "Scaling Optimal LR Across Token Horizons", 2024, arXiv:2409.19913), and one too low costs less than one too high."""
         best, rates = self._rank(self.rates)[0], self.rates
         place = rates.index(best)
         near = self._rank(rates[max(place - 1, 0) : place + 2])[:2]
@@ -72,11 +73,10 @@ class Trials:
             return best, None
         for number in range(1, seeds):
             self._train(near, number)
-
-        losses = {rate: _mean([_read(run, _LOSS) for run in self.runs[rate]]) for rate in near}
-        first, second = sorted(near, key=lambda rate: losses[rate] if math.isfinite(losses[rate]) else math.inf)
-        effect = self.compare(first, second)
-        return (second, first) if effect is not None and effect.better else (first, second)
+        low, high = sorted(near)
+        effect = self.compare(low, high)
+        rises = effect.better if effect is not None else math.isfinite(self.mean(high))
+        return (high, low) if rises else (low, high)
 
     def compare(self, one: float, other: float) -> Effect | None:
         """What the monitored metric gains from ``one`` rate to the ``other``, by pairs of one seed each; None where one of them diverged."""
