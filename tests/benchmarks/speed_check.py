@@ -4,7 +4,7 @@ The study is carried out on three jobs of ``lr_range``, whose samples are stream
 tried (``--kept``: that it keeps), on top of those that were kept before it, and with all that it proposes: in processes of their own, in turn
 (ABBA), so that what else runs on the machine slows both alike. Told are the factor that the study stated with its interval, the one of
 the runs (samples per second of training time behind the first fifth, by the pairs' logarithms), whether that lies in the stated interval or at least their
-intervals overlap, and whether losses and weights at the end are the same to the bit where the study said so. What is done already in the
+intervals overlap, and whether losses and weights at the end are the same to the bit where the study said so; and the factor that is stated of a configuration beside itself. What is done already in the
 folder of ``--out`` is not done again.
 """
 
@@ -39,7 +39,8 @@ from training.studies.folder import create_study, make_plan
 from training.studies.records import Cost
 from training.studies.seeds import change
 from training.studies.speed import study as speed
-from training.studies.speed.measure import read_ratio
+from training.studies.speed.measure import SECONDS as SECONDS_OF_A_TURN
+from training.studies.speed.measure import measure_pair, read_ratio
 from training.studies.trainer import Trainer
 
 GIVEN: Final[Mapping[str, Sequence[str]]] = {
@@ -75,7 +76,8 @@ def carry_out(config: RunConfig, only: Sequence[str]) -> dict[str, Any]:
         draft = speed.plan(config, options, cost)
         study = create_study(Path(place), make_plan("speed", config, options, cost, draft))
         result = speed.carry_out(study.plan(), Trainer(study, lambda line: print(f"  {line}", flush=True), Interrupt()))
-    return {"step": cost.step, "load": load(), **result.model_dump(mode="json")}
+        nothing = measure_pair(Trainer(study, print, Interrupt()), config, config, SECONDS_OF_A_TURN)
+    return {"step": cost.step, "load": load(), "nothing": nothing, **result.model_dump(mode="json")}
 
 
 def list_pairs(config: RunConfig, study: Mapping[str, Any], kept_alone: bool) -> list[Pair]:
@@ -170,6 +172,10 @@ def main() -> None:
         config = change(JOBS[name].configure(arguments.data, place), GIVEN[name])
         study = keep(place / "study.json", partial(carry_out, config, arguments.only))
         print(f"{name}: {study['sentence']}", flush=True)
+        nothing = read_ratio(study["nothing"], LEVEL).interval
+        print(
+            f"{name:15} {'itself':28} stated {speed.show_ratio(nothing)}{'' if nothing.low <= 1.0 <= nothing.high else ' WRONG'}"
+        )
         steps = max(math.ceil(SECONDS / study["step"]), 50)
         for pair in list_pairs(config, study, arguments.kept):
             file = place / "runs" / f"{make_slug(pair.name)}.json"

@@ -250,9 +250,9 @@ def test_a_problem_whose_best_rate_is_known(tmp_path: Path, capsys: Captured, in
     assert told["details"]["clear"]
     trials = {each["rate"]: each["value"] for each in told["details"]["trials"]}
     assert len(trials) >= 3
-    assert trials[rate] == min(value for value in trials.values() if value is not None and math.isfinite(value)) or (
-        trials[rate] == max(value for value in trials.values() if value is not None and math.isfinite(value))
-    )
+    best = max(value for value in trials.values() if value is not None and math.isfinite(value))
+    assert trials[rate] == best or "is noise" in told["notes"][0]  # R²
+    assert trials[rate] > 0.98
     adopted = load_config(new)
     assert adopted.optimizer.lr == rate
     assert adopted == load_config(config, [f"optimizer.lr={rate}"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import psutil
 from pydantic import JsonValue
 
 from training.config import RunConfig
@@ -20,6 +21,10 @@ from training.studies.speed.candidates import ON_GPU, Candidate, list_candidates
 from training.studies.speed.measure import Ratio, compare_losses, measure_pair, read_ratio
 from training.studies.trainer import Trainer
 from training.studies.worker import Worker
+
+_LOOK_SECONDS: Final = 1.0
+_MUCH: Final = 0.3
+_BUSY: Final = "they slow one process more than another, so the factors are less certain than their intervals say. Repeat it when they are done."
 
 
 class Tried(NamedTuple):
@@ -67,9 +72,11 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
     config, study = plan.config, trainer.study
     opened: dict[str, Any] = study.read_part("as-is")
     if not opened:
+        busy = psutil.cpu_percent(interval=_LOOK_SECONDS) / 100.0
         with Worker(trainer.interrupt) as worker:
             opened = worker.ask("open-steps", arm="A", settings=config_data(config))
             worker.ask("close-steps", arm="A")
+        opened["busy"] = busy
         study.write_part("as-is", opened)
     candidates = _choose(config, opened["device"], plan.options)
     level = 1.0 - (1.0 - LEVEL) / max(
@@ -102,7 +109,7 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
     if adopt:
         whole = read_ratio(_measure(trainer, "whole", config, base), LEVEL)
     not_tried = [path for path in ON_GPU if opened["device"] != "cuda" and not read_only(plan.options)]
-    return _conclude(tried, refused, adopt, whole, not_tried)
+    return _conclude(tried, refused, adopt, whole, not_tried, opened.get("busy", 0.0))
 
 
 def _measure(trainer: Trainer, key: str, first: RunConfig, second: RunConfig) -> dict[str, Any]:
@@ -124,6 +131,7 @@ def _conclude(
     adopt: dict[str, JsonValue],
     whole: Ratio | None,
     not_tried: Sequence[str],
+    busy: float,
 ) -> Result:
     if whole is None:
         sentence = "Nothing that was tried makes the steps faster by more than chance."
@@ -141,6 +149,7 @@ def _conclude(
         else:
             sentence += " The results stay the same to the bit, as far as the first steps tell."
     notes = [
+        *([f"Other programs took {busy:.0%} of the processor before it began: {_BUSY}"] if busy > _MUCH else []),
         *(_tell(each) for each in tried),
         *(f"Not tried: {each}" for each in refused),
         *([f"Not tried here: {', '.join(not_tried)}, which NVIDIA GPUs have."] if not_tried else []),
@@ -164,6 +173,7 @@ def _conclude(
         ],
         "refused": list(refused),
         "not_tried": list(not_tried),
+        "busy": busy,
     }
     if whole is not None:
         details |= {"ratio": whole.interval.value, "low": whole.interval.low, "high": whole.interval.high}
