@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, Final
 
 from training.config import RunConfig
@@ -45,7 +46,7 @@ class Trials:
 
     def mean(self, rate: float) -> float:
         """Over the seeds."""
-        return _mean(self.values(rate))
+        return fmean(self.values(rate))
 
     def search(self, start: float) -> None:
         """Around ``start``, and further out while the best lies at an end."""
@@ -111,10 +112,6 @@ class Trials:
         runs = self._trainer.train(planned.values(), has_failed_by_numbers)
         for rate, each in planned.items():
             self.runs.setdefault(rate, []).append(runs[each.key])
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _read(run: RunFolder, name: str) -> float:
