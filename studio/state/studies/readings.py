@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,18 +17,21 @@ from training.statistics.intervals import Floats, Interval
 from training.studies.ablation import find_settings
 from training.studies.folder import StudyFolder
 from training.studies.lr_range.curve import RangeCurve, find_end, read_curve
-from training.studies.lr_range.ramp import choose_band
-from training.studies.lr_range.study import FEWEST_STEPS, USUAL_STEPS, read_losses, read_steps
+from training.studies.lr_range.ramp import choose_band, look_closer, read_losses
+from training.studies.lr_range.study import FEWEST_STEPS, USUAL_STEPS, read_steps
 from training.studies.records import Kind, Plan, Reached, Result
 from training.studies.speed.measure import read_ratio
 from training.studies.speed.study import choose_candidates, choose_level, read_only
 from training.studies.spread import compare_pairs, measure_values
 
+_TRIAL = re.compile(r"trial-([\d.]+(?:e[+-]\d+)?)(?:-\d+)?")
+"""The key of a trial's run: its rate, and the number of its seed but the first."""
+
 
 @dataclass(frozen=True)
 class RangeFound:
     """``seeds`` are the losses of each replicate, over the first of the ``rates``; ``curve`` is what they say together, None before all are
-    there. ``trials``: the monitored metric by rate, NaN where it diverged."""
+    there. ``trials``: the monitored metric by rate, of each seed, NaN where it diverged."""
 
     rates: Floats
     seeds: Mapping[str, Floats]
@@ -131,31 +135,40 @@ _Reader = Callable[[StudyFolder, Plan, Result | None, Mapping[str, RunFolder]], 
 
 def _read_range(study: StudyFolder, plan: Plan, result: Result | None, runs: Mapping[str, RunFolder]) -> RangeFound:
     steps = read_steps(plan.options, "steps", USUAL_STEPS, FEWEST_STEPS)
-    rates = choose_band(plan.config, plan.options.get("band"), steps).rates()
+    band = choose_band(plan.config, plan.options.get("band"), steps)
+    ramps, closer = (_select(runs, prefix) for prefix in ("ramp-", "closer-"))
+    if closer:  # the first look showed no fall
+        band = look_closer(band, read_curve(band.rates(), list(map(read_losses, ramps)))) or band
+    shown, rates = closer or ramps, band.rates()
     seeds = {}
-    for key, run in runs.items():
-        if key.startswith("ramp-"):
-            losses = read_losses(run)[:steps]
-            seeds[f"Seed {run.config().seed}"] = losses[: find_end(losses)]
-    name, trials = plan.config.monitor, []
-    for key, run in runs.items():
-        if key.startswith("trial-"):
-            record = run.status()
-            if record.status in ("completed", "failed"):
-                done = record.status == "completed"
-                value = record.metrics.get(name, math.nan) if done else math.nan
-                trials.append((float(key.removeprefix("trial-")), value))
+    for run in shown:
+        losses = read_losses(run)[: band.steps]
+        seeds[f"Seed {run.config().seed}"] = losses[: find_end(losses)]
+    name = plan.config.monitor
+    tried = {key: found[1] for key in runs if (found := _TRIAL.fullmatch(key))}
+    trials = [
+        (float(rate), runs[key].status().metrics.get(name, math.nan) if _is(runs[key], "completed") else math.nan)
+        for key, rate in tried.items()
+        if _is(runs[key], "completed", "failed")
+    ]
     details: Mapping[str, Any] = result.details if result else {}
     curve = None
     if result is not None:
         curve = _recall_curve(details)
-        told = [(float(each["rate"]), _number(each["value"])) for each in details.get("trials", [])]
-        trials = told or trials
-    elif trials or any(key.startswith("trial-") for key in runs):
-        curve = read_curve(rates, [read_losses(run) for key, run in runs.items() if key.startswith("ramp-")])
-    return RangeFound(
-        rates, seeds, curve, tuple(sorted(trials)), name, details.get("rate"), bool(details.get("clear", True))
-    )
+        told = details.get("trials", [])
+        trials = [(float(each["rate"]), _number(value)) for each in told for value in each["values"]] or trials
+    elif tried:
+        curve = read_curve(rates, list(map(read_losses, shown)))
+    best, is_clear = details.get("rate"), bool(details.get("clear", True))
+    return RangeFound(rates, seeds, curve, tuple(sorted(trials)), name, best, is_clear)
+
+
+def _select(runs: Mapping[str, RunFolder], prefix: str) -> list[RunFolder]:
+    return [run for key, run in runs.items() if key.startswith(prefix)]
+
+
+def _is(run: RunFolder, *states: str) -> bool:
+    return run.status().status in states
 
 
 def _recall_curve(details: Mapping[str, Any]) -> RangeCurve:
@@ -168,6 +181,7 @@ def _recall_curve(details: Mapping[str, Any]) -> RangeCurve:
         minimum=_number(details["minimum"]),
         valleys=tuple(map(_number, details["valleys"])),
         drop=_number(details["drop"]),
+        falls=tuple(map(_number, details["falls"])),
         error=_number(details["error"]),
     )
 

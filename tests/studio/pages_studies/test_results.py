@@ -29,9 +29,13 @@ def test_a_range_test_shows_its_curve_what_it_suggests_and_the_trials(
     rates = [1e-6 * 10 ** (place / 10) for place in range(50)]
     details: dict[str, Any] = {
         "band": [1e-6, 0.1], "rates": rates, "losses": [2.0] * 50, "smoothed": [2.0 - 0.01 * place for place in range(50)],
-        "valley": 0.002, "steepest": 0.004, "minimum": 0.001, "valleys": [0.001, 0.003], "drop": 0.4, "error": 0.01, "clear": True,
+        "valley": 0.002, "steepest": 0.004, "minimum": 0.001, "valleys": [0.001, 0.003], "drop": 0.4, "falls": [9.0, 8.0], "error": 0.01, "clear": True,
         "metric": "val/accuracy", "rate": 0.006,
-        "trials": [{"rate": 0.002, "value": 0.8, "run": "a"}, {"rate": 0.006, "value": 0.9, "run": "b"}, {"rate": 0.02, "value": float("nan"), "run": "c"}],
+        "trials": [
+            {"rate": 0.002, "value": 0.81, "values": [0.8, 0.82], "run": "a"},
+            {"rate": 0.006, "value": 0.91, "values": [0.9, 0.92], "run": "b"},
+            {"rate": 0.02, "value": float("nan"), "values": [float("nan")], "run": "c"},
+        ],
     }  # fmt: skip
     study = make_study(
         workspace, "lr-range", config(), result=make_result("lr-range", details=details, adopt={"optimizer.lr": 0.006})
@@ -48,7 +52,7 @@ def test_a_range_test_shows_its_curve_what_it_suggests_and_the_trials(
     losses, trials = view.chart.panes
     assert [line.name for line in losses.lines] == ["Median", "Smoothed"]
     assert trials.title == "Validation accuracy of the trials"
-    assert trials.lines[0].x.tolist() == [0.002, 0.006, 0.02]
+    assert trials.lines[0].x.tolist() == [0.002, 0.002, 0.006, 0.006, 0.02]
     assert view.chart.grab().width() > 0  # one that diverged is drawn, too
 
 
@@ -175,7 +179,14 @@ def proposing(window: MainWindow, workspace: Path) -> StudyFolder:
     """A study of what the draft is, which proposes a learning rate."""
     config = window.controller.context.draft.config()
     assert config is not None
-    details = {"rates": [1e-3, 1e-2], "losses": [1.0, 1.0], "smoothed": [1.0, 1.0], "valleys": [], "clear": False}
+    details = {
+        "rates": [1e-3, 1e-2],
+        "losses": [1.0, 1.0],
+        "smoothed": [1.0, 1.0],
+        "valleys": [],
+        "falls": [],
+        "clear": False,
+    }
     nothing = dict.fromkeys(("valley", "steepest", "minimum", "drop", "error"))
     result = make_result("lr-range", details=details | nothing, adopt={"optimizer.lr": 0.01})
     return make_study(workspace, "lr-range", config, result=result)

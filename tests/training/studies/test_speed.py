@@ -63,15 +63,24 @@ def test_what_is_faster_for_certain_is_kept_on_top_of_the_others(
     assert not (tmp_path / "ws" / "runs").exists()
 
 
+@pytest.mark.parametrize("busy", [0.0, 95.0])
 def test_chance_alone_keeps_nothing(
-    config: Path, tmp_path: Path, capsys: Captured, in_process: list[str], clock: Factors
+    config: Path,
+    tmp_path: Path,
+    capsys: Captured,
+    in_process: list[str],
+    clock: Factors,
+    monkeypatch: pytest.MonkeyPatch,
+    busy: float,
 ) -> None:
+    monkeypatch.setattr("training.studies.speed.study.psutil.cpu_percent", lambda interval: busy)
     only = ["--only", "loader.mode", "--only", "precision.threads"]
     words = ["study", "speed", str(config), *only, "--workspace", str(tmp_path / "ws"), "--json"]
     assert main([*words, "--out", str(tmp_path / "new.toml")]) == 0
     told = json_line(capsys)
     assert told["adopt"] == {}
     assert "Nothing that was tried" in told["sentence"]
+    assert any("Other programs took 95%" in note for note in told["notes"]) == (busy > 0.0)
     assert not (tmp_path / "new.toml").exists()
 
 

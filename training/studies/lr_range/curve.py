@@ -28,7 +28,8 @@ _FEWEST: Final = 10
 class RangeCurve:
     """``rates`` (n,) with the median of the replicates' losses and that smoothed. ``valley``, ``steepest`` and ``minimum`` are the rates
     that it suggests in three ways, ``valleys`` the first of them by each replicate alone. ``drop`` is how far the loss fell, less
-    what the lowest of so many places is lower by chance, ``error`` the standard error of that."""
+    what the lowest of so many places is lower by chance, ``error`` the standard error of that; ``falls`` are each replicate's own, in their
+    standard errors."""
 
     rates: Floats
     median: Floats
@@ -39,11 +40,20 @@ class RangeCurve:
     valleys: tuple[float, ...]
     drop: float
     error: float
+    falls: tuple[float, ...] = ()
 
     @property
     def is_clear(self) -> bool:
-        """Whether the loss fell by more than chance makes of it."""
-        return self.drop >= ERRORS * self.error and len(self.rates) >= _FEWEST
+        """Whether the loss fell by more than chance makes of it: that of the median, or where replicates get going at rates of their
+        own, by which their median falls little, that of most of them each by itself."""
+        apart = sum(fall >= ERRORS for fall in self.falls) > max(len(self.falls) / 2.0, 1.0)
+        return (self.drop >= ERRORS * self.error or apart) and len(self.rates) >= _FEWEST
+
+    @property
+    def start(self) -> float:
+        """Where to begin to try: half-way, by the logarithm, from the valley to the lowest loss. A ramp stays at each rate for a moment
+        only, so that its loss falls from rates on that are too low for a whole run, and the best of a run lies between the two."""
+        return math.sqrt(self.valley * 10.0 * self.minimum)
 
     @property
     def spread(self) -> float:
@@ -80,11 +90,15 @@ def read_curve(rates: Floats, replicates: Sequence[Floats]) -> RangeCurve:
         return RangeCurve(rates[:n], median[:n], nothing, math.nan, math.nan, math.nan, (), 0.0, 0.0)
     weight = _choose_weight(steps)
     smoothed = smooth(median[:n], weight)
-    valleys = []
+    valleys, falls = [], []
     for row in losses:
-        own = int(np.isfinite(row[:n]).sum())
-        if own >= 2:
-            valleys.append(float(rates[find_valley(smooth(row[:own], weight))]))
+        own = row[: int(np.isfinite(row).sum())]
+        if len(own) < 2:
+            continue
+        alone = smooth(own, weight)
+        valleys.append(float(rates[find_valley(alone[:n])]))
+        fall, chance = _measure_drop(own[None], own, alone, weight, 1.0)
+        falls.append(fall / chance if chance else math.copysign(math.inf, fall))
     drop, error = _measure_drop(losses[:, :n], median[:n], smoothed, weight)
     log_rates = np.log(rates[:n])
     return RangeCurve(
@@ -97,6 +111,7 @@ def read_curve(rates: Floats, replicates: Sequence[Floats]) -> RangeCurve:
         valleys=tuple(valleys),
         drop=drop,
         error=error,
+        falls=tuple(falls),
     )
 
 
@@ -124,9 +139,12 @@ def find_valley(smoothed: Floats) -> int:
     return start + int(third) + int(third / 2.0)
 
 
-def _measure_drop(losses: Floats, median: Floats, smoothed: Floats, weight: float) -> tuple[float, float]:
+def _measure_drop(
+    losses: Floats, median: Floats, smoothed: Floats, weight: float, middle: float = _MEDIAN
+) -> tuple[float, float]:
     """How far the median of the replicates (r, n) fell from the level at its beginning to its lowest place, and the standard error of
-    that: the larger of what the noise around the smoothed curves makes of it, and what the replicates differ by."""
+    that: the larger of what the noise around the smoothed curves makes of it, and what the replicates differ by. ``middle`` is what
+    the median's is beside a mean's."""
     first = max(round(_START * len(median)), 3)
     lowest = min(first, len(smoothed) - 1) + int(np.argmin(smoothed[first:])) if len(smoothed) > first else 0
     drop = float(median[:first].mean() - smoothed[lowest])
@@ -138,10 +156,10 @@ def _measure_drop(losses: Floats, median: Floats, smoothed: Floats, weight: floa
     left = 1.0 - (1.0 - weight) / (1.0 + weight)  # of the variance around an average that holds the sample itself
     variance = float(np.square(noise).mean()) / left
     shares = 1.0 / first + (1.0 - weight) / (1.0 + weight) / 2.0
-    within = _MEDIAN * math.sqrt(variance * shares / len(whole))
+    within = middle * math.sqrt(variance * shares / len(whole))
     width = (1.0 + weight) / (1.0 - weight)  # samples that an average is as good as
     places = max(len(median) / width, 1.0)
-    drop -= _MEDIAN * math.sqrt(variance / width / 2.0 / len(whole)) * math.sqrt(2.0 * math.log(places))
+    drop -= middle * math.sqrt(variance / width / 2.0 / len(whole)) * math.sqrt(2.0 * math.log(places))
     if len(whole) < 2:
         return drop, within
     drops = [float(row[:first].mean() - curve[lowest]) for row, curve in zip(whole, curves, strict=True)]

@@ -13,9 +13,13 @@ from training.config.sections.optimizer import Muon
 from training.config.sections.schedule import Exponential, OneCycle
 from training.errors import InputError
 from training.findings import curves, gradients, layers
+from training.runs.folder import RunFolder
+from training.runs.records.series import read_series
 from training.statistics.intervals import Floats
+from training.studies.lr_range.curve import RangeCurve
 
 HIGHEST_RATE: Final = 100.0
+_NARROWEST: Final = 10.0
 _USUAL: Final = (1e-7, 1.0)
 _BANDS: Final[Mapping[str, tuple[float, float]]] = {
     "sgd": (1e-5, 10.0),
@@ -25,6 +29,8 @@ _BANDS: Final[Mapping[str, tuple[float, float]]] = {
 }
 """By optimizer: from where nothing moves to where nearly everything diverges."""
 _MUON_UNSCALED: Final = (1e-5, 20.0)
+_CLOSER: Final = 1e3
+"""From the lowest to the highest rate of a closer look."""
 
 _MEANINGLESS: Final = tuple(rule.code for rules in (curves, gradients, layers) for rule in rules.RULES)
 """Findings about the course of a run: that of a ramp says nothing of the configuration."""
@@ -57,7 +63,7 @@ def choose_band(config: RunConfig, given: object, steps: int) -> Band:
     """The one ``given`` as [low, high], else by the optimizer. Raises InputError."""
     if isinstance(given, list):
         low, high = (float(each) for each in given)
-        if not 0.0 < low < high <= HIGHEST_RATE or high / low < 10.0:
+        if not 0.0 < low < high <= HIGHEST_RATE or high / low < _NARROWEST:
             raise InputError(
                 f"--band {low:g} {high:g}: must be two rates from above 0 to {HIGHEST_RATE:g}, the second at least ten times the first, "
                 "for example 1e-6 1."
@@ -67,6 +73,14 @@ def choose_band(config: RunConfig, given: object, steps: int) -> Band:
         if isinstance(config.optimizer, Muon) and config.optimizer.adjust_lr_fn != "match_rms_adamw":
             low, high = _MUON_UNSCALED
     return Band(low, high, steps)
+
+
+def look_closer(band: Band, curve: RangeCurve) -> Band | None:
+    """The upper part of ``band``, to the rate where the test ended, in twice as many steps: a network that takes hundreds of steps to
+    get going has few while the rate passes those that suit it. None where there was nothing to look at."""
+    high = float(curve.rates[-1]) if len(curve.rates) else band.low
+    low = max(band.low, high / _CLOSER)
+    return Band(low, high, 2 * band.steps) if high >= _NARROWEST * low else None
 
 
 def rate_setting(config: RunConfig) -> str:
@@ -108,3 +122,11 @@ def make_short(config: RunConfig, steps: int) -> RunConfig:
     )
     checkpoints = config.checkpoints.model_copy(update={"every_steps": 10**9, "keep_last": 1})
     return config.model_copy(update={"loop": loop, "checkpoints": checkpoints})
+
+
+def read_losses(run: RunFolder) -> Floats:
+    """Of each step that was made, NaN where its gradient was not finite."""
+    rows = read_series(run.series_file)
+    losses = rows["loss"].astype(np.float64)
+    losses[rows["skipped"].astype(bool)] = math.nan
+    return losses

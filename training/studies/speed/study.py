@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import psutil
 from pydantic import JsonValue
 
 from training.config import RunConfig
@@ -20,6 +21,10 @@ from training.studies.speed.candidates import FUSED, Candidate, list_candidates,
 from training.studies.speed.measure import Ratio, compare_losses, measure_pair, read_ratio
 from training.studies.trainer import Trainer
 from training.studies.worker import Worker
+
+_LOOK_SECONDS: Final = 1.0
+_MUCH: Final = 0.3
+_BUSY: Final = "they slow one process more than another, so the factors are less certain than their intervals say. Repeat it when they are done."
 
 
 class Fused(NamedTuple):
@@ -79,9 +84,11 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
     trainer.begin_part("As it is")
     opened: dict[str, Any] = study.read_part("as-is")
     if not opened:
+        busy = psutil.cpu_percent(interval=_LOOK_SECONDS) / 100.0
         with Worker(trainer.interrupt) as worker:
             opened = worker.ask("open-steps", arm="A", settings=config_data(config))
             worker.ask("close-steps", arm="A")
+        opened["busy"] = busy
         study.write_part("as-is", opened)
     candidates = choose_candidates(config, opened["device"], plan.options)
     level = choose_level(len(candidates))
@@ -125,7 +132,7 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
         trainer.begin_part("All that is kept, beside the configuration as it is")
         whole = read_ratio(_measure(trainer, "whole", config, base), LEVEL)
     never_run = [] if read_only(plan.options) else list_never_run(config, opened["device"])
-    return _conclude(tried, refused, adopt, whole, fused, never_run)
+    return _conclude(tried, refused, adopt, whole, fused, never_run, opened.get("busy", 0.0))
 
 
 def choose_level(candidates: int) -> float:
@@ -168,6 +175,7 @@ def _conclude(
     whole: Ratio | None,
     fused: Fused | None,
     never_run: Sequence[str],
+    busy: float,
 ) -> Result:
     if whole is None:
         sentence = "Nothing that was tried makes the steps faster by more than chance."
@@ -185,6 +193,7 @@ def _conclude(
         else:
             sentence += " The results stay the same to the bit, as far as the first steps tell."
     notes = [
+        *([f"Other programs took {busy:.0%} of the processor before it began: {_BUSY}"] if busy > _MUCH else []),
         *(_tell(each) for each in tried),
         *(f"Not tried: {each}" for each in refused),
         *([f"Never run on this machine: {', '.join(never_run)}, which need an NVIDIA GPU."] if never_run else []),
@@ -208,6 +217,7 @@ def _conclude(
         ],
         "refused": list(refused),
         "never_run": list(never_run),
+        "busy": busy,
     }
     if fused is not None and fused.ratio is not None:
         interval = fused.ratio.interval
