@@ -15,7 +15,7 @@ from training.config.rules.effects import effect_of
 from training.errors import ConfigError, InputError, join_sentences, pluralize
 from training.runs.folder import make_slug
 from training.studies.records import Cost, Draft, Options, Plan, Result
-from training.studies.seeds import change, plan_seeds, read_count
+from training.studies.seeds import change, plan_seeds, read_count, read_names
 from training.studies.spread import Effect, compare_pairs, describe_effect
 from training.studies.trainer import Trainer, read_metrics
 
@@ -38,7 +38,7 @@ class Ablated(NamedTuple):
 def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     """``options``: how many ``seeds``, and ``only`` some settings by their names."""
     count = read_count(options, USUAL_SEEDS, 1)
-    found, left_out = find_settings(config, _read_only(options))
+    found, left_out = find_settings(config, read_names(options, "only"))
     if not found:
         raise InputError(
             join_sentences(
@@ -60,11 +60,6 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     if count == 1:
         words.append("One seed does not tell an effect from noise; three do.")
     return Draft(runs=tuple(runs), seconds=expected.seconds, bytes=expected.bytes, words=tuple(words))
-
-
-def _read_only(options: Options) -> list[str]:
-    given = options.get("only")
-    return [str(each) for each in given] if isinstance(given, list) else []
 
 
 def find_settings(config: RunConfig, only: Sequence[str] = ()) -> tuple[list[Ablated], list[str]]:
@@ -99,7 +94,7 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
     trainer.expect(len(plan.runs))
     runs = trainer.train(plan.runs)
     count, name = read_count(plan.options, USUAL_SEEDS, 1), config.monitor
-    found, _ = find_settings(config, _read_only(plan.options))
+    found, _ = find_settings(config, read_names(plan.options, "only"))
 
     def read(way: str) -> list[float]:
         return [read_metrics(runs[f"{way}-{number}"])[name] for number in range(count)]

@@ -114,7 +114,12 @@ def read_count(options: Options, usual: int, least: int) -> int:
 
 def read_against(options: Options) -> list[str]:
     """The settings to compare with, as ``--set`` takes them."""
-    given = options.get("against")
+    return read_names(options, "against")
+
+
+def read_names(options: Options, option: str) -> list[str]:
+    """What was given under ``option``, which takes several; nothing where it was not."""
+    given = options.get(option)
     return [str(each) for each in given] if isinstance(given, list) else []
 
 

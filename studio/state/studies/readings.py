@@ -13,19 +13,21 @@ import numpy as np
 from training.errors import TrainingError
 from training.metric_names import is_share
 from training.runs.folder import RunFolder, make_slug
-from training.statistics.intervals import Floats, Interval
+from training.statistics.intervals import LEVEL, Floats, Interval
 from training.studies.ablation import find_settings
 from training.studies.folder import StudyFolder
 from training.studies.lr_range.curve import RangeCurve, find_end, read_curve
 from training.studies.lr_range.ramp import choose_band, look_closer, read_losses
 from training.studies.lr_range.study import FEWEST_STEPS, USUAL_STEPS, read_steps
 from training.studies.records import Kind, Plan, Reached, Result
-from training.studies.speed.measure import read_ratio
+from training.studies.speed.candidates import FUSED
+from training.studies.speed.measure import compare_losses, read_ratio
 from training.studies.speed.study import choose_candidates, choose_level, read_only
 from training.studies.spread import compare_pairs, measure_values
 
 _TRIAL = re.compile(r"trial-([\d.]+(?:e[+-]\d+)?)(?:-\d+)?")
 """The key of a trial's run: its rate, and the number of its seed but the first."""
+_FUSED = "Fused optimizer (in use)"
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,19 @@ class BatchFound:
 
 @dataclass(frozen=True)
 class Factor:
-    """How many times as fast the steps are with a setting; ``differs``: results change with it."""
+    """How many times as fast the steps are with a setting; ``differs``: results may change with it, by what it is declared to do or by what was
+    seen; ``was_seen``: the losses of the first steps did."""
 
     name: str
     ratio: Interval
     is_kept: bool
     differs: bool
-    tells: bool = True  # its interval leaves out 1
+    was_seen: bool = False
+
+    @property
+    def tells(self) -> bool:
+        """Whether its interval leaves out 1."""
+        return not self.ratio.low <= 1.0 <= self.ratio.high
 
 
 @dataclass(frozen=True)
@@ -224,15 +232,15 @@ def _read_speed(study: StudyFolder, plan: Plan, result: Result | None, _runs: Ma
                 Interval(each["ratio"], each["low"], each["high"]),
                 bool(each["kept"]),
                 bool(each["changes_results"]),
-                not each["low"] <= 1.0 <= each["high"],
+                bool(each["losses_apart"]),
             )
             for each in details["tried"]
         ]
         fused = details.get("fused")
         if fused and "ratio" in fused:
             ratio = Interval(fused["ratio"], fused["low"], fused["high"])
-            differs = bool(fused["losses_apart"])
-            factors.append(Factor("Fused optimizer", ratio, True, differs, not ratio.low <= 1.0 <= ratio.high))
+            seen = bool(fused["losses_apart"])
+            factors.append(Factor(_FUSED, ratio, False, seen, seen))
         never = [*details.get("never_run", [])]
         if fused and "never_run" in fused:
             never.append(f"fused optimizer ({fused['never_run']})")
@@ -245,10 +253,14 @@ def _read_speed(study: StudyFolder, plan: Plan, result: Result | None, _runs: Ma
         if "refused" in measured:
             refused.append(f"{each.override}: {measured['refused']}")
         elif measured:
-            seen = read_ratio(measured, level)
-            tells = not seen.interval.low <= 1.0 <= seen.interval.high
-            differs = each.affects_result or measured["losses"][0] != measured["losses"][1]
-            factors.append(Factor(each.override, seen.interval, seen.is_faster, differs, tells))
+            ratio_found = read_ratio(measured, level)
+            seen = compare_losses(measured["losses"]) > 0.0
+            differs = each.affects_result or seen
+            factors.append(Factor(each.override, ratio_found.interval, ratio_found.is_faster, differs, seen))
+    beside: Mapping[str, Any] = study.read_part(FUSED)
+    if beside and "refused" not in beside:
+        seen = compare_losses(beside["losses"]) > 0.0
+        factors.append(Factor(_FUSED, read_ratio(beside, LEVEL).interval, False, seen, seen))
     return SpeedFound(tuple(factors), None, tuple(refused))
 
 

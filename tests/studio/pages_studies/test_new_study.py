@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QToolButton
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
@@ -211,3 +212,22 @@ def test_a_setting_leads_to_its_study(qtbot: QtBot, window: MainWindow, workspac
         assert dialog.kind == kind
         dialog.reject()
         window.show_page("setup")
+
+
+def test_the_menu_of_a_setting_leads_to_its_study(qtbot: QtBot, window: MainWindow) -> None:
+    setup = window.page("setup")
+    assert isinstance(setup, SetupPage)
+    row = setup.show_setting("loader.workers")
+    assert row is not None
+    place = row.rect().center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, place, row.mapToGlobal(place))
+    QApplication.sendEvent(row, event)
+    qtbot.waitUntil(lambda: QApplication.activePopupWidget() is not None)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    next(each for each in menu.actions() if each.text() == "Find what makes the steps faster …").trigger()
+    menu.close()
+    dialog = studies_tab(window).dialog
+    assert dialog is not None
+    assert dialog.kind == "speed"
+    dialog.reject()

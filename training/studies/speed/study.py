@@ -15,7 +15,7 @@ from training.errors import InputError, format_duration
 from training.runs.folder import make_slug
 from training.statistics.intervals import LEVEL, Interval
 from training.studies.records import Cost, Draft, Options, Plan, Result
-from training.studies.seeds import change
+from training.studies.seeds import change, read_names
 from training.studies.speed import measure
 from training.studies.speed.candidates import FUSED, Candidate, list_candidates, list_never_run, suits_mode
 from training.studies.speed.measure import Ratio, compare_losses, measure_pair, read_ratio
@@ -68,8 +68,7 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
 
 def read_only(options: Options) -> list[str]:
     """The settings that were asked for; all where none was."""
-    given = options.get("only")
-    return [str(each) for each in given] if isinstance(given, list) else []
+    return read_names(options, "only")
 
 
 def choose_candidates(config: RunConfig, device: str, options: Options) -> list[Candidate]:

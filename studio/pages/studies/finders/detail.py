@@ -89,7 +89,9 @@ class StudyDetail(QWidget):
         self.said = Card()
         self.sentence = label("", wrap=True, selectable=True)
         self.notes = label("", "help", wrap=True, selectable=True)
-        self.said.add(self.sentence, self.notes)
+        self.said.add(self.sentence)
+        self.further = Card("In detail")
+        self.further.add(self.notes)
         self.adopt = AdoptCard(context)
         self.view: ResultView | None = None
         self._view_of: Kind | None = None
@@ -109,6 +111,7 @@ class StudyDetail(QWidget):
             self.said,
             self.adopt,
             self._view_room,
+            self.further,
             STRETCH,
             spacing=SPACING.m,
             margins=(SPACING.m, SPACING.l, SPACING.l, SPACING.l),
@@ -222,7 +225,7 @@ class StudyDetail(QWidget):
             self.said.set_title("What it does")
             self.sentence.setText(make_breakable(self._say("\n".join(plan.words))))
             self.notes.setText("")
-        self.notes.setVisible(bool(self.notes.text()))
+        self.further.setVisible(plan is not None and bool(self.notes.text()))
         self.said.setVisible(plan is not None)
         self.adopt.setVisible(result is not None and result.kind in _PROPOSING)
         if plan is not None and result is not None:

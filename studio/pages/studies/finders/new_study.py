@@ -29,7 +29,7 @@ from training.errors import TrainingError
 from training.studies.folder import StudyFolder
 from training.studies.records import Kind
 
-_SIZE = 880, 600
+_SIZE = 880, 660
 _CARDS = 330
 MEASURE, BEGIN = "What will it take?", "Start study"
 _MEASURING = "Measuring some steps …"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from studio.pages.studies.finders.detail import StudyDetail
@@ -16,7 +16,7 @@ from training.studies.folder import StudyFolder
 from training.studies.records import Kind
 
 _LOOK = 2000  # milliseconds between two looks while the tab is seen and a study works
-_LIST_WIDTH, _DETAIL_WIDTH = 330, 640
+_LEAST_LIST, _MOST_LIST, _SHARE = 250, 330, 0.3  # pixels, and the share of the width, before a person moves the handle
 _READING = ("Reading the studies …", "Every study of this workspace, with what came of it.")
 _NOTHING = (
     "No studies yet",
@@ -40,6 +40,7 @@ class StudiesTab(QWidget):
         self.reason = label("", "help", wrap=True)
         self.empty = EmptyState("studies", *_READING)
         self._timer = QTimer(self, interval=_LOOK)
+        self._is_moved = False  # the handle, by the person
         self._lay_out()
         self.rows.chosen.connect(self._show_chosen)
         self.empty.action_triggered.connect(lambda: self.open_new(""))
@@ -69,7 +70,7 @@ class StudiesTab(QWidget):
             self._split.addWidget(part)
         self._split.setChildrenCollapsible(False)
         self._split.setStretchFactor(1, 1)
-        self._split.setSizes([_LIST_WIDTH, _DETAIL_WIDTH])
+        self._split.splitterMoved.connect(self._on_moved)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._split)
@@ -146,6 +147,17 @@ class StudiesTab(QWidget):
         if self.dialog is not None:
             self.dialog.deleteLater()
             self.dialog = None
+
+    @Slot()
+    def _on_moved(self) -> None:
+        self._is_moved = True
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if not self._is_moved:
+            width = self.width()
+            side = min(max(round(width * _SHARE), _LEAST_LIST), _MOST_LIST)
+            self._split.setSizes([side, max(width - side, 1)])
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -8,6 +8,8 @@ from studio.state.studies.readings import Factor, SpeedFound
 from studio.widgets import label, make_breakable
 from training.statistics.intervals import Interval
 
+_CHANGES = {True: "results change", False: "may change results"}
+
 
 class SpeedView(ResultView):
     """Bars from 1, which is as fast as without the setting."""
@@ -31,9 +33,13 @@ class SpeedView(ResultView):
         self.wait("" if bars else "The first pair is being measured.")
         self.bars.setVisible(bool(bars))
         self.bars.set_bars("Times as fast", bars)
-        differ = [each.name for each in found.factors if each.differs]
-        said = [f"Results change with: {', '.join(differ)}."] if differ else []
-        if bars and not differ:
+        change = [each.name for each in found.factors if each.was_seen]
+        may = [each.name for each in found.factors if each.differs and not each.was_seen]
+        said = [f"Results change with: {', '.join(change)}."] if change else []
+        said += (
+            [f"Results may change by rounding, though the first losses did not, with: {', '.join(may)}."] if may else []
+        )
+        if bars and not (change or may):
             said.append("None of these changed the losses of the first steps, or is declared to.")
         said += [f"Could not run: {each.rstrip('.')}." for each in found.refused]
         said += [f"Never run on this machine: {', '.join(found.never_run)}."] if found.never_run else []
@@ -43,7 +49,7 @@ class SpeedView(ResultView):
 
 def _make_bar(factor: Factor, name: str) -> IntervalBar:
     ratio = factor.ratio
-    notes = [_show(ratio), *["kept"] * factor.is_kept, *["results change"] * factor.differs]
+    notes = [_show(ratio), *["kept"] * factor.is_kept, *[_CHANGES[factor.was_seen]] * factor.differs]
     return IntervalBar(name, ratio.value - 1.0, ratio.low - 1.0, ratio.high - 1.0, " · ".join(notes), not factor.tells)
 
 
