@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject
 
 from studio.services.settings import SettingsStore
 from studio.state.side_job import SideJob
-from studio.state.studies.summary import StudySummary, read_summary
 from training.studies.folder import StudyFolder
 
 
@@ -18,13 +17,12 @@ class StudyJob(SideJob):
     def __init__(self, workspace: Path, settings: SettingsStore, parent: QObject | None = None) -> None:
         super().__init__(settings, parent)
         self.study: StudyFolder | None = None  # the one under way, or the last one
-        self.reached: StudySummary | None = None
         self._workspace = workspace
 
     def begin(self, study: StudyFolder) -> None:
         """Begin it, or go on with it."""
         if not self.is_busy:
-            self.study, self.reached = study, None
+            self.study = study
             self._launch(["study", "--resume", str(study.path), "--workspace", str(self._workspace)])
 
     def is_at(self, study: StudyFolder) -> bool:
@@ -32,5 +30,4 @@ class StudyJob(SideJob):
         return self.is_busy and self.study == study
 
     def _read_progress(self) -> None:
-        if self.study is not None:
-            self.reached = read_summary(self.study)
+        """Who shows it reads that in the background, with all other studies."""
