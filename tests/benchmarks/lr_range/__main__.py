@@ -27,7 +27,7 @@ from unittest.mock import patch
 import numpy as np
 
 from tests.benchmarks.kept import keep
-from tests.benchmarks.lr_range.jobs import JOBS, Job
+from tests.benchmarks.lr_range.jobs import HELD_OUT, JOBS, Job
 from training.config import RunConfig
 from training.config.files import config_data
 from training.engine.runs.hooks import Hooks
@@ -189,7 +189,9 @@ def measure_error(values: np.ndarray[Any, np.dtype[np.float64]], best: int) -> f
 def main() -> None:
     """Do what is not done yet, and report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("jobs", nargs="*", metavar="JOB", help=f"of {', '.join(JOBS)} (all)")
+    parser.add_argument(
+        "jobs", nargs="*", metavar="JOB", help=f"of {', '.join(JOBS)} (all of these), {', '.join(HELD_OUT)}"
+    )
     parser.add_argument(
         "--data", type=Path, required=True, help="folder with mnist, tables, text and camvid-small.tar.xz"
     )
@@ -201,7 +203,7 @@ def main() -> None:
     arguments = parser.parse_args()
     chosen: Sequence[str] = arguments.jobs or list(JOBS)
     for name in chosen:
-        bench = Bench(JOBS[name], arguments.data, arguments.out, arguments.peers_python)
+        bench = Bench({**JOBS, **HELD_OUT}[name], arguments.data, arguments.out, arguments.peers_python)
         if arguments.grid_only:
             bench.grid()
         else:
