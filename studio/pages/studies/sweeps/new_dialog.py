@@ -40,6 +40,8 @@ class NewSweepDialog(QDialog):
         self.is_to_start = False
         self._context, self.base = context, base
         self.cost = TrialCost(context.settings, self)
+        self._is_making = False
+        self._refused = ""  # why it could not be made, until something else is asked for
         self._rest = QTimer(self, singleShot=True, interval=_REST)
         self.varied, self.options = VariedCard(context.draft), OptionsForm()
         self.expected = label("", wrap=True)
@@ -51,7 +53,7 @@ class NewSweepDialog(QDialog):
         self.finished.connect(self.cost.stop)
         self._rest.timeout.connect(self._check)
         for edited in (self.varied.edited, self.options.edited):
-            edited.connect(self._rest.start)
+            edited.connect(self._on_edited)
         for chosen in (self.varied.changed, self.options.sampler_chosen, self.options.pruner_chosen):
             chosen.connect(self._follow)
         context.sweeps.changed.connect(self._rest.start)  # it may have ended
@@ -82,15 +84,23 @@ class NewSweepDialog(QDialog):
     # ------------------------------------------------------------------------------------------- checking
 
     @Slot()
+    def _on_edited(self) -> None:
+        self._refused = ""
+        self._rest.start()
+
+    @Slot()
     def _follow(self) -> None:
+        self._refused = ""
         self.varied.set_grid(self.options.is_grid())
         self._check()
 
     @Slot()
     def _check(self) -> None:
         """Say beside each field what is wrong, and below all what the whole will take."""
+        if self._is_making:
+            return
         complete = self.varied.tell_gaps()
-        self._tell_problem("")
+        self._tell_problem(self._refused)
         told, ready = "What it will take is told once something is varied.", False
         try:
             request = self.options.request(self.varied.vary)
@@ -133,6 +143,7 @@ class NewSweepDialog(QDialog):
         except InputError:
             self._check()
             return
+        self._is_making = True
         for part in (self.start, self.create_only):
             part.setEnabled(False)
         self.problem.hide()
@@ -149,6 +160,7 @@ class NewSweepDialog(QDialog):
 
     def _fail(self, error: Exception) -> None:
         if isValid(self):
-            self._check()
+            self._is_making = False
             known = isinstance(error, TrainingError)
-            self._tell_problem(str(error) if known else f"The sweep was not made: {error}")
+            self._refused = str(error) if known else f"The sweep was not made: {error}"
+            self._check()
