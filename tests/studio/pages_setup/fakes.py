@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from PySide6.QtCore import QObject, Signal
@@ -137,6 +138,7 @@ class FakeContext(QObject):
         self.started: list[RunConfig] = []
         self.shown: list[str] = []
         self.problem = ""
+        self.studies = SimpleNamespace(is_busy=False)
         self.held = ""
 
     def hold_draft(self, why: str) -> None:
