@@ -17,7 +17,7 @@ from training.errors import InputError
 from training.studies import timing
 from training.studies.folder import list_studies
 from training.studies.speed.candidates import Candidate, list_candidates, list_never_run, suits_mode
-from training.studies.speed.measure import compare_losses, read_ratio
+from training.studies.speed.measure import compare_losses, measure_pair, read_ratio
 
 Factors = dict[str, float]
 
@@ -81,6 +81,33 @@ def test_chance_alone_keeps_nothing(
     assert told["adopt"] == {}
     assert "Nothing that was tried" in told["sentence"]
     assert any("Other programs took 95%" in note for note in told["notes"]) == (busy > 0.0)
+    assert not (tmp_path / "new.toml").exists()
+
+
+def test_what_new_processes_do_not_confirm_is_not_proposed(
+    config: Path,
+    tmp_path: Path,
+    capsys: Captured,
+    in_process: list[str],
+    clock: Factors,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Faster as long as the first pair of processes lives, as on a machine that slows one of them all the while."""
+    clock["loader.mode=streamed"] = 1.5
+
+    def measure_once(*given: Any) -> dict[str, Any]:
+        measured = measure_pair(*given)
+        clock.clear()
+        return measured
+
+    monkeypatch.setattr("training.studies.speed.study.measure_pair", measure_once)
+    words = ["study", "speed", str(config), "--only", "loader.mode", "--workspace", str(tmp_path / "ws"), "--json"]
+    assert main([*words, "--out", str(tmp_path / "new.toml")]) == 0
+    told = json_line(capsys)
+    assert told["sentence"].startswith("Nothing is proposed: in new processes it is ")
+    assert told["adopt"] == {}
+    assert told["details"]["tried"][0]["kept"]
+    assert told["details"]["low"] < 1.0
     assert not (tmp_path / "new.toml").exists()
 
 

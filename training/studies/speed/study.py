@@ -186,6 +186,12 @@ def _conclude(
             if adopt.get(each.candidate.path) == each.candidate.value and each.kept
         )
         sentence = f"{show_ratio(whole.interval)} with {settings}: {first:,.0f} → {second:,.0f} samples/s."
+    if whole is not None and not whole.is_faster:
+        sentence = (
+            f"Nothing is proposed: in new processes it is {sentence} What was kept may have been faster by chance."
+        )
+        adopt = {}
+    elif whole is not None:
         changing = [each.candidate.override for each in tried if each.kept and changes_results(each)]
         if changing:
             sentence += f" Results change with {', '.join(changing)}."
