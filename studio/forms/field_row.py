@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QSizePolicy, QToolButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QSizePolicy, QToolButton, QWidget
 
 from studio.forms.editor import EDITOR_WIDTH
 from studio.forms.editors import make_editor
@@ -16,7 +16,7 @@ from studio.forms.fix_link import FixLink
 from studio.forms.messages import describe_range, format_value, problem_sentence
 from studio.state.drafts.setting_specs import default_value, join_path
 from studio.theme import SPACING, icon, set_role
-from studio.widgets import Hint, label, leave_undo_to_page, wrap_tooltip
+from studio.widgets import Hint, hbox, label, leave_undo_to_page, wrap_tooltip
 from training.config.field_spec import FieldSpec
 from training.config.rules.inactive_settings import Inactive
 from training.errors import Problem
@@ -80,6 +80,7 @@ class FieldRow(QWidget):
         self._above: QWidget | None = None
         self._mark: QWidget | None = None
         self._way: QWidget | None = None
+        self._beside: QHBoxLayout | None = None
         self._needs_line = bool(spec.path) or spec.classes  # paths are long, lists of classes high
         self._is_stacked = self._needs_line
         self._lay_out()
@@ -160,22 +161,26 @@ class FieldRow(QWidget):
         told = (self.sentence, self.inactive.why, self.note, self._explanation)
         self.editor.describe(self.spec.title, " ".join(part for part in told if part))
 
-    def set_mark(self, mark: QWidget | None) -> None:
-        """Show something small beside the explanation, instead of what was there; None for nothing."""
-        if self._mark is not None:
-            self._grid.removeWidget(self._mark)
-            self._mark.deleteLater()
-        self._mark = mark
-        if mark is not None:
-            self._grid.addWidget(mark, 0, 2, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
-        if self._way is not None:
-            self._way.setVisible(mark is None)  # there is room for one of them
-
     def set_way(self, way: QWidget) -> None:
         """Show a button before the explanation, which leads to where the setting can be found."""
         self._way = way
-        way.setVisible(self._mark is None)
-        self._grid.addWidget(way, 0, 2, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
+        self._put_beside(way)
+
+    def set_mark(self, mark: QWidget | None) -> None:
+        """Show something small before the explanation, instead of what was there; None for nothing."""
+        if self._mark is not None:
+            self._mark.hide()
+            self._mark.deleteLater()
+        self._mark = mark
+        if mark is not None:
+            self._put_beside(mark)
+
+    def _put_beside(self, part: QWidget) -> None:
+        if self._beside is None:
+            self._beside = hbox(spacing=0)
+            middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+            self._grid.addLayout(self._beside, 0, 2, middle)
+        self._beside.addWidget(part)
 
     @property
     def is_changed(self) -> bool:
