@@ -32,12 +32,6 @@ def open_run(context: AppContext, run: RunSummary, tab: str = "charts", checkpoi
     )
 
 
-def list_runs(context: AppContext, query: str) -> None:
-    """Show those runs on the Runs page that a filter finds."""
-    context.show_page("runs")
-    context.runs_asked.emit(query)
-
-
 def rename_run(context: AppContext, run: RunSummary, name: str) -> None:
     """Call a run ``name``, by its configuration's name again where that is empty."""
     given = "" if name.strip() == run.record.name else name

@@ -102,7 +102,7 @@ class AppContext(QObject):
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
         self.traces = TraceJob(settings, self)
         self.sweeps = SweepJob(settings, self)
-        self.studies = Studies(workspace, settings, self.background.make_other(), self._find_rival, self)
+        self.studies = Studies(workspace, settings, self.background.make_other(), partial(_name_rival, self), self)
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
@@ -123,10 +123,6 @@ class AppContext(QObject):
     def is_training(self) -> bool:
         """Whether a run is being trained."""
         return self.live.live or self.engine.training
-
-    def _find_rival(self) -> str:
-        """What would make the timings of a study false; "" for nothing."""
-        return "A run" if self.is_training() else "A sweep" if self.sweeps.is_busy else ""
 
     def start_problem(self) -> str:
         """Why no run can start now, in one sentence; "" when one can."""
@@ -325,6 +321,15 @@ class AppContext(QObject):
             self._start_problem = problem
             self.start_problem_changed.emit(problem)
         self._after_stop.look()
+
+
+def _name_rival(context: AppContext) -> str:
+    """What would make the timings of a study false; "" for nothing."""
+    if context.is_training():
+        return "A run"
+    if context.sweeps.is_busy:
+        return "A sweep"
+    return "The queue" if context.queue.overview.list_state("at work") else ""
 
 
 def name_branch(config: RunConfig, checkpoint: CheckpointInfo) -> RunConfig:

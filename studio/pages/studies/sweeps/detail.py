@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QSplitter, QStackedWidget, QWidget
 
-from studio.actions.organize import list_runs
+from studio.actions.places import list_runs
 from studio.actions.question import Answer, ask
 from studio.pages.studies.sweeps.sweep_list import Standing
 from studio.pages.studies.sweeps.trial_dialog import TrialDialog
