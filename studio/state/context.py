@@ -76,9 +76,8 @@ class AppContext(QObject):
         find_requested(str): a setting is to be found on the Setup page: the one at this path, or by typing its words ("").
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
-        comparison_asked(): those that are listed are to be compared.
         file_opened(str): the configuration, or the report, at this path is in the forms now.
-        runs_asked(str): the runs that a filter finds are to be listed.
+        runs_asked(str), comparison_asked(): the runs that a filter finds are to be listed; those listed are to be compared.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
     """
 
@@ -92,8 +91,7 @@ class AppContext(QObject):
         super().__init__(parent)
         self.workspace, self.settings, self.engine = workspace, settings, engine
         engine.setParent(self)
-        self.background, self.notifier = Background(self), Notifier(self)
-        self.draft = Draft(self)
+        self.background, self.notifier, self.draft = Background(self), Notifier(self), Draft(self)
         self.library = RunLibrary(workspace, self.background, self)
         self.queue = RunQueue(workspace, settings, self.background, self)
         self.live = LiveRun(self)
@@ -113,9 +111,8 @@ class AppContext(QObject):
         engine.run_finished.connect(self._on_run_finished)
         engine.run_refused.connect(self._on_run_refused)
         engine.engine_died.connect(self._on_engine_died)
-        engine.state_changed.connect(self._update_start_problem)
-        self.live.state_changed.connect(self._update_start_problem)
-        self.studies.busy_changed.connect(self._update_start_problem)
+        for changed in (engine.state_changed, self.live.state_changed, self.studies.busy_changed):
+            changed.connect(self._update_start_problem)
         self.live.state_changed.connect(self.library.refresh)
         self.queue.runs_changed.connect(self.library.refresh)
         self.shown.refused.connect(lambda text: self.notifier.notify(text, "danger"))
