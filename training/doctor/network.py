@@ -4,6 +4,7 @@ whether a person's own can be built again from its seed."""
 from __future__ import annotations
 
 import torch
+from pydantic import JsonValue
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -84,4 +85,7 @@ def weight_findings(session: Session) -> list[Finding]:
         return []
     title = "What is frozen is randomly initialized, and stays so as long as it is frozen."
     advice = "Begin with pretrained weights, branch from a run that has some, or set optimizer.freeze to off."
-    return [FROZEN.find("warning", title, advice, fix={"optimizer.freeze": "off"})]
+    fix: dict[str, JsonValue] = {"optimizer.freeze": "off"}
+    if session.config.optimizer.unfreeze_epoch is not None:
+        fix["optimizer.unfreeze_epoch"] = None
+    return [FROZEN.find("warning", title, advice, fix=fix)]

@@ -17,9 +17,11 @@ from training.findings.labels import (
     MOST_WRONG,
     MUCH_KNOWN,
     PLATEAU,
+    RANDOM_LESS,
     SHIFT_GAIN,
     SHIFTED,
     SOME_WRONG,
+    STILL_LEARNS,
     SUSPECT,
 )
 
@@ -52,7 +54,7 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
     )
     usual = float(np.bincount(looked.labels).max() / len(looked.labels))
     knows = float(wrong.mean()) <= (1.0 - MUCH_KNOWN) * (1.0 - usual)
-    many = fifth >= MANY_WRONG and knows
+    many = fifth >= MANY_WRONG and knows and not _is_too_simple(looked, float(wrong.mean()))
     yield SUSPECT.find(
         "warning" if many else "info",
         f"About {fifth:.0%} of the labels seem to be wrong: so often a simple model disagrees with those of which it is surest ({shown})",
@@ -63,6 +65,16 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
             "samples": [int(looked.trained[row]) for row in doubtful[:16]],
         },
     )
+
+
+def _is_too_simple(looked: Looked, wrong: float) -> bool:
+    """Whether the model would be right more often if it could tell more: with a part of what it has it is wrong far more often. Labels that are
+    wrong stay so, whatever it can tell."""
+    model = looked.model
+    if model is None or not model.bends:
+        return False
+    less = replace(model, random=model.random // RANDOM_LESS)
+    return float((less.held_out.argmax(1) != looked.labels).mean()) > wrong + STILL_LEARNS
 
 
 def _find_shift(looked: Looked, model: SimpleModel) -> Finding | None:
