@@ -18,6 +18,7 @@ from training.doctor.suspects import suspect_setting
 from training.engine.session import Session
 from training.errors import InputError
 from training.events import Finding
+from training.findings.duration import FEW_STEPS
 from training.findings.rival import BELOW, LEAST_HELD, LEFT, LEFT_OF_IMAGES, SURE
 from training.metric_names import metric, title_of
 from training.runs.folder import RunFolder
@@ -52,7 +53,7 @@ def _judge(session: Session, folder: RunFolder) -> list[Finding]:
         run = read_recorded(folder)
     except (InputError, OSError):
         return []
-    if any(each.is_telling and each.cleared_at is None for each in run.findings):
+    if run.step < FEW_STEPS or any(each.is_telling and each.cleared_at is None for each in run.findings):
         return []
     _, values = run.metric_values(f"val/{name}")
     values = values[np.isfinite(values)]

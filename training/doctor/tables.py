@@ -77,7 +77,7 @@ def _leaks(columns: list[Column], answers: list[Answers], dataset: TableDataset)
         for place, column in enumerate(columns):
             if (
                 column.name not in told
-                and mine[place].skill >= _least(place, mine, target)
+                and mine[place].skill >= _least(column, place, mine, target)
                 and _tells(column, mine[place], target)
             ):
                 told.add(column.name)
@@ -87,12 +87,24 @@ def _leaks(columns: list[Column], answers: list[Answers], dataset: TableDataset)
     return found
 
 
-def _least(place: int, skills: list[ColumnSkill], target: Answers) -> float:
-    """The skill from which on a column is told: less, where it has a value for each class, or no other column tells anything near."""
-    if _repeats(skills[place], target):
+def _least(column: Column, place: int, skills: list[ColumnSkill], target: Answers) -> float:
+    """The skill from which on a column is told: less, where it has a value for each class of which one is sure, or no other column tells anything
+    near."""
+    if _repeats(skills[place], target) and _is_sure_one_way(column, target):
         return REPEATS
     others = max((skill.skill for other, skill in enumerate(skills) if other != place), default=0.0)
     return LEAKS_ALONE if others <= FAR_BEHIND else LEAKS
+
+
+def _is_sure_one_way(column: Column, target: Answers) -> bool:
+    """Whether rows of one of its values are all of one class, and most of that class: what is only there once the target is known is never there
+    without it."""
+    values: NDArray[np.float64] = target.values
+    for value in np.unique(column.values[np.isfinite(column.values)]).tolist():
+        classes, counts = np.unique(values[column.values == value], return_counts=True)
+        if len(classes) == 1 and counts[0] >= max(LEAK_ROWS, REPEATS * float((values == classes[0]).sum())):
+            return True
+    return False
 
 
 def _repeats(skill: ColumnSkill, target: Answers) -> bool:

@@ -83,7 +83,7 @@ UNSUITABLE = Rule(
 )
 
 SURE_ANSWER, TEMPERATURES, LARGE_MARGIN, LARGE_SMOOTH, UNEVEN_TASKS = 0.95, (0.005, 2.0), 10.0, 1000.0, 50.0
-LEFT_OF_START, LARGE_FACTOR, LARGE_SUM, LATE_PEAK = 0.1, 100.0, 10.0, 0.8
+LEFT_OF_START, LARGE_FACTOR, LARGE_SUM, LATE_PEAK = 0.5, 100.0, 10.0, 0.9
 TINY_CLIP = {"clip_norm": 1e-3, "clip_value": 1e-4}
 FEW_CHANNELS = {"gpt": 8, "unet": 4}
 UNUSUAL = Rule(
@@ -106,7 +106,7 @@ AT_ONCE, LONG_RUN = 3, 50
 REGULARIZED = Rule(
     "regularise.too_much",
     "Regularization is stronger than the data can be",
-    f"Dropout above {MOST_DROPOUT:g}; label smoothing above {MOST_SMOOTHING:g}; weight decay that shrinks the weights by {MOST_SHRINKING:.0%} "
+    f"Dropout above {MOST_DROPOUT:g}, in a person's own network, too; label smoothing above {MOST_SMOOTHING:g}; weight decay that shrinks the weights by {MOST_SHRINKING:.0%} "
     f"or more in a step at the peak rate, or is {STRONG_DECAY:g} or more and forgets a weight within the run (decoupled: AdamW, Muon), or of {MOST_DECAY:g} or "
     f"more (as L2: SGD; {MOST_ADAM_DECAY:g}: Adam). Or {AT_ONCE} of these at once: dropout from 0.4, label smoothing from 0.15, a large weight decay, MixUp or "
     "CutMix, random erasing from 0.4.",

@@ -13,7 +13,7 @@ TARGET_LEAK = Rule(
     "table.target_leak",
     "One column alone predicts the target",
     f"Half of the training rows, the other half predicted by one column alone (by equal cells, else by the nearest number): a skill of "
-    f"{LEAKS:g} or more ({LEAKS_ALONE:g}, where no other column has more than {FAR_BEHIND:g}; {REPEATS:g} of a column that has no more values than there are classes), where 0 is guessing and 1 is always right (of numbers: of their ranks). The column repeats the target under other names, or is the one "
+    f"{LEAKS:g} or more ({LEAKS_ALONE:g}, where no other column has more than {FAR_BEHIND:g}; {REPEATS:g} of a column that has no more values than there are classes, one of which is only in rows of one class), where 0 is guessing and 1 is always right (of numbers: of their ranks). The column repeats the target under other names, or is the one "
     f"from which it was computed.",
     "deepchecks (predictive power score 0.8), which honest columns reach",
     unless=f"It is the only column; another column that is no copy of it (below {COPY:g}, Spearman) reaches "

@@ -82,7 +82,9 @@ class Answers:
     @property
     def _has_floor(self) -> bool:
         """Whether answers are as large as one likes, and never far below 0, as behind GELU, SiLU and ELU: those of a layer are both."""
-        return self.low >= -LOWEST and self.high > FAR_ABOVE * LOWEST and float((self.wild < 0.0).float().mean()) > 0.1
+        return (
+            self.low >= -LOWEST and self.high > FAR_ABOVE * LOWEST and float((self.wild <= 0.0).float().mean()) > 0.25
+        )
 
     @property
     def bound(self) -> float | None:

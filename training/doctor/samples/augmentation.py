@@ -18,6 +18,7 @@ from training.events import Finding
 from training.findings.labels import (
     CHANGES_LABEL,
     LEAST_CROP,
+    LEAST_KNOWN,
     LEAST_RIGHT,
     LEAST_TURNED,
     LEFT_OF_VARIED,
@@ -95,7 +96,7 @@ def _judge_all(looked: Looked, config: RunConfig) -> Iterator[Finding]:
     labels = looked.labels[some]
     plain = replace(model, inputs=model.inputs[some], targets=model.targets[some])
     usual, right = float(np.bincount(labels).max() / len(labels)), float((plain.held_out.argmax(1) == labels).mean())
-    if right < LEAST_RIGHT:
+    if right < LEAST_RIGHT or right - usual < LEAST_KNOWN:
         return
 
     def ask(varied: ImageSection) -> float:
