@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.doctor.zoo.case import Case, Healthy
-from tests.doctor.zoo.judged import activations, code, durations, healthy, labels_and_parts, losses, preparation
+from tests.doctor.zoo.third import activations, code, durations, healthy, labels_and_parts, losses, preparation
 
 FAULTY = (activations, durations, losses, labels_and_parts, preparation, code)
 CASES: tuple[Case | Healthy, ...] = (*(case for room in FAULTY for case in room.CASES), *healthy.CASES)
