@@ -18,14 +18,16 @@ from tests.doctor.zoo.first import (
     preparation,
     schedules,
 )
+from tests.doctor.zoo.judged import CASES as JUDGED
 from tests.doctor.zoo.second import CASES as SECOND
 
-Group = Literal["builders", "first", "second"]
+Group = Literal["builders", "first", "second", "judged"]
 FIRST = (activations, lengths, schedules, losses, labels_and_parts, columns, own_networks, own_datasets, preparation)
 GROUPS: dict[Group, tuple[Case | Healthy, ...]] = {
     "builders": BUILT,
     "first": (*(case for room in FIRST for case in room.CASES), *healthy.RUNS),
     "second": SECOND,
+    "judged": JUDGED,
 }
 
 
