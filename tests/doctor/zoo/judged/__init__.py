@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tests.doctor.zoo.case import Case, Healthy
-from tests.doctor.zoo.judged import activations, lengths
+from tests.doctor.zoo.judged import activations, lengths, losses, preparation
 
-CASES: tuple[Case | Healthy, ...] = (*activations.CASES, *lengths.CASES)
+CASES: tuple[Case | Healthy, ...] = (*activations.CASES, *lengths.CASES, *losses.CASES, *preparation.CASES)

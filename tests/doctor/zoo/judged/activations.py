@@ -157,7 +157,7 @@ RELU_TRAINS = Case(
     ),
     ("ReLU before the logits",),
     (Fix("Leave the last ReLU out.", names=("relu",)),),
-    Harm("loss", 0.15),
+    Harm("loss", 0.1),
 )
 LINEAR_SPIRAL = Case(
     "spiral_through_three_linears",

@@ -37,7 +37,7 @@ def draw_minerals(count: int, seed: int = 0, kinds: int = 5) -> Columns:
     draws = np.random.default_rng([seed, 2])
     centers = np.random.default_rng(17).uniform(-2, 2, (2 * kinds, 6))
     kind = draws.integers(0, kinds, count)
-    values = centers[kind + kinds * draws.integers(0, 2, count)] + draws.normal(0, 0.75, (count, 6))
+    values = centers[kind + kinds * draws.integers(0, 2, count)] + draws.normal(0, 0.6, (count, 6))
     units = {
         "hardness": (5, 1),
         "density": (3.2, 0.6),
@@ -94,7 +94,7 @@ def minerals(folder: Path, count: int = 2000, seed: int = 0, kinds: int = 5) -> 
         "dataset.targets": ["mineral"],
         "model.kind": "mlp",
         "model.hidden": [48, 48],
-        "loop.epochs": 15,
+        "loop.epochs": 20,
         "loop.batch_size": 32,
         **COSINE,
     }
