@@ -161,17 +161,26 @@ CASES = (
         Harm("accuracy", 0.15),
     ),
     Case(
-        "still_warming_up",
+        "milestones_of_a_longer_recipe",
         "schedule",
-        "I read that transformers need a long warm-up.",
-        "a warm-up over 95 % of the run",
-        by_settings(lambda folder: stories(folder, 700, 14) | {"schedule.warmup": "5 %"}, {"schedule.warmup": "95 %"}),
-        ("warm-up too long",),
+        "The recipe for residual networks drops the rate twice.",
+        "the rate, high for a start, would fall after 60 and 90 epochs, but the run has 12",
+        by_settings(
+            lambda folder: pieces(folder, 160, 18, 29, 6, 30.0)
+            | {
+                "optimizer.kind": "sgd",
+                "optimizer.lr": 0.12,
+                "loop.epochs": 12,
+                "schedule.kind": "multi_step",
+                "schedule.milestones": ["6 epochs", "9 epochs"],
+            },
+            {"schedule.milestones": ["60 epochs", "90 epochs"]},
+        ),
+        ("schedule ends late", "learning rate too high"),
         (
-            Fix(
-                "Shorten the warm-up.",
-                {"schedule.warmup": lambda value: value in (0, *(f"{share} %" for share in range(26))) or between(0, 100)(value)},
-            ),
+            Fix("Let it fall within the run.", {"schedule.milestones": lambda value: bool(value) and value[0] != "60 epochs"}),
+            Fix("Take another schedule.", {"schedule.kind": one_of("cosine", "linear", "one_cycle", "wsd", "plateau")}),
+            Fix("Lower the learning rate.", {"optimizer.lr": between(0.002, 0.05)}),
         ),
         Harm("loss", 0.1),
     ),

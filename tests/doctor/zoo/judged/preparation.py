@@ -21,10 +21,10 @@ def _image(pixels: Pixels, path: Path) -> None:
 def _exposures(folder: Path) -> Settings:
     """Fields by night, at dusk and by day: how bright they are is all."""
     draws = np.random.default_rng(51)
-    for kind, light in {"night": 55, "dusk": 105, "day": 160}.items():
+    for kind, light in {"night": 70, "dusk": 102, "day": 134}.items():
         for number in range(180):
             field = np.kron(draws.normal(0, 30, (4, 4, 3)), np.ones((4, 4, 1))) + draws.normal(0, 12, (16, 16, 3))
-            field = field - field.mean() + light + draws.normal(0, 10)
+            field = field - field.mean() + light + draws.normal(0, 6)
             _image(np.clip(field, 0, 255).astype(np.uint8), folder / "fields" / kind / f"{number:03}.png")
     return {
         "dataset.kind": "image_folder",
@@ -42,15 +42,15 @@ def _exposures(folder: Path) -> Settings:
 def _eye_chart(folder: Path) -> Settings:
     """Rings with a small gap above, below, left or right."""
     draws = np.random.default_rng(52)
-    y, x = np.mgrid[:32, :32].astype(float)
+    y, x = np.mgrid[:48, :48].astype(float)
     for place, kind in enumerate(("right", "below", "left", "above")):
         for number in range(180):
-            cy, cx = draws.uniform(13, 19, 2)
-            radius = draws.uniform(9, 11)
+            cy, cx = draws.uniform(20, 28, 2)
+            radius = draws.uniform(12, 16)
             distance, angle = np.hypot(y - cy, x - cx), np.arctan2(y - cy, x - cx)
-            gap = abs((angle - place * np.pi / 2 + np.pi) % (2 * np.pi) - np.pi) < 0.17
+            gap = abs((angle - place * np.pi / 2 + np.pi) % (2 * np.pi) - np.pi) < 0.14
             ring = (distance < radius) & (distance > radius - 3.2) & ~gap
-            pixels = 190 - 110 * ring[..., None] + draws.normal(0, 22, (32, 32, 3))
+            pixels = 180 - 85 * ring[..., None] + draws.normal(0, 35, (48, 48, 3))
             _image(np.clip(pixels, 0, 255).astype(np.uint8), folder / "chart" / kind / f"{number:03}.png")
     return {
         "dataset.kind": "image_folder",
@@ -213,11 +213,11 @@ CASES = (
         "eye_chart_from_afar",
         "preprocessing",
         "The gaps are plain to see in the files.",
-        "pictures of 32 pixels made 8 pixels wide, in which the gap is gone",
+        "pictures of 48 pixels made 8 pixels wide, in which the gap is gone",
         by_settings(_eye_chart, {"dataset.image_size": 8}),
         ("images too small",),
         (
-            Fix("Take larger images.", {"dataset.image_size": between(20, 128)}),
+            Fix("Take larger images.", {"dataset.image_size": between(24, 128)}),
             Fix("Take them as they are.", {"dataset.image_size": one_of(None)}),
         ),
         Harm("accuracy", 0.15),
@@ -277,7 +277,7 @@ CASES = (
         by_network(
             lambda folder: songs(folder, 2000, 23),
             perceptron(*linear(64, deep=3), after=_start("nn.init.normal_(layer.weight)")),
-            perceptron(*linear(64, deep=2), after=_start("nn.init.kaiming_normal_(layer.weight)")),
+            perceptron(*linear(64, deep=3), after=_start("nn.init.kaiming_normal_(layer.weight)")),
         ),
         ("initialization too large",),
         (Fix("Draw smaller weights.", names=("normal_", "initializ", "kaiming", "xavier")),),
