@@ -30,25 +30,6 @@ def _heat(folder: Path) -> Settings:
     }
 
 
-def _humidity(folder: Path) -> Settings:
-    """Percents, learned as they are."""
-    draws = np.random.default_rng(22)
-    x = draws.normal(0, 1, (1600, 5))
-    y = 100 / (1 + np.exp(-(x[:, 0] + 0.8 * x[:, 1] - 0.6 * x[:, 2] * x[:, 3]))) + draws.normal(0, 2, 1600)
-    np.savez(folder / "humidity.npz", x=x.astype(np.float32), y=np.clip(y, 0, 100).astype(np.float32)[:, None])
-    return {
-        "dataset.kind": "npz",
-        "dataset.path": "humidity.npz",
-        "dataset.task": "values",
-        "objective.kind": "regression",
-        "loop.epochs": 25,
-        "loop.batch_size": 32,
-        "optimizer.kind": "adam",
-        "optimizer.lr": 3e-3,
-        "schedule.kind": "cosine",
-    }
-
-
 def _trains(folder: Path) -> Settings:
     settings = trains(folder, 2400, 8)
     return settings | {"optimizer.kind": "adam"}
@@ -105,21 +86,6 @@ RELU_FURNACE = Case(
     ("ReLU at the end of a regression",),
     (Fix("Leave the last ReLU out.", names=("relu",)),),
     Harm("r2", 0.15),
-)
-TANH_HUMIDITY = Case(
-    "percent_out_of_a_sigmoid",
-    "activation",
-    "Humidity is a share, so I put a sigmoid at the end. Now all values are 1.",
-    "a sigmoid at the end of a network whose targets, unstandardized, go up to 100",
-    lambda folder, faulty: by_network(
-        _humidity,
-        perceptron(*linear(48, last="nn.Sigmoid()")),
-        perceptron(*linear(48)),
-    )(folder, faulty)
-    | {"objective.standardise": not faulty},
-    ("bounded output", "unscaled targets"),
-    (Fix("Leave the sigmoid out, or divide the targets by 100.", names=("sigmoid",)),),
-    Harm("r2", 0.5),
 )
 TANH_SHARES = Case(
     "furnace_between_two_walls",
@@ -209,7 +175,6 @@ CASES = (
     SIGMOID_TRAINS,
     SOFTMAX_SONGS,
     RELU_FURNACE,
-    TANH_HUMIDITY,
     TANH_SHARES,
     RELU_PIECES,
     RELU_TRAINS,

@@ -112,19 +112,18 @@ def _draw_steps(persons: int, each: int, seed: int) -> Columns:
 
 
 def _walkers(folder: Path) -> Settings:
-    write_table(folder / "walks.csv", _draw_steps(150, 12, 71))
+    write_table(folder / "walks.csv", _draw_steps(200, 12, 71))
     write_table(folder / "fresh.csv", _draw_steps(150, 4, 72))
     return {
         "dataset.kind": "table",
         "dataset.path": "walks.csv",
         "dataset.targets": ["mood"],
-        "dataset.ignored": ["walker"],
         "dataset.group_column": "walker",
         "dataset.validation_fraction": 0.3,
         "model.kind": "tabular",
-        "model.hidden": [16],
+        "model.hidden": [32, 32],
         "objective.kind": "binary",
-        "loop.epochs": 6,
+        "loop.epochs": 10,
         "loop.batch_size": 32,
         **COSINE,
     }
@@ -134,7 +133,7 @@ def _ungrouped(folder: Path, faulty: bool) -> Settings:
     settings = _walkers(folder)
     if faulty:
         settings.pop("dataset.group_column")
-        settings |= {"model.hidden": [64, 64], "loop.epochs": 30}
+        settings["dataset.ignored"] = ["walker"]
     return settings
 
 
@@ -170,9 +169,10 @@ def _rare(folder: Path) -> Settings:
     """One mineral among a hundred, not easy to tell."""
     columns = draw_minerals(20_000, 42, 2)
     draws = np.random.default_rng(5)
-    ordinary = np.flatnonzero(columns["mineral"] == "quartz")[:6000]
-    rare = np.flatnonzero(columns["mineral"] == "calcite")[:120]
+    ordinary = np.flatnonzero(columns["mineral"] == "quartz")[:8000]
+    rare = np.flatnonzero(columns["mineral"] == "calcite")[:200]
     values = take(columns, draws.permutation(np.concatenate([ordinary, rare])))
+    values["mineral"] = np.where(values["mineral"] == "calcite", "rare", "common")
     for name in ("hardness", "density", "luster", "reflectance", "streak", "cleavage"):
         values[name] = values[name] + draws.normal(0, 0.8, len(values[name])) * np.std(values[name])
     write_table(folder / "survey.csv", values)
@@ -185,7 +185,7 @@ def _rare(folder: Path) -> Settings:
         "model.hidden": [24],
         "objective.kind": "binary",
         "loop.epochs": 8,
-        "loop.batch_size": 64,
+        "loop.batch_size": 128,
         **COSINE,
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_network, by_settings, one_of
-from tests.doctor.zoo.judged.data import cells, concrete, minerals, pieces, songs, stories, swings, trains
+from tests.doctor.zoo.judged.data import concrete, minerals, pieces, songs, stories, swings, trains
 from tests.doctor.zoo.judged.networks import convolutions
 
 
@@ -27,16 +27,6 @@ CASES = (
         ("too few epochs",),
         (Fix("Train longer.", {"loop.epochs": between(10, 500)}),),
         Harm("r2", 0.07),
-    ),
-    Case(
-        "cells_seen_twice",
-        "epochs",
-        "I looked at the masks after a first attempt and they are blurred.",
-        "two epochs of twelve batches",
-        by_settings(cells, {"loop.epochs": 2}),
-        ("too few epochs",),
-        (Fix("Train longer.", {"loop.epochs": between(7, 300)}),),
-        Harm("mean_iou", 0.08),
     ),
     Case(
         "stories_of_a_coffee_break",
@@ -106,20 +96,6 @@ CASES = (
         Harm("loss", 0.5),
     ),
     Case(
-        "concrete_by_leaps",
-        "learning rate",
-        "I copied the rate from an SGD tutorial.",
-        "RMSprop at a constant rate of 0.2",
-        by_settings(
-            lambda folder: concrete(folder, 1600, 4)
-            | {"optimizer.kind": "rmsprop", "optimizer.lr": 2e-3, "schedule.kind": "linear"},
-            {"optimizer.lr": 0.3},
-        ),
-        ("learning rate too high",),
-        (Fix("Lower the learning rate.", {"optimizer.lr": between(1e-4, 0.02)}),),
-        Harm("r2", 0.08),
-    ),
-    Case(
         "pieces_inch_by_inch",
         "learning rate",
         "The curve is a straight line that hardly falls.",
@@ -159,30 +135,6 @@ CASES = (
             Fix("Take another schedule.", {"schedule.kind": one_of("cosine", "linear", "one_cycle", "constant", "wsd", "plateau")}),
         ),
         Harm("accuracy", 0.15),
-    ),
-    Case(
-        "milestones_of_a_longer_recipe",
-        "schedule",
-        "The recipe for residual networks drops the rate twice.",
-        "the rate, high for a start, would fall after 60 and 90 epochs, but the run has 12",
-        by_settings(
-            lambda folder: pieces(folder, 160, 18, 29, 6, 30.0)
-            | {
-                "optimizer.kind": "sgd",
-                "optimizer.lr": 0.12,
-                "loop.epochs": 12,
-                "schedule.kind": "multi_step",
-                "schedule.milestones": ["6 epochs", "9 epochs"],
-            },
-            {"schedule.milestones": ["60 epochs", "90 epochs"]},
-        ),
-        ("schedule ends late", "learning rate too high"),
-        (
-            Fix("Let it fall within the run.", {"schedule.milestones": lambda value: bool(value) and value[0] != "60 epochs"}),
-            Fix("Take another schedule.", {"schedule.kind": one_of("cosine", "linear", "one_cycle", "wsd", "plateau")}),
-            Fix("Lower the learning rate.", {"optimizer.lr": between(0.002, 0.05)}),
-        ),
-        Harm("loss", 0.1),
     ),
     Case(
         "one_cycle_over_the_top",

@@ -159,7 +159,7 @@ CASES = (
         "The layers below thaw at the ninth epoch.",
         "all but the head are frozen, at random weights, until the last epoch, when the rate is next to nothing",
         by_settings(
-            lambda folder: pieces(folder, 200, 18, 43) | {"loop.epochs": 9},
+            lambda folder: pieces(folder, 200, 18, 43) | {"loop.epochs": 10},
             {"optimizer.freeze": "all_but_head", "optimizer.unfreeze_epoch": 9},
         ),
         ("frozen layers",),
