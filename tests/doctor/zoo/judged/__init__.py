@@ -5,4 +5,12 @@ from __future__ import annotations
 from tests.doctor.zoo.case import Case, Healthy
 from tests.doctor.zoo.judged import activations, contents, healthy, lengths, losses, own, preparation
 
-CASES: tuple[Case | Healthy, ...] = (*activations.CASES, *lengths.CASES, *losses.CASES, *preparation.CASES, *contents.CASES, *own.CASES, *healthy.RUNS)
+CASES: tuple[Case | Healthy, ...] = (
+    *activations.CASES,
+    *lengths.CASES,
+    *losses.CASES,
+    *preparation.CASES,
+    *contents.CASES,
+    *own.CASES,
+    *healthy.RUNS,
+)

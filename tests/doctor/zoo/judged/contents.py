@@ -112,7 +112,7 @@ def _draw_steps(persons: int, each: int, seed: int) -> Columns:
 
 
 def _walkers(folder: Path) -> Settings:
-    write_table(folder / "walks.csv", _draw_steps(200, 12, 71))
+    write_table(folder / "walks.csv", _draw_steps(300, 10, 71))
     write_table(folder / "fresh.csv", _draw_steps(150, 4, 72))
     return {
         "dataset.kind": "table",
@@ -121,11 +121,14 @@ def _walkers(folder: Path) -> Settings:
         "dataset.group_column": "walker",
         "dataset.validation_fraction": 0.3,
         "model.kind": "tabular",
-        "model.hidden": [32, 32],
+        "model.hidden": [64, 64],
         "objective.kind": "binary",
-        "loop.epochs": 10,
+        "loop.epochs": 40,
         "loop.batch_size": 32,
-        **COSINE,
+        "loop.early_stopping_patience": 5,
+        "checkpoints.monitor": "val/loss",
+        "optimizer.kind": "adamw",
+        "optimizer.lr": 1e-3,
     }
 
 
@@ -174,7 +177,7 @@ def _rare(folder: Path) -> Settings:
     values = take(columns, draws.permutation(np.concatenate([ordinary, rare])))
     values["mineral"] = np.where(values["mineral"] == "calcite", "rare", "common")
     for name in ("hardness", "density", "luster", "reflectance", "streak", "cleavage"):
-        values[name] = values[name] + draws.normal(0, 0.8, len(values[name])) * np.std(values[name])
+        values[name] = values[name] + draws.normal(0, 0.55, len(values[name])) * np.std(values[name])
     write_table(folder / "survey.csv", values)
     return {
         "dataset.kind": "table",

@@ -57,8 +57,10 @@ def draw_trains(count: int, seed: int = 0, shift: float = 0.0) -> Columns:
     rain, hour = draws.exponential(3, count), draws.integers(5, 23, count)
     line = draws.choice(["north", "coast", "valley", "express"], count)
     rush = (abs(hour - 8) < 2) | (abs(hour - 17) < 2)
-    score = 0.006 * (distance - 300) + 0.22 * (stops - 9) + 0.35 * (rain - 3) + 2.0 * rush - 0.6 - 1.6 * (line == "express")
-    late = draws.random(count) < 1 / (1 + np.exp(-2.2 * (score + shift)))
+    score = (
+        0.006 * (distance - 300) + 0.22 * (stops - 9) + 0.35 * (rain - 3) + 2.0 * rush - 0.6 - 1.6 * (line == "express")
+    )
+    late = draws.random(count) < 1 / (1 + np.exp(-4 * (score + shift)))
     return {
         "distance_km": distance,
         "stops": stops,
@@ -201,7 +203,9 @@ def swings(folder: Path, count: int = 1500, seed: int = 0, code: str = SWINGS) -
     }
 
 
-def pieces(folder: Path, each: int = 200, side: int = 18, seed: int = 3, kinds: int = 5, noise: float = 18.0) -> Settings:
+def pieces(
+    folder: Path, each: int = 200, side: int = 18, seed: int = 3, kinds: int = 5, noise: float = 18.0
+) -> Settings:
     """Pictures of shapes, a folder for each."""
     write_shapes(folder / "pieces", each, side, kinds, seed, noise)
     return {
@@ -245,7 +249,7 @@ def stories(folder: Path, sentences: int = 900, seed: int = 4) -> Settings:
         "model.width": 32,
         "objective.kind": "language_model",
         "loop.batch_size": 32,
-        "loop.epochs": 4,
+        "loop.epochs": 7,
         "optimizer.kind": "adamw",
         "optimizer.lr": 6e-3,
         "schedule.kind": "cosine",

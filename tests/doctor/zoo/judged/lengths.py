@@ -14,7 +14,11 @@ def _swings(folder: Path, seed: int) -> Settings:
 
 
 def _noisy_trains(folder: Path) -> Settings:
-    return trains(folder, 800, 13) | {"model.hidden": [64, 64], "dataset.validation_fraction": 0.3, "loop.batch_size": 32}
+    return trains(folder, 800, 13) | {
+        "model.hidden": [64, 64],
+        "dataset.validation_fraction": 0.3,
+        "loop.batch_size": 32,
+    }
 
 
 CASES = (
@@ -77,8 +81,9 @@ CASES = (
         "The loss jumps up and down.",
         "SGD with momentum at a rate of 4, unclipped",
         by_settings(
-            lambda folder: songs(folder, 2400, 7)
-            | {"optimizer.kind": "sgd", "optimizer.lr": 0.05, "loop.clip_norm": 0.0},
+            lambda folder: (
+                songs(folder, 2400, 7) | {"optimizer.kind": "sgd", "optimizer.lr": 0.05, "loop.clip_norm": 0.0}
+            ),
             {"optimizer.lr": 4.0},
         ),
         ("learning rate too high",),
@@ -124,15 +129,26 @@ CASES = (
         "The rate should fall by 70 % after every five epochs.",
         "step_size of 5 steps, where epochs were meant",
         by_settings(
-            lambda folder: minerals(folder, 2000, 12)
-            | {"schedule.kind": "step", "schedule.step_size": "5 epochs", "schedule.gamma": 0.3, "loop.epochs": 20, "optimizer.lr": 6e-3},
+            lambda folder: (
+                minerals(folder, 2000, 12)
+                | {
+                    "schedule.kind": "step",
+                    "schedule.step_size": "5 epochs",
+                    "schedule.gamma": 0.3,
+                    "loop.epochs": 20,
+                    "optimizer.lr": 6e-3,
+                }
+            ),
             {"schedule.step_size": 5},
         ),
         ("schedule ends early",),
         (
             Fix("Count epochs.", {"schedule.step_size": lambda value: isinstance(value, str)}),
             Fix("Let it fall later.", {"schedule.step_size": between(100, 10**7)}),
-            Fix("Take another schedule.", {"schedule.kind": one_of("cosine", "linear", "one_cycle", "constant", "wsd", "plateau")}),
+            Fix(
+                "Take another schedule.",
+                {"schedule.kind": one_of("cosine", "linear", "one_cycle", "constant", "wsd", "plateau")},
+            ),
         ),
         Harm("accuracy", 0.15),
     ),

@@ -38,7 +38,7 @@ def convolutions(activation: str = "nn.ReLU()", last: str = "", after: str = "")
 
 def pictures(last: str = "", body: str = "", activation: str = "torch.relu") -> str:
     """Of pictures; ``body`` stands before the head is asked."""
-    return f'''import torch
+    return f"""import torch
 from torch import nn
 
 
@@ -62,4 +62,4 @@ class PieceNet(nn.Module):
 
 def build(channels: int, classes: int):
     return PieceNet(channels, classes)
-'''
+"""

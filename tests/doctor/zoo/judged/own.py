@@ -65,11 +65,11 @@ def build(split: str, file: str):
 '''
 FILTER = '''
     def clean(self, x):
-        """A running median over all windows up to 21, one after the other."""
-        for width in range(3, 23, 2):
+        """A running median over windows of 5, 9 and 13, one after the other."""
+        for width in range(5, 15, 4):
             padded = np.pad(x, ((0, 0), (width // 2, width // 2)), mode="edge")
             middle = [[np.median(row[place : place + width]) for place in range(x.shape[1])] for row in padded]
-            x = 0.9 * x + 0.1 * np.array(middle)
+            x = 0.5 * x + 0.5 * np.array(middle)
         return x.astype(np.float32)
 '''
 
@@ -78,9 +78,17 @@ def _sounds(folder: Path, faulty: bool) -> Settings:
     prepare = "" if faulty else "        self.x = np.stack([self.clean(x) for x in self.x])\n"
     read = "        x = self.clean(self.x[index])" if faulty else "        x = self.x[index]"
     code = LOUDNESS.replace("PREPARE", prepare + FILTER).replace("READ", read)
-    settings = by_network(lambda place: swings(place, 240, 6, code), "", convolutions())(folder, False)
-    return settings | {"dataset.random_samples": True, "loop.epochs": 8, "loader.workers": 0} | (
-        {} if faulty else {"dataset.random_samples": False}
+    settings = by_network(lambda place: swings(place, 300, 6, code), "", convolutions())(folder, False)
+    return (
+        settings
+        | {
+            "dataset.random_samples": True,
+            "loop.epochs": 10,
+            "loop.batch_size": 16,
+            "optimizer.lr": 8e-3,
+            "loader.workers": 0,
+        }
+        | ({} if faulty else {"dataset.random_samples": False})
     )
 
 
@@ -90,8 +98,18 @@ def _sky(folder: Path) -> Settings:
     light = draws.lognormal(0, 1, (1500, 6))
     light[draws.random(light.shape) < 0.004] = 0.0
     kind = (np.log(light[:, :3] + 0.05).sum(axis=1) > np.log(light[:, 3:] + 0.05).sum(axis=1)).astype(np.int64)
-    np.savez(folder / "sky.npz", train_x=light.astype(np.float32)[:1100], train_y=kind[:1100], validation_x=light.astype(np.float32)[1100:], validation_y=kind[1100:])
-    (folder / "sky.py").write_text(SWINGS.replace('["still", "slow", "fast", "damped"]', '["north", "south"]').replace("Swings", "Sky").replace("Swings of a pendulum, recorded by a sensor: still, slow, fast or damped.", "Light of two skies."))
+    np.savez(
+        folder / "sky.npz",
+        train_x=light.astype(np.float32)[:1100],
+        train_y=kind[:1100],
+        validation_x=light.astype(np.float32)[1100:],
+        validation_y=kind[1100:],
+    )
+    (folder / "sky.py").write_text(
+        SWINGS.replace('["still", "slow", "fast", "damped"]', '["north", "south"]')
+        .replace("Swings", "Sky")
+        .replace("Swings of a pendulum, recorded by a sensor: still, slow, fast or damped.", "Light of two skies.")
+    )
     return {
         "dataset.kind": "user_dataset",
         "dataset.path": "sky.py",
@@ -105,7 +123,7 @@ def _sky(folder: Path) -> Settings:
 
 
 def _logarithm(line: str) -> str:
-    return f'''import torch
+    return f"""import torch
 from torch import nn
 
 
@@ -120,7 +138,7 @@ class Sky(nn.Module):
 
 def build(features: int, classes: int):
     return Sky(features, classes)
-'''
+"""
 
 
 CASES = (
@@ -184,8 +202,7 @@ CASES = (
         "the convolutions, untrained, are called without gradients",
         by_network(
             lambda folder: pieces(folder, 220, 18, 57, 6),
-            pictures()
-            .replace(
+            pictures().replace(
                 "        x = self.pool(torch.relu(self.first(x)))\n        x = self.squeeze(torch.relu(self.second(x)))\n",
                 "        with torch.no_grad():\n            x = self.pool(torch.relu(self.first(x)))\n"
                 "            x = self.squeeze(torch.relu(self.second(x)))\n",
@@ -237,7 +254,7 @@ CASES = (
     Case(
         "medians_again_and_again",
         "machine",
-        "An epoch of 240 recordings takes a second.",
+        "An epoch of 300 recordings takes a second.",
         "each recording is filtered anew each time it is asked for",
         _sounds,
         ("slow loader",),

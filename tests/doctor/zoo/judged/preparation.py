@@ -46,7 +46,9 @@ def _engravings(folder: Path) -> Settings:
     for kind in ("left", "right", "crossed"):
         for number in range(200):
             pitch = draws.uniform(3.2, 4.2)
-            left, right = (np.sin(2 * np.pi * (x + way * y) / pitch / 1.4 + 6.3 * draws.random()) > 0.2 for way in (1, -1))
+            left, right = (
+                np.sin(2 * np.pi * (x + way * y) / pitch / 1.4 + 6.3 * draws.random()) > 0.2 for way in (1, -1)
+            )
             ink = {"left": left, "right": right, "crossed": np.where(x % 8 < 4, left, right)}[kind]
             pixels = draws.uniform(150, 190) - 80 * ink[..., None] + draws.normal(0, 18, (32, 32, 3))
             _image(np.clip(pixels, 0, 255).astype(np.uint8), folder / "prints" / kind / f"{number:03}.png")
@@ -177,7 +179,13 @@ def _pressure(folder: Path) -> Settings:
     """Pascals of a boiler by six numbers."""
     draws = np.random.default_rng(55)
     x = draws.normal(0, 1, (1600, 6))
-    y = 310_000 + 42_000 * x[:, 0] + 30_000 * np.tanh(2 * x[:, 1] * x[:, 2]) + 18_000 * x[:, 3] + draws.normal(0, 7000, 1600)
+    y = (
+        310_000
+        + 42_000 * x[:, 0]
+        + 30_000 * np.tanh(2 * x[:, 1] * x[:, 2])
+        + 18_000 * x[:, 3]
+        + draws.normal(0, 7000, 1600)
+    )
     np.savez(folder / "boiler.npz", x=x.astype(np.float32), y=y.astype(np.float32)[:, None])
     return {
         "dataset.kind": "npz",
