@@ -125,10 +125,10 @@ def _walkers(folder: Path) -> Settings:
         "objective.kind": "binary",
         "loop.epochs": 40,
         "loop.batch_size": 32,
-        "loop.early_stopping_patience": 5,
+        "loop.early_stopping_patience": 2,
         "checkpoints.monitor": "val/loss",
         "optimizer.kind": "adamw",
-        "optimizer.lr": 1e-3,
+        "optimizer.lr": 5e-4,
     }
 
 

@@ -14,7 +14,7 @@ def _swings(folder: Path, seed: int) -> Settings:
 
 
 def _noisy_trains(folder: Path) -> Settings:
-    return trains(folder, 800, 13) | {
+    return trains(folder, 1000, 13) | {
         "model.hidden": [64, 64],
         "dataset.validation_fraction": 0.3,
         "loop.batch_size": 32,
@@ -49,8 +49,10 @@ CASES = (
         "trains_known_by_heart",
         "epochs",
         "I let it train over lunch; the training loss is wonderful.",
-        "250 epochs of 560 rows",
-        by_settings(lambda folder: _noisy_trains(folder) | {"loop.epochs": 8}, {"loop.epochs": 250}),
+        "250 epochs of 700 rows",
+        by_settings(
+            lambda folder: _noisy_trains(folder) | {"loop.epochs": 15, "optimizer.lr": 3e-3}, {"loop.epochs": 250}
+        ),
         ("too many epochs",),
         (
             Fix("Train for fewer epochs.", {"loop.epochs": between(3, 50)}),

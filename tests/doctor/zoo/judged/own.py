@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_network, by_settings, one_of
 from tests.doctor.zoo.judged.data import COSINE, SWINGS, concrete, minerals, pieces, points, songs, stories, swings
-from tests.doctor.zoo.judged.networks import convolutions, linear, perceptron, pictures
+from tests.doctor.zoo.judged.networks import convolutions, pictures
 
 
 def _swings(folder: Path, seed: int) -> Settings:
