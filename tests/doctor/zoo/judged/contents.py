@@ -85,9 +85,14 @@ def _fresh_cells(folder: Path, faulty: bool) -> Settings:
 
 def _oversampled(folder: Path, faulty: bool) -> Settings:
     """Late trains, few, are repeated so that there are as many as others, and only then split."""
-    settings = trains(folder, 1800, 36, -1.6) | {"dataset.validation_fraction": 0.25}
-    columns = draw_trains(1800, 36, -1.6)
-    write_table(folder / "fresh.csv", draw_trains(1500, 37, -1.6))
+    settings = trains(folder, 1800, 36, -1.6, 1.0) | {
+        "dataset.validation_fraction": 0.25,
+        "optimizer.lr": 3e-3,
+        "loop.epochs": 16,
+        "model.hidden": [64, 64],
+    }
+    columns = draw_trains(1800, 36, -1.6, 1.0)
+    write_table(folder / "fresh.csv", draw_trains(1500, 37, -1.6, 1.0))
     if faulty:
         draws = np.random.default_rng(2)
         late = np.flatnonzero(columns["late"] == "yes")
@@ -265,7 +270,7 @@ CASES = (
             Fix("Oversample after the split.", names=("trains.csv", "duplicate", "copies")),
             Fix("Leave copies out of validation.", {"dataset.duplicates": one_of("drop_from_validation")}),
         ),
-        Harm("f1", 0.15, "claim"),
+        Harm("f1", 0.12, "claim"),
     ),
     Case(
         "moods_of_known_walkers",

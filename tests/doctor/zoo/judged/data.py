@@ -50,15 +50,15 @@ def draw_minerals(count: int, seed: int = 0, kinds: int = 5) -> Columns:
     return {**measured, "mineral": np.array(MINERALS)[kind]}
 
 
-def draw_trains(count: int, seed: int = 0, shift: float = 0.0) -> Columns:
-    """Whether a train is late; some 90 % can be told. ``shift``: below 0, few are."""
+def draw_trains(count: int, seed: int = 0, shift: float = 0.0, clear: float = 2.5) -> Columns:
+    """Whether a train is late; some 90 % can be told. ``shift``: below 0, few are. ``clear``: how clearly."""
     draws = np.random.default_rng([seed, 3])
     distance, stops = draws.uniform(20, 600, count), draws.integers(1, 18, count)
     rain, hour = draws.exponential(3, count), draws.integers(5, 23, count)
     line = draws.choice(["north", "coast", "valley", "express"], count)
     score = 0.006 * (distance - 300) + 0.22 * (stops - 9) + 0.35 * (rain - 3) - 1.6 * (line == "express")
     score += 0.4 * (abs(hour - 13.5) - 4.5) + 0.4
-    late = draws.random(count) < 1 / (1 + np.exp(-2.5 * (score + shift)))
+    late = draws.random(count) < 1 / (1 + np.exp(-clear * (score + shift)))
     return {
         "distance_km": distance,
         "stops": stops,
@@ -100,9 +100,9 @@ def minerals(folder: Path, count: int = 2000, seed: int = 0, kinds: int = 5) -> 
     }
 
 
-def trains(folder: Path, count: int = 2500, seed: int = 0, shift: float = 0.0) -> Settings:
+def trains(folder: Path, count: int = 2500, seed: int = 0, shift: float = 0.0, clear: float = 2.5) -> Settings:
     """Yes or no, of a table."""
-    write_table(folder / "trains.csv", draw_trains(count, seed, shift))
+    write_table(folder / "trains.csv", draw_trains(count, seed, shift, clear))
     return {
         "dataset.kind": "table",
         "dataset.path": "trains.csv",

@@ -14,7 +14,7 @@ def _swings(folder: Path, seed: int) -> Settings:
 
 
 def _noisy_trains(folder: Path) -> Settings:
-    return trains(folder, 1000, 13) | {
+    return trains(folder, 1000, 13, clear=1.2) | {
         "model.hidden": [64, 64],
         "dataset.validation_fraction": 0.3,
         "loop.batch_size": 32,

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_network, by_settings, one_of
@@ -98,7 +97,7 @@ def build(split: str, file: str):
 def _candies(folder: Path, faulty: bool) -> Settings:
     draws = np.random.default_rng(53)
     y, x = np.mgrid[:16, :16]
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     for part, count in (("train", 900), ("validation", 300)):
         kind = draws.integers(0, 3, count)
         pixels = draws.normal(110, 25, (count, 16, 16, 3))
@@ -153,7 +152,7 @@ def build(split: str, file: str):
 
 def _wells(folder: Path, faulty: bool) -> Settings:
     draws = np.random.default_rng(54)
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     for part, count in (("train", 1500), ("validation", 500)):
         z = draws.normal(0, 1, (count, 5))
         salty = z[:, 1] + z[:, 2] * z[:, 3] > 0.3
