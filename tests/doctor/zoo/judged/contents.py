@@ -85,19 +85,21 @@ def _fresh_cells(folder: Path, faulty: bool) -> Settings:
 
 def _oversampled(folder: Path, faulty: bool) -> Settings:
     """Late trains, few, are repeated so that there are as many as others, and only then split."""
-    settings = trains(folder, 1800, 36, -1.6, 1.0) | {
+    settings = trains(folder, 1800, 36, -2.4, 1.5) | {
         "dataset.validation_fraction": 0.25,
         "optimizer.lr": 3e-3,
         "loop.epochs": 16,
         "model.hidden": [64, 64],
     }
-    columns = draw_trains(1800, 36, -1.6, 1.0)
-    write_table(folder / "fresh.csv", draw_trains(1500, 37, -1.6, 1.0))
+    columns = draw_trains(1800, 36, -2.4, 1.5)
+    write_table(folder / "fresh.csv", draw_trains(1500, 37, -2.4, 1.5))
     if faulty:
         draws = np.random.default_rng(2)
         late = np.flatnonzero(columns["late"] == "yes")
         rows = np.concatenate([np.arange(1800), draws.choice(late, 1800 - 2 * len(late))])
         write_table(folder / "trains.csv", take(columns, draws.permutation(rows)))
+    else:
+        settings["loader.sampling"] = "balanced"
     return settings
 
 
@@ -304,6 +306,7 @@ CASES = (
         ("target leak",),
         (
             Fix("Leave the column out.", {"dataset.ignored": has("refund_eur")}),
+            Fix("Take it out of the table.", names=("refund_eur",)),
             Fix("Leave the column out.", {"dataset.features": lacks("refund_eur")}),
         ),
         Harm("accuracy", 0.15, "claim"),
