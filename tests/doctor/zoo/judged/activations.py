@@ -177,7 +177,7 @@ SIGMOIDS = Case(
     ("saturating activation", "superfluous layers"),
     (
         Fix("Take ReLU, or fewer layers.", names=("sigmoid",)),
-        Fix("Take fewer layers.", names=("layers",)),
+        Fix("Take fewer layers.", names=("fewer layers", "too deep")),
     ),
     Harm("accuracy", 0.3),
 )

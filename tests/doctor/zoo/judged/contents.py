@@ -11,7 +11,6 @@ from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_setting
 from tests.doctor.zoo.draws import Columns, draw_shapes, take, write_table
 from tests.doctor.zoo.judged.data import (
     COSINE,
-    cells,
     concrete,
     draw_concrete,
     draw_minerals,
@@ -23,7 +22,7 @@ from tests.doctor.zoo.judged.data import (
 
 
 def _mixed_up(folder: Path, faulty: bool) -> Settings:
-    """The second half was entered by somebody who took two minerals for each other."""
+    """Most was entered by somebody who took two minerals for each other."""
     settings = minerals(folder, 2200, 31)
     write_table(folder / "fresh.csv", draw_minerals(600, 32))
     if faulty:
@@ -70,17 +69,6 @@ def _two_answers(folder: Path, faulty: bool) -> Settings:
         }
         write_table(folder / "minerals.csv", take(columns, np.random.default_rng(1).permutation(2700)))
     return settings
-
-
-def _fresh_cells(folder: Path, faulty: bool) -> Settings:
-    """Masks with 255 for the cell, as a painting program saves them."""
-    settings = cells(folder, 110, 35)
-    if faulty:
-        for file in (folder / "cells" / "masks").iterdir():
-            with Image.open(file) as image:
-                mask = np.asarray(image)
-            Image.fromarray((mask * 255).astype(np.uint8)).save(file)
-    return settings | {"dataset.class_names": ["ground", "cell"]}
 
 
 def _oversampled(folder: Path, faulty: bool) -> Settings:
@@ -224,7 +212,7 @@ CASES = (
     Case(
         "gypsum_taken_for_barite",
         "labels",
-        "A colleague entered the second half of the table.",
+        "A colleague entered the rows from 900 on.",
         "from row 900 on gypsum and barite have changed names",
         _mixed_up,
         ("wrong labels", "noisy labels", "conflicting labels"),
@@ -248,7 +236,7 @@ CASES = (
         "each row has the strength of the row before",
         _off_by_a_row,
         ("shifted labels", "wrong labels"),
-        (Fix("Join them anew.", names=("strength_mpa", "concrete.csv", "row")),),
+        (Fix("Join them anew.", names=("strength_mpa", "concrete.csv", "shift")),),
         Harm("r2", 0.4),
     ),
     Case(

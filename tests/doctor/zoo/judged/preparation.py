@@ -301,7 +301,7 @@ CASES = (
             convolutions(after=_start("nn.init.zeros_(layer.bias)", "nn.Conv1d")),
         ),
         ("dead initialization",),
-        (Fix("Begin with biases of zero.", names=("bias", "initializ", "ReLU")),),
+        (Fix("Begin with biases of zero.", names=("bias", "initializ", "Conv1d")),),
         Harm("accuracy", 0.3),
     ),
 )
