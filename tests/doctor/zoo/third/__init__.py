@@ -1,4 +1,4 @@
-"""The group that is judged: written by somebody who knew the kinds of faults, and no rule or threshold of the doctor's."""
+"""The third group to be judged: written by somebody who knew the kinds of faults, and no rule or threshold of the doctor's."""
 
 from __future__ import annotations
 
