@@ -313,7 +313,7 @@ def test_a_threshold_that_is_reached_on_the_way_up() -> None:
 
 
 def test_early_stopping_that_ended_a_run_on_its_way() -> None:
-    falls = (2.0 - 1.0 * T / 1000)[:500]
+    falls = (1.1 - 1.0 * T / 1000)[:500]
     settings = {"loop": {"early_stopping_patience": 2, "epochs": 40}}
     run = make_run(
         noisy(falls, 0.05), {"val/loss": held(falls)}, settings, total=2000, ended=f"{STOPPED_EARLY}: 2 validations"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.training.data.own_files import written
+from tests.training.diagnosis.made_runs import make_run
 from tests.training.tiny import tiny
 from training.config import parse_config
 from training.config.files import config_data
 from training.doctor.rival import judge_beside_simple
+from training.doctor.suspects import suspect_setting
 from training.engine.runs.run import Hooks, start_run
 from training.events import Event, Finding
 
@@ -44,11 +48,20 @@ def test_a_run_that_does_as_well(tmp_path: Path) -> None:
     assert not train(tmp_path, "optimizer.lr=0.01")
 
 
-@pytest.mark.parametrize("rate", [2e-5])
-def test_the_setting_that_is_farthest_from_usual_is_proposed(tmp_path: Path, rate: float) -> None:
-    [found] = train(tmp_path, f"optimizer.lr={rate}")
-    assert (found.level, list(found.fix)) == ("warning", ["optimizer.lr"])
-    assert found.evidence["simple"] > found.evidence["best"]  # type: ignore[operator]
+@pytest.mark.parametrize(
+    ("settings", "fix"),
+    [
+        ({"optimizer": {"kind": "adamw", "lr": 2e-5}}, {"optimizer.lr": 0.001}),
+        ({"model": {"kind": "mlp", "dropout": 0.5}}, {"model.dropout": 0.1}),
+        ({"objective": {"kind": "classification", "label_smoothing": 0.3}}, {"objective.label_smoothing": 0.0}),
+        ({}, {}),
+    ],
+)
+def test_the_setting_that_is_farthest_from_usual_is_suspected(settings: dict[str, Any], fix: dict[str, Any]) -> None:
+    usual = {"optimizer": {"kind": "adamw", "lr": 1e-3}}
+    words, change = suspect_setting(make_run(np.full(2000, 0.5), settings={**usual, **settings}))
+    assert dict(change) == fix
+    assert words
 
 
 def test_a_loss_of_ones_own_is_suspected_first(tmp_path: Path) -> None:
@@ -60,5 +73,5 @@ def test_a_loss_of_ones_own_is_suspected_first(tmp_path: Path) -> None:
 
 
 def test_few_steps_and_weighed_classes_are_not_compared(tmp_path: Path) -> None:
-    assert not train(tmp_path, "optimizer.lr=2e-5", "loop.epochs=2")
-    assert not train(tmp_path, "optimizer.lr=2e-5", "objective.balanced=true")
+    assert not train(tmp_path, "optimizer.lr=2e-4", "loop.epochs=2")
+    assert not train(tmp_path, "optimizer.lr=0.01", "objective.balanced=true")
