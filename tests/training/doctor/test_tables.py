@@ -57,17 +57,11 @@ def test_rows_of_one_thing_whatever_its_column_is_called(tmp_path: Path) -> None
     cow = np.repeat(np.arange(60), 6)
     means, lame = numbers.normal(size=(60, 3)), numbers.integers(0, 2, 60)
     walks = means[cow] + numbers.normal(0, 0.05, (len(cow), 3))
-    columns = {
-        "cow": [f"c{each}" for each in cow],
-        "a": walks[:, 0],
-        "b": walks[:, 1],
-        "c": walks[:, 2],
-        "y": np.where(lame[cow], "yes", "no"),
-    }
-    found = look(tmp_path, columns, "y", "dataset.ignored=cow")
+    names = np.array([f"c{each}" for each in cow])
+    columns = {"a": walks[:, 0], "b": walks[:, 1], "c": walks[:, 2], "y": np.where(lame[cow], "yes", "no")}
+    found = look(tmp_path, {"cow": names, **columns}, "y", "dataset.ignored=cow")
     assert dict(found["split.time_or_group:cow"].fix) == {"dataset.group_column": "cow", "dataset.ignored": []}
-    columns["cow"] = list(numbers.permutation(columns["cow"]))
-    assert not look(tmp_path, columns, "y", "dataset.ignored=cow")
+    assert not look(tmp_path, {"cow": numbers.permutation(names), **columns}, "y", "dataset.ignored=cow")
 
 
 def test_a_column_from_which_the_value_was_computed(tmp_path: Path) -> None:
