@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 _METRICS = {"class": "accuracy", "labels": "f1", "values": "r2"}
 _TRAINED, _HELD, _IMAGES = 1_500, 1_000, 600
+_OF_SOME = 0.03
+"""By how much the most frequent class of some held-out samples may have more than of all."""
 _SHARP = 10.0
 """By which shares are multiplied to be logits."""
 
@@ -57,8 +59,10 @@ def _judge(session: Session, folder: RunFolder) -> list[Finding]:
         return []
     _, values = run.metric_values(f"val/{name}")
     values = values[np.isfinite(values)]
+    if not len(values) or _is_beyond_reach(session, name, float(values.max())):
+        return []
     few = _IMAGES if data.facts.layout == "image" else _TRAINED
-    looked = look_at_samples(data, few, _HELD) if len(values) else None
+    looked = look_at_samples(data, few, _HELD)
     if looked is None or len(looked.held) < LEAST_HELD:
         return []
     simple, best, count = _measure(looked, session, name), float(values.max()), len(looked.held)
@@ -68,6 +72,16 @@ def _judge(session: Session, folder: RunFolder) -> list[Finding]:
     if simple - best < SURE * error or best - usual >= left * (simple - usual):
         return []
     return [_tell(run, name, simple, best)]
+
+
+def _is_beyond_reach(session: Session, name: str, best: float) -> bool:
+    """Whether not even a model that is always right would be so much better, so that none has to be made: as of most runs."""
+    left = LEFT_OF_IMAGES if session.data.facts.layout == "image" else LEFT
+    usual = 0.0
+    if name == "accuracy":
+        held = session.data.report.counts["validation"]
+        usual = min(max(held) / max(sum(held), 1) + _OF_SOME, 1.0)
+    return best - usual >= left * (1.0 - usual)
 
 
 def _guess(looked: Looked) -> float:
