@@ -215,13 +215,19 @@ def _make_hooks(quiet: bool) -> tuple[Hooks, Console | None]:
     """What hears of a run, and the lines that it says on standard error, as the command line does."""
     from training.console import Console
     from training.doctor.quick import warn_before_start
+    from training.doctor.rival import judge_beside_simple
     from training.engine.runs.run import Hooks
 
     if quiet:
-        return Hooks(judge=warn_before_start), None
+        return Hooks(judge=warn_before_start, compare=judge_beside_simple), None
     console = Console()
     hooks = Hooks(
-        console.print_plan, console.keep_folder, console.event, console.draw_progress, judge=warn_before_start
+        console.print_plan,
+        console.keep_folder,
+        console.event,
+        console.draw_progress,
+        judge=warn_before_start,
+        compare=judge_beside_simple,
     )
     return hooks, console
 

@@ -218,6 +218,7 @@ class Server:
 
     def _make_hooks(self, request: TrainRequest) -> Hooks:
         from training.doctor.quick import warn_before_start
+        from training.doctor.rival import judge_beside_simple
         from training.engine.runs.run import Hooks
 
         def tell_started(folder: RunFolder) -> None:
@@ -226,7 +227,13 @@ class Server:
         self.control = Control()
         if self.ended:
             self.control.request_stop(self._end_reason)
-        return Hooks(started=tell_started, control=self.control, kept=self._kept, judge=warn_before_start)
+        return Hooks(
+            started=tell_started,
+            control=self.control,
+            kept=self._kept,
+            judge=warn_before_start,
+            compare=judge_beside_simple,
+        )
 
     def _export(self, request: ExportRequest) -> ExportResult:
         from training.evaluation import evaluate_checkpoint

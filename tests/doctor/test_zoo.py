@@ -73,7 +73,8 @@ def configure(animal: Case | Healthy, part: str, folder: Path) -> RunConfig:
 @pytest.mark.parametrize(
     "group",
     [
-        "judged",
+        pytest.param("third", marks=pytest.mark.slow),
+        "fourth",
         pytest.param("second", marks=pytest.mark.slow),
         pytest.param("first", marks=pytest.mark.slow),
         pytest.param("builders", marks=pytest.mark.slow),
@@ -112,7 +113,7 @@ def test_healthy_runs_are_written(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_fault_is_there_about_as_often_as_in_the_literature() -> None:
-    judged = [animal for animal in every_animal("judged") if isinstance(animal, Case)]
+    judged = [animal for animal in every_animal("fourth") if isinstance(animal, Case)]
     counts = {kind: sum(case.kind == kind for case in judged) for kind in KINDS}
     assert min(counts.values()) >= 1
     assert len({animal.name for animal in every_animal()}) == len(every_animal())

@@ -40,11 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Train a configuration; returns the exit code."""
     config, workspace = load_given(arguments), workspace_of(arguments)
     from training.doctor.quick import warn_before_start
+    from training.doctor.rival import judge_beside_simple
     from training.engine.runs.run import Hooks
 
     console = Console()
     hooks = Hooks(console.print_plan, console.keep_folder, watch=console.event, flushed=console.draw_progress)
-    hooks.judge = warn_before_start
+    hooks.judge, hooks.compare = warn_before_start, judge_beside_simple
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
     _stop_on_signals(hooks)
@@ -63,12 +64,14 @@ def resume(arguments: argparse.Namespace) -> int:
     if arguments.trust:
         arguments.overrides = [*arguments.overrides, *trust_resume(folder, arguments.overrides)]
     from training.doctor.quick import warn_before_start
+    from training.doctor.rival import judge_beside_simple
     from training.engine.runs.run import Hooks, resume_run, train_made_run
 
     if arguments.dry_run:
         return _dry_run(arguments, workspace)
     console = Console()
     hooks = Hooks(console.print_plan, console.keep_folder, console.event, console.draw_progress)
+    hooks.compare = judge_beside_simple
     hooks.control.profile, hooks.trackers = arguments.profile, tuple(arguments.track)
     hooks.copy_to = parse_address(arguments.copy_to) if arguments.copy_to else ""
     _stop_on_signals(hooks)

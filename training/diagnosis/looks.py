@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from training.config.files import config_data
 from training.config.sections.loop import Loop
-from training.diagnosis.judges import AT_END, CODES, IN_WARMUP, JUDGES, Judge
+from training.diagnosis.judges import AT_ANY_END, AT_END, CODES, IN_WARMUP, JUDGES, Judge
 from training.diagnosis.judges.curves import is_beyond_doubt
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
@@ -115,7 +115,7 @@ class Diagnosis:
         """What is to be told of a run that is complete: its last look, and what can only be judged now."""
         news = self.look(run) if self._looked_at < run.step else []
         run = _leave_to_others(run)
-        judges = self._at_end if run.step >= run.warmup else ()
+        judges = self._at_end if run.step >= run.warmup else AT_ANY_END
         found = {each.key: each for each in self._judge(judges, run)}
         causes = self._list_causes(run, found.values())
         seen = {key for key, sighting in self._seen.items() if sighting.told is not None}

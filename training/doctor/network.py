@@ -4,14 +4,17 @@ whether a person's own can be built again from its seed."""
 from __future__ import annotations
 
 import torch
+from pydantic import JsonValue
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
 
 from training.config.describe import describe
 from training.config.sections.user_file import UserFile
 from training.engine.session import Session
 from training.events import Finding
 from training.findings.network import CUT_BATCH, FEW, FROZEN, NOT_REPEATABLE, TINY_BATCH, WEIGHTS
+from training.findings.settings import MOST_DROPOUT, REGULARIZED
 from training.models import make_model
 from training.system.untrusted import escape_unprintable
 
@@ -60,15 +63,28 @@ def _other_norm(session: Session) -> dict[str, str]:
 def own_network_findings(session: Session) -> list[Finding]:
     """A second build shall give the same initial weights: one that seeds generators from the clock cannot be repeated."""
     config = session.config
-    if not isinstance(config.model, UserFile) or session.beginning:
+    if not isinstance(config.model, UserFile):
         return []
+    dropped = _own_dropout(session)
+    if session.beginning:
+        return dropped
     again = make_model(config.model, session.data.facts, session.objective.outputs, config.seed)
     ours, theirs = list(session.model.parameters()), list(again.parameters())
     if len(ours) == len(theirs) and all(map(_same, ours, theirs)):
-        return []
+        return dropped
     title = f"{escape_unprintable(config.model.path)}: the initial weights are others each time build is called, though the seed is the same."
     advice = "Such a run cannot be repeated; let build draw random numbers without seeding generators itself."
-    return [NOT_REPEATABLE.find("warning", title, advice)]
+    return [*dropped, NOT_REPEATABLE.find("warning", title, advice)]
+
+
+def _own_dropout(session: Session) -> list[Finding]:
+    """Of a person's own network: as of the setting."""
+    for name, module in session.model.named_modules():
+        if isinstance(module, _DropoutNd) and module.p > MOST_DROPOUT:
+            title = f"The dropout of {escape_unprintable(name, 60)} is {module.p:g}, more than {MOST_DROPOUT:g}: what is left is hard to learn from."
+            advice = "Begin with 0.1 to 0.3."
+            return [REGULARIZED.find("warning", title, advice, place=name, evidence={"value": module.p})]
+    return []
 
 
 def _same(one: Tensor, other: Tensor) -> bool:
@@ -84,4 +100,7 @@ def weight_findings(session: Session) -> list[Finding]:
         return []
     title = "What is frozen is randomly initialized, and stays so as long as it is frozen."
     advice = "Begin with pretrained weights, branch from a run that has some, or set optimizer.freeze to off."
-    return [FROZEN.find("warning", title, advice, fix={"optimizer.freeze": "off"})]
+    fix: dict[str, JsonValue] = {"optimizer.freeze": "off"}
+    if session.config.optimizer.unfreeze_epoch is not None:
+        fix["optimizer.unfreeze_epoch"] = None
+    return [FROZEN.find("warning", title, advice, fix=fix)]

@@ -24,6 +24,8 @@ from training.findings.split import (
     LEAST_GROUPS,
     LEAST_ROWS_OF_GROUP,
     MANY_TIMES,
+    NEIGHBORS,
+    TIMES_CHANCE,
 )
 from training.findings.tables import LEAK_ROWS
 from training.statistics.ranks import rank_correlation
@@ -34,6 +36,7 @@ _NAMES_GROUP = re.compile(
     r"site|hospital|school|store|machine|device|sensor|batch|plate|scene|field|plot|family|owner|player)s?([\W_]|$)",
     re.IGNORECASE,
 )
+_MOST_UNUSED, _MOST_COMPARED = 20, 1_500
 _NUMBERS_TIMES = re.compile(r"^(day|date|time|timestamp|week|month|year|t)s?$", re.IGNORECASE)
 
 
@@ -53,15 +56,21 @@ def group_findings(
     """Columns that say to whom or what rows belong, features or not, where rows of one are trained on and held out."""
     if dataset.group_column or dataset.time_column or dataset.split_column:
         return
-    for column in (*columns, *_read_unused(source, rows, dataset)):
-        if column.name != column.place or not _NAMES_GROUP.search(column.name) or len(column.values) < LEAK_ROWS:
+    for column, is_used in (
+        *((each, True) for each in columns),
+        *((each, False) for each in _read_unused(source, rows, dataset)),
+    ):
+        if column.name != column.place or len(column.values) < LEAK_ROWS:
+            continue
+        is_named = _NAMES_GROUP.search(column.name) is not None
+        if is_used and not is_named:
             continue
         values = column.values[~np.isnan(column.values)]
         groups = len(np.unique(values))
         if groups < LEAST_GROUPS or len(values) < LEAST_ROWS_OF_GROUP * groups:
             continue
         skill = max((each.skill for each in measure_skill(column.values, True, answers)), default=0.0)
-        if skill < ALIKE_IN_GROUP:
+        if skill < ALIKE_IN_GROUP or not (is_named or _are_neighbors(column.values, columns)):
             continue
         name = escape_unprintable(column.name, 60)
         yield GROUP.find(
@@ -78,7 +87,7 @@ def group_findings(
 def _read_unused(source: Table, rows: Tensor, dataset: TableDataset) -> Iterator[Column]:
     """Columns of the file that no model gets, and that are called after persons or things; equal cells have equal numbers."""
     used = {*source.columns, *dataset.targets}
-    names = [name for name in read_section(dataset, 1)[0].columns if name not in used and _NAMES_GROUP.search(name)]
+    names = [name for name in read_section(dataset, 1)[0].columns if name not in used][:_MOST_UNUSED]
     if not names:
         return
     frame = read_section(dataset)[0]
@@ -86,6 +95,27 @@ def _read_unused(source: Table, rows: Tensor, dataset: TableDataset) -> Iterator
     for name in names:
         cells = frame.get_column(name).cast(pl.String, strict=False).rank("dense")
         yield Column(name, name, cells.cast(pl.Float32).to_numpy()[places], True)
+
+
+def _are_neighbors(groups: NDArray[np.float32], columns: list[Column]) -> bool:
+    """Whether the row that is most like a row is mostly one of its group, whatever the column is called."""
+    numbers = [column.values for column in columns if not column.coded]
+    known = ~np.isnan(groups)
+    if len(numbers) < 2 or not known.any():
+        return False
+    ids, which = np.unique(groups[known], return_inverse=True)
+    some = which < max(LEAST_GROUPS, len(ids) * _MOST_COMPARED // max(int(known.sum()), 1))  # whole groups
+    which = which[some][:_MOST_COMPARED]
+    table = np.stack([values[known][some][:_MOST_COMPARED] for values in numbers], 1).astype(np.float64)
+    table = np.where(np.isfinite(table), table, np.nanmedian(np.where(np.isfinite(table), table, np.nan), axis=0))
+    table = (table - table.mean(0)) / (table.std(0) + 1e-12)
+    squares = (table**2).sum(1)
+    apart = squares[:, None] + squares[None] - 2.0 * table @ table.T
+    np.fill_diagonal(apart, np.inf)
+    same = float((which[apart.argmin(1)] == which).mean())
+    sizes = np.bincount(which)
+    chance = float((sizes * (sizes - 1)).sum() / max(len(which) * (len(which) - 1), 1))
+    return same >= NEIGHBORS and same >= TIMES_CHANCE * chance
 
 
 def _take_role(role: str, name: str, dataset: TableDataset) -> dict[str, str | list[str]]:

@@ -15,7 +15,19 @@ from training.data.sources.table import Table
 from training.doctor.rows_together import Column, group_findings, time_findings
 from training.doctor.skill import Answers, ColumnSkill, answers_of, is_copy, measure_skill
 from training.events import Finding
-from training.findings.tables import DENSE, DISTINCT, IDENTIFIER, LEAK_ROWS, LEAKS, MONOTONE, RIVAL, TARGET_LEAK
+from training.findings.tables import (
+    DENSE,
+    DISTINCT,
+    FAR_BEHIND,
+    IDENTIFIER,
+    LEAK_ROWS,
+    LEAKS,
+    LEAKS_ALONE,
+    MONOTONE,
+    REPEATS,
+    RIVAL,
+    TARGET_LEAK,
+)
 from training.statistics.ranks import rank_correlation
 from training.system.untrusted import escape_unprintable
 
@@ -63,12 +75,36 @@ def _leaks(columns: list[Column], answers: list[Answers], dataset: TableDataset)
         mine = [skill[number] for skill in skills]
         told: set[str] = set()  # of the parts of a date one is enough
         for place, column in enumerate(columns):
-            if column.name not in told and mine[place].skill >= LEAKS and _tells(column, mine[place], target):
+            if (
+                column.name not in told
+                and mine[place].skill >= _least(column, place, mine, target)
+                and _tells(column, mine[place], target)
+            ):
                 told.add(column.name)
                 repeats = _repeats(mine[place], target)
                 easy = not repeats and _has_rival(place, columns, mine, target)
                 found.append(_leak(column, mine[place], target, repeats, easy, dataset, len(answers) > 1))
     return found
+
+
+def _least(column: Column, place: int, skills: list[ColumnSkill], target: Answers) -> float:
+    """The skill from which on a column is told: less, where it has a value for each class of which one is sure, or no other column tells anything
+    near."""
+    if _repeats(skills[place], target) and _is_sure_one_way(column, target):
+        return REPEATS
+    others = max((skill.skill for other, skill in enumerate(skills) if other != place), default=0.0)
+    return LEAKS_ALONE if others <= FAR_BEHIND else LEAKS
+
+
+def _is_sure_one_way(column: Column, target: Answers) -> bool:
+    """Whether rows of one of its values are all of one class, and most of that class: what is only there once the target is known is never there
+    without it."""
+    values: NDArray[np.float64] = target.values
+    for value in np.unique(column.values[np.isfinite(column.values)]).tolist():
+        classes, counts = np.unique(values[column.values == value], return_counts=True)
+        if len(classes) == 1 and counts[0] >= max(LEAK_ROWS, REPEATS * float((values == classes[0]).sum())):
+            return True
+    return False
 
 
 def _repeats(skill: ColumnSkill, target: Answers) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from training.findings.data import UNEVEN
 from training.findings.duration import FEW_STEPS
 from training.findings.rule import Rule
 
@@ -106,16 +107,25 @@ NOISY = Rule(
     "The binomial standard error",
 )
 
-LOW_RECALL, HIGH_RECALL = 0.3, 0.9
+LOW_RECALL, HIGH_RECALL, LOW_OF_RARE = 0.3, 0.9, 0.5
 HARDLY_FOUND, SURELY_COUNTED = 0.25, 12
 COLLAPSED = Rule(
     "classes.collapsed",
     "The network answers the same class to every sample",
     "Accuracy and F1 of a validation are those of one answer for all samples, in two looks in a row (warning). Once the run is complete: at the best validation "
-    f"a class has a recall below {LOW_RECALL:g} while another has more than {HIGH_RECALL:g} (note; a warning below {HARDLY_FOUND:g}, of {SURELY_COUNTED} samples or more).",
+    f"a class has a recall below {LOW_RECALL:g} while another has more than {HIGH_RECALL:g} (note; a warning below {HARDLY_FOUND:g}, of {SURELY_COUNTED} samples or more; or below {LOW_OF_RARE:g}, where another class has {UNEVEN:g} times as many and objective.balanced is off).",
     "TheDeepChecker (constant answers); SageMaker Debugger (0.7)",
     unless="The loss itself does not fall (loss.flat).",
     fix="objective.balanced, where the classes are uneven; of masks objective.loss = dice_cross_entropy.",
+)
+
+MIXED_UP = 0.8
+MIXED = Rule(
+    "label.mixed_up",
+    "One class is taken for another",
+    f"As of classes.collapsed in a warning, of a class of which no other has {UNEVEN / 2:g} times the samples, among three classes or more: {MIXED_UP:.0%} of its mistakes are for one "
+    "other class.",
+    "Confident learning (Northcutt et al. 2021): labels that are wrong are so from one class to another",
 )
 
 SKILL_AFTER, LEAST_VALIDATIONS, BY_HEART, TELLING = 0.5, 3, 0.3, 3.0
@@ -134,17 +144,18 @@ NO_SKILL = Rule(
 )
 
 LAST_STRETCH, STILL_FALLS, SURELY_FALLS, RATE_LEFT, FEW_EPOCHS, DONE = 0.5, 0.15, 3.0, 0.1, 3, 0.1
-MOSTLY_DONE, STILL_GAINS = 0.3, 0.03
+MOSTLY_DONE, STILL_GAINS, AT_ONCE = 0.3, 0.03, 0.2
 TOO_EARLY = Rule(
     "run.ends_too_early",
     "The run ended while it still improved",
     f"Once all steps are done: the last {LAST_STRETCH:.0%} of them brought {STILL_FALLS:.0%} or more of all that the training loss came down, by more than "
     f"{SURELY_FALLS:g} standard errors, and the best validation is the last or the one before. A warning where the rate ended above {RATE_LEFT:.0%} of its peak, or the run "
     f"was of less than {FEW_EPOCHS} epochs; else a note. Or loop.stopping_threshold ended it in its first half, and the monitored share had gained {STILL_GAINS:.0%} since the "
-    "validation before.",
+    f"validation before, or at its first validation in the first {AT_ONCE:.0%}; or loop.early_stopping_patience did, the last half of its steps brought as much, and in it validation was better "
+    "than before.",
     "Google's tuning playbook (still improving at the end); the shares are ours",
     unless=f"The loss has come to less than {DONE:.0%} of where it began. A note where it has come to less than {MOSTLY_DONE:.0%}, or the monitored share gained less than {FEW_POINTS:.0%} of all samples. Of a language model few epochs are usual.",
-    fix="Three times the epochs; the optimizer's usual learning rate, where it is far below that.",
+    fix="Three times the epochs; the optimizer's usual learning rate, where it is far below that; a patience of a quarter of the run.",
 )
 ORDERED = 0.5
 BIASED = Rule(
@@ -154,6 +165,15 @@ BIASED = Rule(
     "The mean has an R² of 0; ranks do not see a shift or a scale",
     unless="objective.loss is l1 or huber, which do not follow a few far values (a note).",
     fix="objective.kind = regression, where the loss is a person's own.",
+)
+LOW, LOW_BEFORE = 0.02, 0.6
+LOWERED = Rule(
+    "schedule.lowered",
+    "A plateau was seen where there was none",
+    f"Once the run is complete: schedule.kind is plateau, and came to {LOW:.0%} of the highest rate before {LOW_BEFORE:.0%} of the steps were done, though in the half before it first "
+    f"lowered the rate the training loss fell, by {SURELY_FALLS:g} standard errors.",
+    "ReduceLROnPlateau's own values wait for 10 validations and count any gain of 1e-4 (torch)",
+    fix="schedule.kind = cosine",
 )
 LATE_PART = 0.5
 TOO_LATE = Rule(
@@ -177,7 +197,9 @@ RULES = (
     NOISY,
     NO_SKILL,
     COLLAPSED,
+    MIXED,
     TOO_EARLY,
     TOO_LATE,
     BIASED,
+    LOWERED,
 )

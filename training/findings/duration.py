@@ -47,7 +47,7 @@ LARGE_DELTA, LARGE_LOSS_DELTA = 0.02, 0.1
 STOPS = Rule(
     "stopping.in_noise",
     "Early stopping ends the run in the noise",
-    f"loop.early_stopping_patience is 1; or it waits for less than {LEAST_COVERED:.0%} of the run's steps, or less than the warm-up; or only a gain of "
+    f"loop.early_stopping_patience is 1; or it waits for less than {LEAST_COVERED:.0%} of the run's steps, by a patience of {LEAST_PATIENCE} or validations more often than once an epoch, or less than the warm-up; or only a gain of "
     f"{LARGE_DELTA:g} in a share (a loss: {LARGE_LOSS_DELTA:g}) at each validation counts as one; or loop.stopping_threshold is what always "
     f"guessing the largest class reaches. A patience of {LEAST_PATIENCE}: a note.",
     "Prechelt 1998, Early Stopping - But When?: a single rise of the validation error says nothing",

@@ -49,6 +49,7 @@ FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
     "loss.sum": ("lr.unusual", "run.too_short", "units.dead", "update.too_big"),
     "model.not_trained": ("weight.unchanged", "fit.no_skill"),
     "model.narrow": ("loss.flat", "loss.plateau", "fit.no_skill", "model.linear"),
+    "schedule.lowered": ("run.ends_too_early", "run.ends_too_late", "classes.collapsed", "fit.no_skill"),
     "data.outliers": ("val.too_good", "fit.no_skill", "fit.biased", "loss.diverged"),
 }
 """By the code of a cause, those of the symptoms that it explains; of ``nonfinite`` what began with it or after it."""

@@ -27,15 +27,19 @@ FEW_PAIRS = Rule(
 )
 LEAST_LABELS, SOME_WRONG, MOST_WRONG, PLATEAU = 300, 0.07, 0.6, 0.8
 MANY_WRONG, MUCH_KNOWN = 0.25, 0.18
+RANDOM_LESS, STILL_LEARNS = 8, 0.05
+FAR_APART, FAR_SHARE, LEAST_FAR, SOME_SKILL, AGAINST_EXPECTED = 4.0, 0.015, 12, 0.2, -0.4
 SUSPECT = Rule(
     "label.suspect",
     "Labels seem to be wrong",
     f"A simple model (ridge regression, four folds; on random features, of images on what patches of them are seen where) disagrees with {SOME_WRONG:.0%} to {MOST_WRONG:.0%} of the labels among the fifth of "
     f"which it is surest, and hardly less often where it is surer still: in the first tenth {PLATEAU:.0%} as often as in the first "
     f"four. A note; a warning, where it is so of {MANY_WRONG:.0%} or more, and the model makes {MUCH_KNOWN:.0%} fewer mistakes "
-    "than guessing: where inputs tell little, it errs nearly as often where it is surest.",
+    "than guessing: where inputs tell little, it errs nearly as often where it is surest. Of numbers: "
+    f"{FAR_SHARE:.1%} lie {FAR_APART:g} robust standard deviations or more from what that model expects, which explains {SOME_SKILL:.0%} of the variance at least, and the correlation of those with it is "
+    f"below {AGAINST_EXPECTED:g}, as noise of any size would not make it.",
     "A model's own errors become rare where it is sure, wrong labels do not (confident learning, Northcutt et al. 2021)",
-    unless=f"There are fewer than {LEAST_LABELS} samples, or the model learns too little of them.",
+    unless=f"There are fewer than {LEAST_LABELS} samples, or the model learns too little of them. A note, where with an eighth of its random features it is wrong of {STILL_LEARNS:.0%} of the samples more: then it is too simple itself.",
 )
 SHIFT_GAIN = 0.2
 SHIFTED = Rule(
@@ -46,15 +50,16 @@ SHIFTED = Rule(
     unless="Neighbors mostly have the same label.",
 )
 LEAST_RIGHT, LOST_RIGHT, LOST_OF_NAMED, SAME_OTHER, LEAST_TURNED = 0.6, 0.65, 0.8, 0.5, 10
-LEAST_CROP = 8
+LEAST_CROP, LEFT_OF_VARIED, LEAST_KNOWN = 8, 0.5, 0.3
 CHANGES_LABEL = Rule(
     "augment.changes_label",
     "An augmentation changes what images show",
     f"dataset.flip, vertical_flip, a rotation from 135 degrees or a hue from 0.3 is on, and the same simple model, right of {LEAST_RIGHT:.0%} of the images or more, "
     f"keeps at most {LOST_RIGHT:.0%} of that on images that are changed so, most of those of a class being taken for one other class; or {LOST_OF_NAMED:.0%}, where "
-    f"classes are called by digits, letters or directions. Or the smallest crops of dataset.resized_crop_scale have fewer than {LEAST_CROP} pixels a side.",
-    "torchvision's and AutoAugment's own settings for digits leave flips out",
-    fix="That augmentation off; crops of half of the area.",
+    f"classes are called by digits, letters or directions. Or the smallest crops of dataset.resized_crop_scale have fewer than {LEAST_CROP} pixels a side. Or that model, where it is right in {LEAST_KNOWN:.0%} more of the images than guessing, once it learned from images as the run varies them, has {LEFT_OF_VARIED:.0%} or less of the skill on "
+    "images as they are that it has without.",
+    "torchvision's and AutoAugment's own settings for digits leave flips out; TheDeepChecker (a network with and without augmentation should see alike)",
+    fix="That augmentation off, or all where no single one helps; crops of half of the area.",
 )
 AGAINST, TIMES_WORSE = 4.0, 2.0
 WEIGHTS = Rule(

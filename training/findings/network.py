@@ -45,7 +45,7 @@ START = Rule(
     f"the mean square of values) by more than {LOSS_BAND:.0%} and {FAR_ERRORS:g} standard errors: a note, a warning above {LOSS_FAR:.0%} or where it is lower, an error above "
     f"{LOSS_EXTREME:.0%}. It may be as low as that of the best answer that is the same to all.",
     "Karpathy's recipe; TheDeepChecker (100 %)",
-    unless="Known weights; embeddings; a person's own loss.",
+    unless="Known weights; embeddings; a person's own loss. A note of outputs that are bounded, since they compare directions.",
     fix="dataset.normalize",
 )
 NONFINITE = Rule(

@@ -26,18 +26,21 @@ ENDS_SIGMOID = Rule(
     "UMLAUT, NeuraLint",
     unless="Values to predict that all lie in 0 to 1 as they are learned.",
 )
+LOWEST, FAR_ABOVE = 1.05, 20.0
 ENDS_RELU = Rule(
     "model.ends_in_relu",
     "The network cannot answer negative numbers",
-    f"{_ASKED}: no output is below 0, and the loss takes logits, or values to predict are below 0 as they are learned.",
+    f"{_ASKED}: no output is below 0 (behind ELU, GELU and SiLU -{LOWEST:g}, while others come to {FAR_ABOVE:g} times that), and the loss takes logits, or values to predict are below "
+    "that as they are learned.",
     "UMLAUT, TheDeepChecker",
     unless="Values to predict that are never negative.",
 )
-BEYOND = 0.01
+BEYOND, ALIKE, STAYS = 0.01, 1.5, 0.1
 RANGE = Rule(
     "model.range",
     "The outputs are bounded, and the targets lie beyond",
-    f"{_ASKED}: no output leaves a band, where most lie at its ends, and the loss takes logits, or {BEYOND:.0%} of the values to predict lie outside.",
+    f"{_ASKED}: no output leaves a band, where most lie at its ends, and the loss takes logits, or {BEYOND:.0%} of the values to predict lie outside. Or the largest output grows by no "
+    f"more than {2 * ALIKE:g} times when asked so ({ALIKE:g} times from noise of the one size to the other), and is so small that right answers, all others as far away as can be, cost {STAYS:.0%} of what guessing does.",
     "TheDeepChecker (outputs that never reach the targets)",
 )
 NONLINEARITY = 1e-4
@@ -110,11 +113,12 @@ INIT_SCALE = Rule(
     "(model.too_deep) let vanish.",
     fix="model.norm, model.activation",
 )
+SIGMOIDS, FAINT = 3, 1e-2
 SATURATING = Rule(
     "model.saturating",
     "Activations let the gradient vanish",
     f"The gradient of the first layer, beside its weights, is less than {SHRINKS:g} of that of the last, in a network with nn.Sigmoid or nn.Tanh. Or a linear layer takes "
-    "what a softmax answers.",
+    f"what a softmax answers. Or {SIGMOIDS} hidden sigmoids or more, and the answers to different samples differ by less than {FAINT:g} of what the samples do.",
     "Glorot & Bengio 2010",
     unless="The network has fewer than three layers (of sigmoid and tanh).",
     fix="model.norm, model.activation",
@@ -150,9 +154,9 @@ ROUND = 0.02
 SUM = Rule(
     "loss.sum",
     "The loss grows with the batch",
-    f"Of a person's own loss: twice the batch gives twice the loss, within {ROUND:.0%}.",
+    f"Of a person's own loss: twice the batch gives twice the loss, or half of it, within {ROUND:.0%}.",
     "TheDeepChecker",
-    fix="optimizer.lr divided by the batch size, of masks by its pixels (SGD)",
+    fix="optimizer.lr divided by the batch size, of masks by its pixels, or times that (SGD)",
 )
 SIGN = Rule(
     "loss.sign",
@@ -164,7 +168,7 @@ SIGN = Rule(
 BLIND_LOSS = Rule(
     "loss.blind",
     "The loss does not look at what it should",
-    "Of a person's own loss: it is the same for exchanged targets, or for other outputs; or the same answer to all samples costs less than perfect ones "
+    "Of a person's own loss: it is the same for exchanged targets, or for other outputs; or the same answer to all samples costs less than perfect ones, yes or no to all labels no more than they "
     "(of classes and labels both as logits and as probabilities).",
     "Tried on answers whose worth is known; (n, 1) and (n,) make (n, n) in torch",
     fix="objective.kind: the task's usual loss.",

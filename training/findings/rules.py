@@ -22,6 +22,7 @@ from training.findings import (
     nonfinite,
     one_batch,
     probes,
+    rival,
     settings,
     split,
     tables,
@@ -46,6 +47,7 @@ FAMILIES: Mapping[str, tuple[Rule, ...]] = {
     "Curves": curves.RULES,
     "Gradients": gradients.RULES,
     "Layers": layers.RULES,
+    "Beside a simple model": rival.RULES,
 }
 RULES: Mapping[str, Rule] = {rule.code: rule for rules in FAMILIES.values() for rule in rules}
 

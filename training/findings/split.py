@@ -22,12 +22,14 @@ NEAR_DUPLICATES = Rule(
     "FiftyOne (leaky splits); thin digits look alike by chance, hence the share",
 )
 LEAST_GROUPS, LEAST_ROWS_OF_GROUP, ALIKE_IN_GROUP, ALIKE_IN_TIME, MANY_TIMES = 10, 2.0, 0.3, 0.4, 60
+NEIGHBORS, TIMES_CHANCE = 0.4, 10.0
 GROUP = Rule(
     "split.time_or_group",
     "Rows that belong together are in both parts",
     f"A column called after persons or things (patient, subject, user, session, group ...) with at least {LEAST_GROUPS} values of on average "
     f"{LEAST_ROWS_OF_GROUP:g} rows or more stands in both parts, and a row's target is predicted by the other rows of its value with a skill of "
-    f"{ALIKE_IN_GROUP:g}, whether it is a feature or not. Rows with a date that are held out at random: a note; a warning, where the targets "
+    f"{ALIKE_IN_GROUP:g}, whether it is a feature or not; or a column of any name that is no feature, if of {NEIGHBORS:.0%} of the rows the one that is most like them, by all numbers, has "
+    f"the same value, {TIMES_CHANCE:g} times as often as by chance. Rows with a date that are held out at random: a note; a warning, where the targets "
     f"(numbers, or two classes; their means, where several rows have one time) that follow each other have a rank correlation of {ALIKE_IN_TIME:g}; as much of a column of "
     f"whole numbers that is called day, week, year or the like, if there are {MANY_TIMES} different ones.",
     "deepchecks (a group in both parts), with the likeness inside a group as guard",

@@ -5,14 +5,15 @@ from __future__ import annotations
 from training.findings.rule import Rule
 
 LEAK_ROWS, LEAKS = 30, 0.98
+LEAKS_ALONE, FAR_BEHIND, REPEATS = 0.95, 0.3, 0.9
 """Of fewer training rows nothing is said. The skill is 0 of guessing and 1 of always being right."""
 RIVAL, COPY = 0.9, 0.9995
-MONOTONE = 0.99
+MONOTONE = 0.975
 TARGET_LEAK = Rule(
     "table.target_leak",
     "One column alone predicts the target",
     f"Half of the training rows, the other half predicted by one column alone (by equal cells, else by the nearest number): a skill of "
-    f"{LEAKS:g} or more, where 0 is guessing and 1 is always right (of numbers: of their ranks). The column repeats the target under other names, or is the one "
+    f"{LEAKS:g} or more ({LEAKS_ALONE:g}, where no other column has more than {FAR_BEHIND:g}; {REPEATS:g} of a column that has no more values than there are classes, one of which is only in rows of one class), where 0 is guessing and 1 is always right (of numbers: of their ranks). The column repeats the target under other names, or is the one "
     f"from which it was computed.",
     "deepchecks (predictive power score 0.8), which honest columns reach",
     unless=f"It is the only column; another column that is no copy of it (below {COPY:g}, Spearman) reaches "

@@ -18,16 +18,18 @@ from tests.doctor.zoo.first import (
     preparation,
     schedules,
 )
-from tests.doctor.zoo.judged import CASES as JUDGED
+from tests.doctor.zoo.fourth import CASES as FOURTH
 from tests.doctor.zoo.second import CASES as SECOND
+from tests.doctor.zoo.third import CASES as THIRD
 
-Group = Literal["builders", "first", "second", "judged"]
+Group = Literal["builders", "first", "second", "third", "fourth"]
 FIRST = (activations, lengths, schedules, losses, labels_and_parts, columns, own_networks, own_datasets, preparation)
 GROUPS: dict[Group, tuple[Case | Healthy, ...]] = {
     "builders": BUILT,
     "first": (*(case for room in FIRST for case in room.CASES), *healthy.RUNS),
     "second": SECOND,
-    "judged": JUDGED,
+    "third": THIRD,
+    "fourth": FOURTH,
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -165,6 +166,8 @@ def try_cure(case: Case, mended: RunConfig, out: Path) -> tuple[bool, bool]:
     faulty, cured, sound = (
         measure(case.harm, each) for each in (run_trial(case, "case", out), trial, run_trial(case, "twin", out))
     )
+    if math.isnan(cured):
+        return False, False  # nobody can tell
     gone = not is_worse(case.harm, cured, sound)
     return gone, gone or is_worse(case.harm, faulty, cured)
 

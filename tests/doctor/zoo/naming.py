@@ -54,6 +54,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "table.target_leak": ("target leak",),
     "table.identifier": ("identifier as feature",),
     "label.noisy": ("noisy labels", "wrong labels"),
+    "label.mixed_up": ("wrong labels", "noisy labels"),
     "label.suspect": ("noisy labels", "wrong labels", "shifted labels"),
     "validation.none": ("no validation", "validation too small"),
     "validation.tiny": ("validation too small", "no validation"),
@@ -95,6 +96,7 @@ HALVES: Mapping[str, tuple[str, str]] = {
     "loop.epochs": ("too many epochs", "too few epochs"),
     "loop.max_steps": ("too many epochs", "too few epochs"),
     "loop.batch_size": ("batch too large", "batch too small"),
+    "loop.accumulation": ("batch too large", "batch too small"),
     "loop.early_stopping_patience": ("too many epochs", "stopped too early"),
     "loop.clip_norm": ("learning rate too high", "optimizer settings"),
     "optimizer.weight_decay": ("regularization too strong", ""),
@@ -106,6 +108,18 @@ HALVES: Mapping[str, tuple[str, str]] = {
 """What a change to a lower value says was wrong, and one to a higher value."""
 
 CHANGED: Mapping[str, tuple[str, ...]] = {
+    "objective.threshold": ("wrong loss", "class weights"),
+    "objective.temperature": ("wrong loss",),
+    "objective.margin": ("wrong loss",),
+    "objective.smooth": ("wrong loss",),
+    "objective.weights": ("class weights", "wrong loss"),
+    "objective.embedding_size": ("too few neurons",),
+    "model.width": ("too few neurons",),
+    "loop.ema_decay": ("optimizer settings",),
+    "loop.swa_lr": ("learning rate too high", "optimizer settings"),
+    "loop.clip_value": ("optimizer settings",),
+    "optimizer.head_lr_factor": ("learning rate too high", "learning rate too low", "optimizer settings"),
+    "optimizer.initial_accumulator_value": ("optimizer settings",),
     "optimizer.kind": ("unsuitable optimizer",),
     "optimizer.freeze": ("frozen layers",),
     "optimizer.unfreeze_epoch": ("frozen layers",),
@@ -144,7 +158,7 @@ LENGTHS = ("schedule ends early", "schedule ends late", "schedule too high", "wa
 def causes_of(finding: Mapping[str, Any], config: RunConfig) -> set[str]:
     """Those of ``kinds.CAUSES`` that ``finding``, a record of ``--json``, names of a run with ``config``."""
     code = str(finding["code"])
-    if code == "schedule.length":
+    if code in ("schedule.length", "schedule.lowered"):
         return set(LENGTHS)
     if code == "loss.start" and finding["place"] == "inputs":
         return {"unscaled inputs"}

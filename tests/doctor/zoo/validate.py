@@ -87,12 +87,18 @@ def measure(harm: Harm, trial: Trial) -> float:
 def measure_fresh(trial: Trial, metric: str) -> float:
     """``metric`` of the run's best checkpoint on the samples in ``fresh``, by the command ``evaluate``."""
     (place,) = (path for path in trial.folder.glob("fresh*"))
-    return evaluate(trial, str(place))[metric]["value"]
+    return _read(evaluate(trial, str(place)), metric)
 
 
 def _claimed(trial: Trial, metric: str) -> float:
     """``metric`` of the same checkpoint on the run's own validation part."""
-    return evaluate(trial, "validation")[metric]["value"]
+    return _read(evaluate(trial, "validation"), metric)
+
+
+def _read(metrics: dict[str, dict[str, float]], name: str) -> float:
+    """NaN where it cannot be measured, as AUROC of a part that has one class left."""
+    value: float | None = metrics[name]["value"]
+    return math.nan if value is None else value
 
 
 def evaluate(trial: Trial, on: str) -> dict[str, dict[str, float]]:

@@ -15,7 +15,7 @@ from tests.training.diagnosis.made_runs import LARGE, PER_EPOCH, make_run, noisy
 from training.diagnosis import LayerRows, Recorded, replay
 from training.diagnosis.judges.curves import guessing_loss, judge_flat
 from training.diagnosis.level import scatter, slope, smooth
-from training.events import Finding
+from training.events import STOPPED_EARLY, Finding
 from training.runs.records.layers import layer_columns
 
 T = np.arange(2000.0)
@@ -310,6 +310,30 @@ def test_a_threshold_that_is_reached_on_the_way_up() -> None:
     assert "run.ends_too_early" not in judge(
         replace(make_run(noisy(falls), settled, limit, total=2000), ended=run.ended)
     )
+
+
+def test_early_stopping_that_ended_a_run_on_its_way() -> None:
+    falls = (1.1 - 1.0 * T / 1000)[:500]
+    settings = {"loop": {"early_stopping_patience": 2, "epochs": 40}}
+    run = make_run(
+        noisy(falls, 0.05), {"val/loss": held(falls)}, settings, total=2000, ended=f"{STOPPED_EARLY}: 2 validations"
+    )
+    found = judge(run)["run.ends_too_early"]
+    assert (found.level, found.fix["loop.early_stopping_patience"]) == ("warning", 10)
+    worse = {"val/loss": [*held(falls)[:3], *(3.0 for _ in held(falls)[3:])]}
+    in_time = make_run(noisy(falls, 0.05), worse, settings, total=2000, ended=run.ended)
+    assert "run.ends_too_early" not in judge(in_time)
+
+
+def test_a_plateau_that_was_none() -> None:
+    falls = noisy(np.where(T < 1000, 2.0 - 1.0 * T / 1000, 1.0), 0.05)
+    lowered = np.where(T < 700, 1e-3, np.where(T < 900, 1e-4, 1e-5))
+    settings = {"schedule": {"kind": "plateau"}}
+    found = judge(make_run(falls, {"val/loss": held(falls)}, settings, lr=lowered, ended="all steps done"))
+    assert dict(found["schedule.lowered"].fix) == {"schedule.kind": "cosine"}
+    flat = noisy(np.where(T < 200, 2.0 - 1.5 * T / 200, 0.5), 0.05)
+    at_last = make_run(flat, {"val/loss": held(flat)}, settings, lr=lowered, ended="all steps done")
+    assert "schedule.lowered" not in judge(at_last)
 
 
 def test_a_run_whose_best_came_long_ago_is_noted() -> None:

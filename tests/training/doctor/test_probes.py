@@ -51,6 +51,13 @@ FAULTS = {
     stack(FIRST + "nn.Linear(32, outputs), nn.Sigmoid()"): ("model.ends_in_sigmoid", "5", "Sigmoid"),
     stack(FIRST + "nn.Linear(32, outputs), nn.ReLU()"): ("model.ends_in_relu", "5", "ReLU"),
     stack(FIRST + "nn.Linear(32, outputs), nn.Tanh()"): ("model.range", "5", "Tanh"),
+    stack(FIRST + "nn.Linear(32, outputs), nn.GELU()"): ("model.ends_in_relu", "5", "GELU"),
+    net("return F.linear(F.normalize(self.b(F.relu(self.a(x)))), F.normalize(self.c.weight))"): (
+        "model.range", "", "cosines",
+    ),
+    stack("nn.Linear(features, 32), nn.Sigmoid(), " + "nn.Linear(32, 32), nn.Sigmoid(), " * 2 + "nn.Linear(32, outputs)"): (
+        "model.saturating", "1", "3 sigmoids",
+    ),
     stack("nn.Linear(features, 32), nn.BatchNorm1d(32), nn.Linear(32, outputs)"): ("model.linear", "", "activation"),
     net("return self.c(F.dropout(F.relu(self.b(self.a(x)))))"): ("eval.random", "", "draws random numbers"),
     net("return self.c(F.relu(self.b(F.relu(self.a(x)).cumsum(0) / 9)))"): ("model.mixes_samples", "", "forward of Net"),
@@ -83,6 +90,9 @@ HEALTHY = (
     stack(FIRST + "nn.Linear(32, outputs), nn.LogSoftmax(1)"),
     stack("nn.Linear(features, 32), nn.BatchNorm1d(32), nn.GELU(), nn.Dropout(), nn.Linear(32, outputs)"),
     stack("nn.Linear(features, outputs)"),
+    net("return 20 * F.linear(F.normalize(self.b(F.relu(self.a(x)))), F.normalize(self.c.weight))"),
+    stack("nn.Linear(features, 32), nn.Sigmoid(), nn.Linear(32, outputs)"),
+    stack(FIRST + "nn.LayerNorm(32), nn.Linear(32, outputs)"),
     f"{HEAD}class Block(nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.a, self.b = nn.Linear(32, 32), nn.Linear(32, 32)\n"
     "        nn.init.zeros_(self.b.weight), nn.init.zeros_(self.b.bias)\n\n    def forward(self, x):\n        return x + self.b(F.relu(self.a(x)))\n\n\n"
     "def build(features: int, outputs: int):\n    return nn.Sequential(nn.Linear(features, 32), Block(), Block(), nn.Linear(32, outputs))\n",
@@ -92,6 +102,7 @@ HEALTHY = (
 )
 LOSSES = {
     "nn.CrossEntropyLoss(reduction='sum')": ["loss.sum"],
+    "lambda o, t: F.cross_entropy(o, t) / len(o)": ["loss.sum"],
     "nn.NLLLoss()": ["loss.sign"],
     "lambda o, t: -F.cross_entropy(o, t)": ["loss.sign"],
     "lambda o, t: (o ** 2).mean()": ["loss.blind"],
@@ -143,6 +154,17 @@ def test_healthy_networks_hear_nothing(tmp_path: Path) -> None:
 def test_a_loss_of_a_persons_own_is_asked_what_it_rewards(tmp_path: Path, answer: str, told: list[str]) -> None:
     objective = written(tmp_path, loss(answer), "user_loss", task="classification")
     assert codes(probed(small_run(SPIRAL, objective=objective))) == told
+
+
+@pytest.mark.parametrize(("answer", "told"), [("t", ["loss.blind"]), ("2 * t - 1", [])])
+def test_a_loss_of_labels_that_one_answer_to_all_satisfies(tmp_path: Path, answer: str, told: list[str]) -> None:
+    numbers = np.random.default_rng(0)
+    np.savez(tmp_path / "x.npz", x=numbers.normal(size=(120, 4)).astype(np.float32), y=numbers.integers(0, 2, (120, 3)))
+    objective = written(
+        tmp_path, loss(f"lambda o, t: F.soft_margin_loss(o, {answer})"), "user_loss", task="multi_label"
+    )
+    data = {"kind": "npz", "path": str(tmp_path / "x.npz"), "task": "labels"}
+    assert codes(probed(small_run(data, objective=objective))) == told
 
 
 def values(tmp_path: Path, ending: str, **objective: Any) -> list[Finding]:

@@ -125,6 +125,33 @@ def test_a_flip_that_makes_one_class_the_other(tmp_path: Path) -> None:
     assert not look(mend(config, found).model_copy(update={"seed": 3}))
 
 
+def test_colors_that_are_all_there_is_and_taken_away(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0)
+    for name, channel in (("red", 0), ("green", 1), ("blue", 2)):
+        (tmp_path / "i" / name).mkdir(parents=True)
+        for each in range(50):
+            image = numbers.integers(0, 60, (16, 16, 3), dtype=np.uint8)
+            image[4:12, 4:12, channel] += (60, 31, 160)[channel]  # as bright as the others, without colors
+            Image.fromarray(image).save(tmp_path / "i" / name / f"{each}.png")
+    images = ("dataset.kind=image_folder", f"dataset.path={tmp_path / 'i'}", "model.kind=small_cnn", "loop.epochs=30")
+    [found] = look(tiny(*images, "dataset.grayscale=1.0", "dataset.blur=0.1")).values()
+    assert (found.code, dict(found.fix)) == ("augment.changes_label", {"dataset.grayscale": 0.0})
+    assert not look(tiny(*images, "dataset.grayscale=0.1", "dataset.brightness=0.3", "dataset.translate=0.1"))
+
+
+def test_values_of_other_rows(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(7)
+    columns = dict(zip("ab", numbers.normal(size=(2, 1500)), strict=True))
+    y = columns["a"] + np.sin(2 * columns["b"]) + 0.2 * numbers.normal(size=1500)
+    others = numbers.random(len(y)) < 0.35
+    few = ("loop.epochs=20", "model.kind=mlp", "model.hidden=[32]")
+    moved = y.copy()
+    moved[others] = numbers.permutation(y[others])
+    assert SUSPECT.code in look(table_config(tmp_path, {**columns, "y": moved}, "y", *few))
+    heavy = y + 0.5 * numbers.standard_t(2, size=len(y))
+    assert SUSPECT.code not in look(table_config(tmp_path, {**columns, "y": heavy}, "y", *few))
+
+
 def test_crops_of_a_few_pixels(tmp_path: Path) -> None:
     config = arrows(tmp_path, "dataset.resized_crop_scale=0.05")
     [found] = look(config).values()

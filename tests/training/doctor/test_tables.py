@@ -45,6 +45,25 @@ def test_a_column_that_alone_tells_the_class(tmp_path: Path, leak: np.ndarray) -
     assert not look(tmp_path, {"leak": leak, **honest()}, "y", "dataset.ignored=leak")
 
 
+def test_a_column_that_is_known_only_with_the_class(tmp_path: Path) -> None:
+    """Who is treated is sick, and few of the sick are not treated."""
+    treated = YES & (np.random.default_rng(4).random(ROWS) < 0.96)
+    assert list(look(tmp_path, {"treated": treated.astype(int), **honest()}, "y")) == ["table.target_leak:treated"]
+
+
+def test_rows_of_one_thing_whatever_its_column_is_called(tmp_path: Path) -> None:
+    """Rows that are like no others than those of their cow; and a column that says nothing of the others."""
+    numbers = np.random.default_rng(5)
+    cow = np.repeat(np.arange(60), 6)
+    means, lame = numbers.normal(size=(60, 3)), numbers.integers(0, 2, 60)
+    walks = means[cow] + numbers.normal(0, 0.05, (len(cow), 3))
+    names = np.array([f"c{each}" for each in cow])
+    columns = {"a": walks[:, 0], "b": walks[:, 1], "c": walks[:, 2], "y": np.where(lame[cow], "yes", "no")}
+    found = look(tmp_path, {"cow": names, **columns}, "y", "dataset.ignored=cow")
+    assert dict(found["split.time_or_group:cow"].fix) == {"dataset.group_column": "cow", "dataset.ignored": []}
+    assert not look(tmp_path, {"cow": numbers.permutation(names), **columns}, "y", "dataset.ignored=cow")
+
+
 def test_a_column_from_which_the_value_was_computed(tmp_path: Path) -> None:
     columns = {"leak": np.exp(SCORE) * 1.19 + 3, **VALUES}
     assert list(look(tmp_path, columns, "y")) == ["table.target_leak:leak"]

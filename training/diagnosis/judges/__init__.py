@@ -6,7 +6,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from training.diagnosis.judges import classes, curves, ending, gradients, layers, machine, skill, units, validations
+from training.diagnosis.judges import (
+    classes,
+    curves,
+    cut_short,
+    ending,
+    gradients,
+    layers,
+    machine,
+    skill,
+    units,
+    validations,
+)
 from training.diagnosis.recorded import Recorded
 from training.events import Finding
 from training.findings import FAMILIES
@@ -23,8 +34,10 @@ JUDGES: Final[tuple[Judge, ...]] = (
     *units.JUDGES,
     *machine.JUDGES,
 )
-AT_END: Final[tuple[Judge, ...]] = (*ending.AT_END, *skill.AT_END)
+AT_END: Final[tuple[Judge, ...]] = (*ending.AT_END, *cut_short.AT_END, *skill.AT_END)
 """Asked once, of a run that completed."""
+AT_ANY_END: Final[tuple[Judge, ...]] = (cut_short.judge_content,)
+"""Those of them that are asked of a run that ended in its warm-up, too."""
 
 _JUDGED = ("Curves", "Gradients", "Layers", "Machine, judged while training")
 CODES: Final = frozenset(rule.code for family in _JUDGED for rule in FAMILIES[family])

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from training.diagnosis.judges.skill import is_skilled
 from training.diagnosis.level import scatter
 from training.diagnosis.rates import judge_rate, peak_rate, raise_rate, usual_rate
 from training.diagnosis.recorded import Recorded
-from training.events import REACHED, STOPPED_EARLY, Finding
+from training.events import STOPPED_EARLY, Finding
 from training.findings import curves as rules
 from training.findings.data import UNEVEN
 from training.findings.split import DOUBTFUL_SAMPLES
@@ -138,26 +139,6 @@ def judge_biased(run: Recorded) -> Iterator[Finding]:
     )
 
 
-def judge_content(run: Recorded) -> Iterator[Finding]:
-    """The threshold that ended it was reached on the way up."""
-    steps, values = run.metric_values(run.config.monitor)
-    if not (run.ended or "").startswith(REACHED) or not len(values) or run.step > rules.SLOW_AFTER * run.total_steps:
-        return
-    before = float(values[-2]) if len(values) > 1 else 0.0
-    gained = (float(values[-1]) - before) * (1 if run.config.maximize else -1)
-    if not is_share(run.config.monitor) or gained < rules.STILL_GAINS:
-        return
-    name = title_of(run.config.monitor.removeprefix("val/"))
-    yield rules.TOO_EARLY.find(
-        "warning",
-        f"The run ended while it still improved: {name} reached loop.stopping_threshold at step {run.step:,} of {run.total_steps:,}, {gained:.1%} above the validation before.",
-        "Ask for more, or let it train to its end.",
-        evidence={"cause": "stopped too early", "gained": gained},
-        fix={"loop.stopping_threshold": None},
-        since=int(steps[-2:][0]),
-    )
-
-
 def judge_noisy(run: Recorded) -> Iterator[Finding]:
     """The best validation may be the best by chance."""
     name = run.config.monitor
@@ -199,11 +180,15 @@ def judge_uneven(run: Recorded) -> Iterator[Finding]:
         return
     recalls = matrix.diagonal()[known] / counts[known]
     worst, best = int(np.argmin(recalls)), int(np.argmax(recalls))
-    if recalls[worst] >= rules.LOW_RECALL or recalls[best] <= rules.HIGH_RECALL:
+    count, uneven = float(counts[known[worst]]), float(counts.max() / counts[known[worst]])
+    rare = uneven >= UNEVEN and not getattr(run.config.objective, "balanced", False)
+    if recalls[worst] >= (rules.LOW_OF_RARE if rare else rules.LOW_RECALL) or recalls[best] <= rules.HIGH_RECALL:
         return
     name, other = (found.names[known[place]] for place in (worst, best))
-    count, uneven = float(counts[known[worst]]), float(counts.max() / counts[known[worst]])
-    sure = recalls[worst] < rules.HARDLY_FOUND and count >= rules.SURELY_COUNTED
+    sure = (rare or recalls[worst] < rules.HARDLY_FOUND) and count >= rules.SURELY_COUNTED
+    if sure and (mixed := _find_mixed_up(matrix, int(known[worst]))) is not None and uneven < UNEVEN / 2:
+        yield _tell_mixed_up(found.names[known[worst]], found.names[mixed], float(recalls[worst]), int(count))
+        return
     yield rules.COLLAPSED.find(
         "warning" if sure else "info",
         f"At the best validation {recalls[worst]:.0%} of the class {name} are found, and {recalls[best]:.0%} of {other}.",
@@ -219,6 +204,24 @@ def judge_uneven(run: Recorded) -> Iterator[Finding]:
     )
 
 
+def _find_mixed_up(matrix: NDArray[np.float64], row: int) -> int | None:
+    """The one class that nearly all of this class's samples are taken for, of three or more; None where they are taken for several."""
+    taken = matrix[row].copy()
+    taken[row] = 0
+    most = int(taken.argmax())
+    return most if len(matrix) > 2 and taken[most] >= rules.MIXED_UP * taken.sum() else None
+
+
+def _tell_mixed_up(name: str, other: str, recall: float, count: int) -> Finding:
+    return rules.MIXED.find(
+        "warning",
+        f"At the best validation {recall:.0%} of the class {name} are found; nearly all others are taken for {other}.",
+        f"Look at samples of {name} and {other} beside their labels: either some of the one have the label of the other, or the two look alike.",
+        place=name,
+        evidence={"recall": recall, "samples": count},
+    )
+
+
 def _weigh_alike(run: Recorded) -> dict[str, JsonValue]:
     """Settings by which the classes count alike."""
     task = run.config.objective
@@ -227,4 +230,4 @@ def _weigh_alike(run: Recorded) -> dict[str, JsonValue]:
     return {} if getattr(task, "balanced", True) else {"objective.balanced": True}
 
 
-AT_END = (judge_too_early, judge_content, judge_too_late, judge_biased, judge_noisy, judge_uneven)
+AT_END = (judge_too_early, judge_too_late, judge_biased, judge_noisy, judge_uneven)

@@ -20,7 +20,7 @@ from training.doctor.probes.start import start_findings
 from training.engine.session import Session
 from training.events import Finding
 from training.findings.network import START
-from training.findings.probes import INIT_SCALE
+from training.findings.probes import INIT_SCALE, SATURATING
 
 logger = logging.getLogger(__name__)
 
@@ -82,8 +82,10 @@ def _ask(session: Session, probes: Sequence[Probe], seconds: float, must: bool) 
 def _fold(found: list[Finding]) -> list[Finding]:
     """Without what another explains: a high first loss by weights that are too large, a gradient that does not come through by their size."""
     scale = [finding for finding in found if finding.code == INIT_SCALE.code]
+    saturating = [finding for finding in found if finding.code == SATURATING.code]
     explained = [
         *scale[1:],
+        *saturating[:-1],
         *(each for each in found if scale and each.code == START.code and each.level != "ok" and not _is_of_data(each)),
     ]
     return [finding for finding in found if finding not in explained]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -12,13 +13,17 @@ from training.config.sections.objective import OwnLoss
 from training.doctor.probes.look import Layer, Look, describe_module, record_calls
 from training.events import Finding
 from training.findings.probes import (
+    ALIKE,
     BEYOND,
     ENDS_RELU,
     ENDS_SIGMOID,
     ENDS_SOFTMAX,
+    FAR_ABOVE,
     LINEAR,
+    LOWEST,
     NONLINEARITY,
     RANGE,
+    STAYS,
     SUM_OFF,
     WILD_INPUTS,
     WILD_WEIGHTS,
@@ -67,12 +72,29 @@ class Answers:
         is_saturated = float(middle.float().mean()) < 0.75 and float(self.plain.abs().max()) <= self.high + 1e-4
         if low and high and is_saturated:
             return "sigmoid"
-        if low:
+        if low or self._has_floor:
             return "relu"
         grows = (
             float(self.wild.abs().max()) > 5.0 * float(self.plain.abs().max()) and float(self.wild.abs().max()) > 20.0
         )
         return "bounded" if is_saturated and not grows else ""
+
+    @property
+    def _has_floor(self) -> bool:
+        """Whether answers are as large as one likes, and never far below 0, as behind GELU, SiLU and ELU: those of a layer are both."""
+        return (
+            self.low >= -LOWEST and self.high > FAR_ABOVE * LOWEST and float((self.wild <= 0.0).float().mean()) > 0.25
+        )
+
+    @property
+    def bound(self) -> float | None:
+        """The largest number either way, where larger weights and samples bring no larger one: a network that compares directions. None where
+        they do."""
+        if isinstance(self.module, Layer) or self.wild.numel() < _LEAST or not self.wild.isfinite().all():
+            return None
+        plain, (small, large) = float(self.plain.abs().max()), (float(each.abs().max()) for each in self.wild.chunk(2))
+        alike = large <= ALIKE * small and max(small, large) <= 2.0 * ALIKE * plain
+        return max(plain, small, large) if alike else None
 
 
 def find_answers(look: Look) -> Answers:
@@ -116,6 +138,8 @@ _LOGITS: Mapping[str, str] = {"softmax": "class logits", "sigmoid": "logits"}
 def ending_findings(look: Look, answers: Answers) -> list[Finding]:
     """What the last layer does that the loss or the targets do not fit."""
     objective, ending = look.objective, answers.ending
+    if not ending and not objective.is_embedding and not look.has_own_loss:
+        return _of_directions(look, answers)
     if not ending or objective.is_embedding or (look.has_own_loss and not takes_logits(look)):
         return []
     where = describe_module(answers.name, answers.module)
@@ -126,13 +150,36 @@ def ending_findings(look: Look, answers: Answers) -> list[Finding]:
     does = {
         "softmax": (ENDS_SOFTMAX, "makes probabilities of the outputs, as softmax does"),
         "sigmoid": (ENDS_SIGMOID, "squeezes the outputs into 0 to 1, as sigmoid does"),
-        "relu": (ENDS_RELU, "lets no output be negative, as ReLU does"),
+        "relu": (ENDS_RELU, f"lets no output be below {answers.low:.2g}, as ReLU or GELU does"),
         "bounded": (RANGE, f"keeps the outputs between {answers.low:.3g} and {answers.high:.3g}"),
     }
     rule, what = does[ending]
     title = f"{where[0].upper()}{where[1:]} {what}, but the loss takes {wanted}: it cannot become small."
     advice = f"Take it out: let forward return what goes into it; {objective.probabilities} is inside the loss."
     return [rule.find("warning", title, advice, place=answers.name, evidence=evidence)]
+
+
+def _of_directions(look: Look, answers: Answers) -> list[Finding]:
+    """Logits with a bound so low that the loss of right answers stays high: cosines without a scale."""
+    bound, outputs = answers.bound, look.objective.outputs
+    if bound is None or _LOGITS.get(look.objective.probabilities) is None or outputs < 1:
+        return []
+    others = outputs - 1 if look.objective.probabilities == "softmax" else 1
+    least = math.log1p(others * math.exp(-2.0 * bound)) if outputs > 1 else math.log1p(math.exp(-bound))
+    guess = math.log(outputs) if look.objective.probabilities == "softmax" else math.log(2.0)
+    if least < STAYS * guess:
+        return []
+    where = describe_module(answers.name, answers.module)
+    title = (
+        f"{where[0].upper()}{where[1:]} answers no number beyond ±{bound:.3g}, however large weights and samples are, as cosines are not: right answers cost {least:.2g} at least, "
+        f"and guessing {guess:.2g}."
+    )
+    advice = "Multiply by a scale (a temperature of 0.05 to 0.1, or a learned one) before the loss: softmax of normalized products needs one."
+    return [
+        RANGE.find(
+            "warning", title, advice, place=answers.name, evidence={"highest": bound, "least": least, "guessing": guess}
+        )
+    ]
 
 
 def _of_values(look: Look, answers: Answers, where: str) -> list[Finding]:
@@ -151,7 +198,7 @@ def _of_values(look: Look, answers: Answers, where: str) -> list[Finding]:
         return []
     rule: Rule = {"relu": ENDS_RELU, "sigmoid": ENDS_SIGMOID}.get(answers.ending, RANGE)
     reach = (
-        "no number below 0, as behind ReLU,"
+        f"no number below {low:.2g}, as behind ReLU or GELU,"
         if answers.ending == "relu"
         else f"only numbers from {answers.low:.3g} to {answers.high:.3g}"
     )

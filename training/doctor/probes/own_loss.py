@@ -87,6 +87,10 @@ def _judge(look: Look, known: _Known) -> list[Finding] | None:
             "Change the sign.",
         )
         rule = SIGN
+    elif (all_alike := _find_free(known, right, wrong, cost)) is not None:
+        rule = BLIND_LOSS
+        said = f"answering {all_alike} to all labels of all samples costs no more than right answers: {right:.3g}"
+        advice = "Wrong answers of either kind have to cost: is it given the targets that it is made for, as -1 and 1 of a margin loss?"
     elif same < right - 0.01 * size:
         rule, said = BLIND_LOSS, f"the same answer to all samples costs {same:.3g}, right ones {right:.3g}"
         advice = f"The loss should be lowest where outputs are right. {pairs}"
@@ -111,6 +115,19 @@ def _find_shift(known: _Known, less: float, cost: Callable[[Tensor, Tensor], flo
     return costs[0][1]
 
 
+def _find_free(known: _Known, right: float, wrong: float, cost: Callable[[Tensor, Tensor], float]) -> str | None:
+    """Of labels: the answer, yes or no, that is free where it is wrong; None where both cost something."""
+    if known.targets.ndim != 2 or known.right.shape != known.targets.shape or not known.targets.dtype.is_floating_point:
+        return None
+    if not bool(((known.targets == 0) | (known.targets == 1)).all()):
+        return None
+    high = float(known.right.max())
+    for words, value in (("yes", high), ("no", float(known.right.min()))):
+        if cost(torch.full_like(known.right, value), known.targets) <= right + 0.01 * abs(wrong - right):
+            return words
+    return None
+
+
 def _path(look: Look) -> str:
     return escape_unprintable(str(getattr(look.session.config.objective, "path", "")), 80)
 
@@ -129,6 +146,8 @@ def _find_sum(look: Look, known: _Known) -> list[Finding]:
         return float(loss.sum(outputs, torch.cat([known.targets] * times))) / (times * len(known.targets))
 
     one, two = measure(1), measure(2)
+    if abs(one) > 1e-9 and abs(two / one - 0.5) < 0.5 * ROUND:
+        return [_tell_divided(look, two / one)]
     if not (abs(one) > 1e-9 and abs(two / one - 2.0) < 2.0 * ROUND):
         return []
     config = look.session.config
@@ -137,6 +156,16 @@ def _find_sum(look: Look, known: _Known) -> list[Finding]:
     advice = "Return the mean over the batch, or a number for each sample (reduction='mean' or 'none')."
     fix = {"optimizer.lr": float(f"{config.optimizer.lr / samples:.3g}")} if config.optimizer.kind == "sgd" else {}
     return [SUM.find("warning", title, advice, place="objective", evidence={"ratio": two / one}, fix=fix)]
+
+
+def _tell_divided(look: Look, ratio: float) -> Finding:
+    """Of a mean that is divided by the batch, or by all its numbers, once more."""
+    config = look.session.config
+    size = config.loop.batch_size
+    title = f"The loss of twice the batch is half as large: the mean is divided by the batch a second time, so that the gradient is {size:,} times too small or less."
+    advice = "Take one mean alone: .mean(), or .sum() divided by the number of samples (numel() counts classes, too)."
+    fix = {"optimizer.lr": float(f"{config.optimizer.lr * size:.3g}")} if config.optimizer.kind == "sgd" else {}
+    return SUM.find("warning", title, advice, place="objective", evidence={"ratio": ratio}, fix=fix)
 
 
 def _find_fall(look: Look, known: _Known) -> list[Finding]:

@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 import torch
+from pydantic import JsonValue
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
@@ -21,6 +22,7 @@ from training.findings.probes import (
     DEAD,
     DEAD_LAYER,
     DEAD_SHARE,
+    FAINT,
     GAIN,
     INIT_SCALE,
     LARGE_OUTPUT,
@@ -30,6 +32,7 @@ from training.findings.probes import (
     NEAR_END,
     SATURATED,
     SATURATING,
+    SIGMOIDS,
     SILENT,
     SMALL_GAIN,
 )
@@ -101,6 +104,7 @@ def scale_findings(look: Look) -> list[Finding]:
     return [
         *_find_dead(look, activations),
         *_find_softmax(look, activations),
+        *_find_sigmoids(look, activations, outputs, signal),
         *_scale(look, outputs, saturated, signal),
     ]
 
@@ -160,6 +164,21 @@ def _find_softmax(look: Look, activations: list[Activation]) -> list[Finding]:
     title = f"A softmax in {where} stands between two layers: its {units:,} outputs add up to 1, so that hardly anything of a sample comes through."
     advice = "Use ReLU or GELU between layers; softmax is for class probabilities, and inside the loss already."
     return [SATURATING.find("warning", title, advice, place=found.inside, evidence={"units": units})]
+
+
+def _find_sigmoids(look: Look, activations: list[Activation], outputs: Tensor, signal: float) -> list[Finding]:
+    """Several behind each other: the slope of each is a quarter at most, so that answers hardly differ."""
+    hidden = [each for each in activations if each.kind == "sigmoid" and each.values.shape != outputs.shape]
+    if look.session.beginning or len({each.inside for each in hidden}) < SIGMOIDS or not 0.0 < signal < FAINT:
+        return []
+    where = describe_module(hidden[0].inside, look.model.get_submodule(hidden[0].inside))
+    title = (
+        f"{len(hidden)} sigmoids follow each other, the first in {where}: answers to different samples differ by {signal:.1g} of what the samples do, as each lets a quarter through "
+        "at most."
+    )
+    fix: dict[str, JsonValue] = {"model.activation": "relu"} if hasattr(look.session.config.model, "activation") else {}
+    advice = "Use ReLU or GELU in hidden layers, or a normalization between them; sigmoid is for probabilities."
+    return [SATURATING.find("warning", title, advice, place=hidden[0].inside, evidence={"signal": signal}, fix=fix)]
 
 
 def _is_saturated(activation: Activation, outputs: Tensor) -> bool:

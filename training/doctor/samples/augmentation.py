@@ -5,18 +5,23 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
+from torch import Tensor
 
 from training.config import RunConfig
 from training.config.sections.data.image_section import ImageSection
+from training.data.augment import Augmenter
 from training.doctor.samples.looked import Looked, turn
 from training.events import Finding
 from training.findings.labels import (
     CHANGES_LABEL,
     LEAST_CROP,
+    LEAST_KNOWN,
     LEAST_RIGHT,
     LEAST_TURNED,
+    LEFT_OF_VARIED,
     LOST_OF_NAMED,
     LOST_RIGHT,
     SAME_OTHER,
@@ -25,6 +30,20 @@ from training.findings.labels import (
 _DIGITS = re.compile(r"(?i)^(\d|zero|one|two|three|four|five|six|seven|eight|nine)\b")
 _LETTER = re.compile(r"^[A-Za-z]$")
 _SIDES = re.compile(r"(?i)(^|[\W_])(left|right|up|down|top|bottom|upward|downward|east|west|north|south)s?([\W_]|$)")
+_COMPARED = 500
+_VARIES = (
+    *(
+        "flip",
+        "crop_padding",
+        "rotation",
+        "resized_crop_scale",
+        "auto_augment",
+        "vertical_flip",
+        "translate",
+        "affine_scale",
+    ),
+    *("shear", "perspective", "brightness", "contrast", "saturation", "hue", "grayscale", "blur", "erasing"),
+)
 _WORDS = {
     "flip": "flipped left to right",
     "vertical_flip": "flipped top to bottom",
@@ -34,7 +53,7 @@ _WORDS = {
 
 
 def augmentation_findings(looked: Looked, config: RunConfig) -> Iterator[Finding]:
-    """What is on of flips, large rotations and hue."""
+    """What is on of flips, large rotations and hue; then of all that varies images, together."""
     dataset = config.dataset
     if not isinstance(dataset, ImageSection):
         return
@@ -47,9 +66,8 @@ def augmentation_findings(looked: Looked, config: RunConfig) -> Iterator[Finding
         "rotation": (dataset.rotation >= 135.0, 15.0),
         "hue": (dataset.hue >= 0.3 and looked.train.shape[-1] == 3, 0.05),
     }
-    for how, (used, usual) in on.items():
-        if used and (found := _judge(looked, how, usual)) is not None:
-            yield found
+    found = [each for how, (used, usual) in on.items() if used and (each := _judge(looked, how, usual)) is not None]
+    yield from found or _judge_all(looked, config)
 
 
 def _tiny_crops(looked: Looked, dataset: ImageSection) -> Iterator[Finding]:
@@ -67,6 +85,54 @@ def _tiny_crops(looked: Looked, dataset: ImageSection) -> Iterator[Finding]:
         evidence={"side": side, "crop": crop},
         fix={place: 0.5},
     )
+
+
+def _judge_all(looked: Looked, config: RunConfig) -> Iterator[Finding]:
+    """Whether a simple model that learns from images as the run varies them is still right of images as they are."""
+    model, dataset = looked.model, config.dataset
+    if model is None or not isinstance(dataset, ImageSection) or not dataset.is_augmented:
+        return
+    some = slice(_COMPARED)
+    labels = looked.labels[some]
+    plain = replace(model, inputs=model.inputs[some], targets=model.targets[some])
+    usual, right = float(np.bincount(labels).max() / len(labels)), float((plain.held_out.argmax(1) == labels).mean())
+    if right < LEAST_RIGHT or right - usual < LEAST_KNOWN:
+        return
+
+    def ask(varied: ImageSection) -> float:
+        """What is left of being better than guessing."""
+        learned = replace(plain, inputs=looked.as_numbers(_vary(looked, varied, config.seed)))
+        still = float((learned.answer_like_held_out(plain.inputs).argmax(1) == labels).mean())
+        return (still - usual) / (right - usual + 1e-9)
+
+    left = ask(dataset)
+    if left > LEFT_OF_VARIED:
+        return
+    fields = type(dataset).model_fields
+    used = {name: fields[name].default for name in _VARIES if getattr(dataset, name, None) != fields[name].default}
+    best, name = max((ask(dataset.model_copy(update={name: off})), name) for name, off in used.items())
+    fix = (
+        {f"dataset.{name}": used[name]}
+        if best > LEFT_OF_VARIED
+        else {f"dataset.{each}": off for each, off in used.items()}
+    )
+    yield CHANGES_LABEL.find(
+        "warning",
+        f"Augmentation hides what images show: a simple model that learns from them as the run varies them keeps {max(left, 0.0):.0%} of what it knows of images as they are, "
+        f"and {max(best, 0.0):.0%} without {', '.join(fix)}.",
+        "Make it weaker, or switch it off: a small network needs far longer to learn from such images.",
+        place="together" if len(fix) > 1 else next(iter(fix)),
+        evidence={"as_they_are": right, "left": left},
+        fix=fix,
+    )
+
+
+def _vary(looked: Looked, dataset: ImageSection, seed: int) -> Tensor:
+    """Some of the images as one epoch shows them."""
+    images, numbers = looked.train[:_COMPARED], looked.trained[:_COMPARED]
+    augmenter = Augmenter(dataset, seed)
+    varied = augmenter(images, numbers, 0) if not augmenter.identity else images
+    return augmenter.erase(varied.float(), numbers, 0, images.float().mean((0, 1, 2)))
 
 
 def _judge(looked: Looked, how: str, usual: float | bool) -> Finding | None:

@@ -80,8 +80,8 @@ class Looked:
         return labels
 
 
-def look_at_samples(data: Data) -> Looked | None:
-    """None of data whose samples are no images or vectors. Those that a person's own code draws are looked at as they come."""
+def look_at_samples(data: Data, most: int = MOST_TRAINED, most_held: int = MOST_HELD) -> Looked | None:
+    """At ``most`` training samples and ``most_held`` of those held out. None of data whose samples are no images or vectors. Those that a person's own code draws are looked at as they come."""
     source, facts = data.source, data.facts
     if facts.layout not in ("image", "vector") or (
         facts.layout == "vector" and math.prod(source.shape) > _MOST_NUMBERS
@@ -89,8 +89,8 @@ def look_at_samples(data: Data) -> Looked | None:
         return None
     costly = source.runs_own_code or (data.report.batches.mode == "streamed" and source.reading == "files")
     few = _OF_FILES if costly else 1
-    trained = pick_evenly(data.splits["train"], MOST_TRAINED // few)
-    held = pick_evenly(data.splits["validation"], MOST_HELD // few)
+    trained = pick_evenly(data.splits["train"], most // few)
+    held = pick_evenly(data.splits["validation"], most_held // few)
     if len(trained) < _LEAST:
         return None
     train, validation = (_without_mask(data, data.raw(numbers)) for numbers in (trained, held))

@@ -24,6 +24,8 @@ from training.findings.split import (
 )
 
 _LEAST_STD = 1e-6
+_LIKELY_SHARE = 0.2
+"""Of the difference between the parts that is left, where it is explained."""
 
 
 def part_findings(looked: Looked) -> Iterator[Finding]:
@@ -66,12 +68,25 @@ def _of_inputs(looked: Looked) -> Finding | None:
     title = f"The samples of validation are unlike those of training: {name} is {theirs_is:.3g} there and {mine_is:.3g} here, {apart:.1f} std apart."
     return UNLIKE.find(
         "warning" if apart >= limit else "info",
-        title,
+        f"{title}{_explain(looked) if image else ''}",
         "Were both prepared alike (scaled, normalized, in the same order of channels)? If they come from different places, validation tells how well "
         "the model carries over.",
         place="inputs",
         evidence={"std_apart": apart, "train": mine_is, "validation": theirs_is},
     )
+
+
+def _explain(looked: Looked) -> str:
+    """What may have been done to the images of one part alone, by how their channels' means would then agree."""
+    here, there = (each.float().mean((0, 1, 2)) for each in (looked.train, looked.validation))
+    tries = {
+        "The channels are in another order there, as where OpenCV reads BGR and others RGB.": here.flip(0),
+        "They are inverted there, dark for bright.": 255.0 - here,
+    }
+    words, near = min(
+        ((words, float((made - there).abs().max())) for words, made in tries.items()), key=lambda each: each[1]
+    )
+    return f" {words}" if near < _LIKELY_SHARE * float((here - there).abs().max()) else ""
 
 
 def _spread(values: Floats) -> float:
@@ -129,7 +144,7 @@ def _of_labels(looked: Looked) -> Finding | None:
         return None
     title = (
         f"A simple model is right in {right:.0%} of the training samples that it did not see, but in {there:.0%} of those held out: labels or inputs of "
-        "the two parts do not mean the same."
+        f"the two parts do not mean the same.{_explain(looked) if looked.is_image else ''}"
     )
     return UNLIKE.find(
         "warning",

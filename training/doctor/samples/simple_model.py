@@ -36,6 +36,8 @@ class SimpleModel:
     bends: bool = True
     """Whether there are random features beside the inputs themselves."""
     ridge: float = RIDGE
+    random: int = _RANDOM
+    """How many of these."""
 
     @cached_property
     def held_out(self) -> Floats:
@@ -73,8 +75,8 @@ class SimpleModel:
     def _directions(self) -> tuple[Floats, Floats]:
         numbers = np.random.default_rng(self.seed + 1)
         width = self.inputs.shape[1]
-        directions = numbers.standard_normal((width, _RANDOM), np.float32) * np.float32(1.5 / math.sqrt(width))
-        return directions, numbers.standard_normal(_RANDOM, np.float32)
+        directions = numbers.standard_normal((width, self.random), np.float32) * np.float32(1.5 / math.sqrt(width))
+        return directions, numbers.standard_normal(self.random, np.float32)
 
     def _features(self, inputs: Floats) -> Floats:
         mean, std = self._scale

@@ -12,16 +12,24 @@ from training.doctor.samples.looked import Looked
 from training.doctor.samples.simple_model import SimpleModel
 from training.events import Finding
 from training.findings.labels import (
+    AGAINST_EXPECTED,
+    FAR_APART,
+    FAR_SHARE,
+    LEAST_FAR,
     LEAST_LABELS,
     MANY_WRONG,
     MOST_WRONG,
     MUCH_KNOWN,
     PLATEAU,
+    RANDOM_LESS,
     SHIFT_GAIN,
     SHIFTED,
+    SOME_SKILL,
     SOME_WRONG,
+    STILL_LEARNS,
     SUSPECT,
 )
+from training.system.untrusted import escape_unprintable
 
 _SHOWN = 3
 
@@ -29,7 +37,10 @@ _SHOWN = 3
 def suspicion_findings(looked: Looked) -> Iterator[Finding]:
     """Nothing where the model learns too little to say so."""
     model = looked.model
-    if model is None or len(looked.labels) < LEAST_LABELS:
+    if model is None:
+        yield from _of_values(looked)
+        return
+    if len(looked.labels) < LEAST_LABELS:
         return
     shifted = _find_shift(looked, model)
     if shifted is not None:
@@ -52,7 +63,7 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
     )
     usual = float(np.bincount(looked.labels).max() / len(looked.labels))
     knows = float(wrong.mean()) <= (1.0 - MUCH_KNOWN) * (1.0 - usual)
-    many = fifth >= MANY_WRONG and knows
+    many = fifth >= MANY_WRONG and knows and not _is_too_simple(looked, float(wrong.mean()))
     yield SUSPECT.find(
         "warning" if many else "info",
         f"About {fifth:.0%} of the labels seem to be wrong: so often a simple model disagrees with those of which it is surest ({shown})",
@@ -63,6 +74,52 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
             "samples": [int(looked.trained[row]) for row in doubtful[:16]],
         },
     )
+
+
+def _of_values(looked: Looked) -> Iterator[Finding]:
+    """Numbers that lie far from what the model expects, high where it expects low ones: those of other samples, as noise of any size is not."""
+    source, facts = looked.data.source, looked.data.facts
+    if source.target != "values" or len(looked.trained) < LEAST_LABELS:
+        return
+    values: NDArray[np.float32] = (
+        source.targets[looked.trained].numpy().astype(np.float32).reshape(len(looked.trained), -1)
+    )
+    scaled = (values - values.mean(0)) / (values.std(0) + 1e-12)
+    expected = looked.learn(scaled).held_out
+    for place, name in enumerate(facts.names):
+        mine, theirs = scaled[:, place].astype(np.float64), expected[:, place].astype(np.float64)
+        apart = mine - theirs
+        far = np.abs(apart - np.median(apart)) > FAR_APART * 1.4826 * np.median(np.abs(apart - np.median(apart)))
+        explained = 1.0 - float((apart**2).mean() / max(float(mine.var()), 1e-12))
+        if far.sum() < LEAST_FAR or far.mean() < FAR_SHARE or explained < SOME_SKILL:
+            continue
+        against = float(np.corrcoef(mine[far], theirs[far])[0, 1])
+        if not against < AGAINST_EXPECTED:
+            continue
+        order = np.flatnonzero(far)[np.argsort(-np.abs(apart[far]), kind="stable")]
+        shown = "; ".join(
+            f"{source.name(int(looked.trained[row]))}: {values[row, place]:.4g}, where {theirs[row] * values[:, place].std() + values[:, place].mean():.4g} was expected"
+            for row in order[:_SHOWN].tolist()
+        )
+        yield SUSPECT.find(
+            "warning",
+            f"Values of '{escape_unprintable(name, 60)}' seem to belong to other samples: {far.mean():.0%} lie far from what a simple model expects, high where it expects low ones "
+            f"({shown}).",
+            "Look through them, and at how inputs and values were joined.",
+            place=name if len(facts.names) > 1 else "",
+            evidence={"share": float(far.mean()), "correlation": against, "looked_at": len(mine)},
+        )
+        return
+
+
+def _is_too_simple(looked: Looked, wrong: float) -> bool:
+    """Whether the model would be right more often if it could tell more: with a part of what it has it is wrong far more often. Labels that are
+    wrong stay so, whatever it can tell."""
+    model = looked.model
+    if model is None or not model.bends:
+        return False
+    less = replace(model, random=model.random // RANDOM_LESS)
+    return float((less.held_out.argmax(1) != looked.labels).mean()) > wrong + STILL_LEARNS
 
 
 def _find_shift(looked: Looked, model: SimpleModel) -> Finding | None:

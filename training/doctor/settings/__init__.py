@@ -12,6 +12,7 @@ from training.doctor.settings.optimizer import optimizer_findings, suitability_f
 from training.doctor.settings.rate import rate_findings
 from training.doctor.settings.regularization import regularization_findings
 from training.doctor.settings.stopping import stopping_findings
+from training.doctor.settings.unusual import unusual_findings
 from training.events import Finding
 from training.schedules import make_run_schedule
 
@@ -50,6 +51,7 @@ def setting_findings(
         *optimizer_findings(config, total_steps),
         *length_findings(config, steps, rates, total_steps),
         *duration_findings(config, (steps, rates), counts, known or bool(unsuitable), scope.dense),
+        *unusual_findings(config, total_steps),
         *stopping_findings(config, total_steps, steps_per_epoch, scope.usual),
         *regularization_findings(config, times * max(rates), times * way),
     ]

@@ -63,7 +63,8 @@ def _large_batches(config: RunConfig, total: int, per_epoch: int, samples: int, 
         if over
         else f"The run has only {pluralize(total, 'step')}, since one sees {size:,} of the {samples:,} training samples."
     )
-    fix: dict[str, JsonValue] = {"loop.batch_size": 2 ** max(math.floor(math.log2(samples / _STEPS)), 0)}
+    fitting = 2 ** max(math.floor(math.log2(samples / _STEPS)), 0)
+    fix: dict[str, JsonValue] = {"loop.batch_size": fitting} if fitting < loop.batch_size else {}
     if loop.accumulation > 1:
         fix["loop.accumulation"] = 1
     evidence = {"batch": size, "samples": samples, "steps": total}

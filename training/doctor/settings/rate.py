@@ -7,9 +7,21 @@ from pydantic import JsonValue
 from training.config import RunConfig
 from training.diagnosis.rates import fitting_rate, usual_rate
 from training.events import Finding, FindingLevel
-from training.findings.settings import ADAPTIVE_RATES, FAR, HIGH_MOMENTUM, MOST_WAY, SGD_RATES, UNUSUAL_RATE
+from training.findings.settings import (
+    ADAPTIVE_RATES,
+    FAR,
+    HIGH_MOMENTUM,
+    MOST_WAY,
+    OTHER_RATES,
+    SGD_RATES,
+    UNUSUAL_RATE,
+)
 
-_BANDS = {**dict.fromkeys(("adamw", "adam", "nadam", "radam", "rmsprop"), ADAPTIVE_RATES), "sgd": SGD_RATES}
+_BANDS = {
+    **dict.fromkeys(("adamw", "adam", "nadam", "radam", "rmsprop"), ADAPTIVE_RATES),
+    "sgd": SGD_RATES,
+    **OTHER_RATES,
+}
 
 
 def rate_findings(config: RunConfig, peak: float, known: bool, total: int) -> list[Finding]:

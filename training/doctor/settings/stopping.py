@@ -47,7 +47,8 @@ def _patience(config: RunConfig, total: int, per_epoch: int, between: int) -> li
         if isinstance(config.schedule, ScheduleSection) and getattr(config.schedule, "every", "step") == "step"
         else 0
     )
-    sure = patience == 1 or covered < LEAST_COVERED * total or covered < warmup
+    hasty = patience <= LEAST_PATIENCE or between < per_epoch
+    sure = patience == 1 or (hasty and covered < LEAST_COVERED * total) or covered < warmup
     if not sure and patience > LEAST_PATIENCE:
         return []
     title = (

@@ -292,6 +292,8 @@ def _train(writer: RunWriter, session: Session, restore: Restore | None, closing
     manager.prune(session.progress.step)
     validation.test(manager.best_path())
     diagnosis.end(session.progress.finished)
+    for finding in writer.hooks.compare(session, folder):
+        writer.emit(finding)
     return Completed(step=session.progress.step, reason=session.progress.finished)
 
 

@@ -22,7 +22,7 @@ class Hooks:
     event, ``flushed`` of each telemetry row and the newest step's (1,) row. ``kept``: where a process that trains more than once keeps its data between two
     runs. ``trackers``: where the run is sent besides those that the person uses always. ``copy_to``: an
     address that it is copied to, "" for where it was copied to before or where the person has all runs copied. ``report``: whose data
-    a new run must have, None for whatever it has. ``judge`` says what is doubtful about a new run, before its first step. ``ready`` hears of
+    a new run must have, None for whatever it has. ``judge`` says what is doubtful about a new run, before its first step, ``compare`` of one that is complete. ``ready`` hears of
     the session when all is as the first step finds it. Without ``followed`` the run is sent to no tracker and copied nowhere."""
 
     planned: Callable[[ResumePlan], None] = lambda sheet: None
@@ -35,5 +35,6 @@ class Hooks:
     copy_to: str = ""
     report: EmbeddedConfig | None = None
     judge: Callable[[Session], Sequence[Finding]] = lambda session: ()
+    compare: Callable[[Session, RunFolder], Sequence[Finding]] = lambda session, folder: ()
     ready: Callable[[Session], None] = lambda session: None
     followed: bool = True

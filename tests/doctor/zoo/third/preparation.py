@@ -11,8 +11,8 @@ import numpy as np
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_settings, has, lacks, one_of
 from tests.doctor.zoo.draws import take, write_table
 from tests.doctor.zoo.edit import edit
-from tests.doctor.zoo.judged.activations import either
-from tests.doctor.zoo.judged.pictures import (
+from tests.doctor.zoo.third.activations import either
+from tests.doctor.zoo.third.pictures import (
     CNN,
     VIBRATIONS,
     draw_letter,
@@ -20,7 +20,7 @@ from tests.doctor.zoo.judged.pictures import (
     vibrations,
     write_folders,
 )
-from tests.doctor.zoo.judged.tables import (
+from tests.doctor.zoo.third.tables import (
     changed,
     draw_hearts,
     draw_minerals,

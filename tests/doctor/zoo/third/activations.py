@@ -8,9 +8,9 @@ from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_network
 from tests.doctor.zoo.edit import edit
-from tests.doctor.zoo.judged.networks import DEEP, GRU, LENET, PIXELS, SEQUENCE
-from tests.doctor.zoo.judged.pictures import CONV1D, cells, letters, recipes, vibrations
-from tests.doctor.zoo.judged.tables import Base, arm, changed, concrete, hearts, heating, minerals
+from tests.doctor.zoo.third.networks import DEEP, GRU, LENET, PIXELS, SEQUENCE
+from tests.doctor.zoo.third.pictures import CONV1D, cells, letters, recipes, vibrations
+from tests.doctor.zoo.third.tables import Base, arm, changed, concrete, hearts, heating, minerals
 
 
 def either(faulty: Base, sound: Base) -> Callable[[Path, bool], Settings]:

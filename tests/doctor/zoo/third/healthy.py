@@ -12,9 +12,9 @@ from tests.doctor.zoo.case import Healthy, Settings
 from tests.doctor.zoo.draws import take, write_table
 from tests.doctor.zoo.edit import edit
 from tests.doctor.zoo.first.presets import PRESETS
-from tests.doctor.zoo.judged.networks import DEEP, GRU, LENET, SEQUENCE
-from tests.doctor.zoo.judged.pictures import cells, leaves, letters, recipes, vibrations
-from tests.doctor.zoo.judged.tables import (
+from tests.doctor.zoo.third.networks import DEEP, GRU, LENET, SEQUENCE
+from tests.doctor.zoo.third.pictures import cells, leaves, letters, recipes, vibrations
+from tests.doctor.zoo.third.tables import (
     Base,
     adam,
     arm,

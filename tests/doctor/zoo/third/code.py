@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_network, by_settings, one_of
 from tests.doctor.zoo.edit import edit
-from tests.doctor.zoo.judged.activations import either
-from tests.doctor.zoo.judged.networks import DEEP, LENET
-from tests.doctor.zoo.judged.pictures import CONV1D, VIBRATIONS, leaves, letters, recipes, vibrations
-from tests.doctor.zoo.judged.tables import arm, articles, changed, concrete, hearts, heating, minerals
+from tests.doctor.zoo.third.activations import either
+from tests.doctor.zoo.third.networks import DEEP, LENET
+from tests.doctor.zoo.third.pictures import CONV1D, VIBRATIONS, leaves, letters, recipes, vibrations
+from tests.doctor.zoo.third.tables import arm, articles, changed, concrete, hearts, heating, minerals
 
 
 def scaled_apart(folder: Path, seed: int, source: str, network: str) -> Settings:

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from tests.doctor.zoo.case import Accept, Case, Fix, Harm, Settings, between, by_settings, one_of
-from tests.doctor.zoo.judged.pictures import cells, leaves, letters, recipes, vibrations
-from tests.doctor.zoo.judged.tables import (
+from tests.doctor.zoo.third.pictures import cells, leaves, letters, recipes, vibrations
+from tests.doctor.zoo.third.tables import (
     adam,
     arm,
     articles,

@@ -11,8 +11,8 @@ import numpy as np
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, one_of
 from tests.doctor.zoo.draws import write_table
 from tests.doctor.zoo.edit import edit
-from tests.doctor.zoo.judged.pictures import cells
-from tests.doctor.zoo.judged.tables import Base, adam, articles, changed, concrete, draw_concrete, minerals
+from tests.doctor.zoo.third.pictures import cells
+from tests.doctor.zoo.third.tables import Base, adam, articles, changed, concrete, draw_concrete, minerals
 
 OVERLAP = """import torch
 from torch.nn import functional as F

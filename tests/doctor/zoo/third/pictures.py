@@ -13,7 +13,7 @@ from PIL import Image
 
 from tests.doctor.zoo.case import Settings
 from tests.doctor.zoo.draws import Pixels, write_table
-from tests.doctor.zoo.judged.tables import adam
+from tests.doctor.zoo.third.tables import adam
 
 STROKES: Mapping[str, tuple[tuple[float, float, float, float], ...]] = {
     "l": ((0, 0, 0, 2), (0, 2, 1, 2)),
