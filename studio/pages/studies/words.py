@@ -1,28 +1,40 @@
-"""How a study's state is called, and what is said of its configuration."""
+"""How the state of a study or a sweep is called, and what is said of its configuration."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from studio.forms.messages import KindOf, tell_value, title_of, with_titles
 from studio.state.formats import kind_title
-from studio.state.studies.summary import State
+from studio.state.found_list import State
+from studio.state.side_job import FolderJob
 from studio.theme import Tone
 from training.config import RunConfig
 from training.config.diff import Change
 
 STATE_WORDS: Mapping[State, tuple[str, Tone]] = {
-    "planned": ("Planned", "info"),
+    "planned": ("Not begun", "info"),
     "working": ("At work", "accent"),
     "stopped": ("Stopped", "neutral"),
     "failed": ("Failed", "danger"),
     "done": ("Done", "success"),
     "damaged": ("Damaged", "danger"),
 }
+STOPPING = "Stopping …"
 _OVERRIDE = re.compile(r"(?<![\w./-])([a-z]+\.[a-z_0-9]+)=([^\s,;:()]+?)(?=[,;:()]|\.?(?:\s|$))")
+
+
+def name_state(state: State, fraction: float | None, folder: Path, job: FolderJob) -> tuple[str, Tone]:
+    """In a word or two with its color, "At work 40%": what its folder tells, and what ``job`` of this window does there."""
+    if job.is_at(folder):
+        state = "working"
+        if job.is_stopping:
+            return STOPPING, "neutral"
+    word, tone = STATE_WORDS[state]
+    return f"{word} {fraction:.0%}" if state == "working" and fraction else word, tone
 
 
 def kind_of(config: RunConfig) -> KindOf:
