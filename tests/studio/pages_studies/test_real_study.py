@@ -11,6 +11,7 @@ from studio.pages.studies.finders.results.spread_view import SpreadView
 from studio.state.context import AppContext
 from tests.studio.pages_studies.conftest import studies_tab
 from tests.studio.window_driver import open_window
+from training.studies.folder import StudyFolder
 
 _LONG = 150_000  # milliseconds: several processes load torch one after the other
 

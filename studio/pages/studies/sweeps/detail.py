@@ -21,7 +21,20 @@ from studio.state.formats import format_ago
 from studio.state.sweeps.sweep_list import KnownSweep
 from studio.state.sweeps.titles import PRUNER_TITLES, SAMPLER_TITLES
 from studio.theme import SPACING
-from studio.widgets import STRETCH, Banner, Segmented, button, flow_box, hbox, in_widget, label, vbox, wrap_tooltip
+from studio.widgets import (
+    STRETCH,
+    Banner,
+    Segmented,
+    button,
+    flow_box,
+    hbox,
+    in_widget,
+    label,
+    make_breakable,
+    scroll_area,
+    vbox,
+    wrap_tooltip,
+)
 from training.errors import TrainingError, format_bytes, format_duration
 from training.sweeps.by_hand import stop_trial
 from training.sweeps.records import TrialRecord
@@ -31,6 +44,7 @@ _COMPANY = (
     "A run is being trained in this window, too: both are slower for it, and on a GPU both have to fit into its memory."
 )
 _DATABASE = "Its trials stay in the database."
+_LEAST = 170  # pixels of either
 _SIZES = [300, 260]  # pixels of the views, and of the trials
 _STOP = "Its run is stopped and kept, and can be resumed like any other, but the sweep does not go on with this trial."
 
@@ -66,7 +80,7 @@ class SweepDetail(QWidget):
         self.open_run = button("Open run", "chart", clicked=self._open)
         self.adopt = button(ADOPT, "check", clicked=self._adopt)
         self.stop_one = button("Stop this trial …", "stop", clicked=self._stop_one)
-        self.words = label("", "caption")
+        self.words, self.reason = label("", "caption"), label("", "help", wrap=True)
         self._lay_out()
         self._connect()
 
@@ -74,26 +88,27 @@ class SweepDetail(QWidget):
         self._stack = QStackedWidget()
         for view in self.views.values():
             self._stack.addWidget(view)
-        self._stack.setMinimumHeight(120)
+        self._stack.setMinimumHeight(_LEAST)
+        self.table.setMinimumHeight(_LEAST)
         acts = QWidget()
         flow_box(self.open_run, self.adopt, self.stop_one, self.words, parent=acts)
-        below = in_widget(vbox((self.table, 1), acts))
+        below = in_widget(vbox((self.table, 1), acts, self.reason))
         self._split = QSplitter(Qt.Orientation.Vertical)
         self._split.setHandleWidth(SPACING.s)
         self._split.addWidget(self._stack)
         self._split.addWidget(below)
         self._split.setSizes(_SIZES)
         self._split.setChildrenCollapsible(False)
-        vbox(
+        content = vbox(
             self.head,
             self.said,
             self.problem,
             hbox(self.choice, STRETCH),
             (self._split, 1),
-            parent=self,
             spacing=SPACING.m,
             margins=(SPACING.m, SPACING.l, SPACING.l, SPACING.l),
         )
+        vbox((scroll_area(in_widget(content)), 1), parent=self)
 
     def _connect(self) -> None:
         self.choice.current_changed.connect(self._on_view)
@@ -188,6 +203,9 @@ class SweepDetail(QWidget):
         self._adoption = None if isinstance(tried, str) else weigh_adoption(self._context.draft, *tried)
         self.adopt.setText(self._adoption.button if self._adoption is not None else ADOPT)
         self.adopt.setEnabled(self._adoption is not None and self._adoption.can)
+        reason = self._adoption.reason if self._adoption is not None else str(tried)
+        self.reason.setText(make_breakable(reason))
+        self.reason.setVisible(bool(reason))
         told = f"{self._adoption.changes}\n{self._adoption.tooltip}" if self._adoption is not None else str(tried)
         self.adopt.setToolTip(wrap_tooltip(told))
 

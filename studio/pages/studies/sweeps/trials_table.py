@@ -64,7 +64,7 @@ class TrialRows(SortedTable):
         if self.record is None or self._names is None:
             return ()
         value = metric_title(self.record.sweep.metric)
-        return ("Trial", "State", value[:1].upper() + value[1:], *self._names.titles.values(), "Time", "Run")
+        return ("Trial", "State", as_sentence(value), *self._names.titles.values(), "Time", "Run")
 
     def describe(self, row: int, column: int) -> str:
         assert self.record is not None

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from studio.charts.parallel_axes import AxisValues, ParallelAxes
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.charts.slice_plot import BEST_COLOR, CHOSEN_COLOR, OTHER_COLOR, SlicePlot, SlicePoint, SliceScale
+from studio.forms.messages import as_sentence
 from studio.pages.studies.sweeps.names import SettingNames
 from studio.state.formats import metric_title
 from studio.theme import SPACING, theme
@@ -66,7 +67,7 @@ class CurvesView(SweepView):
         self._record = record
         repeated = record.sweep.repeats > 1
         self.plot.set_x_label("Seed" if repeated else "Validation")
-        title = f"{metric_title(record.sweep.metric)}{' of each seed' if repeated else ''}"
+        title = f"{as_sentence(metric_title(record.sweep.metric))}{' of each seed' if repeated else ''}"
         self.plot.set_titles({title: title}, title, percent=is_share(record.sweep.metric))
         for trial in record.trials:
             self._draw(trial)
@@ -159,7 +160,7 @@ class ParallelView(SweepView):
             )
             for each in record.sweep.space.dimensions
         ]
-        result = AxisValues(metric_title(record.sweep.metric), tuple(trial.value for trial in shown))
+        result = AxisValues(as_sentence(metric_title(record.sweep.metric)), tuple(trial.value for trial in shown))
         colors = [BEST_COLOR if trial.number == record.best else OTHER_COLOR for trial in shown]
         pale = {row for row, trial in enumerate(shown) if trial.state == "pruned"}
         called = [f"Trial {trial.number}{' (pruned)' if trial.state == 'pruned' else ''}" for trial in shown]
@@ -213,7 +214,7 @@ class SlicesView(SweepView):
             choices = tuple(names.tell(each, choice) for choice in each.choices)
             scale = SliceScale(names.titles[path], each.low, each.high, each.log, choices)
             self.plots[path].setAccessibleDescription(path)
-            self.plots[path].show_points(scale, metric_title(record.sweep.metric), points, record.best)
+            self.plots[path].show_points(scale, as_sentence(metric_title(record.sweep.metric)), points, record.best)
         self._note.setVisible(not valued)
         self._share_height()
         self.mark(chosen)
