@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePath
+from typing import Any
 
 from studio.forms.messages import KindOf, tell_value, title_of, with_titles
 from studio.state.formats import kind_title
@@ -23,6 +24,12 @@ STATE_WORDS: Mapping[State, tuple[str, Tone]] = {
     "done": ("Done", "success"),
     "damaged": ("Damaged", "danger"),
 }
+_COMMANDS = (
+    (re.compile(r"go on with: python -m training study --resume \S+"), "go on."),
+    (re.compile(r"\bsweep work\b"), "the sweep"),
+    (re.compile(r"^--(sampler|pruner) (\w+)"), r"The \1 \2"),
+)
+"""What the engine says to a terminal, and what is the same in the window."""
 STOPPING = "Stopping …"
 _OVERRIDE = re.compile(r"(?<![\w./-])([a-z]+\.[a-z_0-9]+)=([^\s,;:()]+?)(?=[,;:()]|\.?(?:\s|$))")
 
@@ -51,16 +58,23 @@ def describe_config(config: RunConfig) -> str:
     return f"{model} on {data}{where}, {kind_title('optimizer', config.optimizer.kind)}"
 
 
+def read_value(written: str) -> Any:
+    """As ``--set`` reads it: what is no JSON is a word."""
+    try:
+        return json.loads(written)
+    except ValueError:
+        return written
+
+
 def in_words(text: str, kind: KindOf) -> str:
     """``text`` of the command line as the forms say it: ``optimizer.lr=0.01`` as "Learning rate = 0.01"."""
 
     def say(found: re.Match[str]) -> str:
         path, written = found.groups()
-        try:
-            value = json.loads(written)
-        except ValueError:
-            value = written
+        value = read_value(written)
         change = Change(path, value, value)
         return f"{title_of(change, kind)} = {tell_value(change, kind, value)}"
 
+    for command, words in _COMMANDS:
+        text = command.sub(words, text)
     return with_titles(_OVERRIDE.sub(say, text), kind)

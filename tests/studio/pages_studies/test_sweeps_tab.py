@@ -27,12 +27,14 @@ from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS, PATIENCE
+from tests.studio.pages_studies.conftest import Commands
 from tests.studio.pages_studies.made_up import FAILED, tell_sweep
-from tests.studio.window_driver import answer_next_question, open_window, runs_page
+from tests.studio.window_driver import answer_next_question, open_window, press, runs_page
 from tests.training.sweeps.in_process import make_sweep
 from tests.training.tiny import tiny
 from training.cli import main
 from training.config import RunConfig, save_config
+from training.runs.folder import claim, release, write_first
 from training.sweeps.by_hand import add_trial
 from training.sweeps.folder import Sweep, list_sweeps
 from training.sweeps.records import read_record
@@ -359,3 +361,70 @@ def count_validations(sweep: Sweep) -> int:
     """Of its first trial."""
     trials = read_record(sweep).trials
     return len(trials[0].curve) if trials else 0
+
+
+def test_a_sweep_is_deleted_once_asked_and_its_runs_stay_unless_wanted(qtbot: QtBot, context: AppContext) -> None:
+    kept, sweep = tell_sweep(context.workspace, 2), tell_sweep(context.workspace, 2)
+    for each in (kept, sweep):
+        each.run(0).path.mkdir(parents=True)
+        write_first(each.run(0), tiny(f"name={each.id}"), None)
+    tab = open_tab(qtbot, context)
+    qtbot.waitUntil(tab.detail.head.show_runs.isVisible)
+    assert tab.detail.shown == sweep.id
+    answer_next_question(qtbot, "Cancel")
+    tab.detail.head.delete.click()
+    assert sweep.path.is_dir()
+    asked = answer_next_question(qtbot, "Delete sweep and runs")
+    tab.detail.head.delete.click()
+    qtbot.waitUntil(lambda: [each.id for each in context.sweeps.list.items] == [kept.id])
+    assert asked == [f"Delete the sweep of “{sweep.name}”?"]
+    qtbot.waitUntil(lambda: not sweep.run(0).path.exists())
+    assert tab.detail.shown == kept.id
+    kept.trial_folder(0).mkdir(parents=True, exist_ok=True)
+    (kept.trial_folder(0) / "config.toml").touch()
+    claim(kept.trial_folder(0))  # another program works on a trial of it by now
+    said = listen(context)
+    answer_next_question(qtbot, "Delete sweep")
+    tab.detail.head.delete.click()
+    qtbot.waitUntil(lambda: bool(said))
+    assert "another process works on this sweep" in said[-1].text
+    assert kept.path.is_dir()
+    release(kept.trial_folder(0))
+    answer_next_question(qtbot, "Delete sweep")
+    tab.detail.head.delete.click()
+    qtbot.waitUntil(tab.empty.isVisible)
+    assert kept.run(0).path.is_dir()
+    assert not kept.path.exists()
+
+
+def test_the_next_start_offers_to_go_on_with_a_sweep(qtbot: QtBot, context: AppContext, commands: Commands) -> None:
+    sweep = tell_sweep(context.workspace, 3, more=3)
+    context.sweeps.job.left = sweep.id
+    window = open_window(qtbot, context, "setup")
+    notice = window.controller.left_work[1]
+    qtbot.waitUntil(lambda: notice.banner is not None)
+    banner = notice.banner
+    assert banner is not None
+    assert banner.message[1] == f"Sweep of “{sweep.name}” was stopped with the window"
+    assert banner.message[2] == "50% of it is done and kept. It goes on with what is missing."
+    press(banner, "Go on")
+    assert commands.last.words[:3] == ["sweep", "work", str(sweep.path)]
+    assert context.settings.get().sweep_at_work == sweep.id
+    assert not banner.isVisible()
+    tab = sweeps_tab(qtbot, window)
+    assert tab.detail.head.pill.text() == "At work 50%"
+    tab.detail.head.stop.click()
+    assert tab.detail.head.pill.text() == "Stopping …"
+    commands.last.answer(130)
+    assert context.settings.get().sweep_at_work == ""
+    qtbot.waitUntil(lambda: tab.detail.head.pill.text() == "Stopped")
+    tab.detail.head.go_on.click()
+    commands.last.answer(1, error="All 3 trials so far failed. Mend that in a new sweep, or go on with sweep work.")
+    qtbot.waitUntil(tab.detail.problem.isVisible)
+    assert tab.detail.problem.message[2].endswith("or go on with the sweep.")
+    tab.detail.head.go_on.click()
+    answer_next_question(qtbot, "Stop it and close")
+    window.close()
+    commands.last.answer(130)
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert context.settings.get().sweep_at_work == sweep.id

@@ -167,7 +167,7 @@ class StudyDetail(QWidget):
         if not failed and reading is not None and reading.problem:
             failed = reading.problem
         self.problem.set_message(
-            "It did not come to its end" if summary.state != "done" else "Results", failed, "danger"
+            "It did not come to its end" if summary.state != "done" else "Results", self._say(failed), "danger"
         )
         self.problem.setVisible(bool(failed))
         result = reading.result if reading is not None else None
@@ -188,7 +188,7 @@ class StudyDetail(QWidget):
 
     def _say(self, text: str) -> str:
         """With settings called as the forms call them."""
-        return in_words(text, kind_of(self._config)) if self._config is not None else text
+        return in_words(text, kind_of(self._config) if self._config is not None else lambda _section: "")
 
     def _show_found(self) -> None:
         reading = self.reading

@@ -186,7 +186,7 @@ class SweepDetail(QWidget):
         failed = job.problem if job.folder == folder and not ours else ""
         self.problem.set_message(
             "This sweep cannot be read" if known.problem else "It did not come to its end",
-            known.problem or failed,
+            self._names.say(known.problem or failed) if self._names is not None else "",
             "danger",
         )
         self.problem.setVisible(bool(known.problem or failed))
@@ -203,10 +203,10 @@ class SweepDetail(QWidget):
         self._adoption = None if isinstance(tried, str) else weigh_adoption(self._context.draft, *tried)
         self.adopt.setText(self._adoption.button if self._adoption is not None else ADOPT)
         self.adopt.setEnabled(self._adoption is not None and self._adoption.can)
+        told = f"{self._adoption.changes}\n{self._adoption.tooltip}" if self._adoption is not None else str(tried)
         reason = self._adoption.reason if self._adoption is not None else str(tried)
         self.reason.setText(make_breakable(reason))
         self.reason.setVisible(bool(reason))
-        told = f"{self._adoption.changes}\n{self._adoption.tooltip}" if self._adoption is not None else str(tried)
         self.adopt.setToolTip(wrap_tooltip(told))
 
     def _read_tried(self, trial: TrialRecord) -> TrialValues | str:

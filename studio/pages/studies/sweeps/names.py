@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from studio.forms.messages import KindOf, tell_value, title_of
-from studio.pages.studies.words import kind_of
+from studio.pages.studies.words import in_words, kind_of, read_value
 from training.config import RunConfig
 from training.config.diff import Change
 from training.sweeps.dimension import Dimension, Value, show_value
@@ -28,8 +28,13 @@ class SettingNames:
         every = list(found.values())
         return {path: title if every.count(title) == 1 else f"{title} ({path})" for path, title in found.items()}
 
+    def say(self, text: str) -> str:
+        """What the engine tells, as the window says it."""
+        return in_words(text, self._kind_of)
+
     def tell(self, dimension: Dimension, value: Value) -> str:
         """A value that was tried."""
         if dimension.sort != "choice":
             return show_value(value, dimension.sort)
-        return tell_value(Change(dimension.path, value, value), self._kind_of, value)
+        read = read_value(value) if isinstance(value, str) and value.startswith("[") else value
+        return tell_value(Change(dimension.path, read, read), self._kind_of, read)

@@ -51,8 +51,9 @@ class SweepsTab(SetTab):
 
     def _row_of(self, found: KnownSweep) -> SetRow:
         state, tone = name_state(found.state, found.fraction, found.sweep.path, self._job)
-        varied = ", ".join(SettingNames(found.sweep.space, found.base).titles.values())
-        said = found.problem or " · ".join(filter(None, (found.count, found.best)))
+        names = SettingNames(found.sweep.space, found.base)
+        varied = ", ".join(names.titles.values())
+        said = names.say(found.problem) or " · ".join(filter(None, (found.count, found.best)))
         return SetRow(found.id, found.sweep.name or found.id, state, tone, varied, said)
 
     def _show_one(self, found: KnownSweep) -> None:

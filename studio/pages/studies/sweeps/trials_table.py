@@ -72,7 +72,8 @@ class TrialRows(SortedTable):
         if column == 0:
             return f"{trial.number}{' ★' if trial.number == self.record.best else ''}"
         if column == 1:
-            return describe_trial(trial, self.record.sweep.repeats)
+            words = describe_trial(trial, self.record.sweep.repeats)
+            return self._names.say(words) if self._names is not None else words
         if column == 2:
             return NONE if trial.value is None else format_metric(self.record.sweep.metric, trial.value)
         if column == last:
