@@ -311,7 +311,7 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
         assert tab.detail.head.pill.text().startswith("At work")
         asked = answer_next_question(qtbot, "Cancel")
         window.close()
-        assert asked == ["A sweep is being worked on"]
+        assert asked == ["A sweep is at work"]
         assert window.isVisible()
         qtbot.waitUntil(lambda: count_validations(endless) > validated)  # noqa: B023 - within this turn
         tab.detail.head.stop.click()
@@ -343,9 +343,9 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
     assert tab.detail.shown == endless.id
     tab.detail.head.go_on.click()
     qtbot.waitUntil(lambda: count_validations(endless) > validated)
-    asked = answer_next_question(qtbot, "Stop it and close")
+    asked = answer_next_question(qtbot, "Stop the sweep and close")
     window.close()
-    assert asked == ["A sweep is being worked on"]
+    assert asked == ["A sweep is at work"]
     qtbot.waitUntil(lambda: not window.isVisible())
     assert not context.sweeps.is_busy
     assert read_record(endless).trials[0].words == "unfinished"  # nobody works on it any more
@@ -423,7 +423,7 @@ def test_the_next_start_offers_to_go_on_with_a_sweep(qtbot: QtBot, context: AppC
     qtbot.waitUntil(tab.detail.problem.isVisible)
     assert tab.detail.problem.message[2].endswith("or go on with the sweep.")
     tab.detail.head.go_on.click()
-    answer_next_question(qtbot, "Stop it and close")
+    answer_next_question(qtbot, "Stop the sweep and close")
     window.close()
     commands.last.answer(130)
     qtbot.waitUntil(lambda: not window.isVisible())
