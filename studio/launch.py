@@ -59,7 +59,7 @@ class Application(QObject):
         engine = EngineHost(choice, make_link, first_engine)
         engine.set_keep_training(chosen.keep_training)
         self.context = AppContext(workspace_of(self.settings), self.settings, engine, self)
-        at_work = (self.context.studies.job, self.context.sweeps)
+        at_work = (self.context.studies.job, self.context.sweeps.job)
         self.awake = StayingAwake(self.context.live, at_work, self.context.queue, self.settings, KeepAwake(), self)
         self.settings.changed.connect(self._on_settings_changed)
         self._on_settings_changed(chosen)  # the appearance may have been changed while there was only the frame

@@ -47,6 +47,7 @@ class AppSettings(NamedTuple):
     left_alone: str = ""  # the interrupted run whose notice the person put away
     attended: str = ""  # the run that a window shows while it is trained
     study_at_work: str = ""  # the study that a window works on, or that its end stopped
+    sweep_at_work: str = ""  # likewise a sweep
     closed: float = 0.0  # when that window was closed, in seconds since 1970; 0: it is not known to be
 
 

@@ -28,7 +28,7 @@ from studio.state.runs.run_library import RunLibrary
 from studio.state.runs.shown_run import ShownRun
 from studio.state.runs.trace_job import TraceJob
 from studio.state.studies.studies import AT_WORK, Studies
-from studio.state.sweeps.sweep_job import SweepJob
+from studio.state.sweeps.sweeps import Sweeps
 from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.config.run import LONGEST_NAME
@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 PRESET_PREFIX = "preset:"
 SAMPLE = "sample"
 CHARTS = "run/charts"
-STUDIES = "studies/studies"
+STUDIES, SWEEPS = "studies/studies", "studies/sweeps"
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class AppContext(QObject):
         self.evaluation = EvaluationChoice(self.background, self)
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
         self.traces = TraceJob(settings, self)
-        self.sweeps = SweepJob(settings, self)
+        self.sweeps = Sweeps(workspace, settings, self.background.make_other(), partial(_tell_study, self), self)
         self.studies = Studies(workspace, settings, self.background.make_other(), partial(_name_rival, self), self)
         self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
@@ -318,6 +318,11 @@ class AppContext(QObject):
             self._start_problem = problem
             self.start_problem_changed.emit(problem)
         self._after_stop.look()
+
+
+def _tell_study(context: AppContext) -> str:
+    """That a study works, beside which no sweep is begun; "" for none."""
+    return AT_WORK if context.studies.is_busy else ""
 
 
 def _name_rival(context: AppContext) -> str:

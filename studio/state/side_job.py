@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -107,3 +109,43 @@ class RunJob(SideJob):
     def _read_progress(self) -> None:
         if self.run is not None:
             self._read(self.run)
+
+
+class FolderJob(SideJob):
+    """Such work on a study or a sweep. The preference named ``setting`` remembers which one, until it has ended otherwise than by the end of
+    the window: the next start offers to go on."""
+
+    setting: ClassVar[Literal["study_at_work", "sweep_at_work"]]
+
+    def __init__(self, settings: SettingsStore, parent: QObject | None = None) -> None:
+        super().__init__(settings, parent)
+        self.left: str = getattr(settings.get(), self.setting)  # at work when the window before this one ended
+        self.folder: Path | None = None  # of the one under way, or the last one
+        self._is_ending = False
+
+    def is_at(self, folder: Path) -> bool:
+        """Whether it works on the one in ``folder``."""
+        return self.is_busy and self.folder == folder
+
+    def end(self) -> None:
+        """The window closes."""
+        self._is_ending = True
+        self.stop()
+
+    def forget(self) -> None:
+        """Offer nothing at the next start."""
+        self._settings.update(**{self.setting: ""})
+
+    def _begin(self, folder: Path, words: Sequence[str]) -> None:
+        if not self.is_busy:
+            self.folder = folder
+            self._settings.update(**{self.setting: folder.name})
+            self._launch(words)
+
+    def _read_progress(self) -> None:
+        """Who shows it reads that in the background, with all others."""
+
+    def _on_end(self, answer: Answer) -> None:
+        if not self._is_ending:
+            self.forget()
+        super()._on_end(answer)

@@ -71,7 +71,7 @@ class Closing(QObject):
         context.engine.run_finished.connect(self._on_run_finished)
         context.live.state_changed.connect(self._on_run_state)
         context.studies.busy_changed.connect(self._on_job_ended)
-        context.sweeps.changed.connect(self._on_job_ended)
+        context.sweeps.job.changed.connect(self._on_job_ended)
 
     @property
     def must_ask(self) -> bool:
@@ -115,7 +115,7 @@ class Closing(QObject):
         """The person will not wait any longer."""
         self._context.engine.kill()
         self._context.studies.kill()
-        self._context.sweeps.kill()
+        self._context.sweeps.job.kill()
 
     @Slot()
     def _on_run_state(self) -> None:
@@ -126,7 +126,7 @@ class Closing(QObject):
 
     def _stop_jobs(self) -> None:
         self._context.studies.end()
-        self._context.sweeps.stop()
+        self._context.sweeps.job.end()
 
     def _is_job_at_work(self) -> bool:
         return self._context.studies.is_busy or self._context.sweeps.is_busy

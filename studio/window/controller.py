@@ -23,7 +23,7 @@ from studio.forms.consent_editor import ask_to_run
 from studio.panels.run_words import STATE_WORDS
 from studio.services.logs import LOG_FILE, log_folder
 from studio.services.notifier import Notification
-from studio.state.context import AppContext
+from studio.state.context import SWEEPS, AppContext
 from studio.state.drafts.kept_draft import remember_draft
 from studio.state.drafts.setting_specs import Settings
 from studio.state.opened_report import OpenedReport
@@ -39,14 +39,13 @@ from studio.window.palette.sources import Sources
 from studio.window.preferences import PreferencesDialog
 from studio.window.queue_notice import QueueNotice
 from studio.window.start_notices import StartNotices
-from studio.window.study_notice import StudyNotice
+from studio.window.work_notice import notice_study, notice_sweep
 from training.errors import InputError
 from training.runs.folder import RunFolder
 from training.runs.records.progress import Progress
 from training.system.untrusted import escape_unprintable
 
 _OVERWRITTEN = "settings overwritten"
-SWEEPS = "studies/sweeps"
 
 
 class MainController(QObject):
@@ -69,7 +68,7 @@ class MainController(QObject):
         self.notices = StartNotices(context)
         self.queue_notice = QueueNotice(context, self.notices)
         self.crashes = CrashNotices(self.notices, window)
-        self.study_notice = StudyNotice(self.notices, context)
+        self.left_work = notice_study(self.notices, context), notice_sweep(self.notices, context)
         self.actions = ActionSet(
             context,
             window,

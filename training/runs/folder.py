@@ -241,6 +241,15 @@ def explain_unwritable(workspace: Path) -> Iterator[None]:
         ) from error
 
 
+def remove_folder(folder: Path, workspace: Path) -> None:
+    """Delete a study's or a sweep's folder for good, which nobody may work in. Raises InputError where it cannot be deleted; what could not
+    be is hidden then, and taken for none any more."""
+    gone = folder.with_name(f".{folder.name}.gone")
+    with explain_unwritable(workspace):
+        folder.rename(gone)
+        shutil.rmtree(gone)
+
+
 def create_run(
     workspace: Path,
     config: RunConfig,

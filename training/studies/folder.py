@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from training.config import RunConfig
 from training.config.files import config_data
 from training.errors import InputError, format_bytes
-from training.runs.folder import RunFolder, explain_unwritable, read_json
+from training.runs.folder import RunFolder, explain_unwritable, read_json, remove_folder
 from training.runs.workspace import choose_begun
 from training.studies.records import Cost, Draft, Kind, Options, Plan, Reached, Result
 from training.system.atomic import sync_folder, write_text
@@ -176,12 +176,9 @@ def create_study(workspace: Path, plan: Plan) -> StudyFolder:
 
 def remove_study(study: StudyFolder) -> None:
     """Delete its folder for good; its runs stay. Raises InputError where a process works on it, or it cannot be deleted."""
-    gone = study.path.with_name(f".{study.id}.gone")
-    with explain_unwritable(study.workspace):
-        with study.claim():
-            pass  # Windows renames no folder with an open file in it
-        study.path.rename(gone)
-        shutil.rmtree(gone)
+    with study.claim():
+        pass  # Windows renames no folder with an open file in it
+    remove_folder(study.path, study.workspace)
 
 
 def refuse_full_disk(workspace: Path, needed: int) -> None:

@@ -22,7 +22,7 @@ from pydantic import JsonValue
 from training.config import RunConfig
 from training.config.files import save_config
 from training.errors import InputError
-from training.runs.folder import RunFolder, explain_unwritable, make_slug, read_json
+from training.runs.folder import RunFolder, explain_unwritable, make_slug, owner_of, read_json, remove_folder
 from training.runs.kept_files import keep_files
 from training.runs.workspace import choose_begun
 from training.sweeps.dimension import load_dimension
@@ -197,12 +197,25 @@ def read_sweep(path: Path) -> Sweep:
 def list_sweeps(workspace: Path) -> list[Sweep]:
     """Those of the workspace that can be read, oldest first."""
     found = []
-    for path in (workspace / SWEEPS).glob(f"*/{_SETTINGS}"):
+    for path in (workspace / SWEEPS).glob(f"[!.]*/{_SETTINGS}"):  # a hidden one is half deleted
         try:
             found.append(read_sweep(path.parent))
         except InputError:  # said where it is asked for by its name
             continue
     return sorted(found, key=lambda sweep: (sweep.created, sweep.id))
+
+
+def delete_sweep(sweep: Sweep) -> None:
+    """Delete its folder for good; its runs stay, and so do its trials in a database. Raises InputError where a process works on one of its
+    trials, or it cannot be deleted."""
+    with (
+        explain_unwritable(sweep.workspace),
+        sweep.lock,
+    ):  # let go of before: Windows renames no folder with an open file in it
+        trials = list((sweep.path / "trials").glob("*"))
+    if any(owner_of(trial) is not None for trial in trials):
+        raise InputError(f"{sweep.path}: another process works on this sweep; wait until it is done.")
+    remove_folder(sweep.path, sweep.workspace)
 
 
 def find_sweep(text: str, workspace: Path) -> Sweep:

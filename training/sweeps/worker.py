@@ -142,7 +142,7 @@ def _refuse_hopeless(trials: Trials) -> None:
         reason = str(failed[-1].user_attrs.get("reason", "")).rstrip(".")
         raise TrainingError(
             f"All {len(failed)} trials so far failed, the last because: {reason}.",
-            "Mend that in a new sweep, or try further trials with sweep work.",
+            "Mend that in a new sweep, or go on with sweep work.",
         )
 
 

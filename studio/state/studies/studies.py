@@ -38,13 +38,11 @@ class Studies(QObject):
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
-        self._settings, self._find_rival = settings, find_rival
-        self.left = settings.get().study_at_work  # by the window before this one
+        self._find_rival = find_rival
         self.list = StudyList(workspace, background, self)
         self.job = StudyJob(workspace, settings, self)
         self.query = PlanQuery(workspace, settings, self)
         self._was_busy = False
-        self._is_ending = False
         self.job.changed.connect(self._follow)
         self.query.changed.connect(self._follow)
         self.query.unwanted.connect(self.discard)
@@ -65,7 +63,6 @@ class Studies(QObject):
         """Begin it, or go on with it; returns why that is not possible now."""
         if problem := self.find_obstacle():
             return problem
-        self._settings.update(study_at_work=study.id)
         self.job.begin(study)
         return ""
 
@@ -76,9 +73,8 @@ class Studies(QObject):
 
     def end(self) -> None:
         """The window closes: what is under way is stopped and kept, and the next start offers to go on."""
-        self._is_ending = True
         self.query.cancel()
-        self.job.stop()
+        self.job.end()
 
     def kill(self) -> None:
         """The person will not wait any longer."""
@@ -88,7 +84,5 @@ class Studies(QObject):
     def _follow(self) -> None:
         if self._was_busy != self.is_busy:
             self._was_busy = self.is_busy
-            if not self.job.is_busy and not self._is_ending:
-                self._settings.update(study_at_work="")
             self.list.refresh()
             self.busy_changed.emit()

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from studio.state.found_list import State
 from training.errors import TrainingError, format_duration
 from training.runs.folder import RunFolder
 from training.studies.folder import StudyFolder, list_studies
 from training.studies.kinds import STUDY_KINDS
 from training.studies.records import Kind, Plan, Reached
-
-State = Literal["planned", "working", "stopped", "failed", "done", "damaged"]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from studio.pages.studies.finders.results.spread_view import SpreadView
 from studio.state.context import AppContext
 from tests.studio.pages_studies.conftest import studies_tab
 from tests.studio.window_driver import open_window
+from training.studies.folder import StudyFolder
 
 _LONG = 150_000  # milliseconds: several processes load torch one after the other
 
@@ -33,18 +34,18 @@ def test_seeds_from_the_question_to_the_answer(qtbot: QtBot, context: AppContext
     assert "of the disk" in dialog.words.text()
     dialog.start.click()
     job, detail = context.studies.job, tab.detail
-    study = job.study
-    assert study is not None
+    assert job.folder is not None
+    study = StudyFolder(job.folder)
     qtbot.waitUntil(lambda: bool(study.runs()), timeout=_LONG)
     job.stop()
     qtbot.waitUntil(lambda: not job.is_busy, timeout=_LONG)
     if study.result() is None:  # a machine may be quicker than the question to stop
-        qtbot.waitUntil(detail.go_on.isVisible)
+        qtbot.waitUntil(detail.head.go_on.isVisible)
         assert not job.problem
-        detail.go_on.click()
+        detail.head.go_on.click()
         qtbot.waitUntil(lambda: not job.is_busy, timeout=_LONG)
     assert not job.problem
-    qtbot.waitUntil(lambda: detail.pill.text() == "Done")
+    qtbot.waitUntil(lambda: detail.head.pill.text() == "Done")
     qtbot.waitUntil(lambda: isinstance(detail.view, SpreadView) and len(detail.view.strips.strips) == 1)
     assert isinstance(detail.view, SpreadView)
     assert len(detail.view.strips.strips[0].values) == 2

@@ -51,7 +51,7 @@ def test_studies_are_listed_with_their_states_newest_first(
     at_work.write_reached(Reached(done=1, parts=4, words="wide range test seed 1"))
     with at_work.claim():
         tab = show(qtbot, window, at_work)
-        studies = window.controller.context.studies.list.studies
+        studies = window.controller.context.studies.list.items
         states = {study.id: study.state for study in studies}
         assert [states[each.id] for each in (planned, stopped, failed, done, damaged, at_work)] == [
             "planned",
@@ -62,19 +62,19 @@ def test_studies_are_listed_with_their_states_newest_first(
             "working",
         ]
         assert studies[0].id == at_work.id
-        assert tab.detail.pill.text() == "At work 25%"
+        assert tab.detail.head.pill.text() == "At work 25%"
         assert "wide range test seed 1" in tab.detail.progress.accessibleName()
         assert "2 of 4 · about 22 s left" in tab.detail.progress.accessibleName()
-        assert not tab.detail.stop.isVisible()  # another program works on it
-        assert not tab.detail.delete.isEnabled()
+        assert not tab.detail.head.stop.isVisible()  # another program works on it
+        assert not tab.detail.head.delete.isEnabled()
     show(qtbot, window, failed)
     qtbot.waitUntil(lambda: "it has no exclude list" in tab.detail.problem.message[2])
     show(qtbot, window, stopped)
-    assert tab.detail.go_on.text() == "Go on"
+    assert tab.detail.head.go_on.text() == "Go on"
     assert "2 of 8 done" in tab.detail.progress.accessibleName()
     show(qtbot, window, done)
     assert tab.detail.sentence.text() == "Nothing makes it faster."
-    assert not tab.detail.go_on.isVisible()
+    assert not tab.detail.head.go_on.isVisible()
     tab.rows.choose(damaged.id)
     assert "missing or damaged" in tab.detail.problem.message[2]
 
@@ -85,7 +85,7 @@ def test_a_study_works_beside_the_window_and_nothing_is_trained_meanwhile(
     context = window.controller.context
     study = make_study(workspace, "seeds", config())
     tab = show(qtbot, window, study)
-    tab.detail.go_on.click()
+    tab.detail.head.go_on.click()
     assert commands.last.words[:3] == ["study", "--resume", str(study.path)]
     assert context.settings.get().study_at_work == study.id
     assert context.start_problem() == AT_WORK
@@ -97,15 +97,15 @@ def test_a_study_works_beside_the_window_and_nothing_is_trained_meanwhile(
     study.write_reached(Reached(done=1, parts=2, words="lab seed 1"))
     with study.claim():
         qtbot.waitUntil(lambda: "lab seed 1" in tab.detail.progress.accessibleName())
-        tab.detail.stop.click()
+        tab.detail.head.stop.click()
         assert commands.last.stopped
         assert "Stopping …" in tab.detail.progress.accessibleName()
     commands.last.answer(130, error="Stopped; what was done is kept.")
-    qtbot.waitUntil(lambda: tab.detail.go_on.isVisible())
+    qtbot.waitUntil(lambda: tab.detail.head.go_on.isVisible())
     assert context.start_problem() == ""
     assert context.settings.get().study_at_work == ""
     assert not tab.detail.problem.isVisible()
-    tab.detail.go_on.click()
+    tab.detail.head.go_on.click()
     commands.last.answer(1, error="[1/2] lab seed 0\nThe disk is full.")
     qtbot.waitUntil(lambda: tab.detail.problem.isVisible())
     assert tab.detail.problem.message[2] == "The disk is full."
@@ -119,8 +119,8 @@ def test_none_begins_while_a_run_is_trained(
     context.start_run(config(epochs=ENDLESS))
     qtbot.waitUntil(lambda: context.live.state is RunState.TRAINING)
     tab = show(qtbot, window, study)
-    assert not tab.detail.go_on.isEnabled()
-    assert "A run is at work" in tab.detail.obstacle.text()
+    assert not tab.detail.head.go_on.isEnabled()
+    assert "A run is at work" in tab.detail.head.obstacle.text()
     assert context.studies.begin(study)
     tab.open_new("batch")
     dialog = tab.dialog
@@ -161,21 +161,21 @@ def test_a_study_is_deleted_once_asked_and_its_runs_stay_unless_wanted(
     study.note_run("as-is-0", run)
     tab = show(qtbot, window, study)
     answer_next_question(qtbot, "Cancel")
-    tab.detail.delete.click()
+    tab.detail.head.delete.click()
     assert study.path.is_dir()
     answer_next_question(qtbot, "Delete study")
-    tab.detail.delete.click()
+    tab.detail.head.delete.click()
     qtbot.waitUntil(lambda: not study.path.exists())
     assert run.path.is_dir()
-    qtbot.waitUntil(lambda: [each.id for each in context.studies.list.studies] == [other.id])
+    qtbot.waitUntil(lambda: [each.id for each in context.studies.list.items] == [other.id])
     other.note_run("fold-1", run)
     show(qtbot, window, other)
     tab.detail.refresh()
-    qtbot.waitUntil(tab.detail.show_runs.isVisible)
+    qtbot.waitUntil(tab.detail.head.show_runs.isVisible)
     answer_next_question(qtbot, "Delete study and runs")
-    tab.detail.delete.click()
+    tab.detail.head.delete.click()
     qtbot.waitUntil(lambda: not run.path.exists())
-    qtbot.waitUntil(lambda: not context.studies.list.studies)
+    qtbot.waitUntil(lambda: not context.studies.list.items)
     qtbot.waitUntil(lambda: tab.empty.isVisible())
 
 
@@ -185,7 +185,7 @@ def test_closing_the_window_stops_the_study_and_the_next_start_offers_to_go_on(
     study = make_study(workspace, "seeds", config())
     study.write_reached(Reached(done=1, parts=2, words="lab seed 1"))
     tab = show(qtbot, window, study)
-    tab.detail.go_on.click()
+    tab.detail.head.go_on.click()
     assert answer_next_question(qtbot, "Cancel") == []
     window.close()
     assert not commands.last.stopped
@@ -203,9 +203,9 @@ def test_the_next_start_offers_to_go_on(
 ) -> None:
     study = make_study(workspace, "lr-range", config("wide"))
     study.write_reached(Reached(done=1, parts=4, words="wide range test seed 1"))
-    context.studies.left = study.id
+    context.studies.job.left = study.id
     window = open_window(qtbot, context, "setup")
-    notice = window.controller.study_notice
+    notice = window.controller.left_work[0]
     qtbot.waitUntil(lambda: notice.banner is not None)
     banner = notice.banner
     assert isinstance(banner, Banner)
@@ -221,17 +221,17 @@ def test_the_next_start_offers_to_go_on(
 def test_a_planned_study_is_not_taken_for_one_that_was_stopped(
     qtbot: QtBot, context: AppContext, workspace: Path, config: MakeConfig, commands: Commands
 ) -> None:
-    context.studies.left = make_study(workspace, "seeds", config()).id
+    context.studies.job.left = make_study(workspace, "seeds", config()).id
     window = open_window(qtbot, context, "studies")
     qtbot.waitUntil(lambda: context.studies.list.loaded)
-    assert window.controller.study_notice.banner is None
+    assert window.controller.left_work[0].banner is None
 
 
 def test_the_close_event_is_ignored_while_it_is_asked(
     qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig, commands: Commands
 ) -> None:
     study = make_study(workspace, "seeds", config())
-    show(qtbot, window, study).detail.go_on.click()
+    show(qtbot, window, study).detail.head.go_on.click()
     answer_next_question(qtbot, "Cancel")
     event = QCloseEvent()
     window.controller.answer_close(event)

@@ -18,6 +18,7 @@ if find_spec("optuna") is None:
 from studio.forms.sweep_entry import PUT_IN, TAKE_OUT, add_sweep_entry
 from studio.pages.setup.page import SetupPage
 from studio.pages.studies.page import StudiesPage
+from studio.pages.studies.sweeps.names import SettingNames
 from studio.pages.studies.sweeps.new_dialog import NewSweepDialog
 from studio.pages.studies.sweeps.tab import SweepsTab
 from studio.pages.studies.sweeps.trial_dialog import TrialDialog
@@ -26,12 +27,14 @@ from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS, PATIENCE
+from tests.studio.pages_studies.conftest import Commands
 from tests.studio.pages_studies.made_up import FAILED, tell_sweep
-from tests.studio.window_driver import answer_next_question, open_window, runs_page
+from tests.studio.window_driver import answer_next_question, open_window, press, runs_page
 from tests.training.sweeps.in_process import make_sweep
 from tests.training.tiny import tiny
 from training.cli import main
 from training.config import RunConfig, save_config
+from training.runs.folder import claim, release, write_first
 from training.sweeps.by_hand import add_trial
 from training.sweeps.folder import Sweep, list_sweeps
 from training.sweeps.records import read_record
@@ -49,7 +52,7 @@ def sweeps_tab(qtbot: QtBot, window: MainWindow) -> SweepsTab:
     assert isinstance(page, StudiesPage | SweepsTab)
     tab = page.front() if isinstance(page, StudiesPage) else page
     assert isinstance(tab, SweepsTab)
-    qtbot.waitUntil(lambda: tab.library.loaded)
+    qtbot.waitUntil(lambda: tab._context.sweeps.list.loaded)
     return tab
 
 
@@ -90,7 +93,7 @@ def test_a_setting_goes_into_a_sweep_from_its_menu_and_shows_it(qtbot: QtBot, co
     context.draft.swept.asked.emit("optimizer.lr")  # as the mark in the row does
     tab = sweeps_tab(qtbot, window)
     assert tab.isVisible()
-    assert tab.prepared.message[1:] == ("2 settings in the sweep being prepared", "optimizer.lr, optimizer.kind")
+    assert tab.prepared.message[1:] == ("2 settings in the sweep being prepared", "Learning rate, Optimizer")
     refused = QMenu()
     add_sweep_entry(refused, context.draft, "checkpoints.monitor")
     assert not refused.actions()[0].isEnabled()
@@ -171,17 +174,17 @@ def test_a_trial_is_the_chosen_one_in_all_views(qtbot: QtBot, context: AppContex
     add_trial(sweep, ["optimizer.lr=0.01"])
     tab = open_tab(qtbot, context)
     detail, record = tab.detail, read_record(sweep)
-    assert [each.sweep.id for each in tab.library.sweeps] == [sweep.id, older.id]  # the newest first
-    assert detail.path == sweep.path
+    assert [each.sweep.id for each in context.sweeps.list.items] == [sweep.id, older.id]  # the newest first
+    assert detail.shown == sweep.id
     assert detail.chosen == record.best
-    assert detail.pill.text() == "stopped"
-    assert detail.start.text() == "Go on"
+    assert detail.head.pill.text() == "Stopped"
+    assert detail.head.go_on.text() == "Go on"
     rows = detail.table.rows
     assert rows.rowCount() == 17
     states = [rows.describe(number, 1) for number in range(17)]
-    assert states[FAILED] == "failed: the run failed"
-    assert states[16] == "waiting, by hand"
-    pruned = next(number for number, state in enumerate(states) if state.startswith("pruned at validation"))
+    assert states[FAILED] == "Failed: the run failed"
+    assert states[16] == "Waiting, by hand"
+    pruned = next(number for number, state in enumerate(states) if state.startswith("Pruned at validation"))
     detail.choice.set_current("slices")
     slices = detail.views["slices"]
     assert isinstance(slices, SlicesView)
@@ -209,9 +212,9 @@ def test_a_trial_is_the_chosen_one_in_all_views(qtbot: QtBot, context: AppContex
     assert first.value == min(trial.value for trial in record.trials if trial.value is not None)
     detail.choice.set_current("importance")
     assert "below 20 importances are mostly noise" in detail.views["importance"].note.text()  # type: ignore[attr-defined]
-    tab.list.chosen.emit(older.path)
-    assert detail.path == older.path
-    assert (detail.pill.text(), detail.start.text()) == ("not begun", "Start")
+    tab.rows.choose(older.id)
+    assert detail.shown == older.id
+    assert (detail.head.pill.text(), detail.head.go_on.text()) == ("Not begun", "Start sweep")
     assert detail.find_trial() is None
     assert not detail.adopt.isEnabled()
 
@@ -234,15 +237,15 @@ def test_adopting_a_trial_is_one_change_that_can_be_taken_back(qtbot: QtBot, con
     assert context.draft.settings() == before
     context.draft.set_kind("model", "small_cnn")
     held = context.draft.settings()
-    tab.detail.adopt.click()
-    assert said[-1].text == "The sweep is of another model: MLP, and the forms have Small CNN. Nothing was changed."
+    assert not tab.detail.adopt.isEnabled()
+    assert "Setup has no such setting now" in tab.detail.adopt.toolTip()
     assert context.draft.settings() == held
 
 
 def test_a_trial_is_added_by_hand_and_stopped_after_a_question(qtbot: QtBot, context: AppContext) -> None:
     sweep = tell_sweep(context.workspace, 2)
     tab, said = open_tab(qtbot, context), listen(context)
-    dialog = TrialDialog(sweep, None, context.background, tab)
+    dialog = TrialDialog(sweep, SettingNames(sweep.space, sweep.base()), None, context.background, tab)
     dialog.show()
     dialog.add.click()
     assert dialog.problem.text().startswith("Give at least one value")
@@ -253,7 +256,7 @@ def test_a_trial_is_added_by_hand_and_stopped_after_a_question(qtbot: QtBot, con
     rate.setText("0.02")  # type: ignore[union-attr]
     dialog.add.click()
     qtbot.waitUntil(lambda: dialog.number == 2)
-    tab.library.refresh()
+    context.sweeps.list.refresh()
     qtbot.waitUntil(lambda: tab.detail.table.rows.rowCount() == 3)
     tab.detail.choose(2)
     assert tab.detail.stop_one.isEnabled()
@@ -299,35 +302,35 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
     endless = make_of(
         context, tiny(f"loop.epochs={ENDLESS}", "loop.validate_every_steps=8", "checkpoints.monitor=val/loss")
     )
-    tab.library.refresh()
-    qtbot.waitUntil(lambda: tab.detail.path == endless.path)
+    context.sweeps.list.refresh()
+    qtbot.waitUntil(lambda: tab.detail.shown == endless.id)
     validated = 0
-    for turn in ("Start", "Go on"):
-        assert tab.detail.start.text() == turn
-        tab.detail.start.click()
-        assert tab.detail.pill.text() == "working"
+    for turn in ("Start sweep", "Go on"):
+        assert tab.detail.head.go_on.text() == turn
+        tab.detail.head.go_on.click()
+        assert tab.detail.head.pill.text().startswith("At work")
         asked = answer_next_question(qtbot, "Cancel")
         window.close()
-        assert asked == ["A sweep is being worked on"]
+        assert asked == ["A sweep is at work"]
         assert window.isVisible()
         qtbot.waitUntil(lambda: count_validations(endless) > validated)  # noqa: B023 - within this turn
-        tab.detail.stop.click()
+        tab.detail.head.stop.click()
         qtbot.waitUntil(lambda: not context.sweeps.is_busy)
-        assert context.sweeps.problem == ""
-        qtbot.waitUntil(lambda: tab.detail.pill.text() == "stopped" and tab.detail.start.text() == "Go on")
+        assert context.sweeps.job.problem == ""
+        qtbot.waitUntil(lambda: tab.detail.head.pill.text() == "Stopped" and tab.detail.head.go_on.text() == "Go on")
         validated = count_validations(endless)
     assert len(read_record(endless).trials) == 1  # it went on with the same one
     small = make_of(context, tiny("checkpoints.monitor=val/loss"))
-    tab.library.refresh()
-    qtbot.waitUntil(lambda: tab.list.model().rowCount() == 2)
-    tab.list.setCurrentIndex(tab.list.model().index(0, 0))
-    assert tab.detail.path == small.path
-    tab.detail.start.click()
+    context.sweeps.list.refresh()
+    qtbot.waitUntil(lambda: tab.rows.model().rowCount() == 2)
+    tab.rows.setCurrentIndex(tab.rows.model().index(0, 0))
+    assert tab.detail.shown == small.id
+    tab.detail.head.go_on.click()
     qtbot.waitUntil(lambda: not context.sweeps.is_busy, timeout=3 * PATIENCE)
-    qtbot.waitUntil(lambda: tab.detail.pill.text() == "done")
-    assert not tab.detail.start.isEnabled()
+    qtbot.waitUntil(lambda: tab.detail.head.pill.text() == "Done")
+    assert tab.detail.head.go_on.isHidden()
     assert [trial.state for trial in read_record(small).trials] == ["complete"] * 2
-    tab.detail.runs.click()
+    tab.detail.head.show_runs.click()
     page = runs_page(window)
     qtbot.waitUntil(lambda: len(page.model.runs_shown()) == 2)
     assert page.search.text() == f'"{small.id}" in tags'
@@ -336,13 +339,13 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
     tab.detail.open_run.click()
     qtbot.waitUntil(lambda: context.shown.run.folder is not None and context.shown.run.folder.id == f"{small.id}-0001")
     window.show_page("studies/sweeps")
-    tab.list.setCurrentIndex(tab.list.model().index(1, 0))
-    assert tab.detail.path == endless.path
-    tab.detail.start.click()
+    tab.rows.setCurrentIndex(tab.rows.model().index(1, 0))
+    assert tab.detail.shown == endless.id
+    tab.detail.head.go_on.click()
     qtbot.waitUntil(lambda: count_validations(endless) > validated)
-    asked = answer_next_question(qtbot, "Stop it and close")
+    asked = answer_next_question(qtbot, "Stop the sweep and close")
     window.close()
-    assert asked == ["A sweep is being worked on"]
+    assert asked == ["A sweep is at work"]
     qtbot.waitUntil(lambda: not window.isVisible())
     assert not context.sweeps.is_busy
     assert read_record(endless).trials[0].words == "unfinished"  # nobody works on it any more
@@ -358,3 +361,69 @@ def count_validations(sweep: Sweep) -> int:
     """Of its first trial."""
     trials = read_record(sweep).trials
     return len(trials[0].curve) if trials else 0
+
+
+def test_a_sweep_is_deleted_once_asked_and_its_runs_stay_unless_wanted(qtbot: QtBot, context: AppContext) -> None:
+    kept, sweep = tell_sweep(context.workspace, 2), tell_sweep(context.workspace, 2)
+    for each in (kept, sweep):
+        each.run(0).path.mkdir(parents=True)
+        write_first(each.run(0), tiny(f"name={each.id}"), None)
+    tab = open_tab(qtbot, context)
+    qtbot.waitUntil(tab.detail.head.show_runs.isVisible)
+    assert tab.detail.shown == sweep.id
+    answer_next_question(qtbot, "Cancel")
+    tab.detail.head.delete.click()
+    assert sweep.path.is_dir()
+    asked = answer_next_question(qtbot, "Delete sweep and runs")
+    tab.detail.head.delete.click()
+    qtbot.waitUntil(lambda: [each.id for each in context.sweeps.list.items] == [kept.id])
+    assert asked == [f"Delete the sweep of “{sweep.name}”?"]
+    qtbot.waitUntil(lambda: not sweep.run(0).path.exists())
+    assert tab.detail.shown == kept.id
+    kept.trial_folder(0).mkdir(parents=True, exist_ok=True)
+    (kept.trial_folder(0) / "config.toml").touch()
+    claim(kept.trial_folder(0))  # another program works on a trial of it by now
+    said = listen(context)
+    answer_next_question(qtbot, "Delete sweep")
+    tab.detail.head.delete.click()
+    qtbot.waitUntil(lambda: any("another process works on this sweep" in each.text for each in said))
+    assert kept.path.is_dir()
+    release(kept.trial_folder(0))
+    answer_next_question(qtbot, "Delete sweep")
+    tab.detail.head.delete.click()
+    qtbot.waitUntil(tab.empty.isVisible)
+    assert kept.run(0).path.is_dir()
+    assert not kept.path.exists()
+
+
+def test_the_next_start_offers_to_go_on_with_a_sweep(qtbot: QtBot, context: AppContext, commands: Commands) -> None:
+    sweep = tell_sweep(context.workspace, 3, more=3)
+    context.sweeps.job.left = sweep.id
+    window = open_window(qtbot, context, "setup")
+    notice = window.controller.left_work[1]
+    qtbot.waitUntil(lambda: notice.banner is not None)
+    banner = notice.banner
+    assert banner is not None
+    assert banner.message[1] == f"Sweep of “{sweep.name}” was stopped with the window"
+    assert banner.message[2] == "50% of it is done and kept. It goes on with what is missing."
+    press(banner, "Go on")
+    assert commands.last.words[:3] == ["sweep", "work", str(sweep.path)]
+    assert context.settings.get().sweep_at_work == sweep.id
+    assert not banner.isVisible()
+    tab = sweeps_tab(qtbot, window)
+    assert tab.detail.head.pill.text() == "At work 50%"
+    tab.detail.head.stop.click()
+    assert tab.detail.head.pill.text() == "Stopping …"
+    commands.last.answer(130)
+    assert context.settings.get().sweep_at_work == ""
+    qtbot.waitUntil(lambda: tab.detail.head.pill.text() == "Stopped")
+    tab.detail.head.go_on.click()
+    commands.last.answer(1, error="All 3 trials so far failed. Mend that in a new sweep, or go on with sweep work.")
+    qtbot.waitUntil(tab.detail.problem.isVisible)
+    assert tab.detail.problem.message[2].endswith("or go on with the sweep.")
+    tab.detail.head.go_on.click()
+    answer_next_question(qtbot, "Stop the sweep and close")
+    window.close()
+    commands.last.answer(130)
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert context.settings.get().sweep_at_work == sweep.id

@@ -11,7 +11,7 @@ from studio.forms.editor import Editor
 from studio.forms.editors import make_editor
 from studio.forms.field_row import TITLE_INDENT
 from studio.forms.messages import KIND_TITLES, as_full_sentence, tell_value
-from studio.pages.studies.finders.words import kind_of
+from studio.pages.studies.words import kind_of
 from studio.state.drafts.setting_specs import kinds, specs
 from studio.state.formats import kind_title
 from studio.theme import SPACING

@@ -6,13 +6,9 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
-from studio.actions.files import reveal
-from studio.actions.places import compare_runs, list_runs
-from studio.actions.question import Answer, ask
-from studio.actions.runs import throw_away_runs
 from studio.pages.studies.finders.adopt import AdoptCard
 from studio.pages.studies.finders.results.ablation_view import AblationView
 from studio.pages.studies.finders.results.batch_view import BatchView
@@ -20,8 +16,8 @@ from studio.pages.studies.finders.results.range_view import RangeView
 from studio.pages.studies.finders.results.result_view import ResultView
 from studio.pages.studies.finders.results.speed_view import SpeedView
 from studio.pages.studies.finders.results.spread_view import SpreadView
-from studio.pages.studies.finders.study_rows import name_state
-from studio.pages.studies.finders.words import STATE_WORDS, describe_config, in_words, kind_of
+from studio.pages.studies.set_head import SetHead
+from studio.pages.studies.words import STOPPING, describe_config, in_words, kind_of
 from studio.services.background import Refresher
 from studio.state.context import AppContext
 from studio.state.formats import format_ago
@@ -33,11 +29,6 @@ from studio.widgets import (
     Banner,
     Card,
     ProgressLine,
-    StatusPill,
-    button,
-    flow_box,
-    hbox,
-    icon_button,
     in_widget,
     label,
     make_breakable,
@@ -45,8 +36,6 @@ from studio.widgets import (
     vbox,
 )
 from training.config import RunConfig
-from training.errors import pluralize
-from training.runs.records.about import name_of, read_about
 from training.studies.records import Kind
 
 _VIEWS: dict[Kind, Callable[[], ResultView]] = {
@@ -59,14 +48,11 @@ _VIEWS: dict[Kind, Callable[[], ResultView]] = {
 }
 _PROPOSING: frozenset[Kind] = frozenset({"lr-range", "batch", "speed"})
 """Kinds whose result may be something to adopt."""
-_FOLDS_GO = " The runs of a cross-validation cannot be resumed without it: it holds which samples each leaves out."
-BEGIN, GO_ON = "Start study", "Go on"
+_FOLDS_GO = "The runs of a cross-validation cannot be resumed without it: it holds which samples each leaves out."
 
 
 class StudyDetail(QWidget):
-    """Shows the study that ``show_study`` names. Signals: `removed(str)`: that one is about to be deleted."""
-
-    removed = Signal(str)
+    """Shows the study that ``show_study`` names."""
 
     def __init__(self, context: AppContext) -> None:
         super().__init__()
@@ -74,18 +60,10 @@ class StudyDetail(QWidget):
         self.summary: StudySummary | None = None
         self.reading: StudyReading | None = None
         self._config: RunConfig | None = None  # what is studied
-        self.title = label("", "title", wrap=True)
-        self.pill = StatusPill()
-        self.about = label("", "help", wrap=True)
+        self.head = SetHead(context, "study", self._studies.job, self._begin)
+        self.head.delete.clicked.connect(self._delete)
         self.progress = ProgressLine()
         self.problem = Banner("danger", "", closable=False)
-        self.obstacle = label("", "help", wrap=True)
-        self.go_on = button(GO_ON, "play", "primary", clicked=self._go_on)
-        self.stop = button("Stop", "stop", tooltip="What is done is kept; it goes on from there", clicked=self._stop)
-        self.show_runs = button("Show its runs", "runs", clicked=lambda: self._show_runs(compare=False))
-        self.compare = button("Compare them", "chart", clicked=lambda: self._show_runs(compare=True))
-        self.folder = icon_button("folder", "Show its folder", clicked=self._reveal)
-        self.delete = icon_button("trash", "Delete this study …", clicked=self._delete)
         self.said = Card()
         self.sentence = label("", wrap=True, selectable=True)
         self.notes = label("", "help", wrap=True, selectable=True)
@@ -100,12 +78,8 @@ class StudyDetail(QWidget):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        buttons = flow_box(self.go_on, self.stop, self.show_runs, self.compare, self.folder, self.delete)
         content = vbox(
-            hbox((self.title, 1), self.pill),
-            self.about,
-            buttons,
-            self.obstacle,
+            self.head,
             self.progress,
             self.problem,
             self.said,
@@ -157,37 +131,18 @@ class StudyDetail(QWidget):
         summary = self.summary
         if summary is None:
             return
-        self.title.setText(summary.title)
-        self.pill.set_status(name_state(summary), STATE_WORDS[summary.state][1])
         of = f"“{summary.name}” · {format_ago(summary.created, time.time())}" if summary.created else summary.id
         config = f"{describe_config(self._config)} · " if self._config is not None else ""
-        self.about.setText(make_breakable(f"{of}\n{config}{summary.id}" if summary.created else of))
-        self._show_actions(summary)
+        about = f"{of}\n{config}{summary.id}" if summary.created else of
+        self.head.show_one(summary.folder.path, summary.title, about, summary.state, summary.fraction)
+        self.head.show_way_on(summary.state, self._studies.find_obstacle())
+        self.head.count_runs(len(self.reading.runs) if self.reading is not None else 0)
         self._show_progress(summary)
         self._show_said(summary)
         self._show_found()
 
-    def _show_actions(self, summary: StudySummary) -> None:
-        ours = self._studies.job.is_at(summary.folder)
-        obstacle = "" if ours or summary.state in ("done", "working", "damaged") else self._studies.find_obstacle()
-        self.go_on.setVisible(summary.state in ("planned", "stopped", "failed") and not ours)
-        self.go_on.setText(BEGIN if summary.state == "planned" else GO_ON)
-        self.go_on.setEnabled(not obstacle)
-        self.go_on.setToolTip(obstacle or "Go on with what is missing")
-        self.obstacle.setText(obstacle)
-        self.obstacle.setVisible(bool(obstacle))
-        self.stop.setVisible(ours)
-        self.stop.setEnabled(not self._studies.job.is_stopping)
-        count = len(self.reading.runs) if self.reading is not None else 0
-        for part in (self.show_runs, self.compare):
-            part.setVisible(count > 0)
-        self.compare.setEnabled(count > 1)
-        self.show_runs.setToolTip(f"{pluralize(count, 'ordinary run')} with the tag {summary.id}")
-        self.delete.setEnabled(not ours and summary.state != "working")
-        self.delete.setToolTip("Stop it first" if not self.delete.isEnabled() else "Delete this study …")
-
     def _show_progress(self, summary: StudySummary) -> None:
-        working = summary.state == "working" or self._studies.job.is_at(summary.folder)
+        working = summary.state == "working" or self._studies.job.is_at(summary.folder.path)
         shown = working or (summary.state in ("stopped", "failed") and bool(summary.reached.parts))
         self.progress.setVisible(shown)
         if not shown:
@@ -199,20 +154,20 @@ class StudyDetail(QWidget):
                 summary.fraction, f"{reached.done} of {reached.parts} done", summary.left, "neutral"
             )
             return
-        words = "Stopping …" if self._studies.job.is_stopping else self._say(reached.words) or "Starting …"
+        words = STOPPING if self._studies.job.is_stopping else self._say(reached.words) or "Starting …"
         detail = " · ".join(filter(None, (part, summary.left)))
         self.progress.set_progress(summary.fraction if reached.words else None, words, detail)
 
     def _show_said(self, summary: StudySummary) -> None:
         job = self._studies.job
         failed = summary.said if summary.state in ("failed", "damaged") else ""
-        if not failed and job.study == summary.folder and job.problem and summary.state != "done":
+        if not failed and job.folder == summary.folder.path and job.problem and summary.state != "done":
             failed = job.problem
         reading = self.reading
         if not failed and reading is not None and reading.problem:
             failed = reading.problem
         self.problem.set_message(
-            "It did not come to its end" if summary.state != "done" else "Results", failed, "danger"
+            "It did not come to its end" if summary.state != "done" else "Results", self._say(failed), "danger"
         )
         self.problem.setVisible(bool(failed))
         result = reading.result if reading is not None else None
@@ -233,7 +188,7 @@ class StudyDetail(QWidget):
 
     def _say(self, text: str) -> str:
         """With settings called as the forms call them."""
-        return in_words(text, kind_of(self._config)) if self._config is not None else text
+        return in_words(text, kind_of(self._config) if self._config is not None else lambda _section: "")
 
     def _show_found(self) -> None:
         reading = self.reading
@@ -253,45 +208,17 @@ class StudyDetail(QWidget):
 
     # -------------------------------------------------------------------------------------------- acting
 
-    @Slot()
-    def _go_on(self) -> None:
-        if self.summary is not None and (problem := self._studies.begin(self.summary.folder)):
-            self._context.notifier.notify(problem, "warning")
-
-    @Slot()
-    def _stop(self) -> None:
-        if self.summary is not None and self._studies.job.is_at(self.summary.folder):
-            self._studies.job.stop()
-
-    def _show_runs(self, *, compare: bool) -> None:
-        if self.summary is not None:
-            show = compare_runs if compare else list_runs
-            show(self._context, f'"{self.summary.id}" in tags')
-
-    @Slot()
-    def _reveal(self) -> None:
-        if self.summary is not None:
-            reveal(self.summary.folder.path)
+    def _begin(self) -> str:
+        return self._studies.begin(self.summary.folder) if self.summary is not None else ""
 
     @Slot()
     def _delete(self) -> None:
-        summary, runs = self.summary, dict(self.reading.runs) if self.reading is not None else {}
-        if summary is None:
-            return
-        answers = [Answer("study", "Delete study")]
-        text = "Its plan, measurements and result are deleted for good."
-        if runs:
-            text += f" Its {pluralize(len(runs), 'run')} stay, unless you delete them, too: then they go to the trash."
-            answers.append(Answer("runs", "Delete study and runs", "danger"))
-        if summary.kind == "cv":
-            text += _FOLDS_GO
-        answer = ask(self, f"Delete the {summary.title.lower()} of “{summary.name}”?", text, answers)
-        if not answer:
-            return
-        if self._studies.job.is_at(summary.folder):
-            self._context.notifier.notify("This study is at work. Stop it first.", "warning")
-            return
-        self.removed.emit(summary.id)
-        self._studies.list.remove(summary.folder, lambda error: self._context.notifier.notify(str(error), "danger"))
-        if answer == "runs":
-            throw_away_runs(self._context, {run: name_of(run.status(), read_about(run)) for run in runs.values()})
+        summary = self.summary
+        if summary is not None:
+            self.head.ask_and_delete(
+                f"the {summary.title.lower()} of “{summary.name}”",
+                "Its plan, measurements and result",
+                _FOLDS_GO if summary.kind == "cv" else "",
+                list(self.reading.runs.values()) if self.reading is not None else [],
+                partial(self._studies.list.remove, summary.folder),
+            )

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QWidget
 from studio.forms.kinds.card import KindCard
 from studio.pages.studies.finders.kinds import list_choices
 from studio.pages.studies.finders.option_form import OptionForm
-from studio.pages.studies.finders.words import describe_config, in_words, kind_of
+from studio.pages.studies.words import describe_config, in_words, kind_of
 from studio.state.context import AppContext
 from studio.theme import SPACING, set_role
 from studio.widgets import (

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from studio.forms.class_list import CheckList, is_on, set_on
 from studio.forms.field_row import TITLE_INDENT
 from studio.forms.messages import tell_change, title_of
-from studio.pages.studies.finders.words import kind_of
+from studio.pages.studies.words import kind_of
 from studio.theme import SPACING
 from studio.widgets import STRETCH, button, hbox, label, vbox
 from training.config import RunConfig

@@ -2,33 +2,49 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import time
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QSplitter, QStackedWidget, QWidget
 
-from studio.actions.places import list_runs
 from studio.actions.question import Answer, ask
-from studio.pages.studies.sweeps.sweep_list import Standing
+from studio.pages.studies.adoption import ADOPT, Adoption, weigh_adoption
+from studio.pages.studies.set_head import SetHead
+from studio.pages.studies.sweeps.names import SettingNames
 from studio.pages.studies.sweeps.trial_dialog import TrialDialog
+from studio.pages.studies.sweeps.trial_values import TrialValues, read_values
 from studio.pages.studies.sweeps.trials_table import TrialsTable
 from studio.pages.studies.sweeps.views import CurvesView, ImportanceView, ParallelView, SlicesView, SweepView
 from studio.state.context import AppContext
-from studio.state.formats import metric_title
-from studio.state.studies.studies import AT_WORK
-from studio.state.sweeps.adopting import adopt_trial
-from studio.state.sweeps.sweep_library import KnownSweep
+from studio.state.formats import format_ago
+from studio.state.sweeps.sweep_list import KnownSweep
 from studio.state.sweeps.titles import PRUNER_TITLES, SAMPLER_TITLES
-from studio.theme import SPACING, set_role
-from studio.widgets import ElidedLabel, Segmented, StatusPill, button, flow_box, hbox, in_widget, label, vbox
-from training.errors import format_bytes, format_duration
+from studio.theme import SPACING
+from studio.widgets import (
+    STRETCH,
+    Banner,
+    Segmented,
+    button,
+    flow_box,
+    hbox,
+    in_widget,
+    label,
+    make_breakable,
+    scroll_area,
+    vbox,
+    wrap_tooltip,
+)
+from training.errors import TrainingError, format_bytes, format_duration
 from training.sweeps.by_hand import stop_trial
-from training.sweeps.records import SweepRecord, TrialRecord
+from training.sweeps.records import TrialRecord
 
 _VIEWS = (("curves", "Curves"), ("importance", "Importance"), ("parallel", "Parallel"), ("slices", "Slices"))
 _COMPANY = (
     "A run is being trained in this window, too: both are slower for it, and on a GPU both have to fit into its memory."
 )
+_DATABASE = "Its trials stay in the database."
+_LEAST = 170  # pixels of either
 _SIZES = [300, 260]  # pixels of the views, and of the trials
 _STOP = "Its run is stopped and kept, and can be resumed like any other, but the sweep does not go on with this trial."
 
@@ -40,21 +56,18 @@ class SweepDetail(QWidget):
 
     def __init__(self, context: AppContext) -> None:
         super().__init__()
-        self._context, self._job = context, context.sweeps
+        self._context, self._job = context, context.sweeps.job
         self._background = context.background.make_other()  # a lock, or a database, may let it wait
         self._known: KnownSweep | None = None
         self.chosen: int | None = None
-        self.name = ElidedLabel("", Qt.TextElideMode.ElideRight)
-        set_role(self.name, "section")
-        self.pill = StatusPill()
-        self.start = button("Start", "play", "primary", clicked=self._start)
-        self.stop = button(
-            "Stop", "stop", tooltip="What was trained is kept; Go on takes it up", clicked=self._job.stop
-        )
+        self._names: SettingNames | None = None
+        self._tried: tuple[TrialRecord, TrialValues | str] | None = None  # values of the trial, or why it has none
+        self._adoption: Adoption | None = None
         self.add = button("Add a trial …", "plus", clicked=self._add)
-        self.runs = button("Show its runs", "runs", clicked=self._show_runs)
-        self.facts, self.said = label("", "caption", wrap=True), label("", "help", wrap=True)
-        self.problem = label("", "problem", wrap=True, selectable=True)
+        self.head = SetHead(context, "sweep", self._job, self._begin, [self.add])
+        self.head.delete.clicked.connect(self._delete)
+        self.said = label("", "help", wrap=True)
+        self.problem = Banner("danger", "", closable=False)
         self.choice = Segmented(_VIEWS)
         self.choice.setAccessibleName("View of the sweep")
         self.views: dict[str, SweepView] = {
@@ -65,30 +78,37 @@ class SweepDetail(QWidget):
         }
         self.table = TrialsTable()
         self.open_run = button("Open run", "chart", clicked=self._open)
-        self.adopt = button("Adopt", "check", tooltip="Put its settings into the forms on Setup", clicked=self._adopt)
+        self.adopt = button(ADOPT, "check", clicked=self._adopt)
         self.stop_one = button("Stop this trial …", "stop", clicked=self._stop_one)
-        self.words = label("", "caption")
+        self.words, self.reason = label("", "caption"), label("", "help", wrap=True)
         self._lay_out()
         self._connect()
 
     def _lay_out(self) -> None:
-        head = hbox((self.name, 1), self.pill, self.start, self.stop)
-        bar = QWidget()
-        flow_box(self.choice, self.add, self.runs, parent=bar, spacing=SPACING.m)
         self._stack = QStackedWidget()
         for view in self.views.values():
             self._stack.addWidget(view)
-        self._stack.setMinimumHeight(120)
+        self._stack.setMinimumHeight(_LEAST)
+        self.table.setMinimumHeight(_LEAST)
         acts = QWidget()
         flow_box(self.open_run, self.adopt, self.stop_one, self.words, parent=acts)
-        below = in_widget(vbox((self.table, 1), acts))
+        below = in_widget(vbox((self.table, 1), acts, self.reason))
         self._split = QSplitter(Qt.Orientation.Vertical)
         self._split.setHandleWidth(SPACING.s)
         self._split.addWidget(self._stack)
         self._split.addWidget(below)
         self._split.setSizes(_SIZES)
         self._split.setChildrenCollapsible(False)
-        vbox(head, self.facts, self.said, self.problem, bar, (self._split, 1), parent=self)
+        content = vbox(
+            self.head,
+            self.said,
+            self.problem,
+            hbox(self.choice, STRETCH),
+            (self._split, 1),
+            spacing=SPACING.m,
+            margins=(SPACING.m, SPACING.l, SPACING.l, SPACING.l),
+        )
+        vbox((scroll_area(in_widget(content)), 1), parent=self)
 
     def _connect(self) -> None:
         self.choice.current_changed.connect(self._on_view)
@@ -98,25 +118,27 @@ class SweepDetail(QWidget):
         self.table.opened.connect(lambda _number: self._open())
         self._job.changed.connect(self._update)
         self._context.live.state_changed.connect(self._update)
+        self._context.draft.changed.connect(self._on_draft_changed)
 
     # ------------------------------------------------------------------------------------------- showing
 
     @property
-    def path(self) -> Path | None:
-        """The folder of the sweep that is shown."""
-        return self._known.sweep.path if self._known is not None else None
+    def shown(self) -> str:
+        """The id of the sweep that is shown; "" for none."""
+        return self._known.id if self._known is not None else ""
 
     def show_sweep(self, known: KnownSweep) -> None:
         """Show a sweep as it is now."""
         if known is self._known:
             self._update()
             return
-        if self.path != known.sweep.path:
+        if self.shown != known.id:
             self.chosen = known.record.best if known.record is not None else None
         self._known = known
+        self._names = names = SettingNames(known.sweep.space, known.base)
         if known.record is not None:
-            self.table.show_record(known.record, self.chosen)
-            self._front().show_record(known.record, self.chosen)
+            self.table.show_record(known.record, names, self.chosen)
+            self._front().show_record(known.record, names, self.chosen)
         for part in (self._split, self.choice):
             part.setVisible(known.record is not None)
         self._update()
@@ -143,82 +165,98 @@ class SweepDetail(QWidget):
     @Slot(str)
     def _on_view(self, key: str) -> None:
         self._stack.setCurrentWidget(self.views[key])
-        if self._known is not None and self._known.record is not None:
-            self.views[key].show_record(self._known.record, self.chosen)
+        if self._known is not None and self._known.record is not None and self._names is not None:
+            self.views[key].show_record(self._known.record, self._names, self.chosen)
 
     @Slot()
     def _update(self) -> None:
         known = self._known
         if known is None:
             return
-        job, record, sweep = self._job, known.record, known.sweep
-        ours = job.is_working(sweep)
-        self.name.setText(sweep.name)
-        self.name.setToolTip(sweep.id)
-        self.pill.set_status(*stand(known, self._context))
-        self.start.setVisible(not ours)
-        self.start.setText("Go on" if record is not None and record.trials else "Start")
-        why = self._explain_start()
-        self.start.setEnabled(not why)
-        self.start.setToolTip(why)
-        self.stop.setVisible(ours)
-        self.stop.setEnabled(not job.is_stopping)
+        job, record, folder = self._job, known.record, known.sweep.path
+        ours = job.is_at(folder)
+        self.head.show_one(folder, known.sweep.name or known.id, _describe(known), known.state, known.fraction)
+        self.head.show_way_on(known.state, self._context.sweeps.find_obstacle())
+        self.head.count_runs(sum(len(trial.runs) for trial in record.trials) if record is not None else 0)
         self.add.setEnabled(record is not None)
-        self.runs.setEnabled(record is not None and any(trial.run for trial in record.trials))
-        self.facts.setText(_describe(known))
         company = _COMPANY if ours and self._context.is_training() else ""
         ended = record.ended if record is not None and not ours else ""
         self.said.setText(" ".join(filter(None, (company, ended))))
         self.said.setVisible(bool(self.said.text()))
-        mine = job.sweep is not None and job.sweep.path == sweep.path
-        self.problem.setText(known.problem or (job.problem if mine and not ours else ""))
-        self.problem.setVisible(bool(self.problem.text()))
+        failed = job.problem if job.folder == folder and not ours else ""
+        self.problem.set_message(
+            "This sweep cannot be read" if known.problem else "It did not come to its end",
+            self._names.say(known.problem or failed) if self._names is not None else "",
+            "danger",
+        )
+        self.problem.setVisible(bool(known.problem or failed))
         self._update_trial()
 
     def _update_trial(self) -> None:
         trial = self.find_trial()
         self.open_run.setEnabled(trial is not None and bool(trial.run))
-        self.adopt.setEnabled(trial is not None and bool(trial.params))
         self.stop_one.setEnabled(trial is not None and trial.state in ("waiting", "running"))
         self.words.setText(
             f"Trial {trial.number}" if trial is not None else "Choose a trial in the table or in a chart."
         )
+        tried = self._read_tried(trial) if trial is not None else ""
+        self._adoption = None if isinstance(tried, str) else weigh_adoption(self._context.draft, *tried)
+        self.adopt.setText(self._adoption.button if self._adoption is not None else ADOPT)
+        self.adopt.setEnabled(self._adoption is not None and self._adoption.can)
+        told = f"{self._adoption.changes}\n{self._adoption.tooltip}" if self._adoption is not None else str(tried)
+        reason = self._adoption.reason if self._adoption is not None else str(tried)
+        self.reason.setText(make_breakable(reason))
+        self.reason.setVisible(bool(reason))
+        self.adopt.setToolTip(wrap_tooltip(told))
 
-    def _explain_start(self) -> str:
-        """Why the sweep cannot be worked on from here; "" where it can."""
+    def _read_tried(self, trial: TrialRecord) -> TrialValues | str:
+        """What it tried, or why that cannot be told."""
         known = self._known
-        if known is None or known.record is None:
-            return "The sweep cannot be read."
-        if self._job.is_busy:
-            return "Another sweep is under way in this window: stop it first, or wait for its end."
-        if self._context.studies.is_busy:
-            return AT_WORK
-        left = any(trial.state in ("waiting", "running") for trial in known.record.trials)
-        return "" if left or not known.record.ended else known.record.ended
+        if known is None or known.base is None or not trial.params:
+            return "It has no settings yet."
+        if self._tried is None or self._tried[0] != trial:
+            try:
+                self._tried = trial, read_values(known.sweep.space, known.base, trial.params)
+            except TrainingError as error:
+                self._tried = trial, str(error)
+        return self._tried[1]
+
+    @Slot()
+    def _on_draft_changed(self) -> None:
+        if self.isVisible():
+            self._update_trial()
 
     # ------------------------------------------------------------------------------------------- acting
 
+    def _begin(self) -> str:
+        return self._context.sweeps.begin(self._known.sweep) if self._known is not None else ""
+
     @Slot()
-    def _start(self) -> None:
-        if self._known is not None:
-            self._job.start(self._known.sweep)
+    def _delete(self) -> None:
+        known = self._known
+        if known is None:
+            return
+        trials = known.record.trials if known.record is not None else ()
+        runs = [run for trial in trials for run in known.sweep.runs(trial.number) if run.id in trial.runs]
+        self.head.ask_and_delete(
+            f"the sweep of “{known.sweep.name or known.id}”",
+            "Its settings and what its trials came to",
+            _DATABASE if known.sweep.storage else "",
+            runs,
+            partial(self._context.sweeps.list.remove, known.sweep),
+        )
 
     @Slot()
     def _add(self) -> None:
-        if self._known is None:
+        if self._known is None or self._names is None:
             return
-        dialog = TrialDialog(self._known.sweep, self.find_trial(), self._background, self.window())
+        dialog = TrialDialog(self._known.sweep, self._names, self.find_trial(), self._background, self.window())
         added = dialog.exec() == QDialog.DialogCode.Accepted
         dialog.deleteLater()
         if added:
-            begin = "" if self._job.is_working(self._known.sweep) else " Go on trains it."
+            begin = "" if self._job.is_at(self._known.sweep.path) else f" {self.head.go_on.text()} trains it."
             self._context.notifier.notify(f"Trial {dialog.number} waits.{begin}", "success")
             self.changed.emit()
-
-    @Slot()
-    def _show_runs(self) -> None:
-        if self._known is not None:
-            list_runs(self._context, f'"{self._known.sweep.id}" in tags')
 
     @Slot()
     def _open(self) -> None:
@@ -228,9 +266,8 @@ class SweepDetail(QWidget):
 
     @Slot()
     def _adopt(self) -> None:
-        trial = self.find_trial()
-        if trial is not None and self._known is not None:
-            adopt_trial(self._context, self._known.sweep, trial)
+        if self._adoption is not None:
+            self._adoption.adopt(self._context)
 
     @Slot()
     def _stop_one(self) -> None:
@@ -251,27 +288,13 @@ class SweepDetail(QWidget):
         self.changed.emit()
 
 
-def stand(known: KnownSweep, context: AppContext) -> Standing:
-    """How a sweep stands."""
-    record: SweepRecord | None = known.record
-    if context.sweeps.is_working(known.sweep):
-        return Standing("stopping …", "neutral") if context.sweeps.is_stopping else Standing("working", "accent")
-    if record is None:
-        return Standing("unreadable", "danger")
-    if known.is_alive:
-        return Standing("working elsewhere", "accent")
-    if record.ended and not any(trial.state in ("waiting", "running") for trial in record.trials):
-        return Standing("done", "success")
-    return Standing("stopped" if record.trials else "not begun", "neutral")
-
-
 def _describe(known: KnownSweep) -> str:
     sweep, record = known.sweep, known.record
-    best = "highest" if sweep.maximize else "lowest"
+    made = f"{format_ago(sweep.created, time.time())} · " if sweep.created else ""
     facts = [
-        f"{best} {metric_title(sweep.metric)}",
-        f"sampler {SAMPLER_TITLES[sweep.sampler]}",
-        f"pruner {PRUNER_TITLES[sweep.pruner]}",
+        known.goal,
+        f"{SAMPLER_TITLES[sweep.sampler]} sampler",
+        f"{PRUNER_TITLES[sweep.pruner]} pruner" if sweep.pruner != "none" else "no pruner",
         f"seed {sweep.seed}",
         *([f"{sweep.repeats} runs a trial"] if sweep.repeats > 1 else []),
     ]
@@ -284,4 +307,4 @@ def _describe(known: KnownSweep) -> str:
             f"{format_duration(spent.seconds)}{of_hours} of training",
             f"{format_bytes(spent.bytes)}{of_bytes} of disk",
         ]
-    return " · ".join(facts)
+    return f"{made}{known.id}\n{' · '.join(facts)}"

@@ -12,7 +12,6 @@ from studio.pages.studies.sweeps.options_form import OptionsForm
 from studio.pages.studies.sweeps.varied_card import VariedCard
 from studio.state.context import AppContext
 from studio.state.formats import metric_title
-from studio.state.studies.studies import AT_WORK
 from studio.state.sweeps.expected import TrialCost, describe_expected
 from studio.theme import SPACING
 from studio.widgets import STRETCH, button, hbox, in_widget, label, scroll_area, vbox
@@ -25,7 +24,6 @@ from training.sweeps.request import check_request, make_sweep
 _SIZE = 760, 760
 _OPTION = re.compile(r"--(\w+)(?: (.*?))?: (.*)", re.DOTALL)
 _REST = 250  # milliseconds after the last key
-_BUSY = "Another sweep is under way; this one can be started after it."
 
 
 class NewSweepDialog(QDialog):
@@ -56,7 +54,7 @@ class NewSweepDialog(QDialog):
             edited.connect(self._on_edited)
         for chosen in (self.varied.changed, self.options.sampler_chosen, self.options.pruner_chosen):
             chosen.connect(self._follow)
-        context.sweeps.changed.connect(self._rest.start)  # it may have ended
+        context.sweeps.job.changed.connect(self._rest.start)  # it may have ended
         self._follow()
         self.cost.measure(base)
 
@@ -115,7 +113,7 @@ class NewSweepDialog(QDialog):
             told = ""
         self.expected.setText(told)
         self.expected.setVisible(bool(told))
-        busy = _BUSY if self._context.sweeps.is_busy else AT_WORK if self._context.studies.is_busy else ""
+        busy = self._context.sweeps.find_obstacle()
         self.start.setEnabled(ready and not busy)
         self.start.setToolTip(busy)
         self.create_only.setEnabled(ready)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QDialog, QFormLayout, QWidget
 from shiboken6 import isValid
 
+from studio.pages.studies.sweeps.names import SettingNames
 from studio.services.background import Background
 from studio.theme import SPACING, set_invalid
 from studio.widgets import STRETCH, ComboBox, NumberEdit, button, hbox, label, vbox
@@ -22,22 +23,24 @@ _WIDTH = 480
 class TrialDialog(QDialog):
     """``like`` fills the fields with the settings of a trial. ``number`` is that of the trial once it was added."""
 
-    def __init__(self, sweep: Sweep, like: TrialRecord | None, background: Background, parent: QWidget) -> None:
+    def __init__(
+        self, sweep: Sweep, names: SettingNames, like: TrialRecord | None, background: Background, parent: QWidget
+    ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Add a trial")
         self.setModal(True)
         self.number: int | None = None
-        self._sweep, self._background = sweep, background
+        self._sweep, self._names, self._background = sweep, names, background
         self.fields: dict[str, ComboBox | NumberEdit] = {}
         form = QFormLayout()
         form.setHorizontalSpacing(SPACING.l)
         form.setVerticalSpacing(SPACING.m)
         for dimension in sweep.space.dimensions:
             field = self.fields[dimension.path] = self._make_field(dimension, like)
-            field.setAccessibleName(dimension.path)
-            form.addRow(
-                label(dimension.path, "field"), hbox(field, label(_describe_range(dimension), "caption"), STRETCH)
-            )
+            title = label(names.titles[dimension.path], "field")
+            title.setToolTip(dimension.path)
+            field.setAccessibleName(title.text())
+            form.addRow(title, hbox(field, label(_describe_range(dimension), "caption"), STRETCH))
         self.problem = label("", "problem", wrap=True)
         self.problem.hide()
         self.add = button("Add", "plus", "primary", clicked=self._add)
@@ -71,7 +74,7 @@ class TrialDialog(QDialog):
             combo = ComboBox()
             combo.addItem(_PROPOSED, "")
             for choice in dimension.choices:
-                combo.addItem(choice, choice)
+                combo.addItem(self._names.tell(dimension, choice), choice)
             combo.setCurrentIndex(max(combo.findData(value), 0))
             return combo
         line = NumberEdit("int" if dimension.sort == "int" else "float", log=dimension.log, optional=True)
@@ -101,7 +104,7 @@ class TrialDialog(QDialog):
         head, _, words = str(error).partition(": ")
         path = head.removeprefix("--set ").partition("=")[0]
         if head.startswith("--set") and path in self.fields:
-            self._tell(f"{path}: {words}", path)
+            self._tell(f"{self._names.titles[path]}: {words}", path)
         else:
             self._tell(words[:1].upper() + words[1:] if head.startswith("--set") else str(error), "")
 

@@ -8,11 +8,12 @@ from PySide6.QtCore import QItemSelectionModel, QObject, QSignalBlocker, Qt, QTi
 from PySide6.QtGui import QFont, QResizeEvent
 from PySide6.QtWidgets import QHeaderView, QTableView
 
+from studio.forms.messages import as_sentence
+from studio.pages.studies.sweeps.names import SettingNames
 from studio.state.formats import format_metric, metric_title
 from studio.theme import font
 from studio.widgets import AnyIndex, SortedTable, dress_table
 from training.errors import format_duration
-from training.sweeps.dimension import show_value
 from training.sweeps.records import SweepRecord, TrialRecord
 
 NONE = "–"
@@ -27,7 +28,7 @@ def describe_trial(trial: TrialRecord, repeats: int) -> str:
         last = trial.curve[-1][0]
         words = f"pruned after {last} of {repeats} seeds" if repeats > 1 else f"pruned at validation {last}"
     reason = f": {trial.reason}" if trial.reason else ""
-    return f"{words}{', by hand' if trial.by_hand else ''}{reason}"
+    return as_sentence(f"{words}{', by hand' if trial.by_hand else ''}{reason}")
 
 
 class TrialRows(SortedTable):
@@ -36,10 +37,11 @@ class TrialRows(SortedTable):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.record: SweepRecord | None = None
+        self._names: SettingNames | None = None
 
-    def show_record(self, record: SweepRecord) -> None:
+    def show_record(self, record: SweepRecord, names: SettingNames) -> None:
         """Have its trials for rows."""
-        before, self.record = self.record, record
+        before, self.record, self._names = self.record, record, names
         same = before is not None and before.sweep.path == record.sweep.path
         if same and len(before.trials) == len(record.trials):  # type: ignore[union-attr]  # or it would not be the same
             self.layoutAboutToBeChanged.emit()
@@ -50,11 +52,6 @@ class TrialRows(SortedTable):
             self.arrange(len(record.trials))
             self.endResetModel()
 
-    @property
-    def paths(self) -> Sequence[str]:
-        """The settings that are varied."""
-        return [each.path for each in self.record.sweep.space.dimensions] if self.record else []
-
     def trial_at(self, row: int) -> TrialRecord | None:
         """The trial in a row of the table."""
         return self.record.trials[self.rows[row]] if self.record and 0 <= row < len(self.rows) else None
@@ -64,10 +61,10 @@ class TrialRows(SortedTable):
         return self.rows.index(number) if number in self.rows else None
 
     def list_titles(self) -> Sequence[str]:
-        if self.record is None:
+        if self.record is None or self._names is None:
             return ()
         value = metric_title(self.record.sweep.metric)
-        return ("Trial", "State", value[:1].upper() + value[1:], *self.paths, "Time", "Run")
+        return ("Trial", "State", as_sentence(value), *self._names.titles.values(), "Time", "Run")
 
     def describe(self, row: int, column: int) -> str:
         assert self.record is not None
@@ -75,7 +72,8 @@ class TrialRows(SortedTable):
         if column == 0:
             return f"{trial.number}{' ★' if trial.number == self.record.best else ''}"
         if column == 1:
-            return describe_trial(trial, self.record.sweep.repeats)
+            words = describe_trial(trial, self.record.sweep.repeats)
+            return self._names.say(words) if self._names is not None else words
         if column == 2:
             return NONE if trial.value is None else format_metric(self.record.sweep.metric, trial.value)
         if column == last:
@@ -84,7 +82,13 @@ class TrialRows(SortedTable):
             return NONE if trial.seconds is None else format_duration(trial.seconds)
         dimension = self.record.sweep.space.dimensions[column - 3]
         value = trial.params.get(dimension.path)
-        return NONE if value is None else show_value(value, dimension.sort)
+        return NONE if value is None or self._names is None else self._names.tell(dimension, value)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if role == Qt.ItemDataRole.ToolTipRole and self.record is not None and orientation == Qt.Orientation.Horizontal:
+            dimensions = self.record.sweep.space.dimensions
+            return dimensions[section - 3].path if 3 <= section < 3 + len(dimensions) else None
+        return super().headerData(section, orientation, role)
 
     def has_figures(self, column: int) -> bool:
         if self.record is None or column in (1, len(self.list_titles()) - 1):
@@ -137,11 +141,11 @@ class TrialsTable(QTableView):
         self.activated.connect(self._on_activated)
         self._fitted: tuple[object, ...] = ()
 
-    def show_record(self, record: SweepRecord, chosen: int | None) -> None:
+    def show_record(self, record: SweepRecord, names: SettingNames, chosen: int | None) -> None:
         """Show its trials, with one chosen; those of the sweep that was shown stay where they are."""
         before, place = self.rows.record, self.verticalScrollBar().value()
         with QSignalBlocker(self.selectionModel()):
-            self.rows.show_record(record)
+            self.rows.show_record(record, names)
         is_same = before is not None and before.sweep.path == record.sweep.path
         self.mark(chosen, scroll=not is_same)
         self._fit()

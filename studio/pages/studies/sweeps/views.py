@@ -11,10 +11,13 @@ from PySide6.QtWidgets import QWidget
 from studio.charts.parallel_axes import AxisValues, ParallelAxes
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.charts.slice_plot import BEST_COLOR, CHOSEN_COLOR, OTHER_COLOR, SlicePlot, SlicePoint, SliceScale
+from studio.forms.messages import as_sentence
+from studio.pages.studies.sweeps.names import SettingNames
 from studio.state.formats import metric_title
 from studio.theme import SPACING, theme
 from studio.widgets import STRETCH, Bar, BarList, FlowLayout, in_widget, label, scroll_area, vbox
 from training.metric_names import is_share
+from training.sweeps.dimension import Dimension, Value
 from training.sweeps.records import SweepRecord, TrialRecord
 
 _BEST, _CHOSEN = "best", "chosen"
@@ -23,12 +26,17 @@ _LOWEST, _HIGHEST = 190, 460
 _NO_VALUES = "No trial has a result yet."
 
 
+def _place(names: SettingNames, dimension: Dimension, value: Value) -> Value:
+    """What stands on an axis: numbers as they are, choices as the forms call them."""
+    return names.tell(dimension, value) if dimension.sort == "choice" else value
+
+
 class SweepView(QWidget):
     """Base. Signals: `trial_pressed(int)`, the number of a trial."""
 
     trial_pressed = Signal(int)
 
-    def show_record(self, record: SweepRecord, chosen: int | None) -> None:
+    def show_record(self, record: SweepRecord, names: SettingNames, chosen: int | None) -> None:
         """Draw the sweep as it is now."""
         raise NotImplementedError
 
@@ -51,7 +59,7 @@ class CurvesView(SweepView):
         self._drawn: dict[str, tuple[bool, tuple[tuple[int, float], ...]]] = {}
         vbox((self.plot, 1), parent=self)
 
-    def show_record(self, record: SweepRecord, chosen: int | None) -> None:
+    def show_record(self, record: SweepRecord, names: SettingNames, chosen: int | None) -> None:
         if self._record is None or self._record.sweep.path != record.sweep.path:
             for name in self._drawn:
                 self.plot.remove_curve(name)
@@ -59,7 +67,7 @@ class CurvesView(SweepView):
         self._record = record
         repeated = record.sweep.repeats > 1
         self.plot.set_x_label("Seed" if repeated else "Validation")
-        title = f"{metric_title(record.sweep.metric)}{' of each seed' if repeated else ''}"
+        title = f"{as_sentence(metric_title(record.sweep.metric))}{' of each seed' if repeated else ''}"
         self.plot.set_titles({title: title}, title, percent=is_share(record.sweep.metric))
         for trial in record.trials:
             self._draw(trial)
@@ -115,8 +123,13 @@ class ImportanceView(SweepView):
         inside = in_widget(vbox(self.note, self.bars, source, STRETCH, spacing=SPACING.m, margins=SPACING.s))
         vbox((scroll_area(inside), 1), parent=self)
 
-    def show_record(self, record: SweepRecord, chosen: int | None) -> None:
-        self.bars.set_bars([Bar(path, share, f"{share:.0%}") for path, share in record.importances.items()])
+    def show_record(self, record: SweepRecord, names: SettingNames, chosen: int | None) -> None:
+        self.bars.set_bars(
+            [
+                Bar(names.titles.get(path, path), share, f"{share:.0%}", path)
+                for path, share in record.importances.items()
+            ]
+        )
         self.bars.setVisible(bool(record.importances))
         self.note.setText(record.importance_note)
         self.note.setVisible(bool(record.importance_note))
@@ -134,18 +147,24 @@ class ParallelView(SweepView):
         self._area = scroll_area(self.axes)
         vbox(self._note, (self._area, 1), parent=self)
 
-    def show_record(self, record: SweepRecord, chosen: int | None) -> None:
+    def show_record(self, record: SweepRecord, names: SettingNames, chosen: int | None) -> None:
         shown = [trial for trial in record.trials if trial.value is not None]
         self._numbers = [trial.number for trial in shown]
         axes = [
-            AxisValues(each.path, tuple(trial.params.get(each.path) for trial in shown))
+            AxisValues(
+                names.titles[each.path],
+                tuple(
+                    _place(names, each, trial.params[each.path]) if each.path in trial.params else None
+                    for trial in shown
+                ),
+            )
             for each in record.sweep.space.dimensions
         ]
-        result = AxisValues(metric_title(record.sweep.metric), tuple(trial.value for trial in shown))
+        result = AxisValues(as_sentence(metric_title(record.sweep.metric)), tuple(trial.value for trial in shown))
         colors = [BEST_COLOR if trial.number == record.best else OTHER_COLOR for trial in shown]
         pale = {row for row, trial in enumerate(shown) if trial.state == "pruned"}
-        names = [f"Trial {trial.number}{' (pruned)' if trial.state == 'pruned' else ''}" for trial in shown]
-        self.axes.show_runs([*axes, result] if shown else [], names, colors, pale)
+        called = [f"Trial {trial.number}{' (pruned)' if trial.state == 'pruned' else ''}" for trial in shown]
+        self.axes.show_runs([*axes, result] if shown else [], called, colors, pale)
         self._note.setVisible(not shown)
         self.mark(chosen)
 
@@ -175,7 +194,7 @@ class SlicesView(SweepView):
         for plot in self.plots.values():
             plot.setFixedHeight(min(max(room, _LOWEST), _HIGHEST))
 
-    def show_record(self, record: SweepRecord, chosen: int | None) -> None:
+    def show_record(self, record: SweepRecord, names: SettingNames, chosen: int | None) -> None:
         dimensions = {each.path: each for each in record.sweep.space.dimensions}
         for path in [path for path in self.plots if path not in dimensions]:
             plot = self.plots.pop(path)
@@ -188,12 +207,14 @@ class SlicesView(SweepView):
                 self.plots[path].point_pressed.connect(self.trial_pressed)
                 self._flow.addWidget(self.plots[path])
             points = [
-                SlicePoint(trial.number, trial.params[path], trial.value, trial.state == "pruned")
+                SlicePoint(trial.number, _place(names, each, trial.params[path]), trial.value, trial.state == "pruned")
                 for trial in valued
                 if path in trial.params and trial.value is not None
             ]
-            scale = SliceScale(path, each.low, each.high, each.log, each.choices)
-            self.plots[path].show_points(scale, metric_title(record.sweep.metric), points, record.best)
+            choices = tuple(names.tell(each, choice) for choice in each.choices)
+            scale = SliceScale(names.titles[path], each.low, each.high, each.log, choices)
+            self.plots[path].setAccessibleDescription(path)
+            self.plots[path].show_points(scale, as_sentence(metric_title(record.sweep.metric)), points, record.best)
         self._note.setVisible(not valued)
         self._share_height()
         self.mark(chosen)
