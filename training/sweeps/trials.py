@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from json import JSONDecodeError
 from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import JsonValue
@@ -42,14 +43,25 @@ class Trials:
     def __init__(self, sweep: Sweep) -> None:
         self.sweep = sweep
         optuna_study.require_optuna(sweep.sampler, sweep.pruner)
-        with optuna_study.quiet_optuna():
+        with self._ask():
             self._storage = optuna_study.open_storage(sweep)
             self.study = optuna_study.open_study(sweep, self._storage)
             self._study_id = self._storage.get_study_id_from_name(self.study.study_name)
 
+    @contextmanager
+    def _ask(self) -> Iterator[None]:
+        """The storage. Raises InputError for a journal that somebody changed, TrainingError for a database that fails."""
+        try:
+            with optuna_study.quiet_optuna():
+                yield
+        except JSONDecodeError as error:
+            raise InputError(
+                f"{self.sweep.journal}: is damaged; bring it back from a copy, or delete the sweep: its runs stay."
+            ) from error
+
     def read(self) -> list[FrozenTrial]:
         """All, by their numbers, as they are now."""
-        with optuna_study.quiet_optuna():
+        with self._ask():
             return self._storage.get_all_trials(self._study_id)
 
     def find(self, number: int) -> FrozenTrial:
@@ -62,12 +74,12 @@ class Trials:
 
     def create(self) -> FrozenTrial:
         """A trial that runs, of which nothing is proposed yet."""
-        with optuna_study.quiet_optuna():
+        with self._ask():
             return self._storage.get_trial(self._storage.create_new_trial(self._study_id))
 
     def enqueue(self, params: Params) -> int:
         """A trial by hand, which waits; returns its number. What ``params`` leaves out is proposed when it begins."""
-        with optuna_study.quiet_optuna():
+        with self._ask():
             self.study.enqueue_trial(dict(params), user_attrs={BY_HAND: True})
         return len(self.read()) - 1
 
@@ -75,27 +87,27 @@ class Trials:
         """Let a waiting trial run; False where it does already."""
         from optuna.trial import TrialState
 
-        with optuna_study.quiet_optuna():
+        with self._ask():
             return self._storage.set_trial_state_values(trial._trial_id, TrialState.RUNNING)
 
     def propose(self, trial: FrozenTrial, base: RunConfig) -> dict[str, Value]:
         """The values of a trial that runs, stored with it."""
-        with optuna_study.quiet_optuna():
+        with self._ask():
             return optuna_study.propose(self.sweep, self._storage, trial.number, trial._trial_id, base)
 
     def judge(self, trial: FrozenTrial, step: int, value: float) -> bool:
         """Report a validation, and whether the trial is to be pruned for it."""
-        with optuna_study.quiet_optuna(), _explain_ended(trial):
+        with self._ask(), _explain_ended(trial):
             return optuna_study.judge(self.sweep, self._storage, trial._trial_id, step, value)
 
     def report(self, trial: FrozenTrial, step: int, value: float) -> None:
         """Report a validation that nothing is decided by any more."""
-        with optuna_study.quiet_optuna(), _explain_ended(trial):
+        with self._ask(), _explain_ended(trial):
             optuna_study.report(self._storage, self._storage.get_trial(trial._trial_id), step, value)
 
     def note_validations(self, count: int) -> None:
         """How many validations a whole run has."""
-        with optuna_study.quiet_optuna():
+        with self._ask():
             optuna_study.note_resource(self.sweep, self._storage, count)
 
     def end(self, number: int, state: State, value: float | None, about: Mapping[str, JsonValue]) -> None:
@@ -103,7 +115,7 @@ class Trials:
         from optuna.trial import TrialState
 
         wanted = {"complete": TrialState.COMPLETE, "pruned": TrialState.PRUNED, "failed": TrialState.FAIL}[state]
-        with optuna_study.quiet_optuna():
+        with self._ask():
             trial = self.find(number)
             if trial.state.is_finished():
                 return

@@ -369,6 +369,9 @@ def test_a_sweep_is_found_by_its_beginning_and_a_damaged_one_is_told(tmp_path: P
     assert Trials(sweep).read() == []
     with pytest.raises(InputError, match=r"no such sweep in .*; the newest: "):
         find_sweep("other", tmp_path)
+    sweep.journal.write_text("not json\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"journal\.jsonl: is damaged"):
+        read_record(sweep)
     (sweep.path / "sweep.json").write_text('{"space": 3}', encoding="utf-8")
     with pytest.raises(InputError, match="is damaged"):
         find_sweep(sweep.id, tmp_path)
