@@ -96,14 +96,12 @@ class AppContext(QObject):
         self.draft = Draft(self)
         self.library = RunLibrary(workspace, self.background, self)
         self.queue = RunQueue(workspace, settings, self.background, self)
-        self.live = LiveRun(self)
+        self.live, self.evaluation = LiveRun(self), EvaluationChoice(self.background, self)
         self.shown = ShownRun(self.live, self)
-        self.evaluation = EvaluationChoice(self.background, self)
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
-        self.traces = TraceJob(settings, self)
+        self.traces, self.model_to_try = TraceJob(settings, self), ModelToTry(self)
         self.sweeps = Sweeps(workspace, settings, self.background.make_other(), partial(_tell_study, self), self)
         self.studies = Studies(workspace, settings, self.background.make_other(), partial(_name_rival, self), self)
-        self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
@@ -113,11 +111,10 @@ class AppContext(QObject):
         engine.run_finished.connect(self._on_run_finished)
         engine.run_refused.connect(self._on_run_refused)
         engine.engine_died.connect(self._on_engine_died)
-        engine.state_changed.connect(self._update_start_problem)
-        self.live.state_changed.connect(self._update_start_problem)
-        self.studies.busy_changed.connect(self._update_start_problem)
-        self.live.state_changed.connect(self.library.refresh)
-        self.queue.runs_changed.connect(self.library.refresh)
+        for changed in (engine.state_changed, self.live.state_changed, self.studies.busy_changed):
+            changed.connect(self._update_start_problem)
+        for changed in (self.live.state_changed, self.queue.runs_changed):
+            changed.connect(self.library.refresh)
         self.shown.refused.connect(lambda text: self.notifier.notify(text, "danger"))
 
     def is_training(self) -> bool:

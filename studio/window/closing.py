@@ -78,6 +78,10 @@ class Closing(QObject):
         """Whether a run of this window's own engine is going on (one in the background already needs no question)."""
         return self._context.engine.training
 
+    def name_job(self) -> str:
+        """What works beside the window and ends with it; "" for nothing."""
+        return "study" if self._context.studies.job.is_busy else "sweep" if self._context.sweeps.is_busy else ""
+
     @Slot()
     def stop_and_close(self) -> None:
         """Stop the run, keep it, then end the engines."""

@@ -250,7 +250,7 @@ class MainController(QObject):
         if self.closing.begun:
             self._offer_to_end_now()
             return
-        if (job := self._name_job()) and not ask_about_job(self._window, job):
+        if (job := self.closing.name_job()) and not ask_about_job(self._window, job):
             return
         if self.closing.must_ask:
             live = self.context.live
@@ -268,14 +268,10 @@ class MainController(QObject):
                 self.context.notifier.notify(
                     "The window closes when the checkpoint is written.", "info", title="Stopping"
                 )
-        elif job := self._name_job():
+        elif job := self.closing.name_job():
             self.context.notifier.notify(f"The window closes when the {job} has stopped.", "info", title="Stopping")
         self._remember()
         self.closing.stop_and_close()
-
-    def _name_job(self) -> str:
-        """What works beside the window and ends with it; "" for nothing."""
-        return "study" if self.context.studies.job.is_busy else "sweep" if self.context.sweeps.is_busy else ""
 
     def _offer_to_end_now(self) -> None:
         self.context.notifier.notify(
