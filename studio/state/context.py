@@ -94,14 +94,12 @@ class AppContext(QObject):
         self.background, self.notifier, self.draft = Background(self), Notifier(self), Draft(self)
         self.library = RunLibrary(workspace, self.background, self)
         self.queue = RunQueue(workspace, settings, self.background, self)
-        self.live = LiveRun(self)
+        self.live, self.evaluation = LiveRun(self), EvaluationChoice(self.background, self)
         self.shown = ShownRun(self.live, self)
-        self.evaluation = EvaluationChoice(self.background, self)
         self.labels, self.proofs = LabelsJob(settings, self), ProofJob(settings, self)
-        self.traces = TraceJob(settings, self)
+        self.traces, self.model_to_try = TraceJob(settings, self), ModelToTry(self)
         self.sweeps = Sweeps(workspace, settings, self.background.make_other(), partial(_tell_study, self), self)
         self.studies = Studies(workspace, settings, self.background.make_other(), partial(_name_rival, self), self)
-        self.model_to_try = ModelToTry(self)
         self.data_look: QObject | None = None  # what the pages that show the data share; made by the first of them
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
