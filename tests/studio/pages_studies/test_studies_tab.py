@@ -51,18 +51,19 @@ def test_studies_are_listed_with_their_states_newest_first(
     at_work.write_reached(Reached(done=1, parts=4, words="wide range test seed 1"))
     with at_work.claim():
         tab = show(qtbot, window, at_work)
-        studies = window.controller.context.studies.list.items
-        states = {study.id: study.state for study in studies}
-        assert [states[each.id] for each in (planned, stopped, failed, done, damaged, at_work)] == [
-            "planned",
-            "stopped",
-            "failed",
-            "done",
-            "damaged",
-            "working",
-        ]
-        assert studies[0].id == at_work.id
-        assert tab.detail.head.pill.text() == "At work 25%"
+        studies = window.controller.context.studies.list
+        made = (planned, stopped, failed, done, damaged, at_work)
+        wanted = dict(
+            zip(
+                (each.id for each in made),
+                ("planned", "stopped", "failed", "done", "damaged", "working"),
+                strict=True,
+            )
+        )
+        studies.refresh()  # what is read now may have begun before the claim
+        qtbot.waitUntil(lambda: {study.id: study.state for study in studies.items} == wanted)
+        assert studies.items[0].id == at_work.id
+        qtbot.waitUntil(lambda: tab.detail.head.pill.text() == "At work 25%")
         assert "wide range test seed 1" in tab.detail.progress.accessibleName()
         assert "2 of 4 · about 22 s left" in tab.detail.progress.accessibleName()
         assert not tab.detail.head.stop.isVisible()  # another program works on it
@@ -186,8 +187,9 @@ def test_closing_the_window_stops_the_study_and_the_next_start_offers_to_go_on(
     study.write_reached(Reached(done=1, parts=2, words="lab seed 1"))
     tab = show(qtbot, window, study)
     tab.detail.head.go_on.click()
-    assert answer_next_question(qtbot, "Cancel") == []
+    asked = answer_next_question(qtbot, "Cancel")
     window.close()
+    assert asked == ["A study is at work"]
     assert not commands.last.stopped
     answer_next_question(qtbot, "Stop the study and close")
     window.close()

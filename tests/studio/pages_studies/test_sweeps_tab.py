@@ -296,6 +296,7 @@ def test_without_optuna_the_tab_says_what_to_install(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context, "studies/sweeps")
     tab = sweeps_tab(qtbot, window)
@@ -313,9 +314,12 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
         window.close()
         assert asked == ["A sweep is at work"]
         assert window.isVisible()
-        qtbot.waitUntil(lambda: count_validations(endless) > validated)  # noqa: B023 - within this turn
+        qtbot.waitUntil(
+            lambda: count_validations(endless) > validated,  # noqa: B023 - within this turn
+            timeout=3 * PATIENCE,  # two processes load torch one after the other
+        )
         tab.detail.head.stop.click()
-        qtbot.waitUntil(lambda: not context.sweeps.is_busy)
+        qtbot.waitUntil(lambda: not context.sweeps.is_busy, timeout=3 * PATIENCE)
         assert context.sweeps.job.problem == ""
         qtbot.waitUntil(lambda: tab.detail.head.pill.text() == "Stopped" and tab.detail.head.go_on.text() == "Go on")
         validated = count_validations(endless)
@@ -342,11 +346,11 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
     tab.rows.setCurrentIndex(tab.rows.model().index(1, 0))
     assert tab.detail.shown == endless.id
     tab.detail.head.go_on.click()
-    qtbot.waitUntil(lambda: count_validations(endless) > validated)
+    qtbot.waitUntil(lambda: count_validations(endless) > validated, timeout=3 * PATIENCE)
     asked = answer_next_question(qtbot, "Stop the sweep and close")
     window.close()
     assert asked == ["A sweep is at work"]
-    qtbot.waitUntil(lambda: not window.isVisible())
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=3 * PATIENCE)
     assert not context.sweeps.is_busy
     assert read_record(endless).trials[0].words == "unfinished"  # nobody works on it any more
 
