@@ -96,9 +96,14 @@ class SweepList(FoundList[KnownSweep]):
         super().__init__(workspace, background, parent)
         self._stamps: dict[Path, _Stamp] = {}
 
-    def remove(self, sweep: Sweep, handle_failure: Callable[[Exception], object]) -> None:
+    def remove(
+        self,
+        sweep: Sweep,
+        handle_failure: Callable[[Exception], object],
+        handle_success: Callable[[], object] = lambda: None,
+    ) -> None:
         """Delete its folder for good; its runs stay."""
-        self._remove(lambda: delete_sweep(sweep), handle_failure)
+        self._remove(lambda: delete_sweep(sweep), handle_failure, handle_success)
 
     def _prepare(self) -> Callable[[], tuple[KnownSweep, ...]]:
         known = {each.sweep.path: each for each in self.items}

@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.side_command import Answer
 from studio.pages.studies.finders.tab import StudiesTab
 from studio.pages.studies.page import StudiesPage
+from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
 from tests.studio.window_driver import open_window
@@ -119,6 +120,13 @@ def studies_tab(window: MainWindow) -> StudiesTab:
     tab = page.show_tab("studies")
     assert isinstance(tab, StudiesTab)
     return tab
+
+
+def listen(context: AppContext) -> list[Notification]:
+    """All that is notified from now on."""
+    said: list[Notification] = []
+    context.notifier.notified.connect(said.append)
+    return said
 
 
 def show(qtbot: QtBot, window: MainWindow, study: StudyFolder) -> StudiesTab:

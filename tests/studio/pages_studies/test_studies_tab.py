@@ -18,7 +18,7 @@ from studio.state.studies.studies import AT_WORK
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS
-from tests.studio.pages_studies.conftest import Commands, make_result, make_study, show, studies_tab
+from tests.studio.pages_studies.conftest import Commands, listen, make_result, make_study, show, studies_tab
 from tests.studio.window_driver import answer_next_question, open_window, press, runs_page
 from training.config import RunConfig
 from training.control import Command
@@ -173,6 +173,15 @@ def test_a_study_is_deleted_once_asked_and_its_runs_stay_unless_wanted(
     show(qtbot, window, other)
     tab.detail.refresh()
     qtbot.waitUntil(tab.detail.head.show_runs.isVisible)
+    said = listen(context)
+    with other.claim():  # by another program, which nobody has seen yet
+        answer_next_question(qtbot, "Delete study and runs")
+        tab.detail.head.delete.click()
+        qtbot.waitUntil(lambda: any("another process works on this study" in each.text for each in said))
+    assert run.path.is_dir()
+    context.studies.list.refresh()
+    show(qtbot, window, other)
+    qtbot.waitUntil(tab.detail.head.delete.isEnabled)
     answer_next_question(qtbot, "Delete study and runs")
     tab.detail.head.delete.click()
     qtbot.waitUntil(lambda: not run.path.exists())

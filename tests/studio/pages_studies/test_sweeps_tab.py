@@ -23,11 +23,10 @@ from studio.pages.studies.sweeps.new_dialog import NewSweepDialog
 from studio.pages.studies.sweeps.tab import SweepsTab
 from studio.pages.studies.sweeps.trial_dialog import TrialDialog
 from studio.pages.studies.sweeps.views import CurvesView, ParallelView, SlicesView
-from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS, PATIENCE
-from tests.studio.pages_studies.conftest import Commands
+from tests.studio.pages_studies.conftest import Commands, listen
 from tests.studio.pages_studies.made_up import FAILED, tell_sweep
 from tests.studio.window_driver import answer_next_question, open_window, press, runs_page
 from tests.training.sweeps.in_process import make_sweep
@@ -65,12 +64,6 @@ def entry_of(context: AppContext, path: str, text: str) -> None:
     menu = QMenu()
     add_sweep_entry(menu, context.draft, path)
     next(action for action in menu.actions() if action.text() == text).trigger()
-
-
-def listen(context: AppContext) -> list[Notification]:
-    said: list[Notification] = []
-    context.notifier.notified.connect(said.append)
-    return said
 
 
 def test_a_setting_goes_into_a_sweep_from_its_menu_and_shows_it(qtbot: QtBot, context: AppContext) -> None:
