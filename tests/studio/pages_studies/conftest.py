@@ -33,13 +33,16 @@ class FakeCommand:
     words: list[str]
     told: Callable[[Answer], object]
     stopped: bool = False
+    killed: bool = False
     pid: int = 0
 
     def stop(self) -> None:
         """What a person asked for; the test says when it has come about."""
         self.stopped = True
 
-    kill = stop
+    def kill(self) -> None:
+        """What a person asked for who will not wait."""
+        self.killed = True
 
     def answer(self, code: int = 0, out: str = "", error: str = "") -> None:
         """It has ended."""

@@ -144,9 +144,9 @@ def test_its_runs_are_listed_and_compared(
         update_about(run, lambda about: About(tags=about.add_tags([study.id])))
         study.note_run(f"as-is-{number}", run)
     create_run(workspace, config("another"))
-    tab = show(qtbot, window, study)
+    tab, page = show(qtbot, window, study), runs_page(window)
+    page.status.setCurrentText("Failed")
     press(tab, "Show its runs")
-    page = runs_page(window)
     qtbot.waitUntil(lambda: {run.name for run in page.model.runs_shown()} == {"lab seed 0", "lab seed 1"})
     show(qtbot, window, study)
     press(tab, "Compare them")
@@ -207,6 +207,19 @@ def test_closing_the_window_stops_the_study_and_the_next_start_offers_to_go_on(
     commands.last.answer(130)
     qtbot.waitUntil(lambda: not window.isVisible())
     assert context.settings.get().study_at_work == study.id
+
+
+def test_whoever_will_not_wait_ends_planning_too(
+    qtbot: QtBot, window: MainWindow, context: AppContext, config: MakeConfig, commands: Commands
+) -> None:
+    context.studies.query.start("seeds", config(), [])
+    window.close()
+    assert commands.last.stopped
+    assert window.isVisible()  # until it has stopped
+    window.controller.closing.end_now()
+    assert commands.last.killed
+    commands.last.answer(-1)
+    qtbot.waitUntil(lambda: not window.isVisible())
 
 
 def test_the_next_start_offers_to_go_on(
