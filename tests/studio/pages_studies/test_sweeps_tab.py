@@ -238,7 +238,9 @@ def test_adopting_a_trial_is_one_change_that_can_be_taken_back(qtbot: QtBot, con
 def test_a_trial_is_added_by_hand_and_stopped_after_a_question(qtbot: QtBot, context: AppContext) -> None:
     sweep = tell_sweep(context.workspace, 2)
     tab, said = open_tab(qtbot, context), listen(context)
-    dialog = TrialDialog(sweep, SettingNames(sweep.space, sweep.base()), None, context.background, tab)
+    canceled: list[int] = []
+    names = SettingNames(sweep.space, sweep.base())
+    dialog = TrialDialog(sweep, names, None, context.background, canceled.append, tab)
     dialog.show()
     dialog.add.click()
     assert dialog.problem.text().startswith("Give at least one value")
@@ -260,6 +262,30 @@ def test_a_trial_is_added_by_hand_and_stopped_after_a_question(qtbot: QtBot, con
     assert said[-1].text == "Trial 2 had not begun; it is passed over."
     qtbot.waitUntil(lambda: not tab.detail.stop_one.isEnabled())
     assert read_record(sweep).trials[2].reason == "stopped by hand"
+    assert not canceled
+    late = TrialDialog(sweep, names, read_record(sweep).trials[0], context.background, canceled.append, tab)
+    late.add.click()
+    late.reject()  # before it is known to be there
+    qtbot.waitUntil(lambda: canceled == [3])
+    assert late.number is None
+
+
+def test_a_sweep_that_is_canceled_while_it_is_made_is_not_there(qtbot: QtBot, context: AppContext) -> None:
+    context.draft.set_config(tiny())
+    window = open_window(qtbot, context, "studies/sweeps")
+    entry_of(context, "optimizer.lr", PUT_IN)
+    base = context.draft.config()
+    assert base is not None
+    dialog = NewSweepDialog(context, base, window)
+    dialog.show()
+    dialog.create_only.click()
+    dialog.reject()
+    is_made: list[bool] = []
+    context.sweeps.waiting.submit(lambda: None, lambda _none: is_made.append(True), lambda _error: None)
+    qtbot.waitUntil(lambda: bool(is_made))  # its answer came before this one
+    qtbot.waitUntil(lambda: not list_sweeps(context.workspace))
+    assert dialog.made is None
+    assert "optimizer.lr" in context.draft.swept  # it can be opened again as it was left
 
 
 def test_a_storage_that_cannot_be_used_is_said_and_nothing_is_made(qtbot: QtBot, context: AppContext) -> None:

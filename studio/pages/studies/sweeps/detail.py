@@ -37,6 +37,7 @@ from studio.widgets import (
 )
 from training.errors import TrainingError, format_bytes, format_duration
 from training.sweeps.by_hand import stop_trial
+from training.sweeps.folder import Sweep
 from training.sweeps.records import TrialRecord
 
 _VIEWS = (("curves", "Curves"), ("importance", "Importance"), ("parallel", "Parallel"), ("slices", "Slices"))
@@ -57,7 +58,7 @@ class SweepDetail(QWidget):
     def __init__(self, context: AppContext) -> None:
         super().__init__()
         self._context, self._job = context, context.sweeps.job
-        self._background = context.background.make_other()  # a lock, or a database, may let it wait
+        self._background = context.sweeps.waiting
         self._known: KnownSweep | None = None
         self.chosen: int | None = None
         self._names: SettingNames | None = None
@@ -250,13 +251,27 @@ class SweepDetail(QWidget):
     def _add(self) -> None:
         if self._known is None or self._names is None:
             return
-        dialog = TrialDialog(self._known.sweep, self._names, self.find_trial(), self._background, self.window())
+        sweep = self._known.sweep
+        dialog = TrialDialog(
+            sweep,
+            self._names,
+            self.find_trial(),
+            self._background,
+            lambda number: self._pass_over(sweep, number),
+            self.window(),
+        )
         added = dialog.exec() == QDialog.DialogCode.Accepted
         dialog.deleteLater()
         if added:
             begin = "" if self._job.is_at(self._known.sweep.path) else f" {self.head.go_on.text()} trains it."
             self._context.notifier.notify(f"Trial {dialog.number} waits.{begin}", "success")
             self.changed.emit()
+
+    def _pass_over(self, sweep: Sweep, number: int) -> None:
+        """A trial that came to be although it was canceled meanwhile."""
+        self._background.submit(
+            lambda: stop_trial(sweep, number), lambda _told: self.changed.emit(), self._on_not_stopped
+        )
 
     @Slot()
     def _open(self) -> None:
