@@ -221,8 +221,11 @@ class RunsPage(QWidget):
         facts = [f"{total:,}" if shown == total else f"{shown:,} of {total:,}"]
         facts += [f"{self.model.hidden:,} archived"] * bool(self.model.hidden)
         facts += [f"reading {self.values.behind:,} …"] * bool(self.values.behind)
+        problem = self._context.library.problem
+        facts += [f"may be old: {UNLISTED[:1].lower()}{UNLISTED[1:]}"] * bool(problem)
         self.count.setText(" · ".join(facts))
-        self.count.setToolTip("Settings and metrics of some runs are still being read." if self.values.behind else "")
+        behind = "Settings and metrics of some runs are still being read." if self.values.behind else ""
+        self.count.setToolTip(problem or behind)
 
     @Slot()
     def _fit_columns(self) -> None:

@@ -305,6 +305,44 @@ def test_a_storage_that_cannot_be_used_is_said_and_nothing_is_made(qtbot: QtBot,
     dialog.reject()
 
 
+def test_a_damaged_sweep_is_listed_and_can_be_deleted(qtbot: QtBot, context: AppContext) -> None:
+    damaged, whole = make_sweep(context.workspace), tell_sweep(context.workspace, 2)
+    (damaged.path / "sweep.json").write_text("{")
+    tab = open_tab(qtbot, context)
+    qtbot.waitUntil(lambda: tab.rows.model().rowCount() == 2)
+    assert tab.detail.shown == whole.id
+    tab.rows.choose(damaged.id)
+    assert (tab.detail.head.title.text(), tab.detail.head.pill.text()) == ("Damaged sweep", "Damaged")
+    assert tab.detail.problem.message[1] == "This sweep cannot be read"
+    assert "bring it back from a copy" in tab.detail.problem.message[2]
+    assert tab.detail.head.go_on.isHidden()
+    assert not tab.detail.add.isEnabled()
+    asked = answer_next_question(qtbot, "Delete sweep")
+    tab.detail.head.delete.click()
+    qtbot.waitUntil(lambda: [each.id for each in context.sweeps.list.items] == [whole.id])
+    assert asked == [f"Delete the damaged sweep {damaged.id}?"]
+    assert tab.detail.shown == whole.id
+
+
+def test_a_list_that_cannot_be_read_again_says_so(
+    qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell_sweep(context.workspace, 2)
+    tab = open_tab(qtbot, context)
+    qtbot.waitUntil(lambda: tab.rows.model().rowCount() == 1)
+
+    def refuse(_workspace: Path) -> list[Path]:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("studio.state.sweeps.sweep_list.list_folders", refuse)
+        context.sweeps.list.refresh()
+        qtbot.waitUntil(lambda: tab.reason.text() == "What is listed here may be old: the disk is gone")
+    assert tab.rows.isVisible()
+    context.sweeps.list.refresh()
+    qtbot.waitUntil(lambda: not tab.reason.isVisible())
+
+
 def test_without_optuna_the_tab_says_what_to_install(
     qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:

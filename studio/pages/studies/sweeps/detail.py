@@ -176,7 +176,7 @@ class SweepDetail(QWidget):
             return
         job, record, folder = self._job, known.record, known.sweep.path
         ours = job.is_at(folder)
-        self.head.show_one(folder, known.sweep.name or known.id, _describe(known), known.state, known.fraction)
+        self.head.show_one(folder, known.title, _describe(known), known.state, known.fraction)
         self.head.show_way_on(known.state, self._context.sweeps.find_obstacle())
         self.head.count_runs(sum(len(trial.runs) for trial in record.trials) if record is not None else 0)
         self.add.setEnabled(record is not None)
@@ -240,7 +240,7 @@ class SweepDetail(QWidget):
         trials = known.record.trials if known.record is not None else ()
         runs = [run for trial in trials for run in known.sweep.runs(trial.number) if run.id in trial.runs]
         self.head.ask_and_delete(
-            f"the sweep of “{known.sweep.name or known.id}”",
+            f"the sweep of “{known.title}”" if known.is_told else f"the damaged sweep {known.id}",
             "Its settings and what its trials came to",
             _DATABASE if known.sweep.storage else "",
             runs,
@@ -305,6 +305,8 @@ class SweepDetail(QWidget):
 
 def _describe(known: KnownSweep) -> str:
     sweep, record = known.sweep, known.record
+    if not known.is_told:
+        return known.id
     made = f"{format_ago(sweep.created, time.time())} · " if sweep.created else ""
     facts = [
         known.goal,

@@ -54,7 +54,7 @@ class SweepsTab(SetTab):
         names = SettingNames(found.sweep.space, found.base)
         varied = ", ".join(names.titles.values())
         said = names.say(found.problem) or " · ".join(filter(None, (found.count, found.best)))
-        return SetRow(found.id, found.sweep.name or found.id, state, tone, varied, said)
+        return SetRow(found.id, found.title, state, tone, varied, said)
 
     def _show_one(self, found: KnownSweep) -> None:
         self.detail.show_sweep(found)
