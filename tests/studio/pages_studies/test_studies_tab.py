@@ -207,6 +207,9 @@ def test_closing_the_window_stops_the_study_and_the_next_start_offers_to_go_on(
     commands.last.answer(130)
     qtbot.waitUntil(lambda: not window.isVisible())
     assert context.settings.get().study_at_work == study.id
+    assert not context.studies.begin(study)  # a window that stayed after all, since its run could not be handed over
+    commands.last.answer(0)
+    assert context.settings.get().study_at_work == ""
 
 
 def test_whoever_will_not_wait_ends_planning_too(
