@@ -105,7 +105,7 @@ class SweepDetail(QWidget):
             self.said,
             self.problem,
             hbox(self.choice, STRETCH),
-            (self._split, 1),
+            (in_widget(vbox((self._split, 1))), 1),  # keeps the room of one that shows nothing
             spacing=SPACING.m,
             margins=(SPACING.m, SPACING.l, SPACING.l, SPACING.l),
         )
