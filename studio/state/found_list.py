@@ -53,11 +53,17 @@ class FoundList(QObject, Generic[FoundT]):
         """The one of that id."""
         return next((each for each in self.items if each.id == wanted), None)
 
-    def _remove(self, remove: Callable[[], object], handle_failure: Callable[[Exception], object]) -> None:
+    def _remove(
+        self,
+        remove: Callable[[], object],
+        handle_failure: Callable[[Exception], object],
+        handle_success: Callable[[], object],
+    ) -> None:
         """Call ``remove`` in the background, and look again."""
 
         def settle(_done: object) -> None:
             self.refresh()
+            handle_success()
 
         def fail(error: Exception) -> None:
             self.refresh()

@@ -138,7 +138,7 @@ class FolderJob(SideJob):
 
     def _begin(self, folder: Path, words: Sequence[str]) -> None:
         if not self.is_busy:
-            self.folder = folder
+            self.folder, self._is_ending = folder, False  # a window that did not close after all
             self._settings.update(**{self.setting: folder.name})
             self._launch(words)
 

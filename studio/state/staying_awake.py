@@ -56,11 +56,13 @@ class StayingAwake(QObject):
             self._keeper.release()
 
     def _find_worker(self) -> int | None:
+        if pid := next((job.pid for job in self._jobs if job.pid), 0):  # first: they tell each second how far they are
+            return pid
         if self._live.state in LIVE - {RunState.STARTING, RunState.PAUSED}:
             owner = owner_of(self._live.folder.path) if self._live.folder is not None else None
             if owner is not None:
                 return owner.pid
-        return next((job.pid for job in self._jobs if job.pid), None) or self._find_queue_worker()
+        return self._find_queue_worker()
 
     def _find_queue_worker(self) -> int | None:
         overview = self._queue.overview

@@ -95,7 +95,7 @@ def notice_sweep(notices: StartNotices, context: AppContext) -> WorkNotice:
     """Of a sweep that was left."""
 
     def describe(sweep: KnownSweep) -> tuple[str, str]:
-        return f"Sweep of “{sweep.sweep.name or sweep.id}”", ""
+        return f"Sweep of “{sweep.title}”", ""
 
     sweeps = context.sweeps
     return WorkNotice(

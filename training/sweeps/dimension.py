@@ -83,9 +83,13 @@ class Dimension:
             last = round((self.high - self.low) / self.step)
             if last < _MOST_VALUES:
                 return [self._number(float(f"{self.low + number * self.step:.12g}")) for number in range(last + 1)]
+            raise InputError(
+                f"--vary {self.path}: these are {last + 1:,} values, and a grid takes {_MOST_VALUES} of a range at the most; take a larger step, "
+                "or list the values with |."
+            )
         if self.points is None:
             count = int(self.high) - int(self.low) + 1
-            if self.sort == "int" and self.step is None and count <= _MOST_VALUES:
+            if self.sort == "int" and count <= _MOST_VALUES:
                 return list(range(int(self.low), int(self.high) + 1))
             raise InputError(
                 f"--vary {self.path}: a grid needs to know how many values to take; add their number, "

@@ -194,12 +194,19 @@ def read_sweep(path: Path) -> Sweep:
         raise InputError(f"{shown}: is damaged, or of a newer version; bring it back from a copy.") from error
 
 
+def list_folders(workspace: Path) -> list[Path]:
+    """Of all sweeps of the workspace, whether they can be read or not, by their names."""
+    return sorted(
+        path.parent for path in (workspace / SWEEPS).glob(f"[!.]*/{_SETTINGS}")
+    )  # a hidden one is half deleted
+
+
 def list_sweeps(workspace: Path) -> list[Sweep]:
     """Those of the workspace that can be read, oldest first."""
     found = []
-    for path in (workspace / SWEEPS).glob(f"[!.]*/{_SETTINGS}"):  # a hidden one is half deleted
+    for path in list_folders(workspace):
         try:
-            found.append(read_sweep(path.parent))
+            found.append(read_sweep(path))
         except InputError:  # said where it is asked for by its name
             continue
     return sorted(found, key=lambda sweep: (sweep.created, sweep.id))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
@@ -25,7 +26,7 @@ FEWEST_FOR_IMPORTANCE = 20
 @dataclass(frozen=True)
 class TrialRecord:
     """``curve`` is the monitored metric at each validation, counted from 1, of a trial of several runs the best of each; ``alive`` whether a
-    worker has it now; ``runs`` the ids of the runs that were made."""
+    worker has it now; ``value`` of one pruned is that of its last validation, or the mean of its seeds so far; ``runs`` the ids of the runs that were made."""
 
     number: int
     state: State
@@ -145,6 +146,13 @@ def find_best(sweep: Sweep, known: list[FrozenTrial]) -> FrozenTrial | None:
     return min(complete, key=lambda trial: (sign * float(trial.value or 0.0), trial.number), default=None)
 
 
+def _read_value(sweep: Sweep, trial: FrozenTrial, state: State) -> float | None:
+    """Of a pruned trial Optuna has the last that was reported, which is one seed's where there are several."""
+    if state == "pruned" and sweep.repeats > 1 and trial.intermediate_values:
+        return fmean(trial.intermediate_values.values())
+    return trial.value if state in ("complete", "pruned") else None
+
+
 def _read(sweep: Sweep, trial: FrozenTrial) -> TrialRecord:
     seconds = trial.user_attrs.get(SECONDS)
     runs = tuple(run.id for run in sweep.runs(trial.number) if run.config_file.is_file())
@@ -154,7 +162,7 @@ def _read(sweep: Sweep, trial: FrozenTrial) -> TrialRecord:
         number=trial.number,
         state=state,
         params=dict(given),
-        value=trial.value if state in ("complete", "pruned") else None,
+        value=_read_value(sweep, trial, state),
         curve=tuple(sorted(trial.intermediate_values.items())),
         runs=runs,
         alive=state == "running" and owner_of(sweep.trial_folder(trial.number)) is not None,

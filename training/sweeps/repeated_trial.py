@@ -52,6 +52,7 @@ class RepeatedTrial:
 
 def seed_part(config: RunConfig, part: int) -> RunConfig:
     """The configuration of a trial's ``part``, from 0."""
-    suffix = f" seed {config.seed + part}"
+    seed = (config.seed + part) % 2**31
+    suffix = f" seed {seed}"
     name = config.name[: LONGEST_NAME - len(suffix)] + suffix
-    return config.model_copy(update={"seed": config.seed + part, "name": name})
+    return config.model_copy(update={"seed": seed, "name": name})

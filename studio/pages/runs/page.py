@@ -115,12 +115,11 @@ class RunsPage(QWidget):
         theme().changed.connect(self._turn)
         self.empty.action_triggered.connect(self._context.start_sample)
         self.no_match.action_triggered.connect(self._show_all)
-        self._context.runs_asked.connect(self.search.setText)
+        self._context.runs_asked.connect(self._list_asked)
         self._context.library.refreshed.connect(self._on_refreshed)
         self._context.library.failed.connect(self._on_refreshed)
         self.model.layoutChanged.connect(self._update_count)
         self._timer.timeout.connect(self._refresh_if_working)
-        self._context.runs_asked.connect(self.search.setText)
         self._context.comparison_asked.connect(self._compare_listed)
 
     def choose(self, run_id: str) -> None:
@@ -222,8 +221,11 @@ class RunsPage(QWidget):
         facts = [f"{total:,}" if shown == total else f"{shown:,} of {total:,}"]
         facts += [f"{self.model.hidden:,} archived"] * bool(self.model.hidden)
         facts += [f"reading {self.values.behind:,} …"] * bool(self.values.behind)
+        problem = self._context.library.problem
+        facts += [f"may be old: {UNLISTED[:1].lower()}{UNLISTED[1:]}"] * bool(problem)
         self.count.setText(" · ".join(facts))
-        self.count.setToolTip("Settings and metrics of some runs are still being read." if self.values.behind else "")
+        behind = "Settings and metrics of some runs are still being read." if self.values.behind else ""
+        self.count.setToolTip(problem or behind)
 
     @Slot()
     def _fit_columns(self) -> None:
@@ -238,10 +240,15 @@ class RunsPage(QWidget):
         self.search.clear()
         self.status.setCurrentIndex(0)
 
+    @Slot(str)
+    def _list_asked(self, query: str) -> None:
+        """All that ``query`` finds, whatever was looked for before."""
+        self.status.setCurrentIndex(0)
+        self.search.setText(query)
+
     @Slot()
     def _compare_listed(self) -> None:
         """Select all that are listed, once the list is new."""
-        self.status.setCurrentIndex(0)
         self._compares_next = True
         self._context.library.refresh()
 

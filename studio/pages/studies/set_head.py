@@ -103,9 +103,19 @@ class SetHead(QWidget):
             self._context.notifier.notify(f"This {self._one} is at work. Stop it first.", "warning")
             return
         self.removed.emit(folder.name)
-        remove(lambda error: self._context.notifier.notify(str(error), "danger"))
-        if answer == "runs":
-            throw_away_runs(self._context, {run: name_of(run.status(), read_about(run)) for run in runs})
+        remove(self._complain, lambda: self._throw_away(runs) if answer == "runs" else None)
+
+    def _throw_away(self, runs: Collection[RunFolder]) -> None:
+        """Of one that is gone: while another process works on it, it has to keep its runs."""
+        context = self._context
+        context.background.submit(
+            lambda: {run: name_of(run.status(), read_about(run)) for run in runs if run.path.is_dir()},
+            lambda names: throw_away_runs(context, names),
+            self._complain,
+        )
+
+    def _complain(self, error: Exception) -> None:
+        self._context.notifier.notify(str(error), "danger")
 
     @Slot()
     def _go_on(self) -> None:
@@ -122,5 +132,5 @@ class SetHead(QWidget):
             reveal(self._folder)
 
 
-Remove = Callable[[Callable[[Exception], object]], None]
-"""Removes it in the background; what it is given is told of a failure."""
+Remove = Callable[[Callable[[Exception], object], Callable[[], object]], None]
+"""Removes it in the background; the first that it is given is told of a failure, the second is called once it is gone."""

@@ -13,7 +13,7 @@ from studio.state.context import AppContext
 from studio.state.found_list import FoundList
 from studio.state.side_job import FolderJob
 from studio.theme import SPACING
-from studio.widgets import EmptyState, button, hbox, in_widget, label, vbox
+from studio.widgets import EmptyState, button, hbox, in_widget, label, make_breakable, vbox
 
 _LOOK = 2000  # milliseconds between two looks while the tab is seen and one works
 _LEAST_LIST, _MOST_LIST, _SHARE = 250, 330, 0.3  # pixels, and the share of the width, before a person moves the handle
@@ -114,8 +114,10 @@ class SetTab(QWidget):
         for part in (self.new, self.empty.button):
             part.setEnabled(not wrong)
             part.setToolTip(wrong or "Of what Setup holds now")
-        self.reason.setText(wrong)
-        self.reason.setVisible(bool(wrong))
+        problem = self._found.problem
+        said = f"What is listed here may be old: {problem}" if problem else wrong
+        self.reason.setText(make_breakable(said))
+        self.reason.setVisible(bool(said))
         self._show_chosen()
 
     @Slot()

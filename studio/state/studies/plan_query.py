@@ -64,6 +64,12 @@ class PlanQuery(QObject):
             self._command.stop()
             self.changed.emit()
 
+    def kill(self) -> None:
+        """Nobody waits for it any longer."""
+        if self._command is not None:
+            self._is_canceled = True
+            self._command.kill()
+
     def _on_end(self, answer: Answer) -> None:
         self._command = None
         if self._place is not None:

@@ -151,7 +151,7 @@ def _read_range(study: StudyFolder, plan: Plan, result: Result | None, runs: Map
     seeds = {}
     for run in shown:
         losses = read_losses(run)[: band.steps]
-        seeds[f"Seed {run.config().seed}"] = losses[: find_end(losses)]
+        seeds[f"Seed {run.config().seed}"] = losses[: find_end(losses, band.steps)]
     name = plan.config.monitor
     tried = {key: found[1] for key in runs if (found := _TRIAL.fullmatch(key))}
     trials = [

@@ -78,6 +78,7 @@ class Studies(QObject):
 
     def kill(self) -> None:
         """The person will not wait any longer."""
+        self.query.kill()
         self.job.kill()
 
     @Slot()

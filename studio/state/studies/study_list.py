@@ -12,9 +12,14 @@ from training.studies.folder import StudyFolder, remove_study
 class StudyList(FoundList[StudySummary]):
     """Those that are done are read once: they change no more."""
 
-    def remove(self, study: StudyFolder, handle_failure: Callable[[Exception], object]) -> None:
+    def remove(
+        self,
+        study: StudyFolder,
+        handle_failure: Callable[[Exception], object],
+        handle_success: Callable[[], object] = lambda: None,
+    ) -> None:
         """Delete its folder for good; its runs stay."""
-        self._remove(lambda: remove_study(study), handle_failure)
+        self._remove(lambda: remove_study(study), handle_failure, handle_success)
 
     def _prepare(self) -> Callable[[], tuple[StudySummary, ...]]:
         known = {each.folder: each for each in self.items if each.state == "done"}

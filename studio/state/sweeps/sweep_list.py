@@ -12,10 +12,11 @@ from studio.services.background import Background
 from studio.state.formats import format_metric, metric_title
 from studio.state.found_list import FoundList, State
 from training.config import RunConfig
-from training.errors import TrainingError, pluralize
-from training.sweeps.folder import Sweep, delete_sweep, list_sweeps
+from training.errors import InputError, TrainingError, pluralize
+from training.sweeps.folder import Budget, Sweep, delete_sweep, list_folders, read_sweep
 from training.sweeps.optuna_study import require_optuna
 from training.sweeps.records import SweepRecord, read_record
+from training.sweeps.space import Space
 
 _Stamp = tuple[int, int]
 _OPEN = ("waiting", "running")  # states of a trial
@@ -34,6 +35,16 @@ class KnownSweep:
     def id(self) -> str:
         """Its name in the workspace."""
         return self.sweep.id
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.sweep.name or (self.id if self.is_told else "Damaged sweep")
+
+    @property
+    def is_told(self) -> bool:
+        """Whether its folder says at all what it varies."""
+        return bool(self.sweep.space.dimensions)
 
     @property
     def state(self) -> State:
@@ -96,13 +107,30 @@ class SweepList(FoundList[KnownSweep]):
         super().__init__(workspace, background, parent)
         self._stamps: dict[Path, _Stamp] = {}
 
-    def remove(self, sweep: Sweep, handle_failure: Callable[[Exception], object]) -> None:
+    def remove(
+        self,
+        sweep: Sweep,
+        handle_failure: Callable[[Exception], object],
+        handle_success: Callable[[], object] = lambda: None,
+    ) -> None:
         """Delete its folder for good; its runs stay."""
-        self._remove(lambda: delete_sweep(sweep), handle_failure)
+        self._remove(lambda: delete_sweep(sweep), handle_failure, handle_success)
 
     def _prepare(self) -> Callable[[], tuple[KnownSweep, ...]]:
         known = {each.sweep.path: each for each in self.items}
-        return lambda: tuple(self._read(sweep, known) for sweep in reversed(list_sweeps(self._workspace)))
+        return lambda: self._read_all(known)
+
+    def _read_all(self, known: Mapping[Path, KnownSweep]) -> tuple[KnownSweep, ...]:
+        """The newest first, and those whose settings cannot be read last."""
+        found, damaged = [], []
+        for path in list_folders(self._workspace):
+            try:
+                found.append(self._read(read_sweep(path), known))
+            except InputError as error:
+                nothing = Sweep(path, Space(()), "random", "none", 0, Budget(), "", "", False)
+                damaged.append(KnownSweep(nothing, None, None, str(error)))
+        found.sort(key=lambda each: (each.sweep.created, each.id), reverse=True)
+        return (*found, *damaged)
 
     def _read(self, sweep: Sweep, known: Mapping[Path, KnownSweep]) -> KnownSweep:
         """A database may wait long, and has no stamp: it is asked again each time, as is a sweep with trials under way."""

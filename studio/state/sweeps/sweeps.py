@@ -17,7 +17,8 @@ _OTHER = "Another sweep is at work in this window. Wait for its end, or stop it.
 
 
 class Sweeps(QObject):
-    """``find_rival`` says in a sentence what of this window must not work beside a sweep; "" for nothing."""
+    """``find_rival`` says in a sentence what of this window must not work beside a sweep; "" for nothing. ``waiting`` is
+    the thread for what a lock, or a database, may let wait."""
 
     def __init__(
         self,
@@ -29,6 +30,7 @@ class Sweeps(QObject):
     ) -> None:
         super().__init__(parent)
         self._find_rival = find_rival
+        self.waiting = background.make_other()
         self.list = SweepList(workspace, background, self)
         self.job = SweepJob(settings, self)
 

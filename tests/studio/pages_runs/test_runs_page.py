@@ -81,6 +81,25 @@ def test_a_list_that_cannot_be_read_says_why(
     assert page.empty.isVisible()
 
 
+def test_a_list_that_cannot_be_read_again_says_so(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_run(workspace, config())
+    page = runs_page(open_window(qtbot, context, "runs"))
+    qtbot.waitUntil(page.table.isVisible)
+
+    def refuse() -> None:
+        raise PermissionError("Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(context.library, "_read", refuse)
+        context.library.refresh()
+        qtbot.waitUntil(lambda: page.count.text() == "1 · may be old: the runs cannot be listed")
+    assert page.count.toolTip() == "Permission denied"
+    context.library.refresh()
+    qtbot.waitUntil(lambda: page.count.text() == "1")
+
+
 def test_a_run_is_found_and_opened_by_enter_or_by_a_double_click(
     qtbot: QtBot, context: AppContext, config: MakeConfig
 ) -> None:

@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from studio.engine.side_command import Answer
 from studio.pages.studies.finders.tab import StudiesTab
 from studio.pages.studies.page import StudiesPage
+from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
 from tests.studio.window_driver import open_window
@@ -32,13 +33,16 @@ class FakeCommand:
     words: list[str]
     told: Callable[[Answer], object]
     stopped: bool = False
+    killed: bool = False
     pid: int = 0
 
     def stop(self) -> None:
         """What a person asked for; the test says when it has come about."""
         self.stopped = True
 
-    kill = stop
+    def kill(self) -> None:
+        """What a person asked for who will not wait."""
+        self.killed = True
 
     def answer(self, code: int = 0, out: str = "", error: str = "") -> None:
         """It has ended."""
@@ -119,6 +123,13 @@ def studies_tab(window: MainWindow) -> StudiesTab:
     tab = page.show_tab("studies")
     assert isinstance(tab, StudiesTab)
     return tab
+
+
+def listen(context: AppContext) -> list[Notification]:
+    """All that is notified from now on."""
+    said: list[Notification] = []
+    context.notifier.notified.connect(said.append)
+    return said
 
 
 def show(qtbot: QtBot, window: MainWindow, study: StudyFolder) -> StudiesTab:

@@ -50,6 +50,11 @@ def test_what_it_takes_is_told_and_then_it_begins(
     assert not Path(words[2]).exists()
     assert "about 30 s and up to 5 MB of the disk" in dialog.words.text()
     assert dialog.start.isVisible()
+    plan = (study.path / "plan.json").read_bytes()
+    (study.path / "plan.json").unlink()
+    context.start_problem_changed.emit("")  # what is shown was read once
+    assert "about 30 s and up to 5 MB of the disk" in dialog.words.text()
+    (study.path / "plan.json").write_bytes(plan)
     dialog.start.click()
     assert commands.last.words[:3] == ["study", "--resume", str(study.path)]
     assert not dialog.isVisible()

@@ -18,7 +18,7 @@ from studio.state.studies.studies import AT_WORK
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS
-from tests.studio.pages_studies.conftest import Commands, make_result, make_study, show, studies_tab
+from tests.studio.pages_studies.conftest import Commands, listen, make_result, make_study, show, studies_tab
 from tests.studio.window_driver import answer_next_question, open_window, press, runs_page
 from training.config import RunConfig
 from training.control import Command
@@ -51,18 +51,19 @@ def test_studies_are_listed_with_their_states_newest_first(
     at_work.write_reached(Reached(done=1, parts=4, words="wide range test seed 1"))
     with at_work.claim():
         tab = show(qtbot, window, at_work)
-        studies = window.controller.context.studies.list.items
-        states = {study.id: study.state for study in studies}
-        assert [states[each.id] for each in (planned, stopped, failed, done, damaged, at_work)] == [
-            "planned",
-            "stopped",
-            "failed",
-            "done",
-            "damaged",
-            "working",
-        ]
-        assert studies[0].id == at_work.id
-        assert tab.detail.head.pill.text() == "At work 25%"
+        studies = window.controller.context.studies.list
+        made = (planned, stopped, failed, done, damaged, at_work)
+        wanted = dict(
+            zip(
+                (each.id for each in made),
+                ("planned", "stopped", "failed", "done", "damaged", "working"),
+                strict=True,
+            )
+        )
+        studies.refresh()  # what is read now may have begun before the claim
+        qtbot.waitUntil(lambda: {study.id: study.state for study in studies.items} == wanted)
+        assert studies.items[0].id == at_work.id
+        qtbot.waitUntil(lambda: tab.detail.head.pill.text() == "At work 25%")
         assert "wide range test seed 1" in tab.detail.progress.accessibleName()
         assert "2 of 4 · about 22 s left" in tab.detail.progress.accessibleName()
         assert not tab.detail.head.stop.isVisible()  # another program works on it
@@ -143,9 +144,9 @@ def test_its_runs_are_listed_and_compared(
         update_about(run, lambda about: About(tags=about.add_tags([study.id])))
         study.note_run(f"as-is-{number}", run)
     create_run(workspace, config("another"))
-    tab = show(qtbot, window, study)
+    tab, page = show(qtbot, window, study), runs_page(window)
+    page.status.setCurrentText("Failed")
     press(tab, "Show its runs")
-    page = runs_page(window)
     qtbot.waitUntil(lambda: {run.name for run in page.model.runs_shown()} == {"lab seed 0", "lab seed 1"})
     show(qtbot, window, study)
     press(tab, "Compare them")
@@ -172,6 +173,15 @@ def test_a_study_is_deleted_once_asked_and_its_runs_stay_unless_wanted(
     show(qtbot, window, other)
     tab.detail.refresh()
     qtbot.waitUntil(tab.detail.head.show_runs.isVisible)
+    said = listen(context)
+    with other.claim():  # by another program, which nobody has seen yet
+        answer_next_question(qtbot, "Delete study and runs")
+        tab.detail.head.delete.click()
+        qtbot.waitUntil(lambda: any("another process works on this study" in each.text for each in said))
+    assert run.path.is_dir()
+    context.studies.list.refresh()
+    show(qtbot, window, other)
+    qtbot.waitUntil(tab.detail.head.delete.isEnabled)
     answer_next_question(qtbot, "Delete study and runs")
     tab.detail.head.delete.click()
     qtbot.waitUntil(lambda: not run.path.exists())
@@ -186,8 +196,9 @@ def test_closing_the_window_stops_the_study_and_the_next_start_offers_to_go_on(
     study.write_reached(Reached(done=1, parts=2, words="lab seed 1"))
     tab = show(qtbot, window, study)
     tab.detail.head.go_on.click()
-    assert answer_next_question(qtbot, "Cancel") == []
+    asked = answer_next_question(qtbot, "Cancel")
     window.close()
+    assert asked == ["A study is at work"]
     assert not commands.last.stopped
     answer_next_question(qtbot, "Stop the study and close")
     window.close()
@@ -196,6 +207,22 @@ def test_closing_the_window_stops_the_study_and_the_next_start_offers_to_go_on(
     commands.last.answer(130)
     qtbot.waitUntil(lambda: not window.isVisible())
     assert context.settings.get().study_at_work == study.id
+    assert not context.studies.begin(study)  # a window that stayed after all, since its run could not be handed over
+    commands.last.answer(0)
+    assert context.settings.get().study_at_work == ""
+
+
+def test_whoever_will_not_wait_ends_planning_too(
+    qtbot: QtBot, window: MainWindow, context: AppContext, config: MakeConfig, commands: Commands
+) -> None:
+    context.studies.query.start("seeds", config(), [])
+    window.close()
+    assert commands.last.stopped
+    assert window.isVisible()  # until it has stopped
+    window.controller.closing.end_now()
+    assert commands.last.killed
+    commands.last.answer(-1)
+    qtbot.waitUntil(lambda: not window.isVisible())
 
 
 def test_the_next_start_offers_to_go_on(

@@ -23,11 +23,10 @@ from studio.pages.studies.sweeps.new_dialog import NewSweepDialog
 from studio.pages.studies.sweeps.tab import SweepsTab
 from studio.pages.studies.sweeps.trial_dialog import TrialDialog
 from studio.pages.studies.sweeps.views import CurvesView, ParallelView, SlicesView
-from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS, PATIENCE
-from tests.studio.pages_studies.conftest import Commands
+from tests.studio.pages_studies.conftest import Commands, listen
 from tests.studio.pages_studies.made_up import FAILED, tell_sweep
 from tests.studio.window_driver import answer_next_question, open_window, press, runs_page
 from tests.training.sweeps.in_process import make_sweep
@@ -65,12 +64,6 @@ def entry_of(context: AppContext, path: str, text: str) -> None:
     menu = QMenu()
     add_sweep_entry(menu, context.draft, path)
     next(action for action in menu.actions() if action.text() == text).trigger()
-
-
-def listen(context: AppContext) -> list[Notification]:
-    said: list[Notification] = []
-    context.notifier.notified.connect(said.append)
-    return said
 
 
 def test_a_setting_goes_into_a_sweep_from_its_menu_and_shows_it(qtbot: QtBot, context: AppContext) -> None:
@@ -245,7 +238,9 @@ def test_adopting_a_trial_is_one_change_that_can_be_taken_back(qtbot: QtBot, con
 def test_a_trial_is_added_by_hand_and_stopped_after_a_question(qtbot: QtBot, context: AppContext) -> None:
     sweep = tell_sweep(context.workspace, 2)
     tab, said = open_tab(qtbot, context), listen(context)
-    dialog = TrialDialog(sweep, SettingNames(sweep.space, sweep.base()), None, context.background, tab)
+    canceled: list[int] = []
+    names = SettingNames(sweep.space, sweep.base())
+    dialog = TrialDialog(sweep, names, None, context.background, canceled.append, tab)
     dialog.show()
     dialog.add.click()
     assert dialog.problem.text().startswith("Give at least one value")
@@ -267,6 +262,30 @@ def test_a_trial_is_added_by_hand_and_stopped_after_a_question(qtbot: QtBot, con
     assert said[-1].text == "Trial 2 had not begun; it is passed over."
     qtbot.waitUntil(lambda: not tab.detail.stop_one.isEnabled())
     assert read_record(sweep).trials[2].reason == "stopped by hand"
+    assert not canceled
+    late = TrialDialog(sweep, names, read_record(sweep).trials[0], context.background, canceled.append, tab)
+    late.add.click()
+    late.reject()  # before it is known to be there
+    qtbot.waitUntil(lambda: canceled == [3])
+    assert late.number is None
+
+
+def test_a_sweep_that_is_canceled_while_it_is_made_is_not_there(qtbot: QtBot, context: AppContext) -> None:
+    context.draft.set_config(tiny())
+    window = open_window(qtbot, context, "studies/sweeps")
+    entry_of(context, "optimizer.lr", PUT_IN)
+    base = context.draft.config()
+    assert base is not None
+    dialog = NewSweepDialog(context, base, window)
+    dialog.show()
+    dialog.create_only.click()
+    dialog.reject()
+    is_made: list[bool] = []
+    context.sweeps.waiting.submit(lambda: None, lambda _none: is_made.append(True), lambda _error: None)
+    qtbot.waitUntil(lambda: bool(is_made))  # its answer came before this one
+    qtbot.waitUntil(lambda: not list_sweeps(context.workspace))
+    assert dialog.made is None
+    assert "optimizer.lr" in context.draft.swept  # it can be opened again as it was left
 
 
 def test_a_storage_that_cannot_be_used_is_said_and_nothing_is_made(qtbot: QtBot, context: AppContext) -> None:
@@ -286,6 +305,44 @@ def test_a_storage_that_cannot_be_used_is_said_and_nothing_is_made(qtbot: QtBot,
     dialog.reject()
 
 
+def test_a_damaged_sweep_is_listed_and_can_be_deleted(qtbot: QtBot, context: AppContext) -> None:
+    damaged, whole = make_sweep(context.workspace), tell_sweep(context.workspace, 2)
+    (damaged.path / "sweep.json").write_text("{")
+    tab = open_tab(qtbot, context)
+    qtbot.waitUntil(lambda: tab.rows.model().rowCount() == 2)
+    assert tab.detail.shown == whole.id
+    tab.rows.choose(damaged.id)
+    assert (tab.detail.head.title.text(), tab.detail.head.pill.text()) == ("Damaged sweep", "Damaged")
+    assert tab.detail.problem.message[1] == "This sweep cannot be read"
+    assert "bring it back from a copy" in tab.detail.problem.message[2]
+    assert tab.detail.head.go_on.isHidden()
+    assert not tab.detail.add.isEnabled()
+    asked = answer_next_question(qtbot, "Delete sweep")
+    tab.detail.head.delete.click()
+    qtbot.waitUntil(lambda: [each.id for each in context.sweeps.list.items] == [whole.id])
+    assert asked == [f"Delete the damaged sweep {damaged.id}?"]
+    assert tab.detail.shown == whole.id
+
+
+def test_a_list_that_cannot_be_read_again_says_so(
+    qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell_sweep(context.workspace, 2)
+    tab = open_tab(qtbot, context)
+    qtbot.waitUntil(lambda: tab.rows.model().rowCount() == 1)
+
+    def refuse(_workspace: Path) -> list[Path]:
+        raise OSError("the disk is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("studio.state.sweeps.sweep_list.list_folders", refuse)
+        context.sweeps.list.refresh()
+        qtbot.waitUntil(lambda: tab.reason.text() == "What is listed here may be old: the disk is gone")
+    assert tab.rows.isVisible()
+    context.sweeps.list.refresh()
+    qtbot.waitUntil(lambda: not tab.reason.isVisible())
+
+
 def test_without_optuna_the_tab_says_what_to_install(
     qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +353,7 @@ def test_without_optuna_the_tab_says_what_to_install(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtbot: QtBot, context: AppContext) -> None:
     window = open_window(qtbot, context, "studies/sweeps")
     tab = sweeps_tab(qtbot, window)
@@ -313,9 +371,12 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
         window.close()
         assert asked == ["A sweep is at work"]
         assert window.isVisible()
-        qtbot.waitUntil(lambda: count_validations(endless) > validated)  # noqa: B023 - within this turn
+        qtbot.waitUntil(
+            lambda: count_validations(endless) > validated,  # noqa: B023 - within this turn
+            timeout=3 * PATIENCE,  # two processes load torch one after the other
+        )
         tab.detail.head.stop.click()
-        qtbot.waitUntil(lambda: not context.sweeps.is_busy)
+        qtbot.waitUntil(lambda: not context.sweeps.is_busy, timeout=3 * PATIENCE)
         assert context.sweeps.job.problem == ""
         qtbot.waitUntil(lambda: tab.detail.head.pill.text() == "Stopped" and tab.detail.head.go_on.text() == "Go on")
         validated = count_validations(endless)
@@ -342,11 +403,11 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
     tab.rows.setCurrentIndex(tab.rows.model().index(1, 0))
     assert tab.detail.shown == endless.id
     tab.detail.head.go_on.click()
-    qtbot.waitUntil(lambda: count_validations(endless) > validated)
+    qtbot.waitUntil(lambda: count_validations(endless) > validated, timeout=3 * PATIENCE)
     asked = answer_next_question(qtbot, "Stop the sweep and close")
     window.close()
     assert asked == ["A sweep is at work"]
-    qtbot.waitUntil(lambda: not window.isVisible())
+    qtbot.waitUntil(lambda: not window.isVisible(), timeout=3 * PATIENCE)
     assert not context.sweeps.is_busy
     assert read_record(endless).trials[0].words == "unfinished"  # nobody works on it any more
 

@@ -71,13 +71,20 @@ def test_noise_alone_is_no_clear_valley() -> None:
 
 def test_a_curve_ends_before_it_is_four_times_its_best_or_no_number() -> None:
     losses = np.full(100, 1.0)
-    assert find_end(losses) == 100
+    assert find_end(losses, 100) == 100
     losses[50:] = 100.0
-    assert find_end(losses) == 50
+    assert find_end(losses, 100) == 50
     losses[30] = math.nan
-    assert find_end(losses) == 30
-    assert find_end(np.full(5, math.nan)) == 0
+    assert find_end(losses, 100) == 30
+    assert find_end(np.full(5, math.nan), 100) == 0
     assert not read_curve(BAND.rates(), [np.full(5, math.nan)] * 3).is_clear
+
+
+def test_where_a_curve_ends_does_not_rest_on_how_much_was_seen_of_it() -> None:
+    losses = np.concatenate([np.full(400, 1.0), np.geomspace(1.0, 1e4, 600)])
+    end = find_end(losses, 1000)
+    assert 400 < end < 900
+    assert [find_end(losses[:seen], 1000) for seen in (end, end + 1, end + 100)] == [end] * 3
 
 
 def test_replicates_that_get_going_at_rates_of_their_own_have_fallen() -> None:

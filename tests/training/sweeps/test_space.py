@@ -142,6 +142,8 @@ def test_one_sentence_says_what_cannot_be_varied(asked: str, said: str) -> None:
 def test_a_grid_says_what_it_lacks() -> None:
     with pytest.raises(InputError, match=r"optimizer\.lr=0\.0001:0\.1:log:5"):
         read_space(tiny(), ["optimizer.lr=1e-4:1e-1"], "grid")
+    with pytest.raises(InputError, match=r"501 values, and a grid takes 100 .* take a larger step"):
+        read_space(tiny(), ["model.dropout=0:0.5:step=0.001"], "grid")
     with pytest.raises(InputError, match="only some of the kinds"):
         read_space(tiny(), ["optimizer.momentum=0.5:0.9:3", "optimizer.kind=sgd|adamw"], "grid")
     with pytest.raises(InputError, match="these are 1,000,000 trials"):

@@ -21,6 +21,7 @@ from training.errors import InputError, TrainingError
 from training.laboratory.child import Ended, Interrupt
 from training.runs.folder import RunFolder
 from training.runs.records.about import read_about
+from training.sweeps.repeated_trial import seed_part
 
 VARY = ["--vary", "optimizer.lr=1e-4:1e-1:log", "--vary", "model.dropout=0:0.5"]
 
@@ -375,3 +376,19 @@ def test_a_sweep_is_found_by_its_beginning_and_a_damaged_one_is_told(tmp_path: P
     (sweep.path / "sweep.json").write_text('{"space": 3}', encoding="utf-8")
     with pytest.raises(InputError, match="is damaged"):
         find_sweep(sweep.id, tmp_path)
+
+
+@pytest_optuna
+def test_a_pruned_trial_of_several_seeds_counts_by_their_mean_so_far(tmp_path: Path) -> None:
+    sweep = make_sweep(tmp_path, repeats=3)
+    trials = Trials(sweep)
+    trial = trials.create()
+    trials.propose(trial, sweep.base())
+    for seed, value in enumerate((1.0, 3.0), 1):
+        trials.judge(trial, seed, value)
+    trials.end(trial.number, "pruned", None, {})
+    assert read_record(sweep).trials[0].value == 2.0
+
+
+def test_the_seed_after_the_largest_is_the_smallest() -> None:
+    assert seed_part(tiny(f"seed={2**31 - 1}"), 1).seed == 0

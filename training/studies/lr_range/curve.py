@@ -62,14 +62,14 @@ class RangeCurve:
         return float(np.exp(logs.std(ddof=1))) if len(logs) > 1 else math.nan
 
 
-def find_end(losses: Floats) -> int:
-    """How many of the first losses (n,) count: those before one that is not finite, and before the smoothed loss is ``DIVERGED`` times its
+def find_end(losses: Floats, steps: int) -> int:
+    """How many of the first losses (n,) of a ramp of ``steps`` steps, of which some may not be made yet, count: those before one that is not finite, and before the smoothed loss is ``DIVERGED`` times its
     best; all of them where neither comes."""
     bad = ~np.isfinite(losses)
     whole = int(np.argmax(bad)) if bad.any() else len(losses)
     if not whole:
         return 0
-    smoothed = ExponentialAverage(_choose_weight(len(losses))).append(losses[:whole])
+    smoothed = ExponentialAverage(_choose_weight(steps)).append(losses[:whole])
     best = np.minimum.accumulate(smoothed)
     # Of a loss below 0 no multiple is worse: there it is the fall so far that counts.
     limit = np.where(best > 0.0, DIVERGED * best, best + DIVERGED * (smoothed[0] - best) + 1e-12)
@@ -82,9 +82,10 @@ def read_curve(rates: Floats, replicates: Sequence[Floats]) -> RangeCurve:
     steps = len(rates)
     losses = np.full((len(replicates), steps), math.inf)
     for row, values in zip(losses, replicates, strict=True):
-        row[: find_end(values)] = values[: find_end(values)]
+        end = find_end(values, steps)
+        row[:end] = values[:end]
     median = np.median(losses, axis=0)
-    n = find_end(median)
+    n = find_end(median, steps)
     if n < 2:
         nothing = np.empty(0)
         return RangeCurve(rates[:n], median[:n], nothing, math.nan, math.nan, math.nan, (), 0.0, 0.0)

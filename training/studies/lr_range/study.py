@@ -157,7 +157,11 @@ def _compare(trials: Trials, name: str, best: float, other: float | None) -> lis
         return []
     effect = trials.compare(other, best)
     if effect is None:
-        return [f"On another seed {other:.2g} diverged."]
+        if math.isfinite(trials.mean(best)):
+            return [f"On another seed {other:.2g} diverged."]
+        if math.isfinite(trials.mean(other)):
+            return [f"On another seed {best:.2g} diverged."]
+        return [f"On other seeds both {best:.2g} and {other:.2g} diverged: neither holds, and a lower rate is safer."]
     told = f"Over {len(trials.values(best))} seeds {best:.2g} beside {other:.2g} is {describe_effect(name, effect)}."
     return [
         f"{told} The lower is taken: a long run wants a lower rate than a short one." if effect.better is None else told
@@ -182,7 +186,7 @@ def _say_no_valley(curve: RangeCurve) -> str:
 def _is_over(run: RunFolder) -> bool:
     """Whether the ramp has diverged: the rest of it would say nothing."""
     losses = read_losses(run)
-    return find_end(losses) < len(losses)
+    return find_end(losses, run.config().loop.max_steps or len(losses)) < len(losses)
 
 
 class _StopDiverged:

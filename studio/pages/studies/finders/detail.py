@@ -36,6 +36,7 @@ from studio.widgets import (
     vbox,
 )
 from training.config import RunConfig
+from training.studies.folder import StudyFolder
 from training.studies.records import Kind
 
 _VIEWS: dict[Kind, Callable[[], ResultView]] = {
@@ -59,6 +60,7 @@ class StudyDetail(QWidget):
         self._context, self._studies = context, context.studies
         self.summary: StudySummary | None = None
         self.reading: StudyReading | None = None
+        self._read_now: StudyFolder | None = None  # what is read in the background
         self._config: RunConfig | None = None  # what is studied
         self.head = SetHead(context, "study", self._studies.job, self._begin)
         self.head.delete.clicked.connect(self._delete)
@@ -109,7 +111,7 @@ class StudyDetail(QWidget):
             self._refresher.ask()
 
     def _prepare(self) -> Callable[[], StudyReading | None]:
-        study = self.summary.folder if self.summary is not None else None
+        self._read_now = study = self.summary.folder if self.summary is not None else None
         return lambda: read_study(study) if study is not None and study.path.is_dir() else None
 
     def _on_read(self, reading: StudyReading | None) -> None:
@@ -120,8 +122,9 @@ class StudyDetail(QWidget):
             self.follow()
 
     def _on_failed(self, error: Exception) -> None:
-        self.problem.set_message("This study cannot be read", str(error))
-        self.problem.show()
+        if self.summary is not None and self.summary.folder == self._read_now:
+            self.problem.set_message("This study cannot be read", str(error))
+            self.problem.show()
 
     # ------------------------------------------------------------------------------------------- showing
 

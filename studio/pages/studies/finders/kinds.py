@@ -29,11 +29,6 @@ def list_choices() -> list[KindChoice]:
     return [KindChoice(kind, STUDY_KINDS[kind].title, line, icon) for kind, (icon, line) in _ABOUT.items()]
 
 
-def icon_of(kind: Kind | None) -> str:
-    """The icon of a kind; of a damaged study a warning."""
-    return _ABOUT[kind][0] if kind else "warning"
-
-
 def list_options(kind: Kind) -> Sequence[FieldSpec]:
     """The numbers and choices that a study of ``kind`` takes, with what is usual."""
     taken = STUDY_KINDS[kind].options

@@ -52,6 +52,7 @@ class NewStudyDialog(QDialog):
         self.kind: Kind = kind
         self.planned: StudyFolder | None = None
         self._refusal = ""
+        self._told = ""  # what is planned, in its own words
         self._cards: dict[str, KindCard] = {}
         for choice in list_choices():
             card = self._cards[choice.kind] = KindCard()
@@ -139,7 +140,12 @@ class NewStudyDialog(QDialog):
         if not self.isVisible():
             self._studies.discard(study)
             return
-        self.planned = study
+        try:
+            self._told = in_words("\n".join(study.plan().words), kind_of(self.config))
+        except TrainingError as error:
+            self._refusal = str(error)
+        else:
+            self.planned = study
         self._update()
 
     @Slot(str)
@@ -165,7 +171,7 @@ class NewStudyDialog(QDialog):
         plan = self.planned
         obstacle = "" if measuring else self._studies.find_obstacle()
         wrong = self.form.find_problem()
-        told = "" if plan is None else in_words("\n".join(plan.plan().words), kind_of(self.config))
+        told = "" if plan is None else self._told
         if not (told or measuring or obstacle or self._refusal):
             told = "Some steps are measured first, to tell how long it takes and what it needs of the disk. Nothing begins yet."
         self.words.setText(make_breakable(told))

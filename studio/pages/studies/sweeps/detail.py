@@ -37,6 +37,7 @@ from studio.widgets import (
 )
 from training.errors import TrainingError, format_bytes, format_duration
 from training.sweeps.by_hand import stop_trial
+from training.sweeps.folder import Sweep
 from training.sweeps.records import TrialRecord
 
 _VIEWS = (("curves", "Curves"), ("importance", "Importance"), ("parallel", "Parallel"), ("slices", "Slices"))
@@ -57,7 +58,7 @@ class SweepDetail(QWidget):
     def __init__(self, context: AppContext) -> None:
         super().__init__()
         self._context, self._job = context, context.sweeps.job
-        self._background = context.background.make_other()  # a lock, or a database, may let it wait
+        self._background = context.sweeps.waiting
         self._known: KnownSweep | None = None
         self.chosen: int | None = None
         self._names: SettingNames | None = None
@@ -104,7 +105,7 @@ class SweepDetail(QWidget):
             self.said,
             self.problem,
             hbox(self.choice, STRETCH),
-            (self._split, 1),
+            (in_widget(vbox((self._split, 1))), 1),  # keeps the room of one that shows nothing
             spacing=SPACING.m,
             margins=(SPACING.m, SPACING.l, SPACING.l, SPACING.l),
         )
@@ -175,7 +176,7 @@ class SweepDetail(QWidget):
             return
         job, record, folder = self._job, known.record, known.sweep.path
         ours = job.is_at(folder)
-        self.head.show_one(folder, known.sweep.name or known.id, _describe(known), known.state, known.fraction)
+        self.head.show_one(folder, known.title, _describe(known), known.state, known.fraction)
         self.head.show_way_on(known.state, self._context.sweeps.find_obstacle())
         self.head.count_runs(sum(len(trial.runs) for trial in record.trials) if record is not None else 0)
         self.add.setEnabled(record is not None)
@@ -239,7 +240,7 @@ class SweepDetail(QWidget):
         trials = known.record.trials if known.record is not None else ()
         runs = [run for trial in trials for run in known.sweep.runs(trial.number) if run.id in trial.runs]
         self.head.ask_and_delete(
-            f"the sweep of “{known.sweep.name or known.id}”",
+            f"the sweep of “{known.title}”" if known.is_told else f"the damaged sweep {known.id}",
             "Its settings and what its trials came to",
             _DATABASE if known.sweep.storage else "",
             runs,
@@ -250,13 +251,27 @@ class SweepDetail(QWidget):
     def _add(self) -> None:
         if self._known is None or self._names is None:
             return
-        dialog = TrialDialog(self._known.sweep, self._names, self.find_trial(), self._background, self.window())
+        sweep = self._known.sweep
+        dialog = TrialDialog(
+            sweep,
+            self._names,
+            self.find_trial(),
+            self._background,
+            lambda number: self._pass_over(sweep, number),
+            self.window(),
+        )
         added = dialog.exec() == QDialog.DialogCode.Accepted
         dialog.deleteLater()
         if added:
             begin = "" if self._job.is_at(self._known.sweep.path) else f" {self.head.go_on.text()} trains it."
             self._context.notifier.notify(f"Trial {dialog.number} waits.{begin}", "success")
             self.changed.emit()
+
+    def _pass_over(self, sweep: Sweep, number: int) -> None:
+        """A trial that came to be although it was canceled meanwhile."""
+        self._background.submit(
+            lambda: stop_trial(sweep, number), lambda _told: self.changed.emit(), self._on_not_stopped
+        )
 
     @Slot()
     def _open(self) -> None:
@@ -290,6 +305,8 @@ class SweepDetail(QWidget):
 
 def _describe(known: KnownSweep) -> str:
     sweep, record = known.sweep, known.record
+    if not known.is_told:
+        return known.id
     made = f"{format_ago(sweep.created, time.time())} · " if sweep.created else ""
     facts = [
         known.goal,

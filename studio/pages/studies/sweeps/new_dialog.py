@@ -38,7 +38,7 @@ class NewSweepDialog(QDialog):
         self.is_to_start = False
         self._context, self.base = context, base
         self.cost = TrialCost(context.settings, self)
-        self._is_making = False
+        self._is_making = self._is_canceled = False
         self._refused = ""  # why it could not be made, until something else is asked for
         self._rest = QTimer(self, singleShot=True, interval=_REST)
         self.varied, self.options = VariedCard(context.draft), OptionsForm()
@@ -49,6 +49,7 @@ class NewSweepDialog(QDialog):
         self._lay_out()
         self.cost.changed.connect(self._check)
         self.finished.connect(self.cost.stop)
+        self.rejected.connect(self._cancel)
         self._rest.timeout.connect(self._check)
         for edited in (self.varied.edited, self.options.edited):
             edited.connect(self._on_edited)
@@ -146,18 +147,25 @@ class NewSweepDialog(QDialog):
             part.setEnabled(False)
         self.problem.hide()
         self.expected.setText("The sweep is being made …")
-        self._context.background.submit(
+        self._context.sweeps.waiting.submit(
             lambda: make_sweep(workspace, base, request), lambda made: self._take(made, start), self._fail
         )
 
+    @Slot()
+    def _cancel(self) -> None:
+        self._is_canceled = True
+
     def _take(self, made: Sweep, start: bool) -> None:
-        if isValid(self):
-            self.made, self.is_to_start = made, start
-            self._context.draft.swept.clear()
-            self.accept()
+        if self._is_canceled or not isValid(self):
+            sweeps, notifier = self._context.sweeps, self._context.notifier
+            sweeps.list.remove(made, lambda error: notifier.notify(str(error), "danger"))
+            return
+        self.made, self.is_to_start = made, start
+        self._context.draft.swept.clear()
+        self.accept()
 
     def _fail(self, error: Exception) -> None:
-        if isValid(self):
+        if isValid(self) and not self._is_canceled:
             self._is_making = False
             known = isinstance(error, TrainingError)
             self._refused = str(error) if known else f"The sweep was not made: {error}"

@@ -52,9 +52,10 @@ class SweepsTab(SetTab):
     def _row_of(self, found: KnownSweep) -> SetRow:
         state, tone = name_state(found.state, found.fraction, found.sweep.path, self._job)
         names = SettingNames(found.sweep.space, found.base)
-        varied = ", ".join(names.titles.values())
-        said = names.say(found.problem) or " · ".join(filter(None, (found.count, found.best)))
-        return SetRow(found.id, found.sweep.name or found.id, state, tone, varied, said)
+        varied = ", ".join(names.titles.values()) or found.id
+        problem = found.problem if found.is_told else found.problem.partition(": ")[2]  # not its long path
+        said = names.say(problem) or " · ".join(filter(None, (found.count, found.best)))
+        return SetRow(found.id, found.title, state, tone, varied, said)
 
     def _show_one(self, found: KnownSweep) -> None:
         self.detail.show_sweep(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QFormLayout, QWidget
 from shiboken6 import isValid
 
@@ -21,16 +22,25 @@ _WIDTH = 480
 
 
 class TrialDialog(QDialog):
-    """``like`` fills the fields with the settings of a trial. ``number`` is that of the trial once it was added."""
+    """``like`` fills the fields with the settings of a trial. ``number`` is that of the trial once it was added; ``pass_over`` is
+    called with that of one that came to be after this was canceled."""
 
     def __init__(
-        self, sweep: Sweep, names: SettingNames, like: TrialRecord | None, background: Background, parent: QWidget
+        self,
+        sweep: Sweep,
+        names: SettingNames,
+        like: TrialRecord | None,
+        background: Background,
+        pass_over: Callable[[int], object],
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Add a trial")
         self.setModal(True)
         self.number: int | None = None
-        self._sweep, self._names, self._background = sweep, names, background
+        self._sweep, self._names, self._background, self._pass_over = sweep, names, background, pass_over
+        self._is_canceled = False
+        self.rejected.connect(self._cancel)
         self.fields: dict[str, ComboBox | NumberEdit] = {}
         form = QFormLayout()
         form.setHorizontalSpacing(SPACING.l)
@@ -90,16 +100,22 @@ class TrialDialog(QDialog):
             self._tell("Give at least one value: a trial with none is any other proposal.", "")
             return
         self.add.setEnabled(False)
-        self._background.submit(lambda: add_trial(sweep, overrides), self._guard(self._take), self._guard(self._fail))
+        self._background.submit(lambda: add_trial(sweep, overrides), self._take, self._fail)
 
-    def _guard(self, told: Callable[..., object]) -> Callable[..., object]:
-        return lambda answer: told(answer) if isValid(self) else None
+    @Slot()
+    def _cancel(self) -> None:
+        self._is_canceled = True
 
     def _take(self, number: int) -> None:
+        if self._is_canceled or not isValid(self):
+            self._pass_over(number)
+            return
         self.number = number
         self.accept()
 
     def _fail(self, error: Exception) -> None:
+        if self._is_canceled or not isValid(self):
+            return
         self.add.setEnabled(True)
         head, _, words = str(error).partition(": ")
         path = head.removeprefix("--set ").partition("=")[0]
