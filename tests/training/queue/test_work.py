@@ -221,6 +221,24 @@ def test_who_only_looks_is_no_worker_of_an_earlier_start_of_the_machine(
         assert worker_of(queue, "any") == this_process()
 
 
+@pytest.mark.slow
+def test_what_a_worker_that_is_gone_had_waits_first_while_the_next_worker_waits(person: Person) -> None:
+    for name in ("one", "two", "next"):
+        person.adds(name)
+    queue = Queue(person.workspace)
+    for key in ("1", "2"):
+        queue.note(key, state="at work", worker="any", run=create_run(person.workspace, tiny()).id)
+    person.types("pause")
+    with person.worker() as process:
+        wait_until(lambda: person.states == {"one": "waiting", "two": "waiting", "next": "waiting"})
+        assert "paused" in person.sees()["hint"]
+        person.types("remove", "3")
+        person.types("go")
+        assert process.wait(timeout=PATIENCE) == 0
+    assert person.states == {"two": "done", "one": "done"}
+    assert len(person.runs) == 2
+
+
 def test_a_configuration_that_became_invalid_is_passed_over_with_the_reason(person: Person) -> None:
     person.adds("one")
     kept = person.workspace / "queue/entries/1/config.toml"
