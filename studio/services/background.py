@@ -85,8 +85,7 @@ class Background(QObject):
 class Refresher:
     """Work that is asked for again and again: asked while it is done, it is done once more after that, however often it was asked.
 
-    ``prepare`` is called for each turn, in the GUI thread, and returns the work. After a failure there is no other turn until it is asked
-    for.
+    ``prepare`` is called for each turn, in the GUI thread, and returns the work. A failure is no reason to do it once more, nor not to.
     """
 
     def __init__(
@@ -109,11 +108,13 @@ class Refresher:
             self._background.submit(self._prepare(), self._on_done, self._on_failed)
 
     def _on_done(self, result: Any) -> None:
-        self._busy = False
-        self._handle_result(result)
-        if self.is_asked and not self._busy:  # else the next turn was begun by the one who heard of this one
-            self.ask()
+        self._settle(self._handle_result, result)
 
     def _on_failed(self, error: Exception) -> None:
-        self._busy = self.is_asked = False
-        self._handle_failure(error)
+        self._settle(self._handle_failure, error)
+
+    def _settle(self, handle: Callable[[Any], object], outcome: Any) -> None:
+        self._busy = False
+        handle(outcome)
+        if self.is_asked and not self._busy:  # else the next turn was begun by the one who heard of this one
+            self.ask()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pytestqt.qtbot import QtBot
 
@@ -11,6 +13,7 @@ from studio.state.run_queue import describe_queue, explain_sharing
 from studio.state.staying_awake import StayingAwake
 from tests.studio.queue_driver import add, begin, worker_process
 from training.queue.store import FILE, Queue
+from training.queue.workers import be_worker
 
 
 def test_what_another_process_does_shows_by_itself(qtbot: QtBot, context: AppContext) -> None:
@@ -36,6 +39,24 @@ def test_the_first_entry_of_a_workspace_shows_by_itself(qtbot: QtBot, context: A
     qtbot.waitUntil(lambda: context.queue.loaded)
     add(context.workspace, "one")
     qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue: 1 waiting, not started")
+
+
+def test_what_comes_long_after_its_folder_shows_by_itself(qtbot: QtBot, context: AppContext) -> None:
+    context.workspace.mkdir(parents=True)
+    context.queue.refresh()
+    qtbot.waitUntil(lambda: context.queue.loaded)
+    queue = Queue(context.workspace)
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        qtbot.waitUntil(lambda: str(folder) in context.queue._watcher.directories())
+
+    make(queue.folder)
+    add(context.workspace, "one")
+    qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue: 1 waiting, not started")
+    make(queue.folder / "workers")
+    with be_worker(queue, "any"):
+        qtbot.waitUntil(lambda: bool(context.queue.overview.workers))
 
 
 def test_a_worker_that_is_killed_says_nothing_and_is_missed_all_the_same(qtbot: QtBot, context: AppContext) -> None:
