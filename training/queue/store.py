@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -120,32 +120,47 @@ class Queue:
 
     def remove(self, key: str, is_held: Callable[[Entry], bool]) -> Entry:
         """Take an entry out; its run stays, and it can be put back. ``is_held`` tells whether a worker has one that is at work."""
+        return self.remove_all([key], is_held)[0]
+
+    def remove_all(self, keys: Sequence[str], is_held: Callable[[Entry], bool]) -> list[Entry]:
+        """Take out all of them, or none; ``put_back_all`` brings back all of them."""
+        gone = []
         with self.change() as change:
-            entry = change.content.find(key)
-            if is_held(entry):
-                raise InputError(f"{key}: {entry.name} is at work; stop it first: python -m training queue stop {key}")
-            removed = Removed(entry=entry, place=change.content.entries.index(entry))
-            change.update(
-                entries=without(change.content.entries, key),
-                removed=(*change.content.removed, removed)[-_MOST_REMOVED:],
-            )
-        return entry
+            for key in keys:
+                entry = change.content.find(key)
+                if is_held(entry):
+                    raise InputError(
+                        f"{key}: {entry.name} is at work; stop it first: python -m training queue stop {key}"
+                    )
+                gone.append(Removed(entry=entry, place=change.content.entries.index(entry)))
+                change.update(entries=without(change.content.entries, key))
+            change.update(removed=(*change.content.removed, *gone)[-max(_MOST_REMOVED, len(gone)) :])
+        return [each.entry for each in gone]
 
     def put_back(self, key: str) -> Entry:
         """Bring an entry that was removed back to where it was; one that was at work then, and lost its worker, waits."""
+        return self.put_back_all([key])[0]
+
+    def put_back_all(self, keys: Sequence[str]) -> list[Entry]:
+        """Bring back all that were removed in this order, or none."""
         with self.change() as change:
-            found = next((each for each in change.content.removed if each.entry.id == key), None)
-            if found is None or not self.folder_of(found.entry).config_file.is_file():
-                known = ", ".join(each.entry.id for each in change.content.removed)
-                hint = f"of those that were removed, these can be: {known}." if known else "nothing was removed lately."
-                raise InputError(f"{key}: cannot be put back; {hint}")
-            entry = found.entry
-            if entry.state == "at work":  # of a worker that was gone; a live one of its name would count as having it
-                entry = entry.model_copy(update={"state": "waiting", "reason": ""})
-            entries = list(change.content.entries)
-            entries.insert(found.place, entry)
-            rest = tuple(each for each in change.content.removed if each is not found)
-            change.update(entries=tuple(entries), removed=rest)
+            return [
+                self._put_back(change, key) for key in reversed(keys)
+            ]  # a place is among those that were there then
+
+    def _put_back(self, change: Change, key: str) -> Entry:
+        found = next((each for each in change.content.removed if each.entry.id == key), None)
+        if found is None or not self.folder_of(found.entry).config_file.is_file():
+            known = ", ".join(each.entry.id for each in change.content.removed)
+            hint = f"of those that were removed, these can be: {known}." if known else "nothing was removed lately."
+            raise InputError(f"{key}: cannot be put back; {hint}")
+        entry = found.entry
+        if entry.state == "at work":  # of a worker that was gone; a live one of its name would count as having it
+            entry = entry.model_copy(update={"state": "waiting", "reason": ""})
+        entries = list(change.content.entries)
+        entries.insert(found.place, entry)
+        rest = tuple(each for each in change.content.removed if each is not found)
+        change.update(entries=tuple(entries), removed=rest)
         return entry
 
     def stop(self, key: str, is_held: Callable[[Entry], bool]) -> Entry:
