@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
@@ -66,14 +66,25 @@ class Background(QObject):
         self._others.append(Background(self))
         return self._others[-1]
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody waits for an answer any more: what takes longer than a moment has to look, and return."""
+        return self._closed
+
     @Slot()
     def close(self) -> None:
         """Drop what has not begun, wait for what has (file operations of a moment), deliver nothing more."""
+        every = list(self._list_all())
+        for each in every:
+            each._closed = True
+            each._pool.clear()
+        for each in every:  # all know by now, and end together
+            each._pool.waitForDone()
+
+    def _list_all(self) -> Iterator[Background]:
         for other in self._others:
-            other.close()
-        self._closed = True
-        self._pool.clear()
-        self._pool.waitForDone()
+            yield from other._list_all()
+        yield self
 
     @Slot(object)
     def _on_worked(self, outcome: tuple[Callable[[Any], object], Any]) -> None:

@@ -56,7 +56,7 @@ class RunQueue(QObject):
         self, workspace: Path, settings: SettingsStore, background: Background, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.queue = Queue(workspace)
+        self.queue = Queue(workspace, lambda: background.is_closed)
         self.problem = ""
         self.starting: frozenset[str] = frozenset()  # devices whose worker is being started
         self._settings = settings

@@ -29,10 +29,12 @@ _MOST_REMOVED = 100
 
 
 class Queue:
-    """The queue of ``workspace``. What changes it raises InputError, having changed nothing."""
+    """The queue of ``workspace``. What changes it raises InputError, having changed nothing. It waits for other processes, but no
+    longer once ``is_left`` says that nobody waits for it."""
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace: Path, is_left: Callable[[], bool] = lambda: False) -> None:
         self.workspace = workspace
+        self.is_left = is_left
         self.folder = workspace / QUEUE
 
     def read(self) -> Content:
@@ -71,7 +73,7 @@ class Queue:
         """Inside, no other process changes it; what the ``Change`` holds in the end is written."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.folder / ".lock", timeout=_WAIT_SECONDS):
+            with FileLock(self.folder / ".lock").acquire(timeout=_WAIT_SECONDS, cancel_check=self.is_left):
                 before = self.read()
                 change = Change(before)
                 yield change

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from filelock import FileLock
 from pytestqt.qtbot import QtBot
 
 from studio.services.keep_awake import KeepAwake
@@ -57,6 +59,35 @@ def test_what_comes_long_after_its_folder_shows_by_itself(qtbot: QtBot, context:
     make(queue.folder / "workers")
     with be_worker(queue, "any"):
         qtbot.waitUntil(lambda: bool(context.queue.overview.workers))
+
+
+@pytest.mark.parametrize("what", ["a worker", "the queue"])
+def test_who_closes_the_window_waits_neither_for_a_worker_to_begin_nor_for_the_queue(
+    qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """To wait would be to hang here for ever."""
+    add(context.workspace, "one")
+    begun: list[object] = []
+
+    def begin_nothing(*_: object) -> SimpleNamespace:
+        begun.append(True)
+        return SimpleNamespace(pid=-1, poll=lambda: None)
+
+    monkeypatch.setattr("training.queue.start._START_SECONDS", 1e9)
+    monkeypatch.setattr("training.queue.start._start", begin_nothing)
+    monkeypatch.setattr("training.queue.store._WAIT_SECONDS", 1e9)
+    if what == "a worker":
+        context.queue.start("any", begun.append, begun.append)
+        qtbot.waitUntil(lambda: bool(begun))
+        context.background.close()
+    else:
+        with FileLock(context.workspace / "queue" / ".lock"):
+            context.queue.submit(lambda queue: (begun.append(True), queue.set_paused(True)), begun.append, begun.append)
+            qtbot.waitUntil(lambda: bool(begun))
+            context.background.close()
+    qtbot.wait(50)
+    assert begun == [True]
+    assert not Queue(context.workspace).read().paused
 
 
 def test_a_worker_that_is_killed_says_nothing_and_is_missed_all_the_same(qtbot: QtBot, context: AppContext) -> None:
