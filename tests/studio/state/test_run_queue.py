@@ -73,6 +73,10 @@ def test_who_closes_the_window_waits_neither_for_a_worker_to_begin_nor_for_the_q
         begun.append(True)
         return SimpleNamespace(pid=-1, poll=lambda: None)
 
+    def pause(queue: Queue) -> None:
+        begun.append(True)
+        queue.set_paused(True)
+
     monkeypatch.setattr("training.queue.start._START_SECONDS", 1e9)
     monkeypatch.setattr("training.queue.start._start", begin_nothing)
     monkeypatch.setattr("training.queue.store._WAIT_SECONDS", 1e9)
@@ -82,7 +86,7 @@ def test_who_closes_the_window_waits_neither_for_a_worker_to_begin_nor_for_the_q
         context.background.close()
     else:
         with FileLock(context.workspace / "queue" / ".lock"):
-            context.queue.submit(lambda queue: (begun.append(True), queue.set_paused(True)), begun.append, begun.append)
+            context.queue.submit(pause, begun.append, begun.append)
             qtbot.waitUntil(lambda: bool(begun))
             context.background.close()
     qtbot.wait(50)
