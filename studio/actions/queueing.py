@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from studio.state.context import AppContext
@@ -63,7 +64,7 @@ def _tell_added(context: AppContext, added: tuple[Entry, Overview]) -> None:
         "success",
         title=f"“{entry.name}” is in the queue",
         action_text="Undo",
-        action=lambda: _take_out(context, [entry.id], lambda _names: None),
+        action=lambda: _take_out(context, [entry], lambda _gone: None),
         other_text="Show",
         other=lambda: context.show_page(QUEUE),
         subject=_ADDED,
@@ -72,7 +73,6 @@ def _tell_added(context: AppContext, added: tuple[Entry, Overview]) -> None:
 
 def remove_entries(context: AppContext, chosen: Sequence[Shown]) -> None:
     """Take entries out, with one notice that brings them back."""
-    keys = [shown.entry.id for shown in chosen]
 
     def tell(entries: Sequence[Entry]) -> None:
         runs = [entry for entry in entries if entry.run]
@@ -86,39 +86,50 @@ def remove_entries(context: AppContext, chosen: Sequence[Shown]) -> None:
             stays or "Nothing was trained yet.",
             title=f"{what} out of the queue",
             action_text="Undo",
-            action=lambda: _put_back(context, [entry.id for entry in entries]),
+            action=lambda: _put_back(context, entries),
             subject=f"removed from the queue {entries[0].id}",
         )
 
-    _take_out(context, keys, tell)
+    _take_out(context, [shown.entry for shown in chosen], tell)
 
 
-def _take_out(context: AppContext, keys: Sequence[str], tell: Callable[[Sequence[Entry]], object]) -> None:
-    def work(queue: Queue) -> tuple[list[Entry], InputError | None]:
-        gone: list[Entry] = []
-        for key in keys:
-            try:
-                gone.append(queue.remove(key, partial(is_held, queue)))
-            except InputError as error:
-                return gone, error
-        return gone, None
+def _take_out(context: AppContext, entries: Sequence[Entry], tell: Callable[[Sequence[Entry]], object]) -> None:
+    """All of them, or none."""
 
-    def settle(outcome: tuple[list[Entry], InputError | None]) -> None:
-        gone, error = outcome
-        if gone:
-            tell(gone)
-        if error is not None:
-            complain(context, error)
+    def work(queue: Queue) -> list[Entry]:
+        with _in_window_words(queue, entries):
+            return queue.remove_all([entry.id for entry in entries], partial(_refuse_at_work, queue))
 
-    context.queue.submit(work, settle, partial(complain, context))
+    context.queue.submit(work, lambda gone: tell(gone) if gone else None, partial(complain, context))
 
 
-def _put_back(context: AppContext, keys: Sequence[str]) -> None:
+def _refuse_at_work(queue: Queue, entry: Entry) -> bool:
+    if is_held(queue, entry):
+        raise InputError(f"“{entry.name}” has begun; stop its run first.")
+    return False
+
+
+def _put_back(context: AppContext, entries: Sequence[Entry]) -> None:
     def work(queue: Queue) -> None:
-        for key in reversed(keys):  # the place of each is that among those that were there when it went
-            queue.put_back(key)
+        with _in_window_words(queue, entries, "cannot be put back any more."):
+            queue.put_back_all([entry.id for entry in entries])
 
-    _change(context, work)
+    context.queue.submit(work, lambda _done: None, partial(complain, context))
+
+
+@contextmanager
+def _in_window_words(queue: Queue, entries: Sequence[Entry], problem: str = "") -> Iterator[None]:
+    """The queue's own sentences begin with an entry's id, which stands nowhere in the window. ``problem`` is what is wrong with it where
+    there is only one thing that can be."""
+    try:
+        yield
+    except InputError as error:
+        meant = next((entry for entry in entries if error.message.startswith(f"{entry.id}: ")), None)
+        if meant is None:
+            raise
+        if not problem and meant.id in {entry.id for entry in queue.read().entries}:
+            raise InputError(error.message.removeprefix(f"{meant.id}: ")) from error
+        raise InputError(f"“{meant.name}” {problem or 'is not in the queue any more.'}") from error
 
 
 def clear_over(context: AppContext) -> None:
@@ -128,7 +139,7 @@ def clear_over(context: AppContext) -> None:
 
 def move_entry(context: AppContext, shown: Shown, place: str) -> None:
     """Have an entry wait in another place: "top", "bottom", or a number."""
-    _change(context, lambda queue: queue.move(shown.entry.id, place))
+    _change(context, lambda queue: queue.move(shown.entry.id, place), [shown])
 
 
 def retry_entries(context: AppContext, chosen: Sequence[Shown]) -> None:
@@ -138,12 +149,12 @@ def retry_entries(context: AppContext, chosen: Sequence[Shown]) -> None:
         for shown in chosen:
             queue.retry(shown.entry.id)
 
-    _change(context, work)
+    _change(context, work, chosen)
 
 
 def stop_run(context: AppContext, shown: Shown) -> None:
     """Stop and keep one run, and go on with the next."""
-    _change(context, lambda queue: queue.stop(shown.entry.id, partial(is_held, queue)))
+    _change(context, lambda queue: queue.stop(shown.entry.id, partial(is_held, queue)), [shown])
 
 
 def set_paused(context: AppContext, paused: bool) -> None:
@@ -187,5 +198,9 @@ def complain(context: AppContext, error: Exception) -> None:
     context.notifier.notify(str(error), "danger", title="The queue cannot do that")
 
 
-def _change(context: AppContext, work: Callable[[Queue], object]) -> None:
-    context.queue.submit(work, lambda _done: None, partial(complain, context))
+def _change(context: AppContext, work: Callable[[Queue], object], chosen: Sequence[Shown] = ()) -> None:
+    def change(queue: Queue) -> None:
+        with _in_window_words(queue, [shown.entry for shown in chosen]):
+            work(queue)
+
+    context.queue.submit(change, lambda _done: None, partial(complain, context))

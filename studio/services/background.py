@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
@@ -66,14 +66,25 @@ class Background(QObject):
         self._others.append(Background(self))
         return self._others[-1]
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nobody waits for an answer any more: what takes longer than a moment has to look, and return."""
+        return self._closed
+
     @Slot()
     def close(self) -> None:
         """Drop what has not begun, wait for what has (file operations of a moment), deliver nothing more."""
+        every = list(self._list_all())
+        for each in every:
+            each._closed = True
+            each._pool.clear()
+        for each in every:  # all know by now, and end together
+            each._pool.waitForDone()
+
+    def _list_all(self) -> Iterator[Background]:
         for other in self._others:
-            other.close()
-        self._closed = True
-        self._pool.clear()
-        self._pool.waitForDone()
+            yield from other._list_all()
+        yield self
 
     @Slot(object)
     def _on_worked(self, outcome: tuple[Callable[[Any], object], Any]) -> None:
@@ -85,8 +96,7 @@ class Background(QObject):
 class Refresher:
     """Work that is asked for again and again: asked while it is done, it is done once more after that, however often it was asked.
 
-    ``prepare`` is called for each turn, in the GUI thread, and returns the work. After a failure there is no other turn until it is asked
-    for.
+    ``prepare`` is called for each turn, in the GUI thread, and returns the work. A failure is no reason to do it once more, nor not to.
     """
 
     def __init__(
@@ -109,11 +119,13 @@ class Refresher:
             self._background.submit(self._prepare(), self._on_done, self._on_failed)
 
     def _on_done(self, result: Any) -> None:
-        self._busy = False
-        self._handle_result(result)
-        if self.is_asked and not self._busy:  # else the next turn was begun by the one who heard of this one
-            self.ask()
+        self._settle(self._handle_result, result)
 
     def _on_failed(self, error: Exception) -> None:
-        self._busy = self.is_asked = False
-        self._handle_failure(error)
+        self._settle(self._handle_failure, error)
+
+    def _settle(self, handle: Callable[[Any], object], outcome: Any) -> None:
+        self._busy = False
+        handle(outcome)
+        if self.is_asked and not self._busy:  # else the next turn was begun by the one who heard of this one
+            self.ask()

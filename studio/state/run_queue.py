@@ -56,7 +56,7 @@ class RunQueue(QObject):
         self, workspace: Path, settings: SettingsStore, background: Background, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self.queue = Queue(workspace)
+        self.queue = Queue(workspace, lambda: background.is_closed)
         self.problem = ""
         self.starting: frozenset[str] = frozenset()  # devices whose worker is being started
         self._settings = settings
@@ -221,9 +221,9 @@ def explain_sharing(queue: RunQueue) -> str:
 
 
 def _read(queue: Queue, known: Found | None, due: bool) -> Found | None:
-    """In the background thread; None where no file was changed since, and no other look is due."""
-    stamp = _stamp(queue)
-    if known is not None and known.stamp == stamp and not due:
+    """In the background thread; None where no file was changed since, no folder came, and no other look is due."""
+    folders, stamp = _find_folders(queue), _stamp(queue)
+    if known is not None and (known.folders, known.stamp) == (folders, stamp) and not due:
         return None
     overview = look_at(queue)
     earlier = known.records if known is not None else {}
@@ -236,7 +236,7 @@ def _read(queue: Queue, known: Found | None, due: bool) -> Found | None:
             record = place.status() if place is not None else None
         if record is not None:
             records[run] = record
-    return Found(overview, records, stamp, _find_folders(queue))
+    return Found(overview, records, stamp, folders)
 
 
 def _stamp(queue: Queue) -> _Stamp:

@@ -65,9 +65,13 @@ def begin(what: str, window: MainWindow, parent: QObject) -> None:
 
     when(parent, lambda: find_button(place, text), press)
     when(parent, has_saved, lambda: say("working"))
-    when(parent, is_over, lambda: say("over"))
-    if what == "go-on":
-        when(parent, is_over, window.close)
+
+    def tell_end() -> None:
+        say("over")
+        if what == "go-on":
+            window.close()
+
+    when(parent, is_over, tell_end)
 
 
 def main() -> int:

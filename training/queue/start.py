@@ -35,8 +35,9 @@ def list_logs(queue: Queue) -> list[str]:
 
 
 def start_worker(queue: Queue, device: str, program: Sequence[str] = ()) -> Owner | None:
-    """Begin a worker of ``device`` in a process of its own, and wait until it is one; None where it was done with everything at once.
-    ``program`` is the engine's command line where that is not this very program.
+    """Begin a worker of ``device`` in a process of its own, and wait until it is one; None where it was done with everything at once, and
+    where nobody waits any more (``Queue.is_left``): it begins all the same. ``program`` is the engine's command line where that is not this very
+    program.
 
     Raises InputError where there is one already, TrainingError, with its last words, where it cannot work.
     """
@@ -55,6 +56,8 @@ def start_worker(queue: Queue, device: str, program: Sequence[str] = ()) -> Owne
         ) from error
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end:
+        if queue.is_left():
+            return None
         owner = worker_of(queue, device)
         if owner is not None and owner.pid == process.pid:
             threading.Thread(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,10 +29,12 @@ _MOST_REMOVED = 100
 
 
 class Queue:
-    """The queue of ``workspace``. What changes it raises InputError, having changed nothing."""
+    """The queue of ``workspace``. What changes it raises InputError, having changed nothing. It waits for other processes, but no
+    longer once ``is_left`` says that nobody waits for it."""
 
-    def __init__(self, workspace: Path) -> None:
+    def __init__(self, workspace: Path, is_left: Callable[[], bool] = lambda: False) -> None:
         self.workspace = workspace
+        self.is_left = is_left
         self.folder = workspace / QUEUE
 
     def read(self) -> Content:
@@ -71,7 +73,7 @@ class Queue:
         """Inside, no other process changes it; what the ``Change`` holds in the end is written."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.folder / ".lock", timeout=_WAIT_SECONDS):
+            with FileLock(self.folder / ".lock").acquire(timeout=_WAIT_SECONDS, cancel_check=self.is_left):
                 before = self.read()
                 change = Change(before)
                 yield change
@@ -120,32 +122,47 @@ class Queue:
 
     def remove(self, key: str, is_held: Callable[[Entry], bool]) -> Entry:
         """Take an entry out; its run stays, and it can be put back. ``is_held`` tells whether a worker has one that is at work."""
+        return self.remove_all([key], is_held)[0]
+
+    def remove_all(self, keys: Sequence[str], is_held: Callable[[Entry], bool]) -> list[Entry]:
+        """Take out all of them, or none; ``put_back_all`` brings back all of them."""
+        gone = []
         with self.change() as change:
-            entry = change.content.find(key)
-            if is_held(entry):
-                raise InputError(f"{key}: {entry.name} is at work; stop it first: python -m training queue stop {key}")
-            removed = Removed(entry=entry, place=change.content.entries.index(entry))
-            change.update(
-                entries=without(change.content.entries, key),
-                removed=(*change.content.removed, removed)[-_MOST_REMOVED:],
-            )
-        return entry
+            for key in keys:
+                entry = change.content.find(key)
+                if is_held(entry):
+                    raise InputError(
+                        f"{key}: {entry.name} is at work; stop it first: python -m training queue stop {key}"
+                    )
+                gone.append(Removed(entry=entry, place=change.content.entries.index(entry)))
+                change.update(entries=without(change.content.entries, key))
+            change.update(removed=(*change.content.removed, *gone)[-max(_MOST_REMOVED, len(gone)) :])
+        return [each.entry for each in gone]
 
     def put_back(self, key: str) -> Entry:
         """Bring an entry that was removed back to where it was; one that was at work then, and lost its worker, waits."""
+        return self.put_back_all([key])[0]
+
+    def put_back_all(self, keys: Sequence[str]) -> list[Entry]:
+        """Bring back all that were removed in this order, or none."""
         with self.change() as change:
-            found = next((each for each in change.content.removed if each.entry.id == key), None)
-            if found is None or not self.folder_of(found.entry).config_file.is_file():
-                known = ", ".join(each.entry.id for each in change.content.removed)
-                hint = f"of those that were removed, these can be: {known}." if known else "nothing was removed lately."
-                raise InputError(f"{key}: cannot be put back; {hint}")
-            entry = found.entry
-            if entry.state == "at work":  # of a worker that was gone; a live one of its name would count as having it
-                entry = entry.model_copy(update={"state": "waiting", "reason": ""})
-            entries = list(change.content.entries)
-            entries.insert(found.place, entry)
-            rest = tuple(each for each in change.content.removed if each is not found)
-            change.update(entries=tuple(entries), removed=rest)
+            return [
+                self._put_back(change, key) for key in reversed(keys)
+            ]  # a place is among those that were there then
+
+    def _put_back(self, change: Change, key: str) -> Entry:
+        found = next((each for each in change.content.removed if each.entry.id == key), None)
+        if found is None or not self.folder_of(found.entry).config_file.is_file():
+            known = ", ".join(each.entry.id for each in change.content.removed)
+            hint = f"of those that were removed, these can be: {known}." if known else "nothing was removed lately."
+            raise InputError(f"{key}: cannot be put back; {hint}")
+        entry = found.entry
+        if entry.state == "at work":  # of a worker that was gone; a live one of its name would count as having it
+            entry = entry.model_copy(update={"state": "waiting", "reason": ""})
+        entries = list(change.content.entries)
+        entries.insert(found.place, entry)
+        rest = tuple(each for each in change.content.removed if each is not found)
+        change.update(entries=tuple(entries), removed=rest)
         return entry
 
     def stop(self, key: str, is_held: Callable[[Entry], bool]) -> Entry:

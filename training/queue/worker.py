@@ -13,7 +13,7 @@ from training.laboratory.child import BUSY, Ended, Interrupt, Say, train
 from training.queue.device import explain_wait, fits
 from training.queue.entries import ALL_DEVICES, Entry, State, without
 from training.queue.making import check_entry, make_run
-from training.queue.store import FILE, Queue
+from training.queue.store import FILE, Change, Queue
 from training.queue.workers import be_worker, is_held, leave
 from training.runs.folder import RunFolder, owner_of
 
@@ -61,11 +61,14 @@ class _Worker:
             time.sleep(_MOMENT)
 
     def _take(self) -> Entry | None:
-        """The next entry, now at work; None where it has to wait. Where nothing is left all is over, and this is no worker any more."""
+        """The next entry, now at work; None where it has to wait, and then so does what a worker that is gone had. Where nothing is left all
+        is over, and this is no worker any more."""
         with self.queue.change() as change:
             content = change.content
-            left = (each for each in content.at_work if not is_held(self.queue, each) or each.worker == self.device)
-            entry = next((each for each in (*left, *content.waiting) if fits(self.queue, each, self.device)), None)
+            gone = (each for each in content.at_work if not is_held(self.queue, each) or each.worker == self.device)
+            left = [each for each in gone if fits(self.queue, each, self.device)]
+            fitting = (each for each in content.waiting if fits(self.queue, each, self.device))
+            entry = left[0] if left else next(fitting, None)
             if entry is None:
                 self._over = True
                 leave(self.queue, self.device)
@@ -75,6 +78,9 @@ class _Worker:
                 changes = {"state": "at work", "worker": self.device, "reason": "", "began": time.time(), "ended": None}
                 change.note(entry.id, **changes)
                 entry = entry.model_copy(update=changes)
+            else:  # what nobody trains is not at work
+                for each in reversed(left):
+                    _put_first(change, each, "")
         if why:
             self._wait(why)
             return None
@@ -149,12 +155,17 @@ class _Worker:
             self.queue.note(entry.id, **changes, **({} if has_run else {"run": ""}))
 
     def _wait_again(self, entry: Entry, reason: str) -> None:
-        """Before all others."""
+        """Before all others, where it was not removed."""
         with self.queue.change() as change:
             found = next((each for each in change.content.entries if each.id == entry.id), None)
             if found is not None:
-                change.update(entries=without(change.content.entries, entry.id))
-                change.put(found.model_copy(update={"state": "waiting", "reason": reason}), top=True)
+                _put_first(change, found, reason)
+
+
+def _put_first(change: Change, entry: Entry, reason: str) -> None:
+    """Have an entry wait before all others."""
+    change.update(entries=without(change.content.entries, entry.id))
+    change.put(entry.model_copy(update={"state": "waiting", "reason": reason}), top=True)
 
 
 class _StopWatch:

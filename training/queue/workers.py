@@ -17,6 +17,7 @@ from training.queue.entries import ALL_DEVICES, Entry
 from training.queue.store import Queue
 from training.runs.owner import Owner, this_process
 from training.system.atomic import write_text
+from training.system.locks import look_for_holder
 from training.system.process import birth
 from training.system.untrusted import MEGABYTE, parse_json, read_bytes
 
@@ -25,19 +26,24 @@ _PATIENCE = 2.0  # seconds: who only looks holds a lock for a moment
 
 def worker_of(queue: Queue, device: str) -> Owner | None:
     """The live process that works off the queue of ``device``, or None."""
-    place = _place(queue, device)
+    record = _read(queue, device)
+    if record is None or not record.is_elsewhere:
+        return record if record is not None and birth(record.pid) == record.born else None
     try:
-        record = Owner.model_validate(parse_json(read_bytes(place.with_suffix(".json"), MEGABYTE)))
-    except (OSError, ValueError):
-        return None
-    if not record.is_elsewhere:
-        return record if birth(record.pid) == record.born else None
-    try:
-        with FileLock(place.with_suffix(".lock"), timeout=0):
-            return None
-    except Timeout:
-        return record
+        with look_for_holder(_place(queue, device).with_suffix(".lock")) as is_held:
+            if not is_held:
+                leave(queue, device)  # once it is known to be gone nobody has to ask for the lock again
+                return None
     except OSError:  # a folder that cannot be written: nobody works there
+        return None
+    now = _read(queue, device)
+    return now if now == record else worker_of(queue, device)  # another became the worker meanwhile
+
+
+def _read(queue: Queue, device: str) -> Owner | None:
+    try:
+        return Owner.model_validate(parse_json(read_bytes(_place(queue, device).with_suffix(".json"), MEGABYTE)))
+    except (OSError, ValueError):
         return None
 
 

@@ -21,6 +21,7 @@ from training.runs.folder import RunFolder, explain_unwritable, read_json, remov
 from training.runs.workspace import choose_begun
 from training.studies.records import Cost, Draft, Kind, Options, Plan, Reached, Result
 from training.system.atomic import sync_folder, write_text
+from training.system.locks import look_for_holder
 from training.system.untrusted import escape_unprintable
 
 STUDIES = "studies"
@@ -115,15 +116,11 @@ class StudyFolder:
         """Whether a process works on it."""
         if not (self.path / _LOCK).exists():
             return False
-        lock = FileLock(self.path / _LOCK)
         try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            return True
+            with look_for_holder(self.path / _LOCK) as is_held:
+                return is_held
         except OSError:
             return False  # a folder that cannot be written: nobody can work there
-        lock.release()
-        return False
 
     @contextmanager
     def claim(self) -> Iterator[None]:

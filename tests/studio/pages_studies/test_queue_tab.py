@@ -10,18 +10,21 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from studio.actions.queueing import move_entry, remove_entries, retry_entries
 from studio.pages.studies.queue.tab import QueueTab
 from studio.pages.studies.queue.table import NAME, OUTCOME, PLACE, PROGRESS, STATE
+from studio.pages.studies.queue.workers_row import WorkersRow
 from studio.state.context import AppContext
 from studio.widgets import Toast
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS
 from tests.studio.queue_driver import add, begin, names, worker_process
 from tests.studio.window_driver import open_window, press
-from training.config import RunConfig
+from training.config import RunConfig, parse_config
 from training.errors import TrainingError
 from training.queue.store import FILE, Queue
 from training.queue.workers import be_worker
+from training.runs.folder import claim, create_run, release
 from training.runs.owner import this_process
 
 
@@ -246,3 +249,51 @@ def test_the_queue_says_for_whose_end_it_waits(
         qtbot.waitUntil(
             lambda: tab.workers.sentence.text() == "It waits for the end of “mine”, which is trained outside the queue."
         )
+
+
+def test_the_run_that_is_waited_for_has_its_name_as_soon_as_the_runs_are_read(
+    qtbot: QtBot, context: AppContext
+) -> None:
+    add(context.workspace, "one")
+    run = create_run(context.workspace, parse_config({"name": "by hand"}))
+    claim(run.path)
+    row = WorkersRow(context)
+    qtbot.addWidget(row)
+    with be_worker(Queue(context.workspace), "any"):
+        context.queue.refresh()
+        qtbot.waitUntil(lambda: run.id in row.sentence.text())
+        context.library.refresh()
+        qtbot.waitUntil(lambda: "“by hand”" in row.sentence.text())
+    release(run.path)
+
+
+def test_all_that_had_their_turn_come_back_however_many(qtbot: QtBot, context: AppContext) -> None:
+    entries = add(context.workspace, *(f"run {number}" for number in range(105)))
+    with Queue(context.workspace).change() as change:
+        for entry in entries:
+            change.note(entry.id, state="done", ended=1.0)
+    window, tab = open_tab(qtbot, context)
+    before = column(tab, NAME)
+    assert len(before) == 105
+    press(tab, "Clear ended")
+    qtbot.waitUntil(lambda: column(tab, NAME) == [])
+    qtbot.waitUntil(lambda: bool(toasts(window)))
+    press(window.controller.toasts, "Undo")
+    qtbot.waitUntil(lambda: column(tab, NAME) == before)
+
+
+def test_what_cannot_be_done_is_said_in_the_windows_words(qtbot: QtBot, context: AppContext) -> None:
+    first, second, _third = add(context.workspace, "one", "two", "three")
+    window, _tab = open_tab(qtbot, context)
+    one, two, three = context.queue.overview.shown
+    queue = Queue(context.workspace)
+    queue.remove(second.id, lambda _entry: False)
+    begin(context.workspace, first)
+    with be_worker(queue, "any"):
+        remove_entries(context, [three, one])
+        qtbot.waitUntil(lambda: any("“one” has begun; stop its run first." in said for said in toasts(window)))
+        move_entry(context, two, "top")
+        qtbot.waitUntil(lambda: any("“two” is not in the queue any more." in said for said in toasts(window)))
+        retry_entries(context, [three])
+        qtbot.waitUntil(lambda: any(" three is waiting; there is nothing" in said for said in toasts(window)))
+    assert names(context.workspace) == ["three"]  # all that were meant, or none

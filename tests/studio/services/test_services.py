@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from operator import truediv
 from pathlib import Path
 
 import pytest
@@ -140,6 +142,20 @@ def test_what_is_asked_for_while_it_is_done_is_done_once_more(qtbot: QtBot, back
     refresher.ask()  # after a failure, too
     qtbot.waitUntil(lambda: len(answers) == 3)
     assert (turns, answers) == ([1, 2, 3], [1, ZeroDivisionError, 3])
+
+
+def test_what_is_asked_for_while_it_fails_is_done_once_more(qtbot: QtBot, background: Background) -> None:
+    divisors = [0, 1]
+    answers: list[object] = []
+    refresher = Refresher(
+        background,
+        lambda: partial(truediv, 1, divisors.pop(0)),
+        answers.append,
+        lambda error: answers.append(type(error)),
+    )
+    refresher.ask()
+    refresher.ask()
+    qtbot.waitUntil(lambda: answers == [ZeroDivisionError, 1.0])
 
 
 def test_closed_background_delivers_nothing_more(qtbot: QtBot, background: Background) -> None:

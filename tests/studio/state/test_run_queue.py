@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
+from filelock import FileLock
 from pytestqt.qtbot import QtBot
 
 from studio.services.keep_awake import KeepAwake
@@ -11,6 +15,7 @@ from studio.state.run_queue import describe_queue, explain_sharing
 from studio.state.staying_awake import StayingAwake
 from tests.studio.queue_driver import add, begin, worker_process
 from training.queue.store import FILE, Queue
+from training.queue.workers import be_worker
 
 
 def test_what_another_process_does_shows_by_itself(qtbot: QtBot, context: AppContext) -> None:
@@ -36,6 +41,57 @@ def test_the_first_entry_of_a_workspace_shows_by_itself(qtbot: QtBot, context: A
     qtbot.waitUntil(lambda: context.queue.loaded)
     add(context.workspace, "one")
     qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue: 1 waiting, not started")
+
+
+def test_what_comes_long_after_its_folder_shows_by_itself(qtbot: QtBot, context: AppContext) -> None:
+    context.workspace.mkdir(parents=True)
+    context.queue.refresh()
+    qtbot.waitUntil(lambda: context.queue.loaded)
+    queue = Queue(context.workspace)
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        qtbot.waitUntil(lambda: str(folder) in context.queue._watcher.directories())
+
+    make(queue.folder)
+    add(context.workspace, "one")
+    qtbot.waitUntil(lambda: describe_queue(context.queue) == "Queue: 1 waiting, not started")
+    make(queue.folder / "workers")
+    with be_worker(queue, "any"):
+        qtbot.waitUntil(lambda: bool(context.queue.overview.workers))
+
+
+@pytest.mark.parametrize("what", ["a worker", "the queue"])
+def test_who_closes_the_window_waits_neither_for_a_worker_to_begin_nor_for_the_queue(
+    qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """To wait would be to hang here for ever."""
+    add(context.workspace, "one")
+    begun: list[object] = []
+
+    def begin_nothing(*_: object) -> SimpleNamespace:
+        begun.append(True)
+        return SimpleNamespace(pid=-1, poll=lambda: None)
+
+    def pause(queue: Queue) -> None:
+        begun.append(True)
+        queue.set_paused(True)
+
+    monkeypatch.setattr("training.queue.start._START_SECONDS", 1e9)
+    monkeypatch.setattr("training.queue.start._start", begin_nothing)
+    monkeypatch.setattr("training.queue.store._WAIT_SECONDS", 1e9)
+    if what == "a worker":
+        context.queue.start("any", begun.append, begun.append)
+        qtbot.waitUntil(lambda: bool(begun))
+        context.background.close()
+    else:
+        with FileLock(context.workspace / "queue" / ".lock"):
+            context.queue.submit(pause, begun.append, begun.append)
+            qtbot.waitUntil(lambda: bool(begun))
+            context.background.close()
+    qtbot.wait(50)
+    assert begun == [True]
+    assert not Queue(context.workspace).read().paused
 
 
 def test_a_worker_that_is_killed_says_nothing_and_is_missed_all_the_same(qtbot: QtBot, context: AppContext) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 from PySide6.QtWidgets import QPushButton
@@ -94,7 +95,7 @@ def test_there_is_no_question_where_nothing_is_left_alone(qtbot: QtBot, context:
         queue.set_paused(True)
     elif why == "empty":
         queue.remove(entry.id, lambda each: False)
-    with worker_process(context.workspace, "any" if why == "worked off" else "cuda:7"):
+    with worker_process(context.workspace) if why == "worked off" else nullcontext():
         window = open_window(qtbot, context, "setup")
         settle(qtbot, context)
         assert asked(window) == []

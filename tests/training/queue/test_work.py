@@ -6,10 +6,12 @@ import json
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from pydantic import JsonValue
 
 from tests.training.queue.working import PATIENCE, Person, is_alive, wait_until
@@ -24,7 +26,7 @@ from training.queue.making import check_entry, make_run
 from training.queue.store import Queue
 from training.queue.workers import be_worker, worker_of
 from training.runs.folder import RunFolder, claim, create_run, release
-from training.runs.owner import OWNER_FILE
+from training.runs.owner import OWNER_FILE, this_process
 from training.runs.records.manifest import seal
 from training.system.process import birth
 
@@ -112,6 +114,7 @@ def test_a_started_worker_waits_while_paused_and_keeps_its_run_when_it_is_stoppe
         person.types("go")
         folder = person.waits_for_checkpoint("long")
         person.types("stop")
+        wait_until((folder / "commands.jsonl").exists)  # the worker heard it and passed it on
         person.hold.unlink()
         wait_until(lambda: birth(pid) is None)
     finally:
@@ -135,6 +138,7 @@ def test_one_run_is_stopped_and_kept_and_the_queue_goes_on_with_the_next(person:
         folder = person.waits_for_checkpoint("long")
         assert "its run is kept, and the queue goes on" in person.types("stop", "1")
         assert person.entry("long")["reason"] == "Asked for an end."
+        wait_until((folder / "commands.jsonl").exists)  # its worker has passed it on
         person.hold.unlink()
         assert process.wait(timeout=PATIENCE) == 0
     assert person.states == {"next": "done", "long": "stopped"}
@@ -195,6 +199,44 @@ def test_a_run_that_another_process_has_is_never_deleted_though_it_had_not_begun
     with pytest.raises(RunBusyError):
         train_made_run(run, tmp_path)
     assert run.config() == tiny()
+
+
+def test_who_only_looks_is_no_worker_of_an_earlier_start_of_the_machine(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.system.locks._LOOK_SECONDS", float(PATIENCE))
+    person.adds("one")
+    queue = Queue(person.workspace)
+    record = queue.folder / "workers" / "any.json"
+    record.parent.mkdir()
+    record.write_text(this_process().model_copy(update={"machine": "an earlier start"}).model_dump_json(), "utf-8")
+    looks = FileLock(record.with_suffix(".lock"), thread_local=False)
+    looks.acquire()
+    timer = threading.Timer(0.3, looks.release)
+    timer.start()
+    assert worker_of(queue, "any") is None
+    timer.join()
+    assert not record.exists()  # nobody has to ask again
+    with be_worker(queue, "any"):
+        assert worker_of(queue, "any") == this_process()
+
+
+@pytest.mark.slow
+def test_what_a_worker_that_is_gone_had_waits_first_while_the_next_worker_waits(person: Person) -> None:
+    for name in ("one", "two", "next"):
+        person.adds(name)
+    queue = Queue(person.workspace)
+    for key in ("1", "2"):
+        queue.note(key, state="at work", worker="any", run=create_run(person.workspace, tiny()).id)
+    person.types("pause")
+    with person.worker() as process:
+        wait_until(lambda: person.states == {"one": "waiting", "two": "waiting", "next": "waiting"})
+        assert "paused" in person.sees()["hint"]
+        person.types("remove", "3")
+        person.types("go")
+        assert process.wait(timeout=PATIENCE) == 0
+    assert person.states == {"two": "done", "one": "done"}
+    assert len(person.runs) == 2
 
 
 def test_a_configuration_that_became_invalid_is_passed_over_with_the_reason(person: Person) -> None:

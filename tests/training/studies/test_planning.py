@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from tests.training.commands import Captured, json_line
 from training.cli import main
@@ -43,6 +45,16 @@ def test_a_planned_study_is_begun_by_resume(planned: StudyFolder, capsys: Captur
     assert len(in_process) == 2
     assert planned.has_begun
     assert list(planned.runs()) == ["as-is-0", "as-is-1"]
+
+
+def test_who_only_looks_does_not_work_on_it(planned: StudyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("training.system.locks._LOOK_SECONDS", 120.0)
+    looks = FileLock(planned.path / ".lock", thread_local=False)
+    looks.acquire()
+    timer = threading.Timer(0.3, looks.release)
+    timer.start()
+    assert not planned.is_claimed()
+    timer.join()
 
 
 def test_how_far_it_is_can_be_read_while_it_works(

@@ -38,6 +38,7 @@ class WorkersRow(QWidget):
         vbox(head, self._lines, parent=self, spacing=SPACING.xs)
         self._told: object = None
         context.queue.changed.connect(self.refresh)
+        context.library.refreshed.connect(self.refresh)  # which knows the name of a run that is waited for
         self.refresh()
 
     @Slot()
