@@ -204,6 +204,8 @@ def test_adopt_changes_the_draft_and_can_be_undone(qtbot: QtBot, window: MainWin
     assert context.draft.value("optimizer.lr") == 0.01
     assert not card.adopt.isEnabled()
     assert "already" in card.reason.text()
+    assert card.adopt.text() == "Adopted"
+    assert card.changes.text() == "Learning rate: 0.003 → 0.01"  # and not "0.01 → 0.01"
     assert told[-1].title == "Adopted in Setup"
     told[-1].action()
     assert context.draft.value("optimizer.lr") == 0.003
@@ -240,3 +242,18 @@ def test_nothing_proposed_is_nothing_to_adopt(
     assert not card.adopt.isEnabled()
     assert "Nothing is proposed" in card.reason.text()
     assert studies_tab(window).detail.adopt is card
+
+
+def test_a_batch_size_that_is_the_best_already_is_told_so(qtbot: QtBot, window: MainWindow, workspace: Path) -> None:
+    context = window.controller.context
+    config = context.draft.config()
+    assert config is not None
+    size = config.loop.batch_size
+    kept = make_study(workspace, "batch", config, result=make_result("batch", details={"knee": size}))
+    card = show(qtbot, window, kept).detail.adopt
+    assert not card.adopt.isEnabled()
+    assert "found best" in card.reason.text()
+    assert f"Batch size: {size}" in card.changes.text().splitlines()
+    context.draft.set("loop.batch_size", 2 * size)
+    assert f"Batch size: {2 * size} → {size}" in card.changes.text()
+    assert card.adopt.isEnabled()
