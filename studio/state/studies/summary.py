@@ -12,7 +12,7 @@ from training.errors import TrainingError, format_duration
 from training.runs.folder import RunFolder
 from training.studies.folder import StudyFolder, list_studies
 from training.studies.kinds import STUDY_KINDS
-from training.studies.records import Kind, Plan, Reached
+from training.studies.records import KINDS, Kind, Plan, Reached
 
 _ENOUGH = 0.1
 """Parts done that tell how long the others take."""
@@ -21,7 +21,7 @@ _ENOUGH = 0.1
 @dataclass(frozen=True)
 class StudySummary:
     """``name`` is that of the configuration; ``fraction`` from 0 to 1, None where that is not known; ``left`` in words how long the rest
-    takes; ``said`` its result, or why there is none."""
+    takes; ``said`` its result, or why there is none; ``sentence`` the result of one that is damaged."""
 
     folder: StudyFolder
     kind: Kind | None
@@ -32,6 +32,7 @@ class StudySummary:
     fraction: float | None = None
     left: str = ""
     said: str = ""
+    sentence: str = ""
 
     @property
     def id(self) -> str:
@@ -51,12 +52,14 @@ def read_summaries(workspace: Path, known: Mapping[StudyFolder, StudySummary]) -
 
 def read_summary(folder: StudyFolder) -> StudySummary:
     """Of one, as it is now."""
-    reached = folder.read_reached()
+    reached, result = folder.read_reached(), folder.result()
     try:
         plan = folder.plan()
     except TrainingError as error:
-        return StudySummary(folder, None, "", 0.0, "damaged", reached, said=error.message)
-    name, result = str(plan.settings.get("name", "")), folder.result()
+        found = result.kind if result is not None else _guess_kind(folder.id)
+        sentence = result.sentence if result is not None else ""
+        return StudySummary(folder, found, "", 0.0, "damaged", reached, said=error.message, sentence=sentence)
+    name = str(plan.settings.get("name", ""))
 
     def summary(state: State, said: str = "", fraction: float | None = None, left: str = "") -> StudySummary:
         return StudySummary(folder, plan.kind, name, plan.created, state, reached, fraction, left, said)
@@ -71,6 +74,11 @@ def read_summary(folder: StudyFolder) -> StudySummary:
     if not folder.has_begun:
         return summary("planned", " ".join(plan.words), 0.0, left)
     return summary("failed" if reached.problem else "stopped", reached.problem, fraction, left)
+
+
+def _guess_kind(study: str) -> Kind | None:
+    """By the id, which begins with it."""
+    return next((kind for kind in KINDS if study.startswith(f"{kind}-")), None)
 
 
 def measure_fraction(

@@ -296,3 +296,27 @@ def test_parts_that_were_there_before_tell_nothing_of_the_rest(
     reached = study.read_reached()
     assert (reached.done, reached.before, reached.at - reached.since) == (4, 2.0, pytest.approx(120.0))
     assert tell_left(study.plan(), reached, 4 / 6, moment) == "about 2 min 00 s left"
+
+
+def test_a_study_whose_plan_is_damaged_still_tells_what_it_found(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig
+) -> None:
+    study = make_study(workspace, "lr-range", config(), result=make_result("lr-range", "The rate 0.01 is best."))
+    other = make_study(workspace, "seeds", config())
+    for each in (study, other):
+        (each.path / "plan.json").write_text("{")
+    tab, found = studies_tab(window), window.controller.context.studies.list
+    found.refresh()
+    qtbot.waitUntil(lambda: len(found.items) == 2)
+    tab.rows.choose(study.id)
+    detail = tab.detail
+    assert "range test" in detail.head.title.text().lower()
+    assert "0.01 is best" in detail.sentence.text()
+    assert not detail.said.isHidden()
+    assert detail.problem.message[1] == "Its plan cannot be read"
+    tab.rows.choose(other.id)
+    assert detail.said.isHidden()
+    asked = answer_next_question(qtbot, "Cancel")
+    detail.head.delete.click()
+    assert other.id in asked[0]
+    assert "“”" not in asked[0]
