@@ -113,7 +113,7 @@ def test_speed_factors_come_with_intervals_and_what_changes_results(
     qtbot.waitUntil(lambda: view.bars.bars[-1].label == "All that is kept")
     assert view.bars.bars[0].text == "1.5× (1.2 to 1.8) · kept · results change"
     said = view.said.text()
-    assert "Results change with: Channels last = On." in said
+    assert "Results change with Channels last = On." in said
     assert "Never run on this machine: Precision = TF32, fused optimizer (muon" in said
 
 
