@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtGui import QContextMenuEvent
@@ -189,6 +190,17 @@ def test_a_wrong_draft_has_no_studies(window: MainWindow) -> None:
     assert not tab.empty.button.isEnabled()
     tab.open_new("")
     assert tab.dialog is None
+    setup = window.page("setup")
+    assert isinstance(setup, SetupPage)
+    row = setup.show_setting("loop.batch_size")
+    assert row is not None
+    window.show_page("setup")
+    told: list[Any] = []
+    context.notifier.notified.connect(told.append)
+    (flask,) = (each for each in row.findChildren(QToolButton) if each.accessibleName() == "Find a batch size …")
+    flask.click()
+    assert ["Mend them first" in each.text for each in told] == [True]
+    assert setup.isVisible()
     context.draft.undo()
     assert tab.new.isEnabled()
 
