@@ -19,6 +19,7 @@ from tests.studio.pages_studies.conftest import make_result, make_study, show, s
 from training.config import RunConfig
 from training.studies.folder import StudyFolder
 from training.studies.speed.measure import ROUNDS
+from training.studies.spread import describe_values, measure_values
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -257,3 +258,17 @@ def test_a_batch_size_that_is_the_best_already_is_told_so(qtbot: QtBot, window: 
     context.draft.set("loop.batch_size", 2 * size)
     assert f"Batch size: {2 * size} → {size}" in card.changes.text()
     assert card.adopt.isEnabled()
+
+
+def test_equal_values_are_told_in_plain_words_and_no_share_passes_all(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig
+) -> None:
+    chosen = config(checkpoints={"monitor": "val/accuracy"})
+    values = {"val/accuracy": [1.0, 1.0, 1.0]}
+    same = make_study(workspace, "seeds", chosen, result=make_result("seeds", details={"values": values}))
+    view = show(qtbot, window, same).detail.view
+    assert isinstance(view, SpreadView)
+    assert view.strips.strips[0].text == "100.00% · the same in all 3"
+    assert view.strips._find_range() == (0.99, 1.0)
+    assert describe_values("val/loss", measure_values([0.0, 0.0])).endswith(", the same over 2 seeds")
+    assert "as far as these digits tell" in describe_values("val/loss", measure_values([0.0, 1e-9]))
