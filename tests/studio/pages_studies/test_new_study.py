@@ -94,7 +94,7 @@ def test_measuring_can_be_canceled_and_leaves_nothing(
 
 
 def test_why_it_cannot_be_planned_is_told(qtbot: QtBot, window: MainWindow, commands: Commands) -> None:
-    dialog = open_dialog(window, "cv")
+    dialog = open_dialog(window, "batch")
     dialog.measure.click()
     said = "dataset.kind: shapes has no exclude list, so no fold can be left out."
     commands.last.answer(2, error=f"Measuring some steps ...\n{said}")
@@ -106,6 +106,18 @@ def test_why_it_cannot_be_planned_is_told(qtbot: QtBot, window: MainWindow, comm
     assert "up to 2 TB are needed" in dialog.problem.text()
     dialog.choose("seeds")
     assert not dialog.problem.isVisible()
+    dialog.reject()
+
+
+def test_data_without_an_exclude_list_has_no_folds_and_says_so_at_once(window: MainWindow) -> None:
+    dialog = open_dialog(window, "cv")
+    assert not dialog.measure.isEnabled()
+    card = dialog._cards["cv"]
+    assert not card.isEnabled()
+    assert card.toolTip().startswith("Leaving a fold out takes an exclude list, and “Synthetic shapes” has none: ")
+    dialog.choose("batch")
+    assert dialog.measure.isEnabled()
+    assert not card.isEnabled()
     dialog.reject()
 
 

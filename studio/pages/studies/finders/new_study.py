@@ -53,7 +53,7 @@ class NewStudyDialog(QDialog):
         self.planned: StudyFolder | None = None
         self._refusal = ""
         self._cards: dict[str, KindCard] = {}
-        for choice in list_choices():
+        for choice in list_choices(config):
             card = self._cards[choice.kind] = KindCard()
             card.set_choice(choice)
             card.clicked.connect(lambda _on=False, kind=choice.kind: self.choose(kind))
@@ -164,7 +164,7 @@ class NewStudyDialog(QDialog):
         measuring = self._studies.query.is_busy
         plan = self.planned
         obstacle = "" if measuring else self._studies.find_obstacle()
-        wrong = self.form.find_problem()
+        wrong = self._cards[self.kind].choice.reason or self.form.find_problem()
         told = "" if plan is None else in_words("\n".join(plan.plan().words), kind_of(self.config))
         if not (told or measuring or obstacle or self._refusal):
             told = "Some steps are measured first, to tell how long it takes and what it needs of the disk. Nothing begins yet."
@@ -183,8 +183,9 @@ class NewStudyDialog(QDialog):
         self.start.setVisible(plan is not None)
         self.start.setEnabled(not obstacle)
         self.start.setToolTip(obstacle)
-        for part in (self.form, *self._cards.values()):
-            part.setEnabled(not measuring)
+        self.form.setEnabled(not measuring)
+        for card in self._cards.values():
+            card.setEnabled(not (measuring or card.choice.reason))
         (self.start if plan is not None else self.measure).setDefault(True)
 
     @Slot()
