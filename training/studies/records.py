@@ -76,7 +76,7 @@ class Expected(NamedTuple):
     def words(self) -> str:
         """A sentence."""
         return (
-            f"{pluralize(self.runs, 'run')} of {pluralize(self.steps, 'step')} each: about {format_duration(self.seconds)} and up to "
+            f"{pluralize(self.runs, 'run')} of {pluralize(self.steps, 'step')}{' each' * (self.runs > 1)}: about {format_duration(self.seconds)} and up to "
             f"{format_bytes(self.bytes)} of the disk."
         )
 

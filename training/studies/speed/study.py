@@ -61,7 +61,8 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     return Draft(
         seconds=count * each,
         words=(
-            f"Up to {count} settings are tried beside what was kept before, turn by turn in two processes: {paths}. No run is made.",
+            f"{'One value is' if count == 1 else f'Up to {count} values are'} tried beside what was kept before, turn by turn in two "
+            f"processes, of: {paths}. No run is made.",
             f"That takes up to about {format_duration(count * each)}; compiling adds seconds to minutes.",
         ),
     )
