@@ -109,6 +109,20 @@ def test_why_it_cannot_be_planned_is_told(qtbot: QtBot, window: MainWindow, comm
     dialog.reject()
 
 
+def test_what_was_typed_for_a_kind_stays_while_another_is_looked_at(window: MainWindow) -> None:
+    dialog = open_dialog(window, "seeds")
+    dialog.form.rows["seeds"].edited.emit("seeds", 7)
+    first = dialog.form
+    dialog.choose("lr-range")
+    assert dialog.form.isVisible()
+    assert not first.isVisible()
+    assert dialog.form.words() == []
+    dialog.choose("seeds")
+    assert dialog.form.isVisible()
+    assert dialog.form.words() == ["--seeds", "7"]
+    dialog.reject()
+
+
 def test_data_without_an_exclude_list_has_no_folds_and_says_so_at_once(window: MainWindow) -> None:
     dialog = open_dialog(window, "cv")
     assert not dialog.measure.isEnabled()
@@ -136,8 +150,10 @@ def test_options_that_are_wrong_are_said_beside_the_field(window: MainWindow) ->
     rows = dialog.form.rows
     for name, value, said in (
         ("seeds", 0, "Must be from 1 to 100."),
-        ("seeds", "many", "is not a number"),
-        ("band", [1e-3], "Enter two rates, for example 1e-6, 1."),
+        ("seeds", "many", "is not a whole number; write for example 1, 20 or 128."),
+        ("band", [1e-3], "Enter two numbers, the lowest and the highest rate, for example 1e-6, 1."),
+        ("band", "abc", "Enter two numbers, the lowest and the highest rate"),
+        ("band", "1e-5 to 1", "Enter two numbers, the lowest and the highest rate"),
         ("band", [1e-3, 5e-3], "Must be two rates"),
     ):
         rows[name].editor.set_value(value)

@@ -15,7 +15,6 @@ from studio.widgets import (
     STRETCH,
     ProgressLine,
     button,
-    empty,
     hbox,
     in_widget,
     label,
@@ -57,8 +56,9 @@ class NewStudyDialog(QDialog):
             card = self._cards[choice.kind] = KindCard()
             card.set_choice(choice)
             card.clicked.connect(lambda _on=False, kind=choice.kind: self.choose(kind))
-        self.form = OptionForm(kind, config)
         self._options = vbox()
+        self._forms: dict[Kind, OptionForm] = {}  # each with what was typed there
+        self.form = self._take_form(kind)
         self.words = label("", wrap=True, selectable=True)
         self.progress = ProgressLine()
         self.problem = label("", "problem", wrap=True, selectable=True)
@@ -103,11 +103,17 @@ class NewStudyDialog(QDialog):
         self.kind = kind
         for name, card in self._cards.items():
             card.set_marked("current" if name == kind else "")
-        empty(self._options)
-        self.form = OptionForm(kind, self.config)
-        self.form.changed.connect(self._on_edited)
-        self._options.addWidget(self.form)
+        self.form.hide()
+        self.form = self._take_form(kind)
+        self.form.show()
         self._update()
+
+    def _take_form(self, kind: Kind) -> OptionForm:
+        if kind not in self._forms:
+            form = self._forms[kind] = OptionForm(kind, self.config)
+            form.changed.connect(self._on_edited)
+            self._options.addWidget(form)
+        return self._forms[kind]
 
     @Slot()
     def _on_edited(self) -> None:
