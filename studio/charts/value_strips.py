@@ -15,6 +15,7 @@ from studio.charts.ticks import reading
 from studio.theme import font, theme
 
 _GAP = 12
+_NO_LIMITS = (-math.inf, math.inf)
 _DOT = 4.0
 _HALF = 9.0  # of the height of a mean's line
 
@@ -38,12 +39,19 @@ class ValueStrips(CellTips):
         super().__init__()
         self.strips: tuple[Strip, ...] = ()
         self._read: Callable[[float], str] = reading
+        self._limits = _NO_LIMITS
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme().changed.connect(self.update)
 
-    def show_strips(self, name: str, strips: Sequence[Strip], read: Callable[[float], str] = reading) -> None:
-        """Show other rows; ``name`` says of what, ``read`` a value as people read it."""
-        self.strips, self._read = tuple(strips), read
+    def show_strips(
+        self,
+        name: str,
+        strips: Sequence[Strip],
+        read: Callable[[float], str] = reading,
+        limits: tuple[float, float] | None = None,
+    ) -> None:
+        """Show other rows; ``name`` says of what, ``read`` a value as people read it. The scale ends at ``limits`` at most."""
+        self.strips, self._read, self._limits = tuple(strips), read, limits or _NO_LIMITS
         self.setAccessibleName("; ".join([name, *(f"{each.label} {each.text}" for each in self.strips)]))
         self.updateGeometry()
         self.update()
@@ -76,6 +84,7 @@ class ValueStrips(CellTips):
         low, high = self._find_range()
 
         def place(value: float) -> float:
+            value = min(max(value, low), high)  # an interval may pass what can be
             return left + _DOT + (value - low) / ((high - low) or 1.0) * (right - left - 2 * _DOT)
 
         painter = QPainter(self)
@@ -124,4 +133,4 @@ class ValueStrips(CellTips):
         if high - low < 1e-9:
             spare = abs(high) * 0.01 or 0.01
             low, high = low - spare, high + spare
-        return low, high
+        return max(low, self._limits[0]), min(high, self._limits[1])

@@ -97,10 +97,11 @@ def _inside(bound: float | None, step: float, exclusive: bool) -> float | None:
 
 
 class NumbersEditor(Editor):
-    """A list of numbers as people write it: 128, 128."""
+    """A list of numbers as people write it: 128, 128. ``advice`` is said instead of what is wrong with one of them."""
 
     def __init__(self, spec: FieldSpec) -> None:
         self._kind: NumberKind = "int" if spec.whole else "float"
+        self.advice = ""
         self._edit = QLineEdit()
         super().__init__(self._edit)
         self._edit.setPlaceholderText(spec.placeholder or "none")
@@ -114,7 +115,8 @@ class NumbersEditor(Editor):
         return self._edit.text() if problem else numbers
 
     def problem(self) -> str:
-        return self._parse()[1]
+        said = self._parse()[1]
+        return said and (self.advice or said)
 
     def _parse(self) -> tuple[list[float | int], str]:
         numbers: list[float | int] = []

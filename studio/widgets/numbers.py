@@ -14,6 +14,7 @@ NumberKind = Literal["float", "int"]
 
 _NUMBER = re.compile(r"[+-]?(\d+(_\d+)*\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 
 
 def parse_number(text: str, kind: NumberKind, *, optional: bool = False) -> tuple[float | int | None, str]:
@@ -22,7 +23,7 @@ def parse_number(text: str, kind: NumberKind, *, optional: bool = False) -> tupl
     if not text:
         return None, "" if optional else "Enter a number."
     if not _NUMBER.fullmatch(text):
-        return None, _advice(text)
+        return None, _advice(text, kind)
     value = float(text)
     if not math.isfinite(value):
         return None, f"{text} is too large; enter a smaller number."
@@ -48,7 +49,11 @@ def format_number(value: float | int) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def _advice(text: str) -> str:
+def _advice(text: str, kind: NumberKind) -> str:
+    if kind == "int":
+        if _THOUSANDS.fullmatch(text):
+            return f"Write the number without commas: {text.replace(',', '')}."
+        return f"“{text}” is not a whole number; write for example 1, 20 or 128."
     if _COMMA.fullmatch(text):
         return f"Write the decimal point as a point: {text.replace(',', '.')}."
     if re.fullmatch(r"[+-]?\d[\d.]*[eE][+-]?", text):

@@ -44,7 +44,7 @@ def ask_about_run(parent: QWidget, name: str) -> CloseChoice:
 
 def ask_about_job(parent: QWidget, what: str) -> bool:
     """Whether the window is to close although ``what``, a study or a sweep, is at work."""
-    text = "It is stopped, and what it has done is kept. Go on with it after the next start, on the Studies page."
+    text = "It will be stopped; what it has done is kept. Go on with it after the next start, on the Studies page."
     answers = [Answer("stop", f"Stop the {what} and close", "primary")]
     return ask(parent, f"A {what} is at work", text, answers) == "stop"
 

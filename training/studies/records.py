@@ -76,7 +76,7 @@ class Expected(NamedTuple):
     def words(self) -> str:
         """A sentence."""
         return (
-            f"{pluralize(self.runs, 'run')} of {pluralize(self.steps, 'step')} each: about {format_duration(self.seconds)} and up to "
+            f"{pluralize(self.runs, 'run')} of {pluralize(self.steps, 'step')}{' each' * (self.runs > 1)}: about {format_duration(self.seconds)} and up to "
             f"{format_bytes(self.bytes)} of the disk."
         )
 
@@ -118,13 +118,17 @@ class Draft(Form):
 
 
 class Reached(Form):
-    """How far a study is: ``done`` of ``parts`` (0: not known yet), what it does now in ``words``, and with which ``run``. ``problem`` says why it
-    came to no end."""
+    """How far a study is: ``done`` of ``parts`` (0: not known yet), what it does now in ``words``, and with which ``run``, since the moment
+    ``at``. This attempt works since ``since`` (0: not known), when ``before`` parts were there already, the share of the run that it goes on
+    with among them. ``problem`` says why it came to no end."""
 
     done: int = 0
     parts: int = 0
     words: str = ""
     run: str = ""
+    at: float = 0.0
+    since: float = 0.0
+    before: float = 0.0
     problem: str = ""
 
 

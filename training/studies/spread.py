@@ -73,6 +73,8 @@ def describe_values(name: str, values: Values, of: str = "seeds") -> str:
     low, high = values.mean.low, values.mean.high
     if is_share(name):  # of few values Student's interval may pass what can be
         low, high = max(low, min(0.0, values.mean.value)), min(high, max(1.0, values.mean.value))
+    if len({show_metric(name, each).lstrip("-") for each in (low, values.mean.value, high)}) == 1:
+        return f"{told}, the same over {values.n} {of}{' as far as these digits tell' if values.std else ''}"
     limits = f"95 % interval of the mean {show_metric(name, low)} to {show_metric(name, high)}"
     return f"{told} over {values.n} {of} (std {show_size(name, values.std)}, {limits})"
 

@@ -17,6 +17,7 @@ from training.studies.folder import StudyFolder
 from training.studies.records import PlannedRun, Reached
 
 _LOOK_SECONDS = 0.1
+_AT_ONCE = 1.0  # seconds: a part that takes less was done before
 Accept = Callable[[RunFolder], bool]
 """Whether a run that did not complete is as far as the study wants it."""
 
@@ -43,15 +44,24 @@ class Trainer:
     interrupt: Interrupt
     _done: int = field(default=0, init=False)
     _parts: int = field(default=0, init=False)
+    _at: float = field(default=0.0, init=False)
+    _since: float = field(default=0.0, init=False)
+    _before: float = field(default=0.0, init=False)
 
     def expect(self, parts: int) -> None:
         """There are so many parts in all, those that are done among them."""
         self._parts = parts
 
-    def begin_part(self, words: str, run: str = "") -> None:
-        """Let whoever looks know what is done now, and with which run."""
+    def begin_part(self, words: str, run: str = "", share: float = 0.0) -> None:
+        """Let whoever looks know what is done now, and with which run, of which ``share`` is there already."""
         parts = max(self._parts, self._done + 1) if self._parts else 0
-        self.study.write_reached(Reached(done=self._done, parts=parts, words=words, run=run))
+        now = time.time()
+        if (self._since == self._at and now - self._at < _AT_ONCE) or not self._at:  # no part had to be done so far
+            self._since, self._before = now, self._done + share
+        self._at = now
+        self.study.write_reached(
+            Reached(done=self._done, parts=parts, words=words, run=run, at=now, since=self._since, before=self._before)
+        )
 
     def end_part(self) -> None:
         """One more is done."""
@@ -69,8 +79,9 @@ class Trainer:
         every = list(planned)
         for number, each in enumerate(every, 1):
             run = self._find_or_make(each)
-            name = run.read_status().name
-            self.begin_part(name, run.id)
+            record = run.read_status()
+            name = record.name
+            self.begin_part(name, run.id, record.step / record.total_steps if record.total_steps else 0.0)
             self._finish(run, f"[{number}/{len(every)}] {name}", accept, look)
             self.end_part()
             found[each.key] = run

@@ -58,11 +58,7 @@ def check_request(base: RunConfig, request: SweepRequest) -> tuple[Space, Budget
     """What it comes to, with the usual budget where none is given; nothing is made. Raises InputError, which begins with the option that is
     wrong."""
     space = read_space(base, request.vary, request.sampler)
-    budget = parse_budget(request.trials, request.hours, request.gigabytes)
-    if not 0 <= request.seed <= MOST_SEED:
-        raise InputError(f"--seed {request.seed}: must be from 0 to {MOST_SEED}.")
-    if not 1 <= request.repeats <= MOST_REPEATS:
-        raise InputError(f"--repeat {request.repeats}: must be from 1 to {MOST_REPEATS}.")
+    budget = check_numbers(request)
     if request.repeats > 1 and space.find("seed") is not None:
         raise InputError(
             "--repeat: repeats with other seeds, and the sweep varies the seed itself; leave one of the two out."
@@ -71,6 +67,16 @@ def check_request(base: RunConfig, request: SweepRequest) -> tuple[Space, Budget
         whole = space.count_grid()
         return space, Budget(min(whole, budget.trials or whole), budget.hours, budget.bytes)
     return space, Budget(trials=USUAL_TRIALS) if budget == Budget() else budget
+
+
+def check_numbers(request: SweepRequest) -> Budget:
+    """What can be judged without the space. Raises InputError, which begins with the option that is wrong."""
+    budget = parse_budget(request.trials, request.hours, request.gigabytes)
+    if not 0 <= request.seed <= MOST_SEED:
+        raise InputError(f"--seed {request.seed}: must be from 0 to {MOST_SEED}.")
+    if not 1 <= request.repeats <= MOST_REPEATS:
+        raise InputError(f"--repeat {request.repeats}: must be from 1 to {MOST_REPEATS}.")
+    return budget
 
 
 def make_sweep(workspace: Path, base: RunConfig, request: SweepRequest) -> Sweep:

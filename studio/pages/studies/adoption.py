@@ -14,11 +14,12 @@ from training.config import RunConfig
 from training.config.diff import Change, diff, telling
 from training.toml_text import Toml
 
-ADOPT, ADOPT_ANYWAY = "Adopt", "Adopt anyway"
+ADOPT, ADOPT_ANYWAY, ADOPTED = "Adopt", "Adopt anyway", "Adopted"
 _MOST_TOLD = 4
 _NO_MATTER = ("name", "seed", "muted_findings")
 _NOTHING = "Nothing is proposed, so there is nothing to adopt."
 _THERE = "Setup has this already."
+_KEPT = "Setup has this already, as the configuration studied had it."
 _WRONG = "Some settings in Setup are wrong now, so what else differs from the configuration studied cannot be told."
 _INTO = "Put this into the forms; it can be undone there"
 
@@ -59,8 +60,9 @@ class Adoption(NamedTuple):
         )
 
 
-def weigh_adoption(draft: Draft, studied: RunConfig, values: Mapping[str, Toml]) -> Adoption:
-    """What it would mean for the forms to have ``values``, which were found with the rest of ``studied``."""
+def weigh_adoption(draft: Draft, studied: RunConfig, values: Mapping[str, Toml], kept: str = _KEPT) -> Adoption:
+    """What it would mean for the forms to have ``values``, which were found with the rest of ``studied``. ``kept`` is said where nothing has to
+    change, neither in the forms nor in what was studied."""
 
     def kind_after(section: str) -> str:
         return str(values.get(f"{section}.kind") or draft.kind(section))
@@ -72,6 +74,9 @@ def weigh_adoption(draft: Draft, studied: RunConfig, values: Mapping[str, Toml])
 
     missing = [path for path in values if not _is_same(path, kind_of(studied), kind_after)]
     changes = [Change(path, _of(studied, path) if path in missing else look_up(path), values[path]) for path in values]
+    is_there = bool(changes) and not missing and all(each.old == each.new for each in changes)
+    if is_there:  # what it brought is told, and not that it stays
+        changes = [_since(each, studied) for each in changes]
     told = "\n".join(tell_change(each, kind_of(studied) if each.path in missing else kind_after) for each in changes)
     others = _find_others(draft, studied, values)
     can, reason = True, ""
@@ -81,13 +86,20 @@ def weigh_adoption(draft: Draft, studied: RunConfig, values: Mapping[str, Toml])
         titles = ", ".join(title_of(Change(path, None, None), kind_of(studied)) for path in missing)
         reason = f"Setup has no such setting now: {titles}. It is another configuration than the one studied."
         can = False
-    elif all(change.old == change.new for change in changes):
-        can, reason = False, _THERE
+    elif is_there:
+        can, reason = False, _THERE if any(each.old is not None for each in changes) else kept
     elif others is None:
         reason = _WRONG
     elif others:
         reason = f"Setup differs from what was studied: {_list(others, draft.kind)}. The proposal rests on the configuration studied."
-    return Adoption(values, told, can, ADOPT_ANYWAY if can and reason else ADOPT, reason)
+    button = ADOPT_ANYWAY if can and reason else ADOPTED if reason == _THERE else ADOPT
+    return Adoption(values, told, can, button, reason)
+
+
+def _since(change: Change, studied: RunConfig) -> Change:
+    """From what it was where that was studied; without an old value where that was the same."""
+    old = _of(studied, change.path)
+    return Change(change.path, None if old == change.new else old, change.new)
 
 
 def _is_same(path: str, kind_before: KindOf, kind_after: KindOf) -> bool:

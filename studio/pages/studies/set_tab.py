@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
+from studio.actions.places import WRONG_SETUP
 from studio.pages.studies.set_list import SetList, SetRow
 from studio.state.context import AppContext
 from studio.state.found_list import FoundList
@@ -39,7 +40,7 @@ class SetTab(QWidget):
         self._context, self._found, self._job, self._detail = context, found, job, detail
         words = self.words
         self._new_text = f"New {words.one} …"
-        self._wrong = f"Some settings in Setup are wrong. Mend them first: a {words.one} is of what Setup holds."
+        self._wrong = WRONG_SETUP.format(words.one)
         self.rows = SetList(words.many.capitalize())
         self.new = button(self._new_text, "plus", "primary", clicked=lambda: self.open_new(""))
         self.reason = label("", "help", wrap=True)

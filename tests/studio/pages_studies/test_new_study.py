@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtGui import QContextMenuEvent
@@ -98,7 +99,7 @@ def test_measuring_can_be_canceled_and_leaves_nothing(
 
 
 def test_why_it_cannot_be_planned_is_told(qtbot: QtBot, window: MainWindow, commands: Commands) -> None:
-    dialog = open_dialog(window, "cv")
+    dialog = open_dialog(window, "batch")
     dialog.measure.click()
     said = "dataset.kind: shapes has no exclude list, so no fold can be left out."
     commands.last.answer(2, error=f"Measuring some steps ...\n{said}")
@@ -110,6 +111,32 @@ def test_why_it_cannot_be_planned_is_told(qtbot: QtBot, window: MainWindow, comm
     assert "up to 2 TB are needed" in dialog.problem.text()
     dialog.choose("seeds")
     assert not dialog.problem.isVisible()
+    dialog.reject()
+
+
+def test_what_was_typed_for_a_kind_stays_while_another_is_looked_at(window: MainWindow) -> None:
+    dialog = open_dialog(window, "seeds")
+    dialog.form.rows["seeds"].edited.emit("seeds", 7)
+    first = dialog.form
+    dialog.choose("lr-range")
+    assert dialog.form.isVisible()
+    assert not first.isVisible()
+    assert dialog.form.words() == []
+    dialog.choose("seeds")
+    assert dialog.form.isVisible()
+    assert dialog.form.words() == ["--seeds", "7"]
+    dialog.reject()
+
+
+def test_data_without_an_exclude_list_has_no_folds_and_says_so_at_once(window: MainWindow) -> None:
+    dialog = open_dialog(window, "cv")
+    assert not dialog.measure.isEnabled()
+    card = dialog._cards["cv"]
+    assert not card.isEnabled()
+    assert card.toolTip().startswith("Leaving a fold out takes an exclude list, and “Synthetic shapes” has none: ")
+    dialog.choose("batch")
+    assert dialog.measure.isEnabled()
+    assert not card.isEnabled()
     dialog.reject()
 
 
@@ -128,8 +155,10 @@ def test_options_that_are_wrong_are_said_beside_the_field(window: MainWindow) ->
     rows = dialog.form.rows
     for name, value, said in (
         ("seeds", 0, "Must be from 1 to 100."),
-        ("seeds", "many", "is not a number"),
-        ("band", [1e-3], "Enter two rates, for example 1e-6, 1."),
+        ("seeds", "many", "is not a whole number; write for example 1, 20 or 128."),
+        ("band", [1e-3], "Enter two numbers, the lowest and the highest rate, for example 1e-6, 1."),
+        ("band", "abc", "Enter two numbers, the lowest and the highest rate"),
+        ("band", "1e-5 to 1", "Enter two numbers, the lowest and the highest rate"),
         ("band", [1e-3, 5e-3], "Must be two rates"),
     ):
         rows[name].editor.set_value(value)
@@ -194,6 +223,17 @@ def test_a_wrong_draft_has_no_studies(window: MainWindow) -> None:
     assert not tab.empty.button.isEnabled()
     tab.open_new("")
     assert tab.dialog is None
+    setup = window.page("setup")
+    assert isinstance(setup, SetupPage)
+    row = setup.show_setting("loop.batch_size")
+    assert row is not None
+    window.show_page("setup")
+    told: list[Any] = []
+    context.notifier.notified.connect(told.append)
+    (flask,) = (each for each in row.findChildren(QToolButton) if each.accessibleName() == "Find a batch size …")
+    flask.click()
+    assert ["Mend them first" in each.text for each in told] == [True]
+    assert setup.isVisible()
     context.draft.undo()
     assert tab.new.isEnabled()
 

@@ -19,6 +19,7 @@ from tests.studio.pages_studies.conftest import make_result, make_study, show, s
 from training.config import RunConfig
 from training.studies.folder import StudyFolder
 from training.studies.speed.measure import ROUNDS
+from training.studies.spread import describe_values, measure_values
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -113,7 +114,7 @@ def test_speed_factors_come_with_intervals_and_what_changes_results(
     qtbot.waitUntil(lambda: view.bars.bars[-1].label == "All that is kept")
     assert view.bars.bars[0].text == "1.5× (1.2 to 1.8) · kept · results change"
     said = view.said.text()
-    assert "Results change with: Channels last = On." in said
+    assert "Results change with Channels last = On." in said
     assert "Never run on this machine: Precision = TF32, fused optimizer (muon" in said
 
 
@@ -204,6 +205,8 @@ def test_adopt_changes_the_draft_and_can_be_undone(qtbot: QtBot, window: MainWin
     assert context.draft.value("optimizer.lr") == 0.01
     assert not card.adopt.isEnabled()
     assert "already" in card.reason.text()
+    assert card.adopt.text() == "Adopted"
+    assert card.changes.text() == "Learning rate: 0.003 → 0.01"  # and not "0.01 → 0.01"
     assert told[-1].title == "Adopted in Setup"
     told[-1].action()
     assert context.draft.value("optimizer.lr") == 0.003
@@ -240,3 +243,32 @@ def test_nothing_proposed_is_nothing_to_adopt(
     assert not card.adopt.isEnabled()
     assert "Nothing is proposed" in card.reason.text()
     assert studies_tab(window).detail.adopt is card
+
+
+def test_a_batch_size_that_is_the_best_already_is_told_so(qtbot: QtBot, window: MainWindow, workspace: Path) -> None:
+    context = window.controller.context
+    config = context.draft.config()
+    assert config is not None
+    size = config.loop.batch_size
+    kept = make_study(workspace, "batch", config, result=make_result("batch", details={"knee": size}))
+    card = show(qtbot, window, kept).detail.adopt
+    assert not card.adopt.isEnabled()
+    assert "found best" in card.reason.text()
+    assert f"Batch size: {size}" in card.changes.text().splitlines()
+    context.draft.set("loop.batch_size", 2 * size)
+    assert f"Batch size: {2 * size} → {size}" in card.changes.text()
+    assert card.adopt.isEnabled()
+
+
+def test_equal_values_are_told_in_plain_words_and_no_share_passes_all(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig
+) -> None:
+    chosen = config(checkpoints={"monitor": "val/accuracy"})
+    values = {"val/accuracy": [1.0, 1.0, 1.0]}
+    same = make_study(workspace, "seeds", chosen, result=make_result("seeds", details={"values": values}))
+    view = show(qtbot, window, same).detail.view
+    assert isinstance(view, SpreadView)
+    assert view.strips.strips[0].text == "100.00% · the same in all 3"
+    assert view.strips._find_range() == (0.99, 1.0)
+    assert describe_values("val/loss", measure_values([0.0, 0.0])).endswith(", the same over 2 seeds")
+    assert "as far as these digits tell" in describe_values("val/loss", measure_values([0.0, 1e-9]))

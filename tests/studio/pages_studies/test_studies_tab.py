@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
+import pytest
 from PySide6.QtGui import QCloseEvent
 from pytestqt.qtbot import QtBot
 
@@ -15,6 +16,7 @@ from studio.services.keep_awake import KeepAwake
 from studio.state.context import AppContext
 from studio.state.staying_awake import StayingAwake
 from studio.state.studies.studies import AT_WORK
+from studio.state.studies.summary import tell_left
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS
@@ -22,9 +24,11 @@ from tests.studio.pages_studies.conftest import Commands, listen, make_result, m
 from tests.studio.window_driver import answer_next_question, open_window, press, runs_page
 from training.config import RunConfig
 from training.control import Command
+from training.laboratory.child import Interrupt
 from training.runs.folder import create_run
 from training.runs.records.about import About, update_about
 from training.studies.records import Reached
+from training.studies.trainer import Trainer
 
 MakeConfig = Callable[..., RunConfig]
 
@@ -289,3 +293,57 @@ def test_the_computer_stays_awake_while_a_study_works(
     assert Keeper.pids[-1] == 17
     commands.last.answer(0)
     assert Keeper.pids == []
+
+
+def test_what_is_left_is_told_by_what_this_attempt_has_done(workspace: Path, config: MakeConfig) -> None:
+    plan = make_study(workspace, "seeds", config()).plan()  # of 30 s
+    begun = Reached(done=2, parts=4, at=1000.0, since=1000.0, before=2.0)
+    assert tell_left(plan, begun, 0.5, 1001.0) == "about 15 s left"  # nothing but the plan tells
+    one_more = Reached(done=3, parts=5, at=1100.0, since=1000.0, before=2.0)
+    assert tell_left(plan, one_more, 3 / 5, 1100.0) == "about 3 min 20 s left"
+    assert tell_left(plan, one_more, 3 / 5, 1150.0) == "about 2 min 30 s left"
+    assert tell_left(plan, one_more, 3.5 / 5, 1150.0) == "about 2 min 30 s left"  # half of the run under way
+    assert tell_left(plan, one_more, 3 / 5) == "about 3 min 20 s left"  # stopped
+    assert tell_left(plan, one_more, 3 / 5, 9999.0) == ""  # and never less than nothing
+
+
+def test_parts_that_were_there_before_tell_nothing_of_the_rest(
+    workspace: Path, config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = 1000.0
+    monkeypatch.setattr("training.studies.trainer.time.time", lambda: moment)
+    study = make_study(workspace, "seeds", config())
+    trainer = Trainer(study, lambda _said: None, Interrupt())
+    trainer.expect(6)
+    for took in (0.1, 0.1, 50.0, 70.0):
+        trainer.begin_part("a part")
+        trainer.end_part()
+        moment += took
+    trainer.begin_part("a part")
+    reached = study.read_reached()
+    assert (reached.done, reached.before, reached.at - reached.since) == (4, 2.0, pytest.approx(120.0))
+    assert tell_left(study.plan(), reached, 4 / 6, moment) == "about 2 min 00 s left"
+
+
+def test_a_study_whose_plan_is_damaged_still_tells_what_it_found(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig
+) -> None:
+    study = make_study(workspace, "lr-range", config(), result=make_result("lr-range", "The rate 0.01 is best."))
+    other = make_study(workspace, "seeds", config())
+    for each in (study, other):
+        (each.path / "plan.json").write_text("{")
+    tab, found = studies_tab(window), window.controller.context.studies.list
+    found.refresh()
+    qtbot.waitUntil(lambda: len(found.items) == 2)
+    tab.rows.choose(study.id)
+    detail = tab.detail
+    assert "range test" in detail.head.title.text().lower()
+    assert "0.01 is best" in detail.sentence.text()
+    assert not detail.said.isHidden()
+    assert detail.problem.message[1] == "Its plan cannot be read"
+    tab.rows.choose(other.id)
+    assert detail.said.isHidden()
+    asked = answer_next_question(qtbot, "Cancel")
+    detail.head.delete.click()
+    assert other.id in asked[0]
+    assert "“”" not in asked[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QLabel, QMenu
 from pytestqt.qtbot import QtBot
 
 if find_spec("optuna") is None:
@@ -122,6 +122,16 @@ def test_the_dialog_makes_the_sweep_that_the_command_line_makes(
     qtbot.waitUntil(lambda: rate.problem() == "Enter both ends of the range.")
     rate.high.setText("1e-1")
     dialog.options.seed.setText("7")
+    dialog.options.trials.setText("0")
+    dialog.options.hours.setText("-1")
+    qtbot.waitUntil(lambda: dialog.problem.text() == "Trials, Hours of training need attention.")
+    wrong = (dialog.options.trials, dialog.options.hours)
+    assert all(line.property("invalid") for line in wrong)
+    assert "must be more than 0." in next(
+        said.text() for said in dialog.options.findChildren(QLabel) if said.text().startswith("Hours of training: ")
+    )
+    assert not dialog.create_only.isEnabled()
+    dialog.options.hours.setText("")
     dialog.options.trials.setText("5")
     dialog.options.disk.setText("2")
     qtbot.waitUntil(dialog.create_only.isEnabled)

@@ -35,6 +35,9 @@ def test_whole_numbers_are_understood(text: str, value: int) -> None:
         ("1e999", "float", "too large"),
         ("1 2", "float", "not a number"),
         ("1.5", "int", "whole number"),
+        ("many", "int", "not a whole number; write for example 1, 20 or 128."),
+        ("1,5", "int", "not a whole number"),
+        ("1,000", "int", "without commas: 1000."),
     ],
 )
 def test_anything_else_gets_a_sentence(text: str, kind: str, says: str) -> None:

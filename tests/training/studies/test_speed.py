@@ -18,6 +18,7 @@ from training.studies import timing
 from training.studies.folder import list_studies
 from training.studies.speed.candidates import Candidate, list_candidates, list_never_run, suits_mode
 from training.studies.speed.measure import compare_losses, measure_pair, read_ratio
+from training.studies.speed.study import MAY_CHANGE
 
 Factors = dict[str, float]
 
@@ -80,7 +81,7 @@ def test_chance_alone_keeps_nothing(
     told = json_line(capsys)
     assert told["adopt"] == {}
     assert "Nothing that was tried" in told["sentence"]
-    assert any("Other programs took 95%" in note for note in told["notes"]) == (busy > 0.0)
+    assert ("Other programs took 95%" in told["sentence"]) == (busy > 0.0)
     assert not (tmp_path / "new.toml").exists()
 
 
@@ -124,7 +125,10 @@ def test_what_changes_the_results_is_said(
     assert main(words) == 0
     told = json_line(capsys)
     assert told["adopt"] == {"loader.mode": "streamed", "precision.channels_last": "on"}
-    assert "Results change with precision.channels_last=on." in told["sentence"]
+    seen = any(
+        each["kept"] and each["losses_apart"] for each in told["details"]["tried"]
+    )  # this processor may round alike
+    assert f"Results {'change' if seen else MAY_CHANGE} with precision.channels_last=on." in told["sentence"]
     # A setting that should change nothing and does, too.
     real = timing.open_steps
 

@@ -49,7 +49,7 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
         seconds=of_ramp.seconds + trials[0].seconds,
         bytes=3 * of_ramp.bytes + trials[1].bytes,
         words=(
-            f"Learning rates from {band.low:g} to {band.high:g} in {pluralize(steps, 'step')}, each on {pluralize(seeds, 'seed')}; then "
+            f"Learning rates from {band.low:g} to {band.high:g} in {pluralize(steps, 'step')}, {'each ' * (seeds > 1)}on {pluralize(seeds, 'seed')}; then "
             f"{fewest} to {fewest + FURTHER} trials of {pluralize(trial, 'step')} at what is suggested and around it.",
             f"The test: {of_ramp.words} Where it shows no fall, it looks closer at the upper rates, in twice the steps.",
             f"The trials take {format_duration(trials[0].seconds)} to {format_duration(trials[1].seconds)} more.",

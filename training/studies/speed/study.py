@@ -22,6 +22,7 @@ from training.studies.speed.measure import Ratio, compare_losses, measure_pair, 
 from training.studies.trainer import Trainer
 from training.studies.worker import Worker
 
+MAY_CHANGE: Final = "may change by rounding, though the losses of the first steps are the same,"
 _LOOK_SECONDS: Final = 1.0
 _MUCH: Final = 0.3
 _BUSY: Final = "they slow one process more than another, so the factors are less certain than their intervals say. Repeat it when they are done."
@@ -60,7 +61,8 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     return Draft(
         seconds=count * each,
         words=(
-            f"Up to {count} settings are tried beside what was kept before, turn by turn in two processes: {paths}. No run is made.",
+            f"{'One value is' if count == 1 else f'Up to {count} values are'} tried beside what was kept before, turn by turn in two "
+            f"processes, of: {paths}. No run is made.",
             f"That takes up to about {format_duration(count * each)}; compiling adds seconds to minutes.",
         ),
     )
@@ -192,13 +194,18 @@ def _conclude(
         )
         adopt = {}
     elif whole is not None:
-        changing = [each.candidate.override for each in tried if each.kept and changes_results(each)]
-        if changing:
-            sentence += f" Results change with {', '.join(changing)}."
-        else:
+        changing = [each for each in tried if each.kept and changes_results(each)]
+        seen = ", ".join(each.candidate.override for each in changing if each.apart > 0.0)
+        declared = ", ".join(each.candidate.override for each in changing if each.apart == 0.0)
+        if seen:
+            sentence += f" Results change with {seen}."
+        if declared:
+            sentence += f" Results {MAY_CHANGE} with {declared}."
+        if not changing:
             sentence += " The results stay the same to the bit, as far as the first steps tell."
+    if busy > _MUCH:
+        sentence += f" Other programs took {busy:.0%} of the processor before it began: {_BUSY}"
     notes = [
-        *([f"Other programs took {busy:.0%} of the processor before it began: {_BUSY}"] if busy > _MUCH else []),
         *(_tell(each) for each in tried),
         *(f"Not tried: {each}" for each in refused),
         *([f"Never run on this machine: {', '.join(never_run)}, which need an NVIDIA GPU."] if never_run else []),
@@ -259,11 +266,11 @@ def changes_results(tried: Tried) -> bool:
 def _tell(tried: Tried) -> str:
     told = f"{tried.candidate.override}: {show_ratio(tried.ratio.interval)}, {'kept' if tried.kept else 'not kept'}"
     if tried.apart > 0.0:
-        told += f"; changes results: the losses of the first steps differ by up to {tried.apart:.1g} of theirs"
+        told += f"; results change: the losses of the first steps differ by up to {tried.apart:.1g} of theirs"
         if not tried.candidate.affects_result:
             told += ", which this setting should not do"
     elif tried.candidate.affects_result:
-        told += "; may change results by rounding, though the losses of the first steps are the same"
+        told += f"; results {MAY_CHANGE.rstrip(',')}"
     else:
         told += "; the losses of the first steps are the same to the bit"
     return f"{told}."

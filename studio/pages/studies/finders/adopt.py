@@ -13,7 +13,10 @@ from studio.state.context import AppContext
 from studio.theme import SPACING
 from studio.widgets import Card, button, hbox, label, make_breakable, vbox
 from training.config import RunConfig
-from training.studies.records import Plan, Result
+from training.studies.records import Kind, Plan, Result
+
+_KEPT: Mapping[Kind, str] = {"batch": "Setup has the batch size already that the study found best."}
+"""Said where what was studied is what is proposed."""
 
 
 class AdoptCard(Card):
@@ -37,6 +40,9 @@ class AdoptCard(Card):
         if plan != self._plan:
             self._plan, self._config = plan, plan.config
         self._values = result.adopt
+        if result.kind == "batch" and not result.adopt and result.details.get("knee"):  # the present one is the best
+            loop = plan.config.loop
+            self._values = {"loop.batch_size": loop.batch_size, "loop.accumulation": loop.accumulation}
         self._update()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -50,9 +56,10 @@ class AdoptCard(Card):
 
     @Slot()
     def _update(self) -> None:
-        if self._config is None:
+        if self._config is None or self._plan is None:
             return
-        self._adoption = found = weigh_adoption(self._context.draft, self._config, self._values)
+        kept = {"kept": _KEPT[self._plan.kind]} if self._plan.kind in _KEPT else {}
+        self._adoption = found = weigh_adoption(self._context.draft, self._config, self._values, **kept)
         self.changes.setText(found.changes)
         self.changes.setVisible(bool(found.changes))
         self.reason.setText(make_breakable(found.reason))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from PySide6.QtCore import Slot
@@ -21,6 +21,7 @@ from studio.pages.studies.words import STOPPING, describe_config, in_words, kind
 from studio.services.background import Refresher
 from studio.state.context import AppContext
 from studio.state.formats import format_ago
+from studio.state.found_list import State
 from studio.state.studies.readings import StudyReading, read_study
 from studio.state.studies.summary import StudySummary
 from studio.theme import SPACING
@@ -49,6 +50,8 @@ _VIEWS: dict[Kind, Callable[[], ResultView]] = {
 }
 _PROPOSING: frozenset[Kind] = frozenset({"lr-range", "batch", "speed"})
 """Kinds whose result may be something to adopt."""
+_FAULTS: Mapping[State, str] = {"done": "Results", "damaged": "Its plan cannot be read"}
+"""What a fault is about, by the state."""
 _FOLDS_GO = "The runs of a cross-validation cannot be resumed without it: it holds which samples each leaves out."
 
 
@@ -169,9 +172,7 @@ class StudyDetail(QWidget):
         reading = self.reading
         if not failed and reading is not None and reading.problem:
             failed = reading.problem
-        self.problem.set_message(
-            "It did not come to its end" if summary.state != "done" else "Results", self._say(failed), "danger"
-        )
+        self.problem.set_message(_FAULTS.get(summary.state, "It did not come to its end"), self._say(failed), "danger")
         self.problem.setVisible(bool(failed))
         result = reading.result if reading is not None else None
         plan = reading.plan if reading is not None else None
@@ -183,8 +184,11 @@ class StudyDetail(QWidget):
             self.said.set_title("What it does")
             self.sentence.setText(make_breakable(self._say("\n".join(plan.words))))
             self.notes.setText("")
+        elif summary.sentence:
+            self.said.set_title("Result")
+            self.sentence.setText(make_breakable(self._say(summary.sentence)))
         self.further.setVisible(plan is not None and bool(self.notes.text()))
-        self.said.setVisible(plan is not None)
+        self.said.setVisible(plan is not None or bool(summary.sentence))
         self.adopt.setVisible(result is not None and result.kind in _PROPOSING)
         if plan is not None and result is not None:
             self.adopt.show_proposal(plan, result)
@@ -219,7 +223,7 @@ class StudyDetail(QWidget):
         summary = self.summary
         if summary is not None:
             self.head.ask_and_delete(
-                f"the {summary.title.lower()} of “{summary.name}”",
+                f"the {summary.title.lower()} {f'of “{summary.name}”' if summary.name else summary.id}",
                 "Its plan, measurements and result",
                 _FOLDS_GO if summary.kind == "cv" else "",
                 list(self.reading.runs.values()) if self.reading is not None else [],

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from studio.forms.kinds.choices import KindChoice
+from studio.state.formats import kind_title
+from training.config import RunConfig
 from training.config.field_spec import FieldSpec
 from training.labels.progress import FEWEST, MOST, USUAL
 from training.studies import ablation, seeds
@@ -24,9 +26,18 @@ _ABOUT: Final[Mapping[Kind, tuple[str, str]]] = {
 """Icon and sentence, in the order in which they are offered."""
 
 
-def list_choices() -> list[KindChoice]:
-    """A card for each kind."""
-    return [KindChoice(kind, STUDY_KINDS[kind].title, line, icon) for kind, (icon, line) in _ABOUT.items()]
+def list_choices(config: RunConfig) -> list[KindChoice]:
+    """A card for each kind; one that ``config`` cannot have says why."""
+    return [
+        KindChoice(kind, STUDY_KINDS[kind].title, line, icon, _find_reason(kind, config))
+        for kind, (icon, line) in _ABOUT.items()
+    ]
+
+
+def _find_reason(kind: Kind, config: RunConfig) -> str:
+    why = config.dataset.no_exclude if kind == "cv" else ""
+    title = kind_title("dataset", config.dataset.kind)
+    return f"Leaving a fold out takes an exclude list, and “{title}” has none: {why}." if why else ""
 
 
 def list_options(kind: Kind) -> Sequence[FieldSpec]:

@@ -15,7 +15,6 @@ from studio.widgets import (
     STRETCH,
     ProgressLine,
     button,
-    empty,
     hbox,
     in_widget,
     label,
@@ -54,12 +53,13 @@ class NewStudyDialog(QDialog):
         self._refusal = ""
         self._told = ""  # what is planned, in its own words
         self._cards: dict[str, KindCard] = {}
-        for choice in list_choices():
+        for choice in list_choices(config):
             card = self._cards[choice.kind] = KindCard()
             card.set_choice(choice)
             card.clicked.connect(lambda _on=False, kind=choice.kind: self.choose(kind))
-        self.form = OptionForm(kind, config)
         self._options = vbox()
+        self._forms: dict[Kind, OptionForm] = {}  # each with what was typed there
+        self.form = self._take_form(kind)
         self.words = label("", wrap=True, selectable=True)
         self.progress = ProgressLine()
         self.problem = label("", "problem", wrap=True, selectable=True)
@@ -104,11 +104,17 @@ class NewStudyDialog(QDialog):
         self.kind = kind
         for name, card in self._cards.items():
             card.set_marked("current" if name == kind else "")
-        empty(self._options)
-        self.form = OptionForm(kind, self.config)
-        self.form.changed.connect(self._on_edited)
-        self._options.addWidget(self.form)
+        self.form.hide()
+        self.form = self._take_form(kind)
+        self.form.show()
         self._update()
+
+    def _take_form(self, kind: Kind) -> OptionForm:
+        if kind not in self._forms:
+            form = self._forms[kind] = OptionForm(kind, self.config)
+            form.changed.connect(self._on_edited)
+            self._options.addWidget(form)
+        return self._forms[kind]
 
     @Slot()
     def _on_edited(self) -> None:
@@ -170,7 +176,7 @@ class NewStudyDialog(QDialog):
         measuring = self._studies.query.is_busy
         plan = self.planned
         obstacle = "" if measuring else self._studies.find_obstacle()
-        wrong = self.form.find_problem()
+        wrong = self._cards[self.kind].choice.reason or self.form.find_problem()
         told = "" if plan is None else self._told
         if not (told or measuring or obstacle or self._refusal):
             told = "Some steps are measured first, to tell how long it takes and what it needs of the disk. Nothing begins yet."
@@ -189,8 +195,9 @@ class NewStudyDialog(QDialog):
         self.start.setVisible(plan is not None)
         self.start.setEnabled(not obstacle)
         self.start.setToolTip(obstacle)
-        for part in (self.form, *self._cards.values()):
-            part.setEnabled(not measuring)
+        self.form.setEnabled(not measuring)
+        for card in self._cards.values():
+            card.setEnabled(not (measuring or card.choice.reason))
         (self.start if plan is not None else self.measure).setDefault(True)
 
     @Slot()

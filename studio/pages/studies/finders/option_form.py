@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
+from studio.forms.editors import NumbersEditor
 from studio.forms.field_row import FieldRow
 from studio.pages.studies.finders.compared import ComparedSettings
 from studio.pages.studies.finders.kinds import list_options
@@ -21,6 +22,7 @@ from training.studies.lr_range.ramp import choose_band
 from training.studies.records import Kind
 
 _LABEL_WIDTH = 130
+_TWO = "Enter two numbers, the lowest and the highest rate, for example 1e-6, 1."
 
 
 class OptionForm(QWidget):
@@ -39,6 +41,8 @@ class OptionForm(QWidget):
             self._values[spec.name] = default_value(spec)
             row.edited.connect(self._on_edited)
             row.reset_asked.connect(self._reset)
+            if spec.name == "band" and isinstance(row.editor, NumbersEditor):
+                row.editor.advice = _TWO
             column.addWidget(row)
             self._show(spec)
         taken = STUDY_KINDS[kind].options
@@ -106,7 +110,7 @@ class OptionForm(QWidget):
 
     def _judge_band(self, value: Any) -> str:
         if not isinstance(value, list) or len(value) != 2:
-            return "Enter two rates, for example 1e-6, 1."
+            return _TWO
         try:
             choose_band(self._config, value, 2)
         except InputError as error:

@@ -45,7 +45,9 @@ class StudiesTab(SetTab):
         when = format_ago(found.created, time.time()) if found.created else ""
         state, tone = name_state(found.state, found.fraction, found.folder.path, self._job)
         reached = f"{found.reached.done} of {found.reached.parts} done" if found.reached.parts else ""
-        said = in_words(found.said, lambda _section: "") or " · ".join(filter(None, (reached, found.left)))
+        said = in_words(found.sentence or found.said, lambda _section: "") or " · ".join(
+            filter(None, (reached, found.left))
+        )
         return SetRow(found.id, found.title, state, tone, " · ".join(filter(None, (found.name, when))), said)
 
     def _show_one(self, found: StudySummary) -> None:

@@ -20,6 +20,7 @@ from training.errors import InputError, TrainingError, pluralize
 from training.sweeps.folder import Sweep
 from training.sweeps.optuna_study import require_optuna
 from training.sweeps.request import check_request, make_sweep
+from training.sweeps.space import read_space
 
 _SIZE = 760, 760
 _OPTION = re.compile(r"--(\w+)(?: (.*?))?: (.*)", re.DOTALL)
@@ -99,12 +100,16 @@ class NewSweepDialog(QDialog):
         if self._is_making:
             return
         complete = self.varied.tell_gaps()
+        wrong = self.options.tell_faults()
         self._tell_problem(self._refused)
         told, ready = "What it will take is told once something is varied.", False
         try:
-            request = self.options.request(self.varied.vary)
-            require_optuna(request.sampler, request.pruner)
-            if complete:
+            if wrong and complete:  # what is varied is looked at all the same
+                read_space(self.base, self.varied.vary, self.options.sampler.currentData())
+            request = None if wrong else self.options.request(self.varied.vary)
+            if request is not None:
+                require_optuna(request.sampler, request.pruner)
+            if request is not None and complete:
                 space, budget = check_request(self.base, request)
                 told, ready = describe_expected(self.base, budget, request, self.cost), True
                 if request.sampler == "grid":
@@ -112,6 +117,10 @@ class NewSweepDialog(QDialog):
         except InputError as error:
             self._tell_problem(str(error))
             told = ""
+        if wrong:
+            told, also = "", f"{', '.join(wrong)} {'needs' if len(wrong) == 1 else 'need'} attention."
+            self.problem.setText(f"{self.problem.text()} {also}".strip())
+            self.problem.show()
         self.expected.setText(told)
         self.expected.setVisible(bool(told))
         busy = self._context.sweeps.find_obstacle()

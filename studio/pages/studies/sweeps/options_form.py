@@ -11,7 +11,7 @@ from studio.widgets import STRETCH, Card, ComboBox, NumberEdit, hbox, in_widget,
 from training.errors import InputError
 from training.sweeps.folder import USUAL_TRIALS
 from training.sweeps.optuna_study import PASSWORD
-from training.sweeps.request import PRUNER_WORDS, SAMPLER_WORDS, SweepRequest
+from training.sweeps.request import PRUNER_WORDS, SAMPLER_WORDS, SweepRequest, check_numbers
 
 _REPEATS = (
     "More than one are trained with as many seeds, the same in all trials, and the trial counts by their mean: dearer, and less noise. "
@@ -24,6 +24,9 @@ _STORAGE = (
     "For workers on several machines: PostgreSQL, postgresql://USER@HOST/DATABASE. No file keeps a password; give it in "
     f"{PASSWORD}."
 )
+
+_NAMES = {"repeat": "repeats", "disk": "gigabytes"}
+"""What a request calls the options that have another name there."""
 
 
 class OptionsForm(QWidget):
@@ -51,6 +54,7 @@ class OptionsForm(QWidget):
         }
         self._lines = {"seed": self.seed, "repeat": self.repeats, "trials": self.trials}
         self._lines |= {"hours": self.hours, "disk": self.disk}
+        self._said = {option: label("", "problem", wrap=True) for option in self._lines}
         for field, name in self._fields.values():
             field.setAccessibleName(name)
         self._lay_out()
@@ -79,10 +83,19 @@ class OptionsForm(QWidget):
         """Whether every combination is to be tried."""
         return bool(self.sampler.currentData() == "grid")
 
+    def tell_faults(self) -> list[str]:
+        """Say beside each number what is wrong with it; returns what these fields are called."""
+        for option, line in self._lines.items():
+            words = line.problem() or _judge(option, line.value())
+            self._said[option].setText(f"{self._fields[option][1]}: {words[:1].lower()}{words[1:]}" if words else "")
+            self._said[option].setVisible(bool(words))
+        return [self._fields[option][1] for option, said in self._said.items() if said.text()]
+
     def mark(self, wrong: str) -> str:
-        """Show the field of an option as wrong, or none; returns what the field is called, "" where there is none."""
+        """Show the field of an option as wrong, besides those that are told beside theirs; returns what the field is called, "" where there is
+        none."""
         for option, (field, _) in self._fields.items():
-            set_invalid(field, option == wrong)
+            set_invalid(field, option == wrong or (option in self._said and bool(self._said[option].text())))
         return self._fields[wrong][1] if wrong in self._fields else ""
 
     def _lay_out(self) -> None:
@@ -90,24 +103,26 @@ class OptionsForm(QWidget):
         form.setHorizontalSpacing(SPACING.l)
         form.setVerticalSpacing(SPACING.m)
         repeats = label(_REPEATS, "help", wrap=True)
-        for title, field, words in (
-            ("Sampler", self.sampler, self._sampler_words),
-            ("Pruner", self.pruner, self._pruner_words),
-            ("Seed", self.seed, None),
-            ("Runs of each trial", self.repeats, repeats),
+        for title, field, said, words in (
+            ("Sampler", self.sampler, None, self._sampler_words),
+            ("Pruner", self.pruner, None, self._pruner_words),
+            ("Seed", self.seed, self._said["seed"], None),
+            ("Runs of each trial", self.repeats, self._said["repeat"], repeats),
         ):
             column = vbox(hbox(field, STRETCH), spacing=SPACING.xs)
-            if words is not None:
-                column.addWidget(words)
+            for line in filter(None, (said, words)):
+                column.addWidget(line)
             form.addRow(label(title, "field"), in_widget(column))
         how.add(form)
         budget = Card("Budget", subtitle=_BUDGET)
         limits = (("Trials", self.trials), ("Training", self.hours), ("Disk", self.disk))
         budget.add(hbox(*(in_widget(hbox(label(title), line)) for title, line in limits), STRETCH, spacing=SPACING.l))
+        budget.add(vbox(*(self._said[option] for option in ("trials", "hours", "disk")), spacing=0))
         storage = Card("Storage", subtitle=_STORAGE)
         storage.add(self.storage)
-        for line in self._lines.values():
-            line.setFixedWidth(84)
+        for option, number in self._lines.items():
+            number.setFixedWidth(84)
+            self._said[option].hide()
         vbox(how, budget, storage, parent=self, spacing=SPACING.m)
 
     def _fill(self) -> None:
@@ -144,3 +159,14 @@ class OptionsForm(QWidget):
     def _on_pruner(self) -> None:
         self._tell_words()
         self.pruner_chosen.emit()
+
+
+def _judge(option: str, value: float | None) -> str:
+    """What is wrong with the number of an option, whatever the others are; "" for nothing."""
+    if value is None:
+        return ""
+    try:
+        check_numbers(SweepRequest((), **{_NAMES.get(option, option): value}))  # type: ignore[arg-type]
+    except InputError as error:
+        return error.message.partition(": ")[2]
+    return ""

@@ -8,7 +8,7 @@ from functools import partial
 from studio.charts.interval_bars import IntervalBar, IntervalBars
 from studio.charts.value_strips import ValueStrips
 from studio.pages.studies.finders.results.result_view import ResultView
-from studio.pages.studies.finders.results.spread_view import make_strip
+from studio.pages.studies.finders.results.spread_view import limits_of, make_strip
 from studio.state.formats import format_metric, metric_title
 from studio.state.studies.readings import AblationFound
 from studio.widgets import label
@@ -34,7 +34,7 @@ class AblationView(ResultView):
         strips = [make_strip(found.metric, found.as_is, found.as_is.name)] if found.as_is is not None else []
         self.wait("" if strips or found.effects else "The first run is under way.")
         self.strips.setVisible(bool(strips))
-        self.strips.show_strips(title, strips, partial(format_metric, found.metric))
+        self.strips.show_strips(title, strips, partial(format_metric, found.metric), limits_of(found.metric))
         effects = sorted(found.effects, key=lambda each: -abs(each[1].value))
         bars = [_make_bar(found.metric, self.say(name), effect, better) for name, effect, better in effects]
         self._head.setText(f"By how much {title} is higher as configured than with the setting at its default:")

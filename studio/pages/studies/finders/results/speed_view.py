@@ -7,8 +7,9 @@ from studio.pages.studies.finders.results.result_view import ResultView
 from studio.state.studies.readings import Factor, SpeedFound
 from studio.widgets import label, make_breakable
 from training.statistics.intervals import Interval
+from training.studies.speed.study import MAY_CHANGE
 
-_CHANGES = {True: "results change", False: "may change results"}
+_CHANGES = {True: "results change", False: "results may change"}
 
 
 class SpeedView(ResultView):
@@ -35,10 +36,8 @@ class SpeedView(ResultView):
         self.bars.set_bars("Times as fast", bars)
         change = [each.name for each in found.factors if each.was_seen]
         may = [each.name for each in found.factors if each.differs and not each.was_seen]
-        said = [f"Results change with: {', '.join(change)}."] if change else []
-        said += (
-            [f"Results may change by rounding, though the first losses did not, with: {', '.join(may)}."] if may else []
-        )
+        said = [f"Results change with {', '.join(change)}."] if change else []
+        said += [f"Results {MAY_CHANGE} with {', '.join(may)}."] if may else []
         if bars and not (change or may):
             said.append("None of these changed the losses of the first steps, or is declared to.")
         said += [f"Could not run: {each.rstrip('.')}." for each in found.refused]
