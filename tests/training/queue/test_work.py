@@ -113,10 +113,11 @@ def test_a_started_worker_waits_while_paused_and_keeps_its_run_when_it_is_stoppe
         assert person.states == {"long": "waiting", "next": "waiting"}
         person.types("go")
         folder = person.waits_for_checkpoint("long")
+        person.slow.touch()
         person.types("stop")
-        wait_until((folder / "commands.jsonl").exists)  # the worker heard it and passed it on
         person.hold.unlink()
         wait_until(lambda: birth(pid) is None)
+        person.slow.unlink()
     finally:
         if is_alive(pid):
             os.kill(pid, signal.SIGKILL)

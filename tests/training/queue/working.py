@@ -30,7 +30,10 @@ class Network(torch.nn.Module):
     def forward(self, x):
         self.passes += self.training
         time.sleep({seconds})
-        while self.passes > {held} and os.path.exists({hold!r}):
+        end = time.monotonic() + 2
+        while self.passes > {held} and (
+            os.path.exists({hold!r}) or os.path.exists({slow!r}) and time.monotonic() < end
+        ):
             time.sleep(0.02)
         if self.passes > {most}:
             raise ValueError("enough of it")
@@ -66,13 +69,18 @@ class Person:
         """While this file is there, a network waits behind the steps after which it is ``held``."""
         return self.folder / "hold"
 
+    @property
+    def slow(self) -> Path:
+        """While this file is there, each of those steps takes seconds: time for a signal to come through before the last one."""
+        return self.folder / "slow"
+
     def adds_network(
         self, name: str, seconds: float = 0.0, most: int = 1_000_000, epochs: int = 3, held: int = 1_000_000
     ) -> Path:
         """A run of 8 steps in each of ``epochs``, each of which takes as many ``seconds`` and more, and of which the one after ``most``
         fails."""
         file = self.folder / f"{name}.py"
-        text = NETWORK.format(seconds=seconds, most=most, held=held, hold=str(self.hold))
+        text = NETWORK.format(seconds=seconds, most=most, held=held, hold=str(self.hold), slow=str(self.slow))
         file.write_text(text, encoding="utf-8")
         settings = ("model.kind=user_file", f"model.path={file}", f"loop.epochs={epochs}")
         self.adds(name, *(word for setting in settings for word in ("--set", setting)), "--trust")
