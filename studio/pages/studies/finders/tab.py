@@ -48,7 +48,9 @@ class StudiesTab(SetTab):
         said = in_words(found.sentence or found.said, lambda _section: "") or " · ".join(
             filter(None, (reached, found.left))
         )
-        return SetRow(found.id, found.title, state, tone, " · ".join(filter(None, (found.name, when))), said)
+        return SetRow(
+            found.id, found.title, state, tone, " · ".join(filter(None, (found.name, when))) or found.id, said
+        )
 
     def _show_one(self, found: StudySummary) -> None:
         self.detail.show_study(found)
