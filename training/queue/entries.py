@@ -80,7 +80,7 @@ class Content(BaseModel):
         """The entry of this id. Raises InputError."""
         found = next((entry for entry in self.entries if entry.id == key), None)
         if found is None:
-            known = ", ".join(entry.id for entry in self.entries)
+            known = ", ".join(sorted((entry.id for entry in self.entries), key=lambda id_: (len(id_), id_)))
             hint = f"there are {known}." if known else "the queue is empty."
             raise InputError(f"{key}: the queue has no such entry; {hint}")
         return found

@@ -14,6 +14,7 @@ from training.diagnosis.layer_view import find_clip, find_progress, has_saturati
 from training.diagnosis.level import find_medians
 from training.diagnosis.rates import scale_rate, tame_rate
 from training.diagnosis.recorded import Recorded
+from training.errors import pluralize
 from training.events import Finding
 from training.findings.gradients import (
     CLIPPED,
@@ -53,7 +54,7 @@ def judge_spikes(run: Recorded) -> Iterator[Finding]:
     usual = limit is not None and limit <= clip
     yield GRADIENT_SPIKE.find(
         "warning",
-        f"The gradient norm jumped {len(spikes)} times, to {times.max():.3g} times its usual size at most, and the loss rose after that.",
+        f"The gradient norm jumped {pluralize(len(spikes), 'time')}, to {times.max():.3g} times its usual size at most, and the loss rose after that.",
         "Gradients are clipped already: lower the learning rate, or look at the samples of these steps."
         if usual
         else "Clip gradients at the norm that nine in ten stay below.",
