@@ -12,6 +12,7 @@ from studio.widgets import STRETCH, ElidedLabel, IconLabel, button, hbox, label
 
 if TYPE_CHECKING:
     from studio.state.context import AppContext
+    from studio.state.side_job import SideJob
 
 _WARMING_UP = "Starting PyTorch …"
 _DOING = {
@@ -73,6 +74,8 @@ class StatusStrip(QWidget):
         self.retry.clicked.connect(context.engine.restart)
         context.engine.state_changed.connect(self.refresh)
         context.live.state_changed.connect(self.refresh)
+        for job, _ in _beside(context):
+            job.changed.connect(self.refresh)
         context.queue.changed.connect(self._show_queue)
         self.queue.clicked.connect(lambda: context.show_page("studies/queue"))
         self.refresh()
@@ -105,8 +108,9 @@ class StatusStrip(QWidget):
             text = _WARMING_UP
             role = "warning"
         elif engine.state is EngineState.READY:
-            text = f"Ready · {engine.info}"
-            role = "success"
+            beside = next((word for job, word in _beside(self._context) if job.is_busy), "")
+            text = f"{beside or 'Ready'} · {engine.info}"
+            role = "accent" if beside else "success"
         elif engine.state is EngineState.BUSY:
             doing = "Paused" if self._context.live.state is RunState.PAUSED else "Training"
             asked = _DOING.get(engine.doing, "Asking the model")
@@ -119,3 +123,8 @@ class StatusStrip(QWidget):
         self.text.setText(text)
         self.text.setToolTip(str(engine.death) if engine.death else "")
         self.retry.setVisible(engine.state is EngineState.DEAD)
+
+
+def _beside(context: AppContext) -> tuple[tuple[SideJob, str], ...]:
+    """What works in a process of its own, and how that is said."""
+    return (context.studies.job, "A study is at work"), (context.sweeps.job, "A sweep is at work")

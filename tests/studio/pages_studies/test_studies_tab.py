@@ -98,6 +98,7 @@ def test_a_study_works_beside_the_window_and_nothing_is_trained_meanwhile(
     assert isinstance(setup, SetupPage)
     assert not setup.bar.start_button.isEnabled()
     assert setup.bar.reason.text() == AT_WORK
+    assert window.status.text.text().startswith("A study is at work · ")
     window.show_page("studies/studies")
     study.write_reached(Reached(done=1, parts=2, words="lab seed 1"))
     with study.claim():
@@ -108,6 +109,7 @@ def test_a_study_works_beside_the_window_and_nothing_is_trained_meanwhile(
     commands.last.answer(130, error="Stopped; what was done is kept.")
     qtbot.waitUntil(lambda: tab.detail.head.go_on.isVisible())
     assert context.start_problem() == ""
+    assert window.status.text.text().startswith("Ready · ")
     assert context.settings.get().study_at_work == ""
     assert not tab.detail.problem.isVisible()
     tab.detail.head.go_on.click()
