@@ -1,4 +1,4 @@
-"""What the start found of studies and sweeps: one that the end of the window before stopped can go on."""
+"""What a window tells of studies and sweeps: one that the end of the window before stopped can go on, one that works has ended."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from studio.state.found_list import FoundList
 from studio.state.side_job import FolderJob
 from studio.state.studies.summary import StudySummary
 from studio.state.sweeps.sweep_list import KnownSweep
+from studio.theme import Tone
 from studio.widgets import Banner
 from studio.window.start_notices import StartNotices
 
@@ -29,12 +30,15 @@ class Work(NamedTuple):
 
 
 class WorkNotice(QObject):
-    """Looks once, and only where one was left."""
+    """Looks at the start once, and only where one was left; tells of an end while another page is in front."""
 
     def __init__(self, notices: StartNotices, context: AppContext, work: Work) -> None:
         super().__init__(notices)
         self._notices, self._context, self._work = notices, context, work
         self.banner: Banner | None = None
+        self._was_busy = False
+        work.job.changed.connect(self._follow)
+        work.job.finished.connect(lambda: self._tell_end(f"The {work.one} is done.", "success"))
         if work.job.left:
             work.found.changed.connect(self._look)
             work.job.changed.connect(self._withdraw)
@@ -68,6 +72,20 @@ class WorkNotice(QObject):
             self._context.notifier.notify(problem, "warning")
             return
         self._context.show_page(self._work.page)
+
+    @Slot()
+    def _follow(self) -> None:
+        job = self._work.job
+        if self._was_busy and not job.is_busy and job.problem:
+            self._tell_end(f"The {self._work.one} has stopped: {job.problem}", "danger")
+        self._was_busy = job.is_busy
+
+    def _tell_end(self, words: str, tone: Tone) -> None:
+        page = self._work.page
+        if self._context.settings.get().page != page.partition("/")[0]:
+            self._context.notifier.notify(
+                words, tone, action_text=f"Show {self._work.one}", action=lambda: self._context.show_page(page)
+            )
 
     @Slot()
     def _withdraw(self) -> None:

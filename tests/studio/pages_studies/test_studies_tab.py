@@ -118,6 +118,25 @@ def test_a_study_works_beside_the_window_and_nothing_is_trained_meanwhile(
     assert tab.detail.problem.message[2] == "The disk is full."
 
 
+def test_the_end_of_a_study_is_told_on_other_pages(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    context, told = window.controller.context, list[str]()
+    context.notifier.notified.connect(lambda notice: told.append(notice.text))
+    study = make_study(workspace, "seeds", config())
+    head = show(qtbot, window, study).detail.head
+    head.go_on.click()
+    commands.last.answer(1, error="The disk is full.")
+    assert told == []  # its own page says it
+    for code, words in ((1, "The study has stopped: The disk is full."), (0, "The study is done.")):
+        window.show_page("studies/studies")
+        qtbot.waitUntil(head.go_on.isVisible)
+        head.go_on.click()
+        window.show_page("setup")
+        commands.last.answer(code, error="The disk is full." if code else "")
+        assert told.pop() == words
+
+
 def test_none_begins_while_a_run_is_trained(
     qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig, commands: Commands
 ) -> None:
