@@ -20,7 +20,7 @@ from studio.state.context import AppContext
 from studio.state.formats import format_ago
 from studio.state.sweeps.sweep_list import KnownSweep
 from studio.state.sweeps.titles import PRUNER_TITLES, SAMPLER_TITLES
-from studio.theme import SPACING
+from studio.theme import SPACING, Tone
 from studio.widgets import (
     STRETCH,
     Banner,
@@ -270,7 +270,7 @@ class SweepDetail(QWidget):
     def _pass_over(self, sweep: Sweep, number: int) -> None:
         """A trial that came to be although it was canceled meanwhile."""
         self._background.submit(
-            lambda: stop_trial(sweep, number), lambda _told: self.changed.emit(), self._on_not_stopped
+            lambda: stop_trial(sweep, number), lambda _told: self.changed.emit(), partial(self._tell, "warning")
         )
 
     @Slot()
@@ -292,14 +292,12 @@ class SweepDetail(QWidget):
         sweep, number = known.sweep, trial.number
         if not ask(self.window(), f"Stop trial {number}?", _STOP, [Answer("stop", "Stop the trial", "danger")]):
             return
-        self._background.submit(lambda: stop_trial(sweep, number), self._on_stopped, self._on_not_stopped)
+        self._background.submit(
+            lambda: stop_trial(sweep, number), partial(self._tell, "success"), partial(self._tell, "warning")
+        )
 
-    def _on_stopped(self, told: str) -> None:
-        self._context.notifier.notify(told, "success")
-        self.changed.emit()
-
-    def _on_not_stopped(self, error: Exception) -> None:
-        self._context.notifier.notify(str(error), "warning")
+    def _tell(self, tone: Tone, told: object) -> None:
+        self._context.notifier.notify(str(told), tone)
         self.changed.emit()
 
 
