@@ -81,7 +81,8 @@ def test_killed_workers_are_replaced_and_no_number_differs(tmp_path: Path) -> No
 
     def watch(event: Event) -> None:
         if isinstance(event, Finding):
-            found.append(event)
+            if "worker process" in event.title:  # others judge how so short a run learns
+                found.append(event)
         elif isinstance(event, Validated) and event.step == 10:
             kill(workers()[:1])
             deaths.append("one worker")
