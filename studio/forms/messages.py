@@ -11,6 +11,7 @@ from studio.state.drafts.setting_specs import RUN, kinds, specs
 from studio.state.formats import kind_title
 from studio.widgets import format_number
 from training import catalog
+from training.config import RunConfig
 from training.config.diff import Change
 from training.config.field_spec import FieldSpec
 from training.config.run import SECTIONS
@@ -27,6 +28,11 @@ KIND_TITLES = {
 
 KindOf = Callable[[str], str]
 """What is chosen in a section: ``Draft.kind``."""
+
+
+def kinds_of(config: RunConfig) -> KindOf:
+    """What is chosen in a section of ``config``."""
+    return lambda section: str(getattr(getattr(config, section), "kind", ""))
 
 
 def as_sentence(message: str, kind_of: KindOf | None = None) -> str:

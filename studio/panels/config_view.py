@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from studio.forms.messages import KindOf, tell_value, title_of
-from studio.panels.sheet_view import kinds_of
+from studio.forms.messages import KindOf, kinds_of, tell_value, title_of
 from studio.widgets import Card, KeyValueTable, label
 from training.config.diff import Change, changes_from_defaults, diff, telling
 from training.errors import TrainingError

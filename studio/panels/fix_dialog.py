@@ -10,8 +10,8 @@ from functools import partial
 from pydantic import JsonValue
 from PySide6.QtWidgets import QDialog, QWidget
 
-from studio.forms.messages import tell_change
-from studio.panels.sheet_view import SheetView, kinds_of
+from studio.forms.messages import kinds_of, tell_change
+from studio.panels.sheet_view import SheetView
 from studio.state.context import AppContext, name_branch
 from studio.state.runs.way_on import START_OVER
 from studio.theme import SPACING, Tone

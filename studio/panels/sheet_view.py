@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from studio.forms.messages import KindOf, as_full_sentence, tell_change
 from studio.theme import SPACING, IconRole
 from studio.widgets import IconLabel, empty, label
-from training.config import RunConfig
 from training.config.diff import telling
 from training.runs.resume_plan import ResumePlan
 
@@ -49,11 +48,6 @@ class SheetView(QWidget):
     def text(self) -> str:
         """The same in plain lines, for screen readers."""
         return "\n".join(f"{title}: {'; '.join(lines)}" for title, _image, _role, lines in self._kept)
-
-
-def kinds_of(config: RunConfig) -> KindOf:
-    """What is chosen in a section of ``config``."""
-    return lambda section: str(getattr(getattr(config, section), "kind", ""))
 
 
 def _groups(sheet: ResumePlan, kind_of: KindOf) -> list[_Group]:

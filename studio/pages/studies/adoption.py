@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from studio.forms.messages import KindOf, tell_change, title_of
-from studio.pages.studies.words import kind_of
+from studio.forms.messages import KindOf, kinds_of, tell_change, title_of
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import is_setting, specs, split_path
@@ -72,18 +71,18 @@ def weigh_adoption(draft: Draft, studied: RunConfig, values: Mapping[str, Toml],
             return None
         return draft.kind(split_path(path)[0]) if path.endswith(".kind") else draft.value(path)
 
-    missing = [path for path in values if not _is_same(path, kind_of(studied), kind_after)]
+    missing = [path for path in values if not _is_same(path, kinds_of(studied), kind_after)]
     changes = [Change(path, _of(studied, path) if path in missing else look_up(path), values[path]) for path in values]
     is_there = bool(changes) and not missing and all(each.old == each.new for each in changes)
     if is_there:  # what it brought is told, and not that it stays
         changes = [_since(each, studied) for each in changes]
-    told = "\n".join(tell_change(each, kind_of(studied) if each.path in missing else kind_after) for each in changes)
+    told = "\n".join(tell_change(each, kinds_of(studied) if each.path in missing else kind_after) for each in changes)
     others = _find_others(draft, studied, values)
     can, reason = True, ""
     if not changes:
         can, reason = False, _NOTHING
     elif missing:
-        titles = ", ".join(title_of(Change(path, None, None), kind_of(studied)) for path in missing)
+        titles = ", ".join(title_of(Change(path, None, None), kinds_of(studied)) for path in missing)
         reason = f"Setup has no such setting now: {titles}. It is another configuration than the one studied."
         can = False
     elif is_there:

@@ -44,11 +44,6 @@ def name_state(state: State, fraction: float | None, folder: Path, job: FolderJo
     return f"{word} {fraction:.0%}" if state == "working" and fraction else word, tone
 
 
-def kind_of(config: RunConfig) -> KindOf:
-    """What is chosen in a section."""
-    return lambda section: str(getattr(getattr(config, section), "kind", ""))
-
-
 def describe_config(config: RunConfig) -> str:
     """ "Small CNN on Drawn shapes, AdamW"."""
     model = kind_title("model", str(getattr(config.model, "name", config.model.kind)))
@@ -59,7 +54,7 @@ def describe_config(config: RunConfig) -> str:
 
 
 def read_value(written: str) -> Any:
-    """As ``--set`` reads it: what is no JSON is a word."""
+    """What JSON makes of it: what is none is a word."""
     try:
         return json.loads(written)
     except ValueError:

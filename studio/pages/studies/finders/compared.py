@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QWidget
 from studio.forms.editor import Editor
 from studio.forms.editors import make_editor
 from studio.forms.field_row import TITLE_INDENT
-from studio.forms.messages import KIND_TITLES, as_full_sentence, tell_value
-from studio.pages.studies.words import kind_of
+from studio.forms.messages import KIND_TITLES, as_full_sentence, kinds_of, tell_value
 from studio.state.drafts.setting_specs import kinds, specs
 from studio.state.formats import kind_title
 from studio.theme import SPACING
@@ -117,7 +116,7 @@ class ComparedSetting(QWidget):
         editor.describe(f"Other value of {spec.title}", spec.help)
         editor.edited.connect(self.changed)
         self._room.addWidget(editor)
-        told = tell_value(Change(self.path, value, value), kind_of(self._config), value)
+        told = tell_value(Change(self.path, value, value), kinds_of(self._config), value)
         self.now.setText(f"As configured: {told}")
         self.now.show()
         self.changed.emit()
@@ -191,7 +190,7 @@ class ComparedSettings(QWidget):
         try:
             other = change(self._config, [entry.override for entry in self.entries])
         except ConfigError as error:
-            return as_full_sentence(error.problems[0].message, kind_of(self._config))
+            return as_full_sentence(error.problems[0].message, kinds_of(self._config))
         except TrainingError as error:
-            return as_full_sentence(error.message, kind_of(self._config))
+            return as_full_sentence(error.message, kinds_of(self._config))
         return "" if diff(self._config, other) else "That is what the configuration says already; choose another value."

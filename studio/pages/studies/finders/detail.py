@@ -9,6 +9,7 @@ from functools import partial
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
+from studio.forms.messages import kinds_of
 from studio.pages.studies.finders.adopt import AdoptCard
 from studio.pages.studies.finders.results.ablation_view import AblationView
 from studio.pages.studies.finders.results.batch_view import BatchView
@@ -17,7 +18,7 @@ from studio.pages.studies.finders.results.result_view import ResultView
 from studio.pages.studies.finders.results.speed_view import SpeedView
 from studio.pages.studies.finders.results.spread_view import SpreadView
 from studio.pages.studies.set_head import SetHead
-from studio.pages.studies.words import STOPPING, describe_config, in_words, kind_of
+from studio.pages.studies.words import STOPPING, describe_config, in_words
 from studio.services.background import Refresher
 from studio.state.context import AppContext
 from studio.state.formats import format_ago
@@ -195,7 +196,7 @@ class StudyDetail(QWidget):
 
     def _say(self, text: str) -> str:
         """With settings called as the forms call them."""
-        return in_words(text, kind_of(self._config) if self._config is not None else lambda _section: "")
+        return in_words(text, kinds_of(self._config) if self._config is not None else lambda _section: "")
 
     def _show_found(self) -> None:
         reading = self.reading

@@ -6,9 +6,10 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 
 from studio.forms.kinds.card import KindCard
+from studio.forms.messages import kinds_of
 from studio.pages.studies.finders.kinds import list_choices
 from studio.pages.studies.finders.option_form import OptionForm
-from studio.pages.studies.words import describe_config, in_words, kind_of
+from studio.pages.studies.words import describe_config, in_words
 from studio.state.context import AppContext
 from studio.theme import SPACING, set_role
 from studio.widgets import (
@@ -147,7 +148,7 @@ class NewStudyDialog(QDialog):
             self._studies.discard(study)
             return
         try:
-            self._told = in_words("\n".join(study.plan().words), kind_of(self.config))
+            self._told = in_words("\n".join(study.plan().words), kinds_of(self.config))
         except TrainingError as error:
             self._refusal = str(error)
         else:
@@ -156,7 +157,7 @@ class NewStudyDialog(QDialog):
 
     @Slot(str)
     def _on_refused(self, said: str) -> None:
-        self._refusal = in_words(said, kind_of(self.config))
+        self._refusal = in_words(said, kinds_of(self.config))
         self._update()
 
     @Slot()

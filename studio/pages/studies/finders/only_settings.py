@@ -7,8 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.forms.class_list import CheckList, is_on, set_on
 from studio.forms.field_row import TITLE_INDENT
-from studio.forms.messages import tell_change, title_of
-from studio.pages.studies.words import kind_of
+from studio.forms.messages import kinds_of, tell_change, title_of
 from studio.theme import SPACING
 from studio.widgets import STRETCH, button, hbox, label, vbox
 from training.config import RunConfig
@@ -91,7 +90,7 @@ def _list_recipe(config: RunConfig) -> dict[str, str]:
     """What an ablation takes back, by its path."""
     can = {each.path for each in find_settings(config)[0]}
     found = [each for each in changes_from_defaults(config) if each.path in can]
-    return {each.path: tell_change(Change(each.path, each.new, each.old), kind_of(config)) for each in found}
+    return {each.path: tell_change(Change(each.path, each.new, each.old), kinds_of(config)) for each in found}
 
 
 def _list_speed(config: RunConfig) -> dict[str, str]:
@@ -102,6 +101,6 @@ def _list_speed(config: RunConfig) -> dict[str, str]:
     }
     found = {}
     for path in dict.fromkeys(every):
-        title = title_of(Change(path, None, None), kind_of(config))
+        title = title_of(Change(path, None, None), kinds_of(config))
         found[path] = f"{title} (on an NVIDIA GPU)" if path in gpu else title
     return found | {FUSED: "Fused optimizer, beside its foreach form"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from studio.forms.messages import KindOf, tell_value, title_of
-from studio.pages.studies.words import in_words, kind_of, read_value
+from studio.forms.messages import KindOf, kinds_of, tell_value, title_of
+from studio.pages.studies.words import in_words, read_value
 from training.config import RunConfig
 from training.config.diff import Change
 from training.sweeps.dimension import Dimension, Value, show_value
@@ -18,7 +18,7 @@ class SettingNames:
 
     def __init__(self, space: Space, base: RunConfig | None) -> None:
         self._space = space
-        self._kind_of: KindOf = kind_of(base) if base is not None else lambda _section: ""
+        self._kind_of: KindOf = kinds_of(base) if base is not None else lambda _section: ""
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
