@@ -24,9 +24,10 @@ class Found(Protocol):
 
 
 FoundT = TypeVar("FoundT", bound=Found)
+FolderT = TypeVar("FolderT")
 
 
-class FoundList(QObject, Generic[FoundT]):
+class FoundList(QObject, Generic[FoundT, FolderT]):
     """``items``, the newest first; ``loaded`` once they were read.
 
     Signals:
@@ -53,13 +54,13 @@ class FoundList(QObject, Generic[FoundT]):
         """The one of that id."""
         return next((each for each in self.items if each.id == wanted), None)
 
-    def _remove(
+    def remove(
         self,
-        remove: Callable[[], object],
+        folder: FolderT,
         handle_failure: Callable[[Exception], object],
-        handle_success: Callable[[], object],
+        handle_success: Callable[[], object] = lambda: None,
     ) -> None:
-        """Call ``remove`` in the background, and look again."""
+        """Delete it for good, in the background, and look again; its runs stay."""
 
         def settle(_done: object) -> None:
             self.refresh()
@@ -69,7 +70,11 @@ class FoundList(QObject, Generic[FoundT]):
             self.refresh()
             handle_failure(error)
 
-        self._background.submit(remove, settle, fail)
+        self._background.submit(lambda: self._delete(folder), settle, fail)
+
+    def _delete(self, folder: FolderT) -> None:
+        """In the background."""
+        raise NotImplementedError
 
     def _prepare(self) -> Callable[[], tuple[FoundT, ...]]:
         """What reads them in the background."""

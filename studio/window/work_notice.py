@@ -24,7 +24,7 @@ class Work(NamedTuple):
     one: str
     page: str
     job: FolderJob
-    found: FoundList[Any]
+    found: FoundList[Any, Any]
     describe: Callable[[Any], tuple[str, str]]
     begin: Callable[[Any], str]
 

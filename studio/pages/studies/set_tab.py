@@ -35,7 +35,7 @@ class SetTab(QWidget):
 
     words: ClassVar[TabWords]
 
-    def __init__(self, context: AppContext, found: FoundList[Any], job: FolderJob, detail: QWidget) -> None:
+    def __init__(self, context: AppContext, found: FoundList[Any, Any], job: FolderJob, detail: QWidget) -> None:
         super().__init__()
         self._context, self._found, self._job, self._detail = context, found, job, detail
         words = self.words

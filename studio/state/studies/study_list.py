@@ -9,17 +9,11 @@ from studio.state.studies.summary import StudySummary, read_summaries
 from training.studies.folder import StudyFolder, remove_study
 
 
-class StudyList(FoundList[StudySummary]):
+class StudyList(FoundList[StudySummary, StudyFolder]):
     """Those that are done are read once: they change no more."""
 
-    def remove(
-        self,
-        study: StudyFolder,
-        handle_failure: Callable[[Exception], object],
-        handle_success: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Delete its folder for good; its runs stay."""
-        self._remove(lambda: remove_study(study), handle_failure, handle_success)
+    def _delete(self, folder: StudyFolder) -> None:
+        remove_study(folder)
 
     def _prepare(self) -> Callable[[], tuple[StudySummary, ...]]:
         known = {each.folder: each for each in self.items if each.state == "done"}

@@ -100,21 +100,15 @@ class KnownSweep:
         return f"{'Highest' if self.sweep.maximize else 'Lowest'} {metric_title(self.sweep.metric)}"
 
 
-class SweepList(FoundList[KnownSweep]):
+class SweepList(FoundList[KnownSweep, Sweep]):
     """A sweep whose journal is as it was, with no trial under way, is not read again."""
 
     def __init__(self, workspace: Path, background: Background, parent: QObject | None = None) -> None:
         super().__init__(workspace, background, parent)
         self._stamps: dict[Path, _Stamp] = {}
 
-    def remove(
-        self,
-        sweep: Sweep,
-        handle_failure: Callable[[Exception], object],
-        handle_success: Callable[[], object] = lambda: None,
-    ) -> None:
-        """Delete its folder for good; its runs stay."""
-        self._remove(lambda: delete_sweep(sweep), handle_failure, handle_success)
+    def _delete(self, folder: Sweep) -> None:
+        delete_sweep(folder)
 
     def _prepare(self) -> Callable[[], tuple[KnownSweep, ...]]:
         known = {each.sweep.path: each for each in self.items}

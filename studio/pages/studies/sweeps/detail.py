@@ -124,7 +124,7 @@ class SweepDetail(QWidget):
     # ------------------------------------------------------------------------------------------- showing
 
     @property
-    def shown(self) -> str:
+    def sweep_id(self) -> str:
         """The id of the sweep that is shown; "" for none."""
         return self._known.id if self._known is not None else ""
 
@@ -133,7 +133,7 @@ class SweepDetail(QWidget):
         if known is self._known:
             self._update()
             return
-        if self.shown != known.id:
+        if self.sweep_id != known.id:
             self.chosen = known.record.best if known.record is not None else None
         self._known = known
         self._names = names = SettingNames(known.sweep.space, known.base)
