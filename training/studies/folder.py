@@ -104,7 +104,7 @@ class StudyFolder:
             return Reached()
 
     def write_reached(self, reached: Reached) -> None:
-        """Let whoever looks know how far it is."""
+        """Let who looks know how far it is."""
         write_text(self.path / REACHED, json.dumps(reached.model_dump(mode="json")) + "\n")
 
     @property

@@ -53,7 +53,7 @@ class Trainer:
         self._parts = parts
 
     def begin_part(self, words: str, run: str = "", share: float = 0.0) -> None:
-        """Let whoever looks know what is done now, and with which run, of which ``share`` is there already."""
+        """Let who looks know what is done now, and with which run, of which ``share`` is there already."""
         parts = max(self._parts, self._done + 1) if self._parts else 0
         now = time.time()
         if (self._since == self._at and now - self._at < _AT_ONCE) or not self._at:  # no part had to be done so far

@@ -204,7 +204,7 @@ def _conclude(
         if not changing:
             sentence += " The results stay the same to the bit, as far as the first steps tell."
     if busy > _MUCH:
-        sentence += f" Other programs took {busy:.0%} of the processor before it began: {_BUSY}"
+        sentence += f" Other programs took {busy:.0%} of the CPU before it began: {_BUSY}"
     notes = [
         *(_tell(each) for each in tried),
         *(f"Not tried: {each}" for each in refused),
