@@ -8,34 +8,26 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QMenu
 from pytestqt.qtbot import QtBot
 
 if find_spec("optuna") is None:
     pytest.skip("optuna is not installed: pip install 'trainwright[sweeps]'", allow_module_level=True)
 
-from studio.forms.sweep_entry import PUT_IN, TAKE_OUT, add_sweep_entry
-from studio.pages.setup.page import SetupPage
-from studio.pages.studies.page import StudiesPage
 from studio.pages.studies.sweeps.names import SettingNames
-from studio.pages.studies.sweeps.new_dialog import NewSweepDialog
-from studio.pages.studies.sweeps.tab import SweepsTab
 from studio.pages.studies.sweeps.trial_dialog import TrialDialog
 from studio.pages.studies.sweeps.views import CurvesView, ParallelView, SlicesView
 from studio.state.context import AppContext
-from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS, PATIENCE
 from tests.studio.pages_studies.conftest import Commands, listen
 from tests.studio.pages_studies.made_up import FAILED, tell_sweep
+from tests.studio.pages_studies.sweeps_driver import open_tab, sweeps_tab
 from tests.studio.window_driver import answer_next_question, open_window, press, runs_page
 from tests.training.sweeps.in_process import make_sweep
 from tests.training.tiny import tiny
-from training.cli import main
-from training.config import RunConfig, save_config
+from training.config import RunConfig
 from training.runs.folder import claim, release, write_first
 from training.sweeps.by_hand import add_trial
-from training.sweeps.folder import Sweep, list_sweeps
+from training.sweeps.folder import Sweep
 from training.sweeps.records import read_record
 from training.sweeps.request import SweepRequest
 from training.sweeps.request import make_sweep as make_as_asked
@@ -46,131 +38,6 @@ def made_workspace(workspace: Path) -> None:
     workspace.mkdir(parents=True, exist_ok=True)
 
 
-def sweeps_tab(qtbot: QtBot, window: MainWindow) -> SweepsTab:
-    page = window.page("studies/sweeps")
-    assert isinstance(page, StudiesPage | SweepsTab)
-    tab = page.front() if isinstance(page, StudiesPage) else page
-    assert isinstance(tab, SweepsTab)
-    qtbot.waitUntil(lambda: tab._context.sweeps.list.loaded)
-    return tab
-
-
-def open_tab(qtbot: QtBot, context: AppContext) -> SweepsTab:
-    return sweeps_tab(qtbot, open_window(qtbot, context, "studies/sweeps"))
-
-
-def entry_of(context: AppContext, path: str, text: str) -> None:
-    """Choose an entry of a setting's menu."""
-    menu = QMenu()
-    add_sweep_entry(menu, context.draft, path)
-    next(action for action in menu.actions() if action.text() == text).trigger()
-
-
-def test_a_setting_goes_into_a_sweep_from_its_menu_and_shows_it(qtbot: QtBot, context: AppContext) -> None:
-    window = open_window(qtbot, context, "setup")
-    page = window.page("setup")
-    assert isinstance(page, SetupPage)
-    form = next(form for form in page.forms if form.section == "optimizer")
-    row = form.rows()["optimizer.lr"]
-    asked: list[str] = []
-    row.menu_asked.connect(lambda path, _at: asked.append(path))
-    before = len(row.focus_widgets())
-    entry_of(context, "optimizer.lr", PUT_IN)
-    assert context.draft.swept.texts == {"optimizer.lr": "0.0003:0.03:log"}  # a decade to either side of what it is
-    assert len(row.focus_widgets()) == before + 1  # the mark
-    entry_of(context, "optimizer.lr", TAKE_OUT)
-    assert context.draft.swept.texts == {}
-    assert len(row.focus_widgets()) == before
-    entry_of(context, "optimizer.lr", PUT_IN)
-    entry_of(context, "optimizer.kind", PUT_IN)
-    context.draft.swept.asked.emit("optimizer.lr")  # as the mark in the row does
-    tab = sweeps_tab(qtbot, window)
-    assert tab.isVisible()
-    assert tab.prepared.message[1:] == ("2 settings in the sweep being prepared", "Learning rate, Optimizer")
-    refused = QMenu()
-    add_sweep_entry(refused, context.draft, "checkpoints.monitor")
-    assert not refused.actions()[0].isEnabled()
-    assert "trials are compared by one metric" in refused.actions()[0].text()
-
-
-def test_the_dialog_makes_the_sweep_that_the_command_line_makes(
-    qtbot: QtBot, context: AppContext, tmp_path: Path
-) -> None:
-    context.draft.set_config(tiny())
-    window = open_window(qtbot, context, "studies/sweeps")
-    base = context.draft.config()
-    assert base is not None
-    dialog = NewSweepDialog(context, base, window)
-    dialog.show()
-    assert not dialog.create_only.isEnabled()
-    QTest.keyClicks(dialog.varied.search, "optimizer.weight_decay")
-    QTest.keyClick(dialog.varied.search, Qt.Key.Key_Return)
-    dialog.varied.search.chosen.emit("optimizer.lr")
-    rate, decay = (dialog.varied.rows[path] for path in ("optimizer.lr", "optimizer.weight_decay"))
-    rate.low.setText("1")
-    rate.high.setText("1000")
-    decay.low.setText("0")
-    decay.high.setText("0.5")
-    decay.scale.setCurrentIndex(decay.scale.findData("step"))
-    qtbot.waitUntil(lambda: decay.problem() == "Enter the step.")
-    decay.step.setText("0.125")
-    qtbot.waitUntil(lambda: "100" in rate.problem())
-    assert not dialog.create_only.isEnabled()
-    assert dialog.problem.text() == "Learning rate needs attention."
-    rate.low.setText("1e-4")
-    rate.high.setText("")
-    qtbot.waitUntil(lambda: rate.problem() == "Enter both ends of the range.")
-    rate.high.setText("1e-1")
-    dialog.options.seed.setText("7")
-    dialog.options.trials.setText("0")
-    dialog.options.hours.setText("-1")
-    qtbot.waitUntil(lambda: dialog.problem.text() == "Trials, Hours of training need attention.")
-    wrong = (dialog.options.trials, dialog.options.hours)
-    assert all(line.property("invalid") for line in wrong)
-    assert "must be more than 0." in next(
-        said.text() for said in dialog.options.findChildren(QLabel) if said.text().startswith("Hours of training: ")
-    )
-    assert not dialog.create_only.isEnabled()
-    dialog.options.hours.setText("")
-    dialog.options.trials.setText("5")
-    dialog.options.disk.setText("2")
-    qtbot.waitUntil(dialog.create_only.isEnabled)
-    assert dialog.expected.text().startswith("At most 5 trials, 2 GB of disk.")
-    dialog.create_only.click()
-    qtbot.waitUntil(lambda: dialog.made is not None)
-    assert dialog.made is not None
-    assert context.draft.swept.texts == {}
-    save_config(tiny(), tmp_path / "tiny.toml")
-    varied = ["--vary", "optimizer.weight_decay=0:0.5:step=0.125", "--vary", "optimizer.lr=1e-4:1e-1:log"]
-    words = ["sweep", "new", str(tmp_path / "tiny.toml"), *varied, "--seed", "7", "--trials", "5", "--disk", "2"]
-    assert main([*words, "--workspace", str(tmp_path / "ws")]) == 0
-    (told,) = list_sweeps(tmp_path / "ws")
-    assert {**dialog.made.dump(), "created": 0} == {**told.dump(), "created": 0}
-    assert dialog.made.base() == told.base()
-
-
-def test_a_grid_says_how_many_combinations_it_has(qtbot: QtBot, context: AppContext) -> None:
-    context.draft.set_config(tiny())
-    window = open_window(qtbot, context, "studies/sweeps")
-    entry_of(context, "optimizer.lr", PUT_IN)
-    entry_of(context, "model.activation", PUT_IN)
-    base = context.draft.config()
-    assert base is not None
-    dialog = NewSweepDialog(context, base, window)
-    dialog.show()
-    kinds = len(dialog.varied.rows["model.activation"].boxes)
-    dialog.options.sampler.setCurrentIndex(dialog.options.sampler.findData("grid"))
-    assert dialog.options.trials.text() == ""  # all of them
-    assert dialog.expected.text().startswith(f"The grid has {5 * kinds} combinations. At most {5 * kinds} trials.")
-    dialog.varied.rows["optimizer.lr"].points.setText("")
-    qtbot.waitUntil(lambda: not dialog.create_only.isEnabled())
-    assert dialog.varied.rows["optimizer.lr"].problem() == "Say how many values of the range the grid is to take."
-    dialog.varied.rows["optimizer.lr"].points.setText("3")
-    qtbot.waitUntil(lambda: dialog.expected.text().startswith(f"The grid has {3 * kinds} combinations."))
-    dialog.reject()
-    assert "model.activation" in context.draft.swept  # it can be opened again as it was left
-
-
 def test_a_trial_is_the_chosen_one_in_all_views(qtbot: QtBot, context: AppContext) -> None:
     older = make_sweep(context.workspace, "name=older")
     sweep = tell_sweep(context.workspace, 16)
@@ -178,7 +45,7 @@ def test_a_trial_is_the_chosen_one_in_all_views(qtbot: QtBot, context: AppContex
     tab = open_tab(qtbot, context)
     detail, record = tab.detail, read_record(sweep)
     assert [each.sweep.id for each in context.sweeps.list.items] == [sweep.id, older.id]  # the newest first
-    assert detail.shown == sweep.id
+    assert detail.sweep_id == sweep.id
     assert detail.chosen == record.best
     assert detail.head.pill.text() == "Stopped"
     assert detail.head.go_on.text() == "Go on"
@@ -216,7 +83,7 @@ def test_a_trial_is_the_chosen_one_in_all_views(qtbot: QtBot, context: AppContex
     detail.choice.set_current("importance")
     assert "below 20 importances are mostly noise" in detail.views["importance"].note.text()  # type: ignore[attr-defined]
     tab.rows.choose(older.id)
-    assert detail.shown == older.id
+    assert detail.sweep_id == older.id
     assert (detail.head.pill.text(), detail.head.go_on.text()) == ("Not begun", "Start sweep")
     assert detail.find_trial() is None
     assert not detail.adopt.isEnabled()
@@ -280,47 +147,12 @@ def test_a_trial_is_added_by_hand_and_stopped_after_a_question(qtbot: QtBot, con
     assert late.number is None
 
 
-def test_a_sweep_that_is_canceled_while_it_is_made_is_not_there(qtbot: QtBot, context: AppContext) -> None:
-    context.draft.set_config(tiny())
-    window = open_window(qtbot, context, "studies/sweeps")
-    entry_of(context, "optimizer.lr", PUT_IN)
-    base = context.draft.config()
-    assert base is not None
-    dialog = NewSweepDialog(context, base, window)
-    dialog.show()
-    dialog.create_only.click()
-    dialog.reject()
-    is_made: list[bool] = []
-    context.sweeps.waiting.submit(lambda: None, lambda _none: is_made.append(True), lambda _error: None)
-    qtbot.waitUntil(lambda: bool(is_made))  # its answer came before this one
-    qtbot.waitUntil(lambda: not list_sweeps(context.workspace))
-    assert dialog.made is None
-    assert "optimizer.lr" in context.draft.swept  # it can be opened again as it was left
-
-
-def test_a_storage_that_cannot_be_used_is_said_and_nothing_is_made(qtbot: QtBot, context: AppContext) -> None:
-    context.draft.set_config(tiny())
-    window = open_window(qtbot, context, "studies/sweeps")
-    entry_of(context, "optimizer.lr", PUT_IN)
-    base = context.draft.config()
-    assert base is not None
-    dialog = NewSweepDialog(context, base, window)
-    dialog.show()
-    dialog.options.storage.setText("sqlite:///a.db")
-    dialog.create_only.click()
-    qtbot.waitUntil(lambda: "only PostgreSQL is" in dialog.problem.text())
-    assert dialog.made is None
-    assert not list(context.workspace.glob("sweeps/*"))
-    assert dialog.create_only.isEnabled()
-    dialog.reject()
-
-
 def test_a_damaged_sweep_is_listed_and_can_be_deleted(qtbot: QtBot, context: AppContext) -> None:
     damaged, whole = make_sweep(context.workspace), tell_sweep(context.workspace, 2)
     (damaged.path / "sweep.json").write_text("{")
     tab = open_tab(qtbot, context)
     qtbot.waitUntil(lambda: tab.rows.model().rowCount() == 2)
-    assert tab.detail.shown == whole.id
+    assert tab.detail.sweep_id == whole.id
     tab.rows.choose(damaged.id)
     assert (tab.detail.head.title.text(), tab.detail.head.pill.text()) == ("Damaged sweep", "Damaged")
     assert tab.detail.problem.message[1] == "This sweep cannot be read"
@@ -331,7 +163,7 @@ def test_a_damaged_sweep_is_listed_and_can_be_deleted(qtbot: QtBot, context: App
     tab.detail.head.delete.click()
     qtbot.waitUntil(lambda: [each.id for each in context.sweeps.list.items] == [whole.id])
     assert asked == [f"Delete the damaged sweep {damaged.id}?"]
-    assert tab.detail.shown == whole.id
+    assert tab.detail.sweep_id == whole.id
 
 
 def test_a_list_that_cannot_be_read_again_says_so(
@@ -371,7 +203,7 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
         context, tiny(f"loop.epochs={ENDLESS}", "loop.validate_every_steps=8", "checkpoints.monitor=val/loss")
     )
     context.sweeps.list.refresh()
-    qtbot.waitUntil(lambda: tab.detail.shown == endless.id)
+    qtbot.waitUntil(lambda: tab.detail.sweep_id == endless.id)
     validated = 0
     for turn in ("Start sweep", "Go on"):
         assert tab.detail.head.go_on.text() == turn
@@ -395,7 +227,7 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
     context.sweeps.list.refresh()
     qtbot.waitUntil(lambda: tab.rows.model().rowCount() == 2)
     tab.rows.setCurrentIndex(tab.rows.model().index(0, 0))
-    assert tab.detail.shown == small.id
+    assert tab.detail.sweep_id == small.id
     tab.detail.head.go_on.click()
     qtbot.waitUntil(lambda: not context.sweeps.is_busy, timeout=3 * PATIENCE)
     qtbot.waitUntil(lambda: tab.detail.head.pill.text() == "Done")
@@ -411,7 +243,7 @@ def test_a_sweep_is_worked_on_stopped_gone_on_with_and_its_runs_are_ordinary(qtb
     qtbot.waitUntil(lambda: context.shown.run.folder is not None and context.shown.run.folder.id == f"{small.id}-0001")
     window.show_page("studies/sweeps")
     tab.rows.setCurrentIndex(tab.rows.model().index(1, 0))
-    assert tab.detail.shown == endless.id
+    assert tab.detail.sweep_id == endless.id
     tab.detail.head.go_on.click()
     qtbot.waitUntil(lambda: count_validations(endless) > validated, timeout=3 * PATIENCE)
     asked = answer_next_question(qtbot, "Stop the sweep and close")
@@ -441,7 +273,7 @@ def test_a_sweep_is_deleted_once_asked_and_its_runs_stay_unless_wanted(qtbot: Qt
         write_first(each.run(0), tiny(f"name={each.id}"), None)
     tab = open_tab(qtbot, context)
     qtbot.waitUntil(tab.detail.head.show_runs.isVisible)
-    assert tab.detail.shown == sweep.id
+    assert tab.detail.sweep_id == sweep.id
     answer_next_question(qtbot, "Cancel")
     tab.detail.head.delete.click()
     assert sweep.path.is_dir()
@@ -450,7 +282,7 @@ def test_a_sweep_is_deleted_once_asked_and_its_runs_stay_unless_wanted(qtbot: Qt
     qtbot.waitUntil(lambda: [each.id for each in context.sweeps.list.items] == [kept.id])
     assert asked == [f"Delete the sweep of “{sweep.name}”?"]
     qtbot.waitUntil(lambda: not sweep.run(0).path.exists())
-    assert tab.detail.shown == kept.id
+    assert tab.detail.sweep_id == kept.id
     kept.trial_folder(0).mkdir(parents=True, exist_ok=True)
     (kept.trial_folder(0) / "config.toml").touch()
     claim(kept.trial_folder(0))  # another program works on a trial of it by now
