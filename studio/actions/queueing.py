@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from studio.state.context import AppContext
+from studio.state.context import QUEUE, AppContext
 from training.config import RunConfig
 from training.errors import InputError, pluralize
 from training.queue.entries import ALL_DEVICES, OVER, Entry
@@ -16,8 +16,6 @@ from training.queue.store import Queue
 from training.queue.workers import describe, is_held
 from training.runs.owner import Owner
 
-QUEUE = "studies/queue"
-"""The queue's page."""
 BRANCH = "A branch begins with a checkpoint, which the queue does not keep: start it now, or cancel the branch in the sheet above."
 _ADDED = "added to the queue"
 

@@ -49,7 +49,7 @@ logger = logging.getLogger(__name__)
 PRESET_PREFIX = "preset:"
 SAMPLE = "sample"
 CHARTS = "run/charts"
-STUDIES, SWEEPS = "studies/studies", "studies/sweeps"
+STUDIES, SWEEPS, QUEUE = "studies/studies", "studies/sweeps", "studies/queue"
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Slot
 
-from studio.actions.queueing import QUEUE, go_on
-from studio.state.context import AppContext
+from studio.actions.queueing import go_on
+from studio.state.context import QUEUE, AppContext
 from studio.widgets import Banner
 from studio.window.start_notices import StartNotices
 from training.errors import pluralize

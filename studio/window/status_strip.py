@@ -68,6 +68,8 @@ class StatusStrip(QWidget):
 
     def follow(self, context: AppContext) -> None:
         """Tell of the engine and the workspace of ``context`` from now on."""
+        from studio.state.context import QUEUE
+
         self._context = context
         self._workspace.setText(str(context.workspace))
         self._folder.show()
@@ -77,7 +79,7 @@ class StatusStrip(QWidget):
         for job, _ in _beside(context):
             job.changed.connect(self.refresh)
         context.queue.changed.connect(self._show_queue)
-        self.queue.clicked.connect(lambda: context.show_page("studies/queue"))
+        self.queue.clicked.connect(lambda: context.show_page(QUEUE))
         self.refresh()
         self._show_queue()
 
