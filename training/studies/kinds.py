@@ -19,22 +19,16 @@ class StudyKind(NamedTuple):
     """``plan`` raises InputError where the configuration or the options do not suit; ``carry_out`` goes on where an earlier process was
     interrupted. ``options`` are those it takes, by their names on the command line."""
 
-    title: str
     plan: Callable[[RunConfig, Options, Cost], Draft]
     carry_out: Callable[[Plan, Trainer], Result]
     options: frozenset[str] = frozenset()
 
 
 STUDY_KINDS: Final[Mapping[Kind, StudyKind]] = {
-    "seeds": StudyKind("Seeds", seeds.plan, seeds.carry_out, frozenset({"seeds", "against"})),
-    "lr-range": StudyKind(
-        "Learning-rate range test",
-        lr_range.plan,
-        lr_range.carry_out,
-        frozenset({"seeds", "steps", "trial_steps", "band"}),
-    ),
-    "cv": StudyKind("Cross-validation", cross_validation.plan, cross_validation.carry_out, frozenset({"folds", "by"})),
-    "ablation": StudyKind("Ablation", ablation.plan, ablation.carry_out, frozenset({"seeds", "only"})),
-    "batch": StudyKind("Batch size", batch.plan, batch.carry_out),
-    "speed": StudyKind("Speed check", speed.plan, speed.carry_out, frozenset({"only"})),
+    "seeds": StudyKind(seeds.plan, seeds.carry_out, frozenset({"seeds", "against"})),
+    "lr-range": StudyKind(lr_range.plan, lr_range.carry_out, frozenset({"seeds", "steps", "trial_steps", "band"})),
+    "cv": StudyKind(cross_validation.plan, cross_validation.carry_out, frozenset({"folds", "by"})),
+    "ablation": StudyKind(ablation.plan, ablation.carry_out, frozenset({"seeds", "only"})),
+    "batch": StudyKind(batch.plan, batch.carry_out),
+    "speed": StudyKind(speed.plan, speed.carry_out, frozenset({"only"})),
 }

@@ -14,6 +14,15 @@ from training.errors import format_bytes, format_duration, pluralize
 
 Kind = Literal["seeds", "lr-range", "cv", "ablation", "batch", "speed"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+TITLES: Final[Mapping[Kind, str]] = {
+    "seeds": "Seeds",
+    "lr-range": "Learning-rate range test",
+    "cv": "Cross-validation",
+    "ablation": "Ablation",
+    "batch": "Batch size",
+    "speed": "Speed check",
+}
+"""Here, since the window names studies from its start on, and what carries them out takes long to load."""
 
 
 class Form(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +11,7 @@ from studio.state.found_list import State
 from training.errors import TrainingError, format_duration
 from training.runs.folder import RunFolder
 from training.studies.folder import StudyFolder, list_studies
-from training.studies.kinds import STUDY_KINDS
-from training.studies.records import KINDS, Kind, Plan, Reached
+from training.studies.records import KINDS, TITLES, Kind, Plan, Reached
 
 _ENOUGH = 0.1
 """Parts done that tell how long the others take."""
@@ -42,7 +41,7 @@ class StudySummary:
     @property
     def title(self) -> str:
         """What kind of study it is."""
-        return STUDY_KINDS[self.kind].title if self.kind else "Damaged study"
+        return TITLES[self.kind] if self.kind else "Damaged study"
 
 
 def read_summaries(workspace: Path, known: Mapping[StudyFolder, StudySummary]) -> tuple[StudySummary, ...]:
@@ -81,13 +80,11 @@ def _guess_kind(study: str) -> Kind | None:
     return next((kind for kind in KINDS if study.startswith(f"{kind}-")), None)
 
 
-def measure_fraction(
-    folder: StudyFolder, reached: Reached, share: Callable[[RunFolder], float] | None = None
-) -> float | None:
+def measure_fraction(folder: StudyFolder, reached: Reached) -> float | None:
     """The share of its parts that is done, with that of the run under way."""
     if not reached.parts:
         return None
-    part = (share or share_of)(RunFolder(folder.workspace / "runs" / reached.run)) if reached.run else 0.0
+    part = share_of(RunFolder(folder.workspace / "runs" / reached.run)) if reached.run else 0.0
     return min((reached.done + part) / reached.parts, 1.0)
 
 

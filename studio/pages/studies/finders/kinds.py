@@ -13,7 +13,7 @@ from training.labels.progress import FEWEST, MOST, USUAL
 from training.studies import ablation, seeds
 from training.studies.kinds import STUDY_KINDS
 from training.studies.lr_range import study as lr_range
-from training.studies.records import Kind
+from training.studies.records import TITLES, Kind
 
 _ABOUT: Final[Mapping[Kind, tuple[str, str]]] = {
     "lr-range": ("chart", "Which learning rate? It rises over a wide band on a few seeds; short trials verify what that suggests."),
@@ -29,8 +29,7 @@ _ABOUT: Final[Mapping[Kind, tuple[str, str]]] = {
 def list_choices(config: RunConfig) -> list[KindChoice]:
     """A card for each kind; one that ``config`` cannot have says why."""
     return [
-        KindChoice(kind, STUDY_KINDS[kind].title, line, icon, _find_reason(kind, config))
-        for kind, (icon, line) in _ABOUT.items()
+        KindChoice(kind, TITLES[kind], line, icon, _find_reason(kind, config)) for kind, (icon, line) in _ABOUT.items()
     ]
 
 
