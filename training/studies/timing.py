@@ -80,12 +80,14 @@ def open_steps(arm: str, settings: dict[str, Any], fused: bool = True) -> dict[s
 
 
 def time_steps(arm: str, seconds: float) -> dict[str, Any]:
-    """Make steps for ``seconds``, two at least: answers samples, steps and seconds. A quarter of that goes before and is not counted: batches
-    that were read ahead while others had their turn would look free."""
+    """Make steps for ``seconds``, two at least: answers samples, steps and seconds. Those of a quarter of that time go before and are not counted, and no
+    fewer than batches may have been read ahead while others had their turn, which would look free."""
     steps = _OPEN[arm]
-    began = time.perf_counter()
-    while time.perf_counter() - began < seconds / 4.0:
+    ahead = steps.session.data.batches_ahead(steps.session.config.loader.prefetch_factor)
+    began, made = time.perf_counter(), 0
+    while made < ahead or time.perf_counter() - began < seconds / 4.0:
         steps.take()
+        made += 1
     began, samples, made = time.perf_counter(), 0, 0
     while made < 2 or time.perf_counter() - began < seconds:
         samples += steps.take()

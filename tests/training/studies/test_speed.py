@@ -17,7 +17,7 @@ from training.errors import InputError
 from training.studies import timing
 from training.studies.folder import list_studies
 from training.studies.speed.candidates import Candidate, list_candidates, list_never_run, suits_mode
-from training.studies.speed.measure import compare_losses, measure_pair, read_ratio
+from training.studies.speed.measure import PAIRS, compare_losses, measure_pair, read_ratio
 from training.studies.speed.study import MAY_CHANGE
 
 Factors = dict[str, float]
@@ -27,7 +27,7 @@ Factors = dict[str, float]
 def clock(monkeypatch: pytest.MonkeyPatch) -> Factors:
     """Steps that take no time of their own: an arm is as many times as fast as the factors of its settings say, and chance."""
     factors: Factors = {}
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(4)
 
     def time_steps(arm: str, seconds: float) -> dict[str, Any]:
         config = timing._OPEN[arm].session.config
@@ -161,7 +161,7 @@ def test_what_was_measured_is_not_measured_again(
 
     def die_at_threads(arm: str, settings: dict[str, Any]) -> dict[str, Any]:
         measured.append(f"{settings['loader']['mode']} {settings['precision'].get('threads')}")
-        if settings["precision"].get("threads") and len(measured) < 6:
+        if settings["precision"].get("threads") and len(measured) < 2 * PAIRS + 4:
             raise Killed
         return real(arm, settings)
 
@@ -176,7 +176,7 @@ def test_what_was_measured_is_not_measured_again(
     assert main(["study", "--resume", study.id, *words]) == 0
     assert json_line(capsys)["adopt"] == {"loader.mode": "streamed"}
     again = measured[before + 6 :]
-    assert again.count("auto None") == 1  # beside the whole; not for the mode, which was measured
+    assert again.count("auto None") == PAIRS  # beside the whole; not for the mode, which was measured
 
 
 def test_a_candidate_that_cannot_run_is_named(
@@ -216,11 +216,18 @@ def test_a_candidate_that_cannot_run_is_named(
 
 def test_ratios_are_told_with_what_chance_does() -> None:
     random = np.random.default_rng(1)
-    first = 100.0 * np.exp(0.05 * random.normal(size=8))
+    first = 100.0 * np.exp(0.05 * random.normal(size=(8, 3)))
     faster = read_ratio({"rates": [first, 1.3 * first[::-1]]}, 0.95)
     assert faster.is_faster
     assert faster.interval.low < 1.3 < faster.interval.high
     assert not read_ratio({"rates": [first, first[::-1]]}, 0.95).is_faster
+    # A pair of processes that differ for as long as they live says no more with more turns, and a turn as the machine slows down nothing.
+    lives = np.exp(0.05 * random.normal(size=(8, 1)))
+    few, many = (read_ratio({"rates": [np.ones((8, n)), np.repeat(lives, n, 1)]}, 0.95).interval for n in (1, 31))
+    assert few == pytest.approx(many)
+    slowed = first.copy()
+    slowed[2, 1] /= 5.0
+    assert read_ratio({"rates": [first, 1.3 * slowed]}, 0.95).interval == pytest.approx([1.3] * 3)
     assert compare_losses([[1.0, 2.0], [1.0, 2.0]]) == 0.0
     assert compare_losses([[1.0, 2.0], [1.0, 2.002]]) == pytest.approx(1e-3)
 
