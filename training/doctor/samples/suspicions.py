@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -52,7 +53,8 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
     order = np.argsort(ranked[:, -2] - ranked[:, -1], kind="stable")  # the surest first
     errors = wrong[order]
     tenth, fifth, most = (float(errors[: max(1, int(share * len(errors)))].mean()) for share in (0.1, 0.2, 0.4))
-    if not SOME_WRONG <= fifth <= MOST_WRONG or tenth < PLATEAU * most:
+    error = math.sqrt(tenth * (1.0 - tenth) / max(1, len(errors) // 10))
+    if not SOME_WRONG <= fifth <= MOST_WRONG or tenth + error < PLATEAU * most:
         return  # errors that become fewer where it is sure are the model's own
     sure = order[: len(order) // 5]
     doubtful = sure[wrong[sure]]
