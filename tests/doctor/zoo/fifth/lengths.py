@@ -1,0 +1,317 @@
+"""Runs that are too short or too long, learning rates and schedules that do not suit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_settings, one_of
+from tests.doctor.zoo.draws import masks, shapes
+from tests.doctor.zoo.fifth.data import bikes, concrete, loans, plant, wines
+from tests.doctor.zoo.fifth.pictures import arrows, cells, digits, notices
+
+# The length of a run.
+
+
+def _few_loans(folder: Path) -> Settings:
+    return loans(folder, count=500, seed=4) | {"dataset.validation_fraction": 0.4, "loop.batch_size": 32}
+
+
+def _few_digits(folder: Path) -> Settings:
+    return digits(folder, count=500) | {
+        "dataset.validation_fraction": 0.4,
+        "loop.epochs": 14,
+        "schedule.kind": "constant",
+        "optimizer.lr": 1e-3,
+    }
+
+
+EPOCHS = (
+    Case(
+        "rentals_two_epochs",
+        "epochs",
+        "I pressed start with two epochs to see whether it works, and that is what I handed in. R2 is 0.4, the others in the course have 0.9.",
+        "Two epochs; the loss is still falling fast at the end.",
+        by_settings(bikes, {"loop.epochs": 2, "optimizer.lr": 1e-3, "schedule.kind": "constant"}),
+        ("too few epochs",),
+        (Fix("Train for more epochs.", {"loop.epochs": between(8, 300)}),),
+        Harm("r2", 0.2),
+    ),
+    Case(
+        "announcements_smoke_test",
+        "epochs",
+        "Loss went down nicely and then the run was simply over. The letters it writes are soup.",
+        "max_steps was left at 60 after a smoke test: the run ends long before its epochs do.",
+        by_settings(notices, {"loop.max_steps": 60}),
+        ("too few epochs",),
+        (
+            Fix(
+                "Take max_steps away, or make it far larger.",
+                {"loop.max_steps": lambda value: value is None or value >= 240},
+            ),
+        ),
+        Harm("perplexity", 0.8),
+    ),
+    Case(
+        "loan_officer_overfits",
+        "epochs",
+        "More epochs can only help, I thought. Training accuracy is nearly 100 % now, but my colleague's model of 12 epochs is better on new clients.",
+        "400 epochs at a constant rate on 300 rows: it learns them by heart.",
+        by_settings(_few_loans, {"loop.epochs": 400, "schedule.kind": "constant"}),
+        ("too many epochs",),
+        (
+            Fix("Stop when validation is at its best.", {"loop.early_stopping_patience": between(1, 60)}),
+            Fix("Train for fewer epochs.", {"loop.epochs": between(3, 60)}),
+        ),
+        Harm("loss", 0.3),
+    ),
+    Case(
+        "arrow_patience_one",
+        "epochs",
+        "It stops by itself after a few epochs although it still gets better and better. I set a patience so that it would not waste my evening.",
+        "early_stopping_patience 1 with min_delta 0.05: the first epoch without a large gain ends the run.",
+        by_settings(
+            lambda folder: (
+                arrows(folder) | {"optimizer.kind": "sgd", "optimizer.lr": 0.02, "schedule.kind": "constant"}
+            ),
+            {"loop.early_stopping_patience": 1, "loop.early_stopping_min_delta": 0.05},
+        ),
+        ("stopped too early",),
+        (
+            Fix(
+                "Allow more epochs without a gain.",
+                {"loop.early_stopping_patience": lambda value: value is None or value >= 4},
+            ),
+            Fix("Ask for less of a gain.", {"loop.early_stopping_min_delta": between(0, 0.01)}),
+        ),
+        Harm("accuracy", 0.1),
+    ),
+    Case(
+        "cell_counter_goal_too_low",
+        "epochs",
+        "I wanted it to stop when it is good. It stops in the second epoch and counts five cells in each dish.",
+        "stopping_threshold: it ends as soon as R2 is 0.3, though more than 0.9 can be had.",
+        by_settings(cells, {"loop.stopping_threshold": 0.3, "checkpoints.monitor": "val/r2"}),
+        ("stopped too early",),
+        (
+            Fix(
+                "Take the threshold away or ask for more.",
+                {"loop.stopping_threshold": lambda value: value is None or value >= 0.85},
+            ),
+        ),
+        Harm("r2", 0.15),
+    ),
+    Case(
+        "digit_by_heart",
+        "epochs",
+        "I let it run over lunch: 150 epochs. Training loss is 0.0000, which is great, but the validation loss looks odd.",
+        "150 epochs on 300 noisy images, long after validation was at its best.",
+        by_settings(_few_digits, {"loop.epochs": 150, "optimizer.lr": 3e-3}),
+        ("too many epochs",),
+        (
+            Fix("Stop when validation is at its best.", {"loop.early_stopping_patience": between(1, 30)}),
+            Fix("Train for fewer epochs.", {"loop.epochs": between(5, 40)}),
+        ),
+        Harm("loss", 0.2),
+    ),
+)
+
+# Learning rates.
+
+RATES = (
+    Case(
+        "wine_adam_rate_one",
+        "learning rate",
+        "The old code used SGD with 1.0 and I only swapped in Adam. Now it predicts one cultivar for everything.",
+        "Adam with a learning rate of 1: each weight jumps by 1 in each step.",
+        by_settings(
+            lambda folder: wines(folder) | {"optimizer.kind": "adam", "schedule.kind": "constant"},
+            {"optimizer.lr": 1.0},
+        ),
+        ("learning rate too high",),
+        (Fix("A far lower rate.", {"optimizer.lr": between(1e-4, 3e-2)}),),
+        Harm("loss", 0.15),
+    ),
+    Case(
+        "digits_rmsprop_rate",
+        "learning rate",
+        "RMSprop on small images. 10 % accuracy, that is guessing; the loss says 2.30 from the first epoch to the last.",
+        "RMSprop with a learning rate of 0.1 kills the network in its first steps.",
+        by_settings(
+            lambda folder: digits(folder) | {"optimizer.kind": "rmsprop", "optimizer.lr": 1e-3, "loop.epochs": 6},
+            {"optimizer.lr": 0.1},
+        ),
+        ("learning rate too high",),
+        (Fix("A far lower rate.", {"optimizer.lr": between(1e-4, 5e-3)}),),
+        Harm("accuracy", 0.3),
+    ),
+    Case(
+        "announcer_rate_too_high",
+        "learning rate",
+        "It starts to learn words and then the loss jumps up and stays at the level of single letters.",
+        "AdamW at 0.3 on a small transformer.",
+        by_settings(notices, {"optimizer.lr": 0.3}),
+        ("learning rate too high",),
+        (Fix("A far lower rate.", {"optimizer.lr": between(3e-4, 2e-2)}),),
+        Harm("perplexity", 1.0),
+    ),
+    Case(
+        "strength_rate_in_millionths",
+        "learning rate",
+        "I was afraid of divergence, so I took 2e-6. Stable it is! 40 epochs and R2 is about zero.",
+        "AdamW with a learning rate of 0.000002.",
+        by_settings(concrete, {"optimizer.lr": 2e-6}),
+        ("learning rate too low",),
+        (Fix("A far higher rate.", {"optimizer.lr": between(3e-4, 3e-2)}),),
+        Harm("r2", 0.4),
+    ),
+    Case(
+        "shapes_sgd_crawls",
+        "learning rate",
+        "The paper fine-tunes with 1e-5 and SGD, I train the same way from scratch. The curve goes down by a hair per epoch.",
+        "SGD at 0.00001 on a network that begins from random weights.",
+        by_settings(
+            lambda folder: shapes(folder, each=200) | {"optimizer.kind": "sgd", "optimizer.lr": 0.05},
+            {"optimizer.lr": 1e-5},
+        ),
+        ("learning rate too low",),
+        (Fix("A far higher rate.", {"optimizer.lr": between(5e-3, 0.3)}),),
+        Harm("accuracy", 0.3),
+    ),
+)
+
+# Schedules.
+
+SCHEDULES = (
+    Case(
+        "rentals_drops_every_20_steps",
+        "schedule",
+        "StepLR(20, 0.1), as I always do: a tenth each twenty. The loss freezes in the first epochs.",
+        "The rate falls to a tenth each 20 steps, where 20 epochs were meant: after the second epoch nothing moves any more.",
+        by_settings(
+            lambda folder: (
+                bikes(folder) | {"schedule.kind": "step", "schedule.step_size": "20 epochs", "schedule.gamma": 0.1}
+            ),
+            {"schedule.step_size": 20},
+        ),
+        ("schedule ends early",),
+        (
+            Fix("Count the drops in epochs.", {"schedule.step_size": lambda value: _epochs(value, 8)}),
+            Fix("Drop less.", {"schedule.gamma": between(0.9, 1.0)}),
+            Fix(
+                "Another schedule.",
+                {"schedule.kind": one_of("cosine", "one_cycle", "constant", "linear", "plateau", "wsd")},
+            ),
+        ),
+        Harm("r2", 0.15),
+    ),
+    Case(
+        "arrows_gamma_each_step",
+        "schedule",
+        "Exponential decay with gamma 0.9, which everybody recommends. After one epoch it stops learning.",
+        "gamma 0.9 is applied at each step instead of each epoch: the rate is nothing after a hundred steps.",
+        by_settings(
+            lambda folder: (
+                arrows(folder) | {"schedule.kind": "exponential", "schedule.gamma": 0.9, "schedule.every": "epoch"}
+            ),
+            {"schedule.every": "step"},
+        ),
+        ("schedule ends early",),
+        (
+            Fix("Decay once an epoch.", {"schedule.every": one_of("epoch")}),
+            Fix("A gamma near 1.", {"schedule.gamma": between(0.98, 1.0)}),
+            Fix(
+                "Another schedule.",
+                {"schedule.kind": one_of("cosine", "one_cycle", "constant", "linear", "plateau", "wsd")},
+            ),
+        ),
+        Harm("accuracy", 0.15),
+    ),
+    Case(
+        "plant_milestones_beyond",
+        "schedule",
+        "The milestones are from the paper, 30 and 60 epochs. My run has 20 epochs and the validation curve jumps about until the end.",
+        "All milestones lie beyond the end of the run: the high rate of SGD never falls.",
+        by_settings(
+            lambda folder: (
+                plant(folder)
+                | {
+                    "optimizer.kind": "sgd",
+                    "optimizer.lr": 0.25,
+                    "loop.batch_size": 8,
+                    "schedule.kind": "multi_step",
+                    "schedule.milestones": ["12 epochs", "17 epochs"],
+                }
+            ),
+            {"schedule.milestones": ["30 epochs", "60 epochs"]},
+        ),
+        ("schedule ends late",),
+        (
+            Fix(
+                "Milestones inside the run.",
+                {
+                    "schedule.milestones": lambda value: all(
+                        _epochs(each, 0) and not _epochs(each, 20) for each in value
+                    )
+                },
+            ),
+            Fix(
+                "A schedule that ends with the run.",
+                {"schedule.kind": one_of("cosine", "one_cycle", "linear", "wsd", "polynomial")},
+            ),
+            Fix("A run that reaches them.", {"loop.epochs": between(61, 200)}),
+        ),
+        Harm("r2", 0.01),
+    ),
+    Case(
+        "masks_peak_too_high",
+        "schedule",
+        "One cycle with the peak a range test gave me for SGD. The masks become empty in the middle of the run.",
+        "max_lr 1.5 of one_cycle with AdamW, 500 times the optimizer's own rate.",
+        by_settings(
+            lambda folder: masks(folder, count=90) | {"schedule.kind": "one_cycle", "loop.epochs": 10},
+            {"schedule.max_lr": 1.5},
+        ),
+        ("schedule too high",),
+        (
+            Fix("A far lower peak.", {"schedule.max_lr": lambda value: value is None or value <= 0.05}),
+            Fix("A schedule without it.", {"schedule.kind": one_of("cosine", "constant", "linear")}),
+        ),
+        Harm("mean_iou", 0.1),
+    ),
+    Case(
+        "digits_warmup_of_thousands",
+        "schedule",
+        "Transformers warm up for 4000 steps, so do I. It is as if the network woke up only when the run is over.",
+        "A warm-up of 4000 steps in a run of 440.",
+        by_settings(
+            lambda folder: (
+                digits(folder)
+                | {"optimizer.kind": "sgd", "optimizer.lr": 0.05, "schedule.kind": "constant", "schedule.warmup": "5 %"}
+            ),
+            {"schedule.warmup": 4000},
+        ),
+        ("warm-up too long",),
+        (Fix("A warm-up of a small part of the run.", {"schedule.warmup": lambda value: _short(value, 150)}),),
+        Harm("accuracy", 0.1),
+    ),
+)
+
+
+def _epochs(value: object, least: float) -> bool:
+    """Whether a duration is one of more than ``least`` epochs (of 40 steps)."""
+    if isinstance(value, str):
+        number, _, unit = value.partition(" ")
+        scale = {"epochs": 1.0, "epoch": 1.0, "%": 0.3}.get(unit, 1 / 40)
+        return float(number) * scale > least
+    return isinstance(value, int | float) and value / 40 > least
+
+
+def _short(value: object, steps: float) -> bool:
+    """Whether a warm-up takes ``steps`` at most, of a run of 440 with epochs of 55."""
+    if isinstance(value, str):
+        number, _, unit = value.partition(" ")
+        return float(number) * {"epochs": 55.0, "epoch": 55.0, "%": 4.4}.get(unit, 1.0) <= steps
+    return isinstance(value, int | float) and value <= steps
+
+
+CASES = (*EPOCHS, *RATES, *SCHEDULES)

@@ -1,0 +1,284 @@
+"""Losses that say something else than what their people want, and numbers that overflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_network, by_settings, one_of
+from tests.doctor.zoo.draws import write_table
+from tests.doctor.zoo.edit import edit
+from tests.doctor.zoo.fifth.data import concrete, draw_bikes, loans, wines
+from tests.doctor.zoo.fifth.networks import ATTENTION, CONV1D, NET, own
+from tests.doctor.zoo.fifth.pictures import digits, waves
+
+LOSS = '''"""Cross entropy by hand."""
+
+import torch
+from torch.nn import functional
+
+
+def build(classes: int):
+    def loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        log_probabilities = functional.log_softmax(outputs, dim=1)
+        chosen = log_probabilities[torch.arange(len(targets)), targets]
+        return -chosen.mean()
+
+    return loss
+'''
+
+SQUARES = '''"""Squared errors."""
+
+import torch
+
+
+def build():
+    def loss(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        errors = (outputs - targets) ** 2
+        return errors.mean()
+
+    return loss
+'''
+
+
+def by_loss(
+    base: Callable[[Path], Settings], faulty: str, sound: str, task: str = "classification"
+) -> Callable[[Path, bool], Settings]:
+    """A fault in the person's own loss."""
+
+    def write(folder: Path, fault: bool) -> Settings:
+        (folder / "loss.py").write_text(faulty if fault else sound)
+        kept = {name: value for name, value in base(folder).items() if not name.startswith("objective.")}
+        return kept | {"objective.kind": "user_loss", "objective.path": "loss.py", "objective.task": task}
+
+    return write
+
+
+def _numbered(folder: Path) -> Settings:
+    """Cultivars by SGD."""
+    return wines(folder, cultivars=6) | {"optimizer.kind": "sgd", "optimizer.lr": 0.05, "schedule.kind": "one_cycle"}
+
+
+def _typos(folder: Path, fault: bool) -> Settings:
+    """Rentals of which (or not) a few are a thousandfold; fresh rows are right."""
+    write_table(folder / "fresh.csv", draw_bikes(600, seed=91))
+    columns = draw_bikes(3000, seed=6)
+    if fault:
+        draws = np.random.default_rng(3)
+        wrong = draws.random(3000) < 0.015
+        columns["rentals"] = np.where(wrong, (columns["rentals"] + 10) * 1000, columns["rentals"])
+    write_table(folder / "bikes.csv", columns)
+    return {
+        "dataset.kind": "table",
+        "dataset.path": "bikes.csv",
+        "dataset.targets": ["rentals"],
+        "model.kind": "tabular",
+        "model.hidden": [64, 64],
+        "objective.kind": "regression",
+        "loop.epochs": 20,
+        "loop.batch_size": 64,
+        "optimizer.kind": "adamw",
+        "optimizer.lr": 4e-3,
+        "schedule.kind": "cosine",
+    }
+
+
+CASES = (
+    Case(
+        "digits_absolute_differences",
+        "loss",
+        "My loss is the mean distance between the outputs and the one-hot label. It falls to 0.1 at once, and accuracy stays near guessing.",
+        "L1 between the scores and a one-hot label of ten classes: all zeros is nearly as good as it gets.",
+        by_loss(
+            lambda folder: digits(folder) | {"loop.epochs": 6, "optimizer.lr": 2e-3},
+            edit(
+                LOSS,
+                (
+                    "log_probabilities = functional.log_softmax(outputs, dim=1)",
+                    "wanted = functional.one_hot(targets, outputs.shape[1]).float()",
+                ),
+                ("        chosen = log_probabilities[torch.arange(len(targets)), targets]\n", ""),
+                ("-chosen.mean()", "(outputs - wanted).abs().mean()"),
+                ("Cross entropy by hand.", "How far from the label."),
+            ),
+            LOSS,
+        ),
+        ("wrong loss",),
+        (
+            Fix("Cross entropy.", {"objective.kind": one_of("classification")}),
+            Fix("Cross entropy in the own file.", names=("loss.py", "abs", "cross entropy")),
+        ),
+        Harm("accuracy", 0.2),
+    ),
+    Case(
+        "pump_lost_the_minus",
+        "loss",
+        "I wrote the cross entropy from its formula. The loss goes down without end, minus ten thousand already, and accuracy goes down with it.",
+        "The own loss is the mean log probability without its minus: the right class is made unlikely.",
+        by_loss(
+            lambda folder: own(folder, waves(folder), CONV1D),
+            edit(LOSS, ("return -chosen.mean()", "return chosen.mean()")),
+            LOSS,
+        ),
+        ("sign of the loss",),
+        (
+            Fix("Put the minus back.", names=("loss.py", "minus", "sign")),
+            Fix("Cross entropy.", {"objective.kind": one_of("classification")}),
+        ),
+        Harm("accuracy", 0.3),
+    ),
+    Case(
+        "strength_summed_errors",
+        "loss",
+        "Sum of squared errors, as in the lecture. In the lecture plain gradient descent worked, here it explodes.",
+        "The own loss adds the errors of a batch up: gradients are 32 times those of the mean.",
+        by_loss(
+            lambda folder: concrete(folder) | {"optimizer.kind": "sgd", "optimizer.lr": 0.03, "loop.clip_norm": 0.0},
+            edit(SQUARES, ("errors.mean()", "errors.sum()")),
+            SQUARES,
+            "regression",
+        ),
+        ("reduction of the loss", "learning rate too high"),
+        (
+            Fix("The mean instead of the sum.", names=("loss.py", "sum", "mean")),
+            Fix("The usual loss.", {"objective.kind": one_of("regression")}),
+            Fix("A rate for sums.", {"optimizer.lr": between(1e-5, 2e-3)}),
+        ),
+        Harm("r2", 0.3),
+    ),
+    Case(
+        "defaults_weighted_away",
+        "loss",
+        "Defaults are rare, so I gave the classes weights by how many there are. It does not find a single default any more.",
+        "class_weights are the shares of the classes and not their inverse: the rare class counts least.",
+        by_settings(
+            lambda folder: {
+                name: value for name, value in loans(folder, bias=-1.6).items() if not name.startswith("objective.")
+            },
+            {"objective.class_weights": [1.0, 0.1]},
+        ),
+        ("class weights",),
+        (
+            Fix("No weights.", {"objective.class_weights": one_of([], ())}),
+            Fix(
+                "The inverse weights.",
+                {"objective.class_weights": lambda value: len(value) == 2 and value[1] >= value[0]},
+            ),
+            Fix("Balanced.", {"objective.balanced": one_of(True), "objective.class_weights": one_of([], ())}),
+        ),
+        Harm("f1", 0.1),
+    ),
+    Case(
+        "loans_pos_weight_of_100",
+        "loss",
+        "Missing a default is expensive, hence pos_weight 100. Now each client is a default and the bank has no business.",
+        "pos_weight 100 where almost half of the rows are positive.",
+        by_settings(loans, {"objective.pos_weight": 100.0}),
+        ("class weights",),
+        (Fix("A pos_weight near 1, or none.", {"objective.pos_weight": lambda value: value is None or value <= 4}),),
+        Harm("accuracy", 0.15),
+    ),
+    Case(
+        "rentals_typed_in_thousands",
+        "loss",
+        "Some stations report in thousandths, I think, I did not look at each row. The predictions are hundreds of bicycles off at night.",
+        "1.5 % of the targets are a thousandfold, and squared errors see nothing else.",
+        _typos,
+        ("outliers",),
+        (
+            Fix("A loss that outliers do not rule.", {"objective.loss": one_of("l1", "huber")}),
+            Fix("Correct or leave out these rows.", names=("rentals", "bikes.csv", "row")),
+        ),
+        Harm("mae", 100, by="fresh"),
+    ),
+    Case(
+        "cultivars_as_numbers",
+        "loss",
+        "The cultivar is a number from 0 to 5 in my file, so I predict the number with squared errors and round. It is right a third of the time.",
+        "Classes without an order are learned as one number.",
+        by_loss(
+            _numbered,
+            edit(
+                LOSS,
+                ("        log_probabilities = functional.log_softmax(outputs, dim=1)\n", ""),
+                (
+                    "        chosen = log_probabilities[torch.arange(len(targets)), targets]\n",
+                    "        guess = (outputs.softmax(1) * torch.arange(outputs.shape[1])).sum(1)\n",
+                ),
+                ("-chosen.mean()", "functional.mse_loss(guess, targets.float())"),
+                ("Cross entropy by hand.", "The cultivar's number."),
+            ),
+            LOSS,
+        ),
+        ("wrong loss",),
+        (
+            Fix("Cross entropy.", {"objective.kind": one_of("classification")}),
+            Fix("Cross entropy in the own file.", names=("loss.py", "mse_loss", "cross entropy")),
+        ),
+        Harm("accuracy", 0.1),
+    ),
+)
+
+_SOFTMAX = edit(
+    ATTENTION,
+    (
+        "        self.attention = nn.MultiheadAttention(width, 4, batch_first=True)\n",
+        "        self.query, self.key, self.value = (nn.Linear(width, width) for _ in range(3))\n",
+    ),
+    (
+        "        x = self.norm1(x + self.attention(x, x, x, need_weights=False)[0])\n",
+        "        x = self.norm1(x + self.attend(x))\n",
+    ),
+    (
+        "        return self.head(x.mean(1))\n",
+        "        return self.head(x.mean(1))\n\n"
+        "    def attend(self, x: torch.Tensor) -> torch.Tensor:\n"
+        "        scores = self.query(x) @ self.key(x).transpose(1, 2)\n"
+        "        weights = torch.softmax(scores / 5.66, dim=2)\n"
+        "        return weights @ self.value(x)\n",
+    ),
+)
+
+_GEOMETRIC = edit(
+    NET,
+    ("        x = torch.relu(self.fc2(x))\n", "        x = torch.log1p(torch.relu(self.fc2(x)))\n"),
+)
+
+NUMERIC = (
+    Case(
+        "pump_softmax_by_hand",
+        "numeric",
+        "I wrote attention myself to understand it: exp of the scores over their sum. After a while all is NaN.",
+        "exp of scores that are neither scaled nor shifted overflows float32.",
+        by_network(
+            lambda folder: waves(folder) | {"optimizer.lr": 2e-3},
+            edit(
+                _SOFTMAX,
+                (
+                    "        weights = torch.softmax(scores / 5.66, dim=2)\n",
+                    "        powers = torch.exp(20 * scores)  # sharper\n        weights = powers / powers.sum(2, keepdim=True)\n",
+                ),
+            ),
+            _SOFTMAX,
+        ),
+        ("overflow", "module produces non-finite values"),
+        (Fix("torch.softmax of scaled scores.", names=("exp", "attend", "softmax", "network.py", "Pieces")),),
+        Harm("accuracy", 0.2),
+    ),
+    Case(
+        "bottles_log_of_nothing",
+        "numeric",
+        "A logarithm tames large activations. In the first step already the loss is NaN and I cannot see why.",
+        "log of what a ReLU leaves: the logarithm of zero.",
+        by_network(
+            wines,
+            edit(_GEOMETRIC, ("torch.log1p(", "torch.log(")),
+            _GEOMETRIC,
+        ),
+        ("module produces non-finite values", "overflow"),
+        (Fix("log1p, or no logarithm.", names=("log", "network.py", "Net")),),
+        Harm("accuracy", 0.3),
+    ),
+)
