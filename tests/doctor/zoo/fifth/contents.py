@@ -593,9 +593,10 @@ def _seen_before(folder: Path, fault: bool) -> Settings:
     fresh, told = draw_digits(800, 69, noise=85.0)
     np.savez(folder / "fresh.npz", x=fresh, y=told)
     held = slice(0, 400) if fault else slice(1500, 1900)
-    parts = {"x_train": images[:1500], "y_train": labels[:1500], "x_val": images[held], "y_val": labels[held]}
     settings = digits(folder, count=40)
-    np.savez(folder / "digits.npz", **parts)
+    np.savez(
+        folder / "digits.npz", x_train=images[:1500], y_train=labels[:1500], x_val=images[held], y_val=labels[held]
+    )
     return settings | {**_STOPPED, "loop.epochs": 16, "optimizer.lr": 2e-3, "model.dropout": 0.2}
 
 
