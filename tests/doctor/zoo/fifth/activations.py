@@ -9,7 +9,7 @@ import numpy as np
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_network
 from tests.doctor.zoo.draws import write_table
 from tests.doctor.zoo.edit import edit
-from tests.doctor.zoo.fifth.data import balances, bikes, concrete, loans, wines
+from tests.doctor.zoo.fifth.data import balances, bikes, loans, wines
 from tests.doctor.zoo.fifth.networks import CNN, CONV1D, MLP, NET
 from tests.doctor.zoo.fifth.pictures import cells, digits, waves
 
@@ -131,16 +131,6 @@ CASES = (
         ("bounded output",),
         (Fix("Take the tanh off the end.", names=("tanh", "network.py", "Classifier")),),
         Harm("r2", 0.06),
-    ),
-    Case(
-        "strength_sigmoid_output",
-        "activation",
-        "Strength is never negative so I squash the output. R2 is stuck far below what my colleague gets with a plain network.",
-        "A sigmoid at the end of a regression whose targets are standardized.",
-        by_network(concrete, edit(MLP, ("width, outputs),", "width, outputs),\n        nn.Sigmoid(),")), MLP),
-        ("bounded output",),
-        (Fix("Take the sigmoid away.", names=("sigmoid", "network.py")),),
-        Harm("r2", 0.2),
     ),
     Case(
         "zones_without_activation",

@@ -141,7 +141,7 @@ def _table(path: str, target: str, model: str, hidden: list[int], epochs: int, b
 def wines(folder: Path, count: int = 1400, seed: int = 0, cultivars: int = 3) -> Settings:
     """One cultivar of three."""
     write_table(folder / "wines.csv", draw_wines(count, seed, cultivars))
-    return _table("wines.csv", "cultivar", "mlp", [32, 32], 20, 32)
+    return _table("wines.csv", "cultivar", "mlp", [24, 24], 14, 32)
 
 
 def loans(folder: Path, count: int = 2400, seed: int = 0, bias: float = 0.0) -> Settings:

@@ -306,14 +306,6 @@ RUNS = (
         0.88,
     ),
     Healthy(
-        "plant_straight_line",
-        "Hardly more than a straight line.",
-        "Four hidden units: more would not help.",
-        lambda folder: plant(folder) | {"model.hidden": [6], "loop.epochs": 30, "optimizer.lr": 1e-2},
-        "r2",
-        0.88,
-    ),
-    Healthy(
         "wines_large_sgd_rate",
         "SGD with a rate of 0.5, warmed up.",
         "A rate that looks too high; batch norm and a cosine carry it.",
@@ -324,7 +316,7 @@ RUNS = (
                 "optimizer.lr": 0.3,
                 "model.norm": "batch",
                 "schedule.warmup": "10 %",
-                "loop.epochs": 15,
+                "loop.epochs": 10,
                 "loop.batch_size": 64,
             }
         ),
@@ -340,14 +332,6 @@ RUNS = (
         ),
         "accuracy",
         0.76,
-    ),
-    Healthy(
-        "bikes_small_batches",
-        "Batches of eight, as memory is short.",
-        "Small batches with a small rate that falls.",
-        lambda folder: bikes(folder, count=2000) | {"loop.batch_size": 8, "optimizer.lr": 1.5e-3, "loop.epochs": 15},
-        "r2",
-        0.8,
     ),
     Healthy(
         "balances_plateau",

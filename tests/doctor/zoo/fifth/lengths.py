@@ -5,23 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_settings, one_of
-from tests.doctor.zoo.draws import masks, shapes
-from tests.doctor.zoo.fifth.data import bikes, concrete, loans, plant, wines
-from tests.doctor.zoo.fifth.pictures import arrows, cells, digits, notices
+from tests.doctor.zoo.draws import shapes
+from tests.doctor.zoo.fifth.data import balances, bikes, concrete, loans, plant, wines
+from tests.doctor.zoo.fifth.pictures import digits, notices
 
 # The length of a run.
 
 
 def _few_loans(folder: Path) -> Settings:
-    return loans(folder, count=500, seed=4) | {"dataset.validation_fraction": 0.4, "loop.batch_size": 32}
-
-
-def _few_digits(folder: Path) -> Settings:
-    return digits(folder, count=500) | {
+    return loans(folder, count=500, seed=4) | {
         "dataset.validation_fraction": 0.4,
-        "loop.epochs": 14,
-        "schedule.kind": "constant",
-        "optimizer.lr": 1e-3,
+        "loop.batch_size": 32,
+        "loop.epochs": 20,
     }
 
 
@@ -31,7 +26,7 @@ EPOCHS = (
         "epochs",
         "I pressed start with two epochs to see whether it works, and that is what I handed in. R2 is 0.4, the others in the course have 0.9.",
         "Two epochs; the loss is still falling fast at the end.",
-        by_settings(bikes, {"loop.epochs": 2, "optimizer.lr": 1e-3, "schedule.kind": "constant"}),
+        by_settings(bikes, {"loop.epochs": 2}),
         ("too few epochs",),
         (Fix("Train for more epochs.", {"loop.epochs": between(8, 300)}),),
         Harm("r2", 0.2),
@@ -65,14 +60,12 @@ EPOCHS = (
         Harm("loss", 0.3),
     ),
     Case(
-        "arrow_patience_one",
+        "meter_patience_one",
         "epochs",
         "It stops by itself after a few epochs although it still gets better and better. I set a patience so that it would not waste my evening.",
         "early_stopping_patience 1 with min_delta 0.05: the first epoch without a large gain ends the run.",
         by_settings(
-            lambda folder: (
-                arrows(folder) | {"optimizer.kind": "sgd", "optimizer.lr": 0.02, "schedule.kind": "constant"}
-            ),
+            lambda folder: digits(folder) | {"optimizer.lr": 1e-3, "schedule.kind": "one_cycle"},
             {"loop.early_stopping_patience": 1, "loop.early_stopping_min_delta": 0.05},
         ),
         ("stopped too early",),
@@ -86,11 +79,11 @@ EPOCHS = (
         Harm("accuracy", 0.1),
     ),
     Case(
-        "cell_counter_goal_too_low",
+        "rentals_goal_too_low",
         "epochs",
-        "I wanted it to stop when it is good. It stops in the second epoch and counts five cells in each dish.",
+        "I wanted it to stop when it is good. It stops in the first epochs and gives nearly the same number for each hour.",
         "stopping_threshold: it ends as soon as R2 is 0.3, though more than 0.9 can be had.",
-        by_settings(cells, {"loop.stopping_threshold": 0.3, "checkpoints.monitor": "val/r2"}),
+        by_settings(lambda folder: bikes(folder) | {"checkpoints.monitor": "val/r2"}, {"loop.stopping_threshold": 0.3}),
         ("stopped too early",),
         (
             Fix(
@@ -99,19 +92,6 @@ EPOCHS = (
             ),
         ),
         Harm("r2", 0.15),
-    ),
-    Case(
-        "digit_by_heart",
-        "epochs",
-        "I let it run over lunch: 150 epochs. Training loss is 0.0000, which is great, but the validation loss looks odd.",
-        "150 epochs on 300 noisy images, long after validation was at its best.",
-        by_settings(_few_digits, {"loop.epochs": 150, "optimizer.lr": 3e-3}),
-        ("too many epochs",),
-        (
-            Fix("Stop when validation is at its best.", {"loop.early_stopping_patience": between(1, 30)}),
-            Fix("Train for fewer epochs.", {"loop.epochs": between(5, 40)}),
-        ),
-        Harm("loss", 0.2),
     ),
 )
 
@@ -137,22 +117,12 @@ RATES = (
         "RMSprop on small images. 10 % accuracy, that is guessing; the loss says 2.30 from the first epoch to the last.",
         "RMSprop with a learning rate of 0.1 kills the network in its first steps.",
         by_settings(
-            lambda folder: digits(folder) | {"optimizer.kind": "rmsprop", "optimizer.lr": 1e-3, "loop.epochs": 6},
+            lambda folder: digits(folder) | {"optimizer.kind": "rmsprop", "optimizer.lr": 1e-3},
             {"optimizer.lr": 0.1},
         ),
         ("learning rate too high",),
         (Fix("A far lower rate.", {"optimizer.lr": between(1e-4, 5e-3)}),),
         Harm("accuracy", 0.3),
-    ),
-    Case(
-        "announcer_rate_too_high",
-        "learning rate",
-        "It starts to learn words and then the loss jumps up and stays at the level of single letters.",
-        "AdamW at 0.3 on a small transformer.",
-        by_settings(notices, {"optimizer.lr": 0.3}),
-        ("learning rate too high",),
-        (Fix("A far lower rate.", {"optimizer.lr": between(3e-4, 2e-2)}),),
-        Harm("perplexity", 1.0),
     ),
     Case(
         "strength_rate_in_millionths",
@@ -205,28 +175,6 @@ SCHEDULES = (
         Harm("r2", 0.15),
     ),
     Case(
-        "arrows_gamma_each_step",
-        "schedule",
-        "Exponential decay with gamma 0.9, which everybody recommends. After one epoch it stops learning.",
-        "gamma 0.9 is applied at each step instead of each epoch: the rate is nothing after a hundred steps.",
-        by_settings(
-            lambda folder: (
-                arrows(folder) | {"schedule.kind": "exponential", "schedule.gamma": 0.9, "schedule.every": "epoch"}
-            ),
-            {"schedule.every": "step"},
-        ),
-        ("schedule ends early",),
-        (
-            Fix("Decay once an epoch.", {"schedule.every": one_of("epoch")}),
-            Fix("A gamma near 1.", {"schedule.gamma": between(0.98, 1.0)}),
-            Fix(
-                "Another schedule.",
-                {"schedule.kind": one_of("cosine", "one_cycle", "constant", "linear", "plateau", "wsd")},
-            ),
-        ),
-        Harm("accuracy", 0.15),
-    ),
-    Case(
         "plant_restarts_at_the_end",
         "schedule",
         "Warm restarts, because they got somebody out of a bad minimum. The curve is fine, and at the very end everything is undone.",
@@ -259,36 +207,39 @@ SCHEDULES = (
         Harm("r2", 0.01),
     ),
     Case(
-        "masks_peak_too_high",
+        "announcer_peak_too_high",
         "schedule",
-        "One cycle with the peak a range test gave me for SGD. The masks become empty in the middle of the run.",
-        "max_lr 1.5 of one_cycle with AdamW, 500 times the optimizer's own rate.",
-        by_settings(
-            lambda folder: masks(folder, count=90) | {"schedule.kind": "one_cycle", "loop.epochs": 10},
-            {"schedule.max_lr": 1.5},
-        ),
-        ("schedule too high",),
+        "One cycle with the peak that a range test gave me for SGD on another project. In the middle of the run it forgets all words.",
+        "max_lr 0.8 of one_cycle with AdamW, more than a hundred times the optimizer's own rate.",
+        by_settings(lambda folder: notices(folder) | {"schedule.kind": "one_cycle"}, {"schedule.max_lr": 0.8}),
+        ("schedule too high", "learning rate too high"),
         (
-            Fix("A far lower peak.", {"schedule.max_lr": lambda value: value is None or value <= 0.05}),
+            Fix("A far lower peak.", {"schedule.max_lr": lambda value: value is None or value <= 0.03}),
             Fix("A schedule without it.", {"schedule.kind": one_of("cosine", "constant", "linear")}),
         ),
-        Harm("mean_iou", 0.1),
+        Harm("perplexity", 0.5),
     ),
     Case(
-        "digits_warmup_of_thousands",
+        "balances_warmed_to_the_end",
         "schedule",
-        "Transformers warm up for 4000 steps, so do I. It is as if the network woke up only when the run is over.",
-        "A warm-up of 4000 steps in a run of 440.",
+        "Warm-up is good for large rates, so I let it warm up nearly all the way. The error gets worse and worse towards the end.",
+        "The rate of SGD rises until 95 % of the run are over, where it should have fallen to nothing.",
         by_settings(
             lambda folder: (
-                digits(folder)
-                | {"optimizer.kind": "sgd", "optimizer.lr": 0.05, "schedule.kind": "constant", "schedule.warmup": "5 %"}
+                balances(folder)
+                | {
+                    "optimizer.kind": "sgd",
+                    "optimizer.lr": 0.2,
+                    "loop.batch_size": 8,
+                    "loop.epochs": 10,
+                    "schedule.warmup": "5 %",
+                }
             ),
-            {"schedule.warmup": 4000},
+            {"schedule.warmup": "95 %"},
         ),
         ("warm-up too long",),
-        (Fix("A warm-up of a small part of the run.", {"schedule.warmup": lambda value: _short(value, 150)}),),
-        Harm("accuracy", 0.1),
+        (Fix("A warm-up of a small part of the run.", {"schedule.warmup": lambda value: _short(value, 600)}),),
+        Harm("r2", 0.01),
     ),
 )
 
@@ -303,10 +254,10 @@ def _epochs(value: object, least: float) -> bool:
 
 
 def _short(value: object, steps: float) -> bool:
-    """Whether a warm-up takes ``steps`` at most, of a run of 440 with epochs of 55."""
+    """Whether a warm-up takes ``steps`` at most, of a run of 1600 with epochs of 160."""
     if isinstance(value, str):
         number, _, unit = value.partition(" ")
-        return float(number) * {"epochs": 55.0, "epoch": 55.0, "%": 4.4}.get(unit, 1.0) <= steps
+        return float(number) * {"epochs": 160.0, "epoch": 160.0, "%": 16.0}.get(unit, 1.0) <= steps
     return isinstance(value, int | float) and value <= steps
 
 

@@ -163,6 +163,8 @@ class Writer(nn.Module):
         super().__init__()
         self.token = nn.Embedding(vocabulary, width)
         self.place = nn.Embedding(context, width)
+        nn.init.normal_(self.token.weight, std=0.1)
+        nn.init.normal_(self.place.weight, std=0.1)
         self.blocks = nn.Sequential(*(Block(width, 2) for _ in range(layers)))
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, vocabulary)
@@ -175,6 +177,51 @@ class Writer(nn.Module):
 
 def build(vocabulary: int, context: int) -> nn.Module:
     return Writer(vocabulary, context)
+'''
+
+
+READER = '''"""A GRU that reads a signal piece by piece."""
+
+import torch
+from torch import nn
+
+
+class Reader(nn.Module):
+    def __init__(self, features: int, classes: int, piece: int = 4, width: int = 40) -> None:
+        super().__init__()
+        self.piece = piece
+        self.gru = nn.GRU(piece, width, batch_first=True)
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        found, _ = self.gru(x.view(len(x), -1, self.piece))
+        return self.head(found[:, -1])
+
+
+def build(features: int, classes: int) -> nn.Module:
+    return Reader(features, classes)
+'''
+
+LETTERS = '''"""Writes letter by letter."""
+
+import torch
+from torch import nn
+
+
+class Letters(nn.Module):
+    def __init__(self, vocabulary: int, width: int = 64, both: bool = False) -> None:
+        super().__init__()
+        self.letters = nn.Embedding(vocabulary, 24)
+        self.gru = nn.GRU(24, width, batch_first=True, bidirectional=both)
+        self.head = nn.Linear(width * (2 if both else 1), vocabulary)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        found, _ = self.gru(self.letters(tokens))
+        return self.head(found)
+
+
+def build(vocabulary: int) -> nn.Module:
+    return Letters(vocabulary)
 '''
 
 

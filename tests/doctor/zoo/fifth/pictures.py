@@ -36,7 +36,7 @@ def _glyph(digit: int) -> NDArray[Any]:
 
 
 @cache
-def draw_digits(count: int, seed: int = 0, noise: float = 55.0) -> tuple[Pixels, NDArray[np.int64]]:
+def draw_digits(count: int, seed: int = 0, noise: float = 40.0) -> tuple[Pixels, NDArray[np.int64]]:
     """Gray images (n, 20, 20, 1) of a digit somewhere, and which it is."""
     draws = np.random.default_rng(seed)
     digits = draws.integers(0, 10, count)
@@ -57,7 +57,7 @@ def digits(folder: Path, count: int = 2200, seed: int = 0) -> Settings:
         "model.kind": "small_cnn",
         "model.channels": [12, 24],
         "model.hidden": 48,
-        "loop.epochs": 8,
+        "loop.epochs": 14,
         "loop.batch_size": 32,
         **ADAMW,
     }
@@ -82,7 +82,8 @@ def draw_fruit(ripe: int, side: int, draws: np.random.Generator) -> Pixels:
     y, x = np.mgrid[:side, :side].astype(float)
     radius = side * draws.uniform(0.25, 0.38)
     cy, cx = draws.uniform(radius, side - radius, 2)
-    color = np.array([[70, 165, 60], [205, 180, 60], [205, 70, 55]][ripe], float) * draws.uniform(0.65, 1.15)
+    color = np.array([[105, 155, 60], [165, 145, 60], [190, 100, 60]][ripe], float) + draws.normal(0, 12, 3)
+    color = color * draws.uniform(0.75, 1.1)
     inside = np.hypot(y - cy, x - cx) < radius
     pixels = np.where(inside[..., None], color, draws.uniform(60, 170)) + draws.normal(0, 20, (side, side, 3))
     return np.clip(pixels, 0, 255).astype(np.uint8)
@@ -245,7 +246,7 @@ def notices(folder: Path, count: int = 1000) -> Settings:
         "model.width": 32,
         "objective.kind": "language_model",
         "loop.batch_size": 32,
-        "loop.epochs": 5,
+        "loop.epochs": 8,
         "optimizer.kind": "adamw",
         "optimizer.lr": 6e-3,
         "schedule.kind": "cosine",

@@ -9,8 +9,8 @@ from tests.doctor.zoo.draws import masks, shapes, tagged, write_shapes
 from tests.doctor.zoo.edit import edit
 from tests.doctor.zoo.fifth.data import bikes, concrete, loans, plant, wines
 from tests.doctor.zoo.fifth.networks import ATTENTION, CNN, MLP, WRITER, own
-from tests.doctor.zoo.fifth.pictures import arrows, cells, digits, fruit, notices, waves, weaves
-from tests.doctor.zoo.fifth.preparation import own_digits, spectra
+from tests.doctor.zoo.fifth.pictures import arrows, cells, digits, fruit, notices, waves
+from tests.doctor.zoo.fifth.preparation import own_digits
 
 
 def spiral(_folder: Path) -> Settings:
@@ -21,7 +21,7 @@ def spiral(_folder: Path) -> Settings:
         "dataset.noise": 0.1,
         "model.kind": "mlp",
         "model.hidden": [48, 48],
-        "loop.epochs": 50,
+        "loop.epochs": 30,
         "loop.batch_size": 64,
         "loop.decision_boundary": "off",
         "optimizer.kind": "nadam",
@@ -196,10 +196,6 @@ def _longtail(folder: Path) -> Settings:
     return settings | {"loader.sampling": "balanced"}
 
 
-def _grey(folder: Path) -> Settings:
-    return weaves(folder) | {"dataset.color": "grey"}
-
-
 RUNS = (
     Healthy(
         "shapes_turned_all_ways",
@@ -208,9 +204,6 @@ RUNS = (
         _turned,
         "accuracy",
         0.88,
-    ),
-    Healthy(
-        "weaves_in_grey", "Cloth without its color.", "Gray images of textures, no objects.", _grey, "accuracy", 0.9
     ),
     Healthy(
         "digits_smoothed",
@@ -280,7 +273,7 @@ RUNS = (
         "A new optimizer on text.",
         "Muon with its large decay, and cosine restarts.",
         lambda folder: (
-            notices(folder, count=800)
+            notices(folder, count=1200)
             | {"optimizer.kind": "muon", "optimizer.lr": 6e-3, "model.positions": "learned", "schedule.warmup": "5 %"}
         ),
         "accuracy",
@@ -322,7 +315,7 @@ RUNS = (
         "concrete_blocks_of_zero",
         "Residual blocks.",
         "Weights of zero at the end of each block, by design.",
-        lambda folder: own(folder, concrete(folder), _RESIDUAL) | {"loop.epochs": 25},
+        lambda folder: own(folder, concrete(folder), _RESIDUAL) | {"loop.epochs": 14},
         "r2",
         0.84,
     ),
@@ -363,14 +356,6 @@ RUNS = (
         "My own augmentation.",
         "The own Dataset changes images at random, in training alone, and normalizes by itself.",
         _moving,
-        "accuracy",
-        0.85,
-    ),
-    Healthy(
-        "pump_spectra",
-        "Spectra of signals.",
-        "An own Dataset that computes all when it is built.",
-        lambda folder: spectra(folder, False) | {"loop.epochs": 10},
         "accuracy",
         0.85,
     ),
