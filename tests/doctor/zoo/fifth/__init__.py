@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from tests.doctor.zoo.case import Case, Healthy
-from tests.doctor.zoo.fifth import activations, contents, healthy, lengths, losses, optimizers, preparation, structure
+from tests.doctor.zoo.fifth import (
+    activations,
+    contents,
+    healthy,
+    labels,
+    lengths,
+    losses,
+    optimizers,
+    preparation,
+    structure,
+)
 
 CASES: tuple[Case | Healthy, ...] = (
     *activations.CASES,
@@ -13,6 +23,7 @@ CASES: tuple[Case | Healthy, ...] = (
     *optimizers.CASES,
     *preparation.CASES,
     *structure.CASES,
+    *labels.CASES,
     *contents.CASES,
     *healthy.RUNS,
 )

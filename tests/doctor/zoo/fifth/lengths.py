@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_settings, one_of
-from tests.doctor.zoo.draws import shapes
-from tests.doctor.zoo.fifth.data import balances, bikes, concrete, loans, plant, wines
+from tests.doctor.zoo.fifth.data import bikes, concrete, loans, plant, wines
 from tests.doctor.zoo.fifth.pictures import digits, notices
 
 # The length of a run.
@@ -78,21 +77,6 @@ EPOCHS = (
         ),
         Harm("accuracy", 0.1),
     ),
-    Case(
-        "rentals_goal_too_low",
-        "epochs",
-        "I wanted it to stop when it is good. It stops in the first epochs and gives nearly the same number for each hour.",
-        "stopping_threshold: it ends as soon as R2 is 0.3, though more than 0.9 can be had.",
-        by_settings(lambda folder: bikes(folder) | {"checkpoints.monitor": "val/r2"}, {"loop.stopping_threshold": 0.3}),
-        ("stopped too early",),
-        (
-            Fix(
-                "Take the threshold away or ask for more.",
-                {"loop.stopping_threshold": lambda value: value is None or value >= 0.85},
-            ),
-        ),
-        Harm("r2", 0.15),
-    ),
 )
 
 # Learning rates.
@@ -133,19 +117,6 @@ RATES = (
         ("learning rate too low",),
         (Fix("A far higher rate.", {"optimizer.lr": between(3e-4, 3e-2)}),),
         Harm("r2", 0.4),
-    ),
-    Case(
-        "shapes_sgd_crawls",
-        "learning rate",
-        "The paper fine-tunes with 1e-5 and SGD, I train the same way from scratch. The curve goes down by a hair per epoch.",
-        "SGD at 0.00001 on a network that begins from random weights.",
-        by_settings(
-            lambda folder: shapes(folder, each=200) | {"optimizer.kind": "sgd", "optimizer.lr": 0.05},
-            {"optimizer.lr": 1e-5},
-        ),
-        ("learning rate too low",),
-        (Fix("A far higher rate.", {"optimizer.lr": between(5e-3, 0.3)}),),
-        Harm("accuracy", 0.3),
     ),
 )
 
@@ -220,13 +191,13 @@ SCHEDULES = (
         Harm("perplexity", 0.5),
     ),
     Case(
-        "balances_warmed_to_the_end",
+        "plant_warmed_to_the_end",
         "schedule",
         "Warm-up is good for large rates, so I let it warm up nearly all the way. The error gets worse and worse towards the end.",
         "The rate of SGD rises until 95 % of the run are over, where it should have fallen to nothing.",
         by_settings(
             lambda folder: (
-                balances(folder)
+                plant(folder)
                 | {
                     "optimizer.kind": "sgd",
                     "optimizer.lr": 0.2,

@@ -11,7 +11,7 @@ from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_network
 from tests.doctor.zoo.draws import write_table
 from tests.doctor.zoo.edit import edit
 from tests.doctor.zoo.fifth.data import draw_bikes, loans, wines
-from tests.doctor.zoo.fifth.networks import ATTENTION, CONV1D, NET, own
+from tests.doctor.zoo.fifth.networks import ATTENTION, CONV1D, own
 from tests.doctor.zoo.fifth.pictures import digits, waves
 
 LOSS = '''"""Cross entropy by hand."""
@@ -191,11 +191,6 @@ _SOFTMAX = edit(
     ),
 )
 
-_GEOMETRIC = edit(
-    NET,
-    ("        x = torch.relu(self.fc2(x))\n", "        x = torch.log1p(torch.relu(self.fc2(x)))\n"),
-)
-
 NUMERIC = (
     Case(
         "pump_softmax_by_hand",
@@ -216,19 +211,5 @@ NUMERIC = (
         ("overflow", "module produces non-finite values"),
         (Fix("torch.softmax of scaled scores.", names=("exp", "attend", "softmax", "network.py", "Pieces")),),
         Harm("accuracy", 0.2),
-    ),
-    Case(
-        "bottles_log_of_nothing",
-        "numeric",
-        "A logarithm tames large activations. In the first step already the loss is NaN and I cannot see why.",
-        "log of what a ReLU leaves: the logarithm of zero.",
-        by_network(
-            wines,
-            edit(_GEOMETRIC, ("torch.log1p(", "torch.log(")),
-            _GEOMETRIC,
-        ),
-        ("module produces non-finite values", "overflow"),
-        (Fix("log1p, or no logarithm.", names=("log", "network.py", "Net")),),
-        Harm("accuracy", 0.3),
     ),
 )

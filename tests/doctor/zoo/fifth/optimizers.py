@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tests.doctor.zoo.case import Case, Fix, Harm, between, by_settings, one_of
-from tests.doctor.zoo.draws import tagged
-from tests.doctor.zoo.fifth.data import balances, concrete, loans, wines
+from tests.doctor.zoo.fifth.data import concrete, loans, wines
 from tests.doctor.zoo.fifth.pictures import arrows, digits, notices
 
 _ADAPTIVE = one_of("adamw", "adam", "nadam", "radam", "muon", "rmsprop", "adafactor")
@@ -22,25 +21,6 @@ OPTIMIZERS = (
         ("unsuitable optimizer", "learning rate too low"),
         (Fix("An adaptive optimizer.", {"optimizer.kind": _ADAPTIVE}),),
         Harm("perplexity", 1.0),
-    ),
-    Case(
-        "tags_adagrad_fades",
-        "optimizer",
-        "Adagrad with lr_decay, copied from an answer on the net. The labels are learned at first, then nothing happens.",
-        "lr_decay 1.0 divides Adagrad's rate by the number of steps, beside its own fading.",
-        by_settings(
-            lambda folder: (
-                tagged(folder, count=600)
-                | {"optimizer.kind": "adagrad", "optimizer.lr": 0.02, "schedule.kind": "constant"}
-            ),
-            {"optimizer.lr_decay": 1.0},
-        ),
-        ("optimizer settings",),
-        (
-            Fix("No lr_decay.", {"optimizer.lr_decay": between(0, 0.01)}),
-            Fix("Another optimizer.", {"optimizer.kind": _ADAPTIVE}),
-        ),
-        Harm("f1", 0.1),
     ),
     Case(
         "strength_adam_eps_one",
@@ -86,22 +66,6 @@ BATCHES = (
         Harm("loss", 0.05),
     ),
     Case(
-        "balances_one_by_one",
-        "batch",
-        "Batch size 1 learns from every single month, what could be better? The validation error never comes to rest, and it is slow.",
-        "One row a step, at a rate for batches of 64 that never falls.",
-        by_settings(
-            lambda folder: balances(folder) | {"optimizer.lr": 1e-2, "schedule.kind": "constant", "loop.epochs": 8},
-            {"loop.batch_size": 1},
-        ),
-        ("batch too small",),
-        (
-            Fix("Batches of more rows.", {"loop.batch_size": between(8, 256)}),
-            Fix("Several micro-batches a step.", {"loop.accumulation": between(8, 256)}),
-        ),
-        Harm("r2", 0.03),
-    ),
-    Case(
         "cultivars_norm_of_two",
         "batch",
         "I added batch norm as it makes everything train better. With my batch of 2 (small GPU) it got worse instead.",
@@ -126,7 +90,7 @@ REGULARIZATION = (
         "Weight decay against overfitting; I went up until train and validation agreed. They agree, at 11 %.",
         "A weight decay of 10 pulls all weights to zero.",
         by_settings(
-            lambda folder: digits(folder) | {"schedule.kind": "constant", "optimizer.lr": 2e-3},
+            digits,
             {"optimizer.weight_decay": 10.0},
         ),
         ("regularization too strong",),

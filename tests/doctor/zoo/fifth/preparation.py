@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between, by_settings, one_of
+from tests.doctor.zoo.case import Case, Fix, Harm, Settings, by_settings, one_of
 from tests.doctor.zoo.draws import Columns, write_table
 from tests.doctor.zoo.edit import edit
 from tests.doctor.zoo.fifth.data import draw_concrete, plant
-from tests.doctor.zoo.fifth.pictures import arrows, draw_digits, draw_waves, fruit, weaves
+from tests.doctor.zoo.fifth.pictures import arrows, draw_digits, draw_waves, weaves
 
 READER = '''"""Reads {path} and keeps the last fifth for validation."""
 
@@ -263,16 +263,6 @@ CASES = (
         by_settings(arrows, {"dataset.flip": True}),
         ("augmentation changes the label",),
         (Fix("No flips.", {"dataset.flip": one_of(False)}),),
-        Harm("accuracy", 0.1),
-    ),
-    Case(
-        "fruit_any_color",
-        "preprocessing",
-        "Color jitter is in all recipes. How ripe a fruit is it can no longer tell.",
-        "Hue is turned by up to half the circle, and hue is what the classes are.",
-        by_settings(fruit, {"dataset.hue": 0.5, "dataset.grayscale": 0.5}),
-        ("augmentation changes the label",),
-        (Fix("Leave the colors.", {"dataset.hue": between(0, 0.05), "dataset.grayscale": between(0, 0.1)}),),
         Harm("accuracy", 0.1),
     ),
     Case(

@@ -263,7 +263,7 @@ RUNS = (
         "A vocabulary of 256 of which some 60 occur; overlapping windows.",
         lambda folder: (
             notices(folder, count=500)
-            | {"dataset.vocabulary": "bytes", "dataset.stride": 24, "loop.epochs": 5, "optimizer.lr": 5e-3}
+            | {"dataset.vocabulary": "bytes", "dataset.stride": 24, "loop.epochs": 8, "optimizer.lr": 5e-3}
         ),
         "accuracy",
         0.6,

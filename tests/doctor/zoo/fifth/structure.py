@@ -227,7 +227,7 @@ OWN = (
         "Two evaluations of the very same checkpoint give me two accuracies. Training looks normal.",
         "functional.dropout without training=self.training drops out in evaluation, too.",
         by_network(
-            wines,
+            lambda folder: wines(folder, count=2000, cultivars=8) | {"loop.epochs": 20},
             edit(_DROPPED, ("0.5, training=self.training)", "0.5)")),
             _DROPPED,
         ),
