@@ -218,7 +218,7 @@ OWN = (
         ("language model sees the future",),
         (Fix("bidirectional=False.", names=("bidirectional", "GRU", "gru", "network.py", "Letters")),),
         Harm(
-            "perplexity", 0.4, by=lambda trial: trial.metric("perplexity"), words="val/perplexity, too good to be true"
+            "perplexity", 0.15, by=lambda trial: trial.metric("perplexity"), words="val/perplexity, too good to be true"
         ),
     ),
     Case(
