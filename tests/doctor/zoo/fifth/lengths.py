@@ -191,26 +191,25 @@ SCHEDULES = (
         Harm("perplexity", 0.5),
     ),
     Case(
-        "plant_warmed_to_the_end",
+        "rentals_warmed_to_the_end",
         "schedule",
-        "Warm-up is good for large rates, so I let it warm up nearly all the way. The error gets worse and worse towards the end.",
-        "The rate of SGD rises until 95 % of the run are over, where it should have fallen to nothing.",
+        "Warm-up is good for large rates, so I let it warm up nearly all the way. The error gets better and better, and then worse towards the end.",
+        "The rate of SGD rises until 98 % of the run are over, where it should have fallen to nothing.",
         by_settings(
             lambda folder: (
-                plant(folder)
+                bikes(folder)
                 | {
                     "optimizer.kind": "sgd",
                     "optimizer.lr": 0.2,
-                    "loop.batch_size": 8,
-                    "loop.epochs": 10,
+                    "loop.batch_size": 16,
                     "schedule.warmup": "5 %",
                 }
             ),
-            {"schedule.warmup": "95 %"},
+            {"schedule.warmup": "98 %"},
         ),
         ("warm-up too long",),
-        (Fix("A warm-up of a small part of the run.", {"schedule.warmup": lambda value: _short(value, 600)}),),
-        Harm("r2", 0.01),
+        (Fix("A warm-up of a small part of the run.", {"schedule.warmup": lambda value: _short(value, 1200)}),),
+        Harm("r2", 0.04),
     ),
 )
 
@@ -225,10 +224,10 @@ def _epochs(value: object, least: float) -> bool:
 
 
 def _short(value: object, steps: float) -> bool:
-    """Whether a warm-up takes ``steps`` at most, of a run of 1600 with epochs of 160."""
+    """Whether a warm-up takes ``steps`` at most, of a run of 4500 with epochs of 150."""
     if isinstance(value, str):
         number, _, unit = value.partition(" ")
-        return float(number) * {"epochs": 160.0, "epoch": 160.0, "%": 16.0}.get(unit, 1.0) <= steps
+        return float(number) * {"epochs": 150.0, "epoch": 150.0, "%": 45.0}.get(unit, 1.0) <= steps
     return isinstance(value, int | float) and value <= steps
 
 
