@@ -229,7 +229,14 @@ RUNS = (
         "accuracy",
         0.88,
     ),
-    Healthy("cells_counted", "Cells in dishes.", "A regression on images, with many targets at 0.", cells, "r2", 0.85),
+    Healthy(
+        "cells_counted",
+        "Cells in dishes.",
+        "A regression on images, whose targets are small counts.",
+        cells,
+        "r2",
+        0.85,
+    ),
     Healthy(
         "masks_of_small_discs",
         "Small things to cut out.",
