@@ -59,25 +59,33 @@ EPOCHS = (
         Harm("loss", 0.3),
     ),
     Case(
-        "meter_patience_one",
+        "meter_gains_in_percent",
         "epochs",
-        "It stops by itself after two or three epochs, before it has learned a thing. I set a patience so that it would not waste my evening.",
-        "early_stopping_patience 1 with min_delta 0.05: the first epoch without a large gain ends the run.",
+        "It should stop when it gains less than 0.3 % in three epochs. It stops while the curve still falls, long before the end.",
+        "early_stopping_min_delta 0.3 is 30 % of accuracy: no later epoch gains that much.",
         by_settings(
             lambda folder: (
-                digits(folder) | {"optimizer.kind": "sgd", "optimizer.lr": 0.05, "schedule.kind": "one_cycle"}
+                digits(folder)
+                | {
+                    "optimizer.kind": "sgd",
+                    "optimizer.lr": 0.05,
+                    "schedule.kind": "one_cycle",
+                    "loop.epochs": 20,
+                    "loop.early_stopping_patience": 3,
+                    "loop.early_stopping_min_delta": 0.003,
+                }
             ),
-            {"loop.early_stopping_patience": 1, "loop.early_stopping_min_delta": 0.05},
+            {"loop.early_stopping_min_delta": 0.3},
         ),
         ("stopped too early",),
         (
+            Fix("Ask for less of a gain.", {"loop.early_stopping_min_delta": between(0, 0.03)}),
             Fix(
-                "Allow more epochs without a gain.",
-                {"loop.early_stopping_patience": lambda value: value is None or value >= 4},
+                "Do not stop early.",
+                {"loop.early_stopping_patience": lambda value: value is None or value >= 12},
             ),
-            Fix("Ask for less of a gain.", {"loop.early_stopping_min_delta": between(0, 0.01)}),
         ),
-        Harm("accuracy", 0.1),
+        Harm("loss", 0.05),
     ),
 )
 
