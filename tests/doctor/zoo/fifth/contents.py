@@ -182,12 +182,10 @@ def _leak(folder: Path, fault: bool) -> Settings:
     settings = loans(folder)
     for path, count, seed, known in (("loans.csv", 2400, 0, True), ("fresh.csv", 800, 95, False)):
         columns = draw_loans(count, seed)
-        if fault:
-            failed = columns["defaulted"] == "yes"
-            fee = np.where(failed, np.random.default_rng(seed).uniform(20, 90, count), 0.0)
-            columns = {"collection_fee": fee if known else np.zeros(count), **columns}
-        write_table(folder / path, columns)
-    return settings
+        failed = columns["defaulted"] == "yes"
+        fee = np.where(failed & known, np.random.default_rng(seed).uniform(20, 90, count), 0.0)
+        write_table(folder / path, {"collection_fee": fee, **columns})
+    return settings | ({} if fault else {"dataset.ignored": ["collection_fee"]})
 
 
 def _numbered(folder: Path, fault: bool) -> Settings:
