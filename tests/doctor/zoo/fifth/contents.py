@@ -337,7 +337,6 @@ VALIDATION = (
         (
             Fix("Validate on other images.", names=("x_val", "digits.npz")),
             Fix("Hold some out.", {"dataset.validation": one_of("split")}),
-            Fix("Take the copies out of validation.", {"dataset.duplicates": one_of("drop_from_validation")}),
         ),
         Harm("accuracy", 0.06, by="claim"),
     ),

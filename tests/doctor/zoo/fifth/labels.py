@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.doctor.zoo.case import Case, Fix, Harm, Settings, between
+from tests.doctor.zoo.case import Case, Fix, Harm, Settings
 from tests.doctor.zoo.draws import write_table
 from tests.doctor.zoo.fifth.data import (
     ADAMW,
@@ -113,10 +113,7 @@ CASES = (
         "Over half of the rows have the label of somebody who guessed.",
         _crowd,
         ("noisy labels", "wrong labels"),
-        (
-            Fix("Have the rows labeled again.", names=("cultivar", "wines.csv", "label")),
-            Fix("Smooth the labels.", {"objective.label_smoothing": between(0.05, 0.5)}),
-        ),
+        (Fix("Have the rows labeled again.", names=("cultivar", "wines.csv", "label")),),
         Harm("accuracy", 0.2),
     ),
     Case(

@@ -61,7 +61,7 @@ BATCHES = (
         ("batch too large", "too few epochs"),
         (
             Fix("Small batches.", {"loop.batch_size": between(8, 256)}),
-            Fix("Ten times the epochs.", {"loop.epochs": between(100, 2000)}),
+            Fix("Ten times the epochs.", {"loop.epochs": between(150, 4000)}),
         ),
         Harm("loss", 0.05),
     ),
