@@ -102,19 +102,19 @@ def _machines(folder: Path, fault: bool) -> Settings:
 
 
 def _meter(days: int, first: int, seed: int) -> Columns:
-    """Hourly use of gas, with a sensor whose zero wanders in the course of the year."""
+    """Use of gas by half days, with a sensor whose zero wanders slowly."""
     draws = np.random.default_rng(seed)
     day = np.arange(first, first + days, 0.5)
     cold = draws.normal(0, 1, len(day))
     wind = draws.gamma(2, 1, len(day))
-    wander = 1.3 * np.sin(2 * np.pi * day / 150 + 0.7)
+    wander = -1.3 * np.cos(2 * np.pi * day / 450)
     use = 8 + 1.4 * cold + 0.5 * (wind - 2) + wander + draws.normal(0, 0.25, len(day))
     return {"day": day, "degrees_below": 12 + 6 * cold, "wind": wind, "gas": use}
 
 
 def _gas(folder: Path, fault: bool) -> Settings:
     write_table(folder / "gas.csv", _meter(900, 0, 83))
-    write_table(folder / "fresh.csv", _meter(300, 900, 84))
+    write_table(folder / "fresh.csv", _meter(225, 900, 84))
     settings: Settings = {
         "dataset.kind": "table",
         "dataset.path": "gas.csv",
@@ -122,9 +122,8 @@ def _gas(folder: Path, fault: bool) -> Settings:
         "dataset.validation_fraction": 0.25,
         "model.kind": "tabular",
         "model.hidden": [64, 64],
-        "model.frequencies": 8,
         "objective.kind": "regression",
-        "loop.epochs": 18,
+        "loop.epochs": 40,
         "loop.batch_size": 64,
         "optimizer.weight_decay": 0.05,
         **ADAMW,
