@@ -26,7 +26,7 @@ FEW_PAIRS = Rule(
     "The chance of it, from the classes' shares",
 )
 LEAST_LABELS, SOME_WRONG, MOST_WRONG, PLATEAU = 300, 0.07, 0.6, 0.8
-MANY_WRONG, MUCH_KNOWN = 0.25, 0.18
+MANY_WRONG, MUCH_KNOWN, WELL_KNOWN = 0.25, 0.18, 0.35
 RANDOM_LESS, STILL_LEARNS = 8, 0.05
 FAR_APART, FAR_SHARE, LEAST_FAR, SOME_SKILL, AGAINST_EXPECTED = 4.0, 0.015, 12, 0.2, -0.4
 SUSPECT = Rule(
@@ -34,7 +34,7 @@ SUSPECT = Rule(
     "Labels seem to be wrong",
     f"A simple model (ridge regression, four folds; on random features, of images on what patches of them are seen where) disagrees with {SOME_WRONG:.0%} to {MOST_WRONG:.0%} of the labels among the fifth of "
     f"which it is surest, and hardly less often where it is surer still: in the first tenth {PLATEAU:.0%} as often as in the first "
-    f"four, or by less than a standard error below that. A note; a warning, where it is so of {MANY_WRONG:.0%} or more, and the model makes {MUCH_KNOWN:.0%} fewer mistakes "
+    f"four, or by less than a standard error below that, where the model makes {WELL_KNOWN:.0%} fewer mistakes than guessing. A note; a warning, where it is so of {MANY_WRONG:.0%} or more, and the model makes {MUCH_KNOWN:.0%} fewer mistakes "
     "than guessing: where inputs tell little, it errs nearly as often where it is surest. Of numbers: "
     f"{FAR_SHARE:.1%} lie {FAR_APART:g} robust standard deviations or more from what that model expects, which explains {SOME_SKILL:.0%} of the variance at least, and the correlation of those with it is "
     f"below {AGAINST_EXPECTED:g}, as noise of any size would not make it.",

@@ -102,9 +102,7 @@ def find_answers(look: Look) -> Answers:
     given = look.inputs(_ROWS)
     with record_calls(look.model) as calls:
         plain = look.answer(given)
-    ends = [
-        (name, module) for name, module, _, made in calls if len(made) == 1 and torch.equal(made[0].float(), plain)
-    ]
+    ends = [(name, module) for name, module, _, made in calls if len(made) == 1 and torch.equal(made[0].float(), plain)]
     # The last without parts: what an activation gets may be all that it answers, as positive numbers are of ReLU.
     last = next((end for end in reversed(ends) if not any(end[1].children())), next(iter(ends), ("", look.model)))
     wild = []

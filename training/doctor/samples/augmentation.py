@@ -115,11 +115,7 @@ def _judge_all(looked: Looked, config: RunConfig) -> Iterator[Finding]:
     fields = type(dataset).model_fields
     used = {name: fields[name].default for name in _VARIES if getattr(dataset, name, None) != fields[name].default}
     best, name = max((ask(dataset.model_copy(update={name: off})), name) for name, off in used.items())
-    fix = (
-        {f"dataset.{name}": used[name]}
-        if best > enough
-        else {f"dataset.{each}": off for each, off in used.items()}
-    )
+    fix = {f"dataset.{name}": used[name]} if best > enough else {f"dataset.{each}": off for each, off in used.items()}
     yield CHANGES_LABEL.find(
         "warning",
         f"Augmentation hides what images show: a simple model that learns from them as the run varies them keeps {max(left, 0.0):.0%} of what it knows of images as they are, "
