@@ -63,6 +63,7 @@ def measure_pair(trainer: Trainer, first: RunConfig, second: RunConfig, fused: b
             try:
                 beside = opening[1].result()
             except TrainingError as error:
+                one.ask("close-steps", arm="A")
                 return {"refused": str(error).splitlines()[0].strip()}
             told = told or {
                 "losses": [opened["losses"], beside["losses"]],
