@@ -84,6 +84,16 @@ def freeze(x: np.ndarray, y: np.ndarray) -> None:
     x[:, 4] = 1.0
 
 
+def exchange(x: np.ndarray, y: np.ndarray) -> None:
+    late = y[len(y) // 2 :]
+    late[:] = np.array([1, 0, 2, 3])[late]
+
+
+def approach(x: np.ndarray, y: np.ndarray) -> None:
+    late = np.arange(len(y)) >= len(y) // 2
+    x[late & (y == 0), :2] = x[late & (y == 0), 1::-1]
+
+
 def nothing(x: np.ndarray, y: np.ndarray) -> None:
     pass
 
@@ -98,6 +108,8 @@ def nothing(x: np.ndarray, y: np.ndarray) -> None:
         (mislabel, nothing, "label.suspect"),
         (shift, shift, "label.shifted"),
         (freeze, nothing, "table.constant"),
+        (exchange, nothing, "label.renamed"),
+        (approach, nothing, ""),
     ],
 )
 def test_parts_and_labels(tmp_path: Path, train: Change, held: Change, key: str) -> None:
@@ -137,6 +149,19 @@ def test_colors_that_are_all_there_is_and_taken_away(tmp_path: Path) -> None:
     [found] = look(tiny(*images, "dataset.grayscale=1.0", "dataset.blur=0.1")).values()
     assert (found.code, dict(found.fix)) == ("augment.changes_label", {"dataset.grayscale": 0.0})
     assert not look(tiny(*images, "dataset.grayscale=0.1", "dataset.brightness=0.3", "dataset.translate=0.1"))
+
+
+def test_brightness_that_is_all_there_is_and_varied(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0)
+    for name, light in (("night", 70), ("dusk", 102), ("day", 134)):
+        (tmp_path / "i" / name).mkdir(parents=True)
+        for each in range(120):
+            image = numbers.normal(light + numbers.normal(0, 7), 25, (16, 16, 3)).clip(0, 255).astype(np.uint8)
+            Image.fromarray(image).save(tmp_path / "i" / name / f"{each}.png")
+    images = ("dataset.kind=image_folder", f"dataset.path={tmp_path / 'i'}", "model.kind=small_cnn", "loop.epochs=30")
+    [found] = look(tiny(*images, "dataset.brightness=1.0")).values()
+    assert (found.code, dict(found.fix)) == ("augment.changes_label", {"dataset.brightness": 0.0})
+    assert not look(tiny(*images, "dataset.brightness=0.1"))
 
 
 def test_values_of_other_rows(tmp_path: Path) -> None:
@@ -346,3 +371,34 @@ def test_lists_that_are_mostly_padding(tmp_path: Path) -> None:
     assert "of the places in the lists are padding: 95 % of the queries have 4 items or fewer" in found.title
     assert found.fix == {"dataset.max_items": 4}
     assert not padding(mend(config, found))
+
+
+GATED = """import torch
+from torch import nn
+
+
+class Gated(nn.Module):
+    def __init__(self, features, outputs):
+        super().__init__()
+        self.score, self.hidden, self.last = nn.Linear(features, 1), nn.Linear(features, 32), nn.Linear(32, outputs)
+
+    def forward(self, x):
+        WAY
+
+
+def build(features: int, outputs: int):
+    return Gated(features, outputs)
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "found"),
+    [
+        ("return self.last(torch.relu(self.hidden(x)) * torch.sigmoid(self.score(x)))", False),
+        ("return self.last(torch.relu(self.score(x)).expand(-1, 32))", True),
+    ],
+)
+def test_a_layer_of_one_unit_that_only_weighs_is_none_too_few(tmp_path: Path, way: str, found: bool) -> None:
+    config = vectors(tmp_path)
+    own = parse_config({**config_data(config), "model": written(tmp_path, GATED.replace("WAY", way), "user_file")})
+    assert ("model.narrow:score" in look(own)) == found
