@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -37,7 +38,6 @@ class Steps:
         self.losses: list[float] = []
         self._loss = torch.zeros(())
         with ExitStack() as opened:
-            opened.callback(session.data.close)
             folder = RunFolder(Path(opened.enter_context(TemporaryDirectory(prefix="trainwright-"))))
             skips = NonFiniteLog(session, lambda event: None, folder.series_file)
             self._logger = StepLogger(session, folder, skips)
@@ -67,7 +67,7 @@ class Steps:
         self._loss.item()
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Drop the records; the session stays open."""
         self._opened.close()
 
     def _iterate(self) -> Iterator[MicroBatches]:
@@ -87,13 +87,14 @@ def open_steps(arm: str, settings: dict[str, Any], fused: bool = True) -> dict[s
     is one."""
     began = time.perf_counter()
     config = parse_config(settings, arm)
+    # What a step takes is asked, not whether the run would go well: a row of skipped steps ends nothing here.
+    config = config.model_copy(update={"loop": config.loop.model_copy(update={"max_skipped_steps": sys.maxsize})})
     close_steps(arm)
     session = assemble(config, lambda *_: None, fused=fused)
     with ExitStack() as on_error:
         on_error.callback(session.data.close)
         compile_session(session, lambda *_: None)
         steps = Steps(session)
-        on_error.pop_all()
         on_error.callback(steps.close)
         for _ in range(max(WARM, _SHOWN_LOSSES)):
             steps.take()
@@ -132,4 +133,5 @@ def close_steps(arm: str) -> dict[str, Any]:
     steps = _OPEN.pop(arm, None)
     if steps is not None:
         steps.close()
+        steps.session.data.close()
     return {}

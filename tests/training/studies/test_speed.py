@@ -13,6 +13,7 @@ from tests.training.commands import Captured, json_line
 from tests.training.tiny import tiny, tiny_images, write_idx
 from training.cli import main
 from training.config import load_config, save_config
+from training.config.files import config_data
 from training.errors import InputError
 from training.studies import timing
 from training.studies.folder import list_studies
@@ -282,6 +283,23 @@ def test_a_fused_optimizer_is_measured_beside_its_foreach_form(
     told = json_line(capsys)
     assert told["details"]["fused"] == {"never_run": "nadam has no fused form on this device (cpu)"}
     assert any("never run" in note for note in told["notes"])
+
+
+def test_steps_that_are_no_numbers_are_timed_all_the_same() -> None:
+    config = tiny(
+        "optimizer.kind=sgd",
+        "optimizer.lr=100.0",
+        "optimizer.momentum=0.99",
+        "model.activation=relu",
+        "model.hidden=[64,64,64,64]",
+        "loop.clip_norm=none",
+        "loop.max_skipped_steps=2",
+    )
+    timing.open_steps("A", dict(config_data(config)))
+    try:
+        assert timing.time_steps("A", 0.3)["steps"] > 2
+    finally:
+        timing.close_steps("A")
 
 
 def test_what_this_machine_cannot_show_is_marked_never_run() -> None:
