@@ -1,8 +1,8 @@
-"""Classes that have each other's names from some sample on, as where another person went on or a list of names was sorted anew."""
+"""Classes that have each other's names from some sample on, as where another person went on or a list of names was sorted again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -25,10 +25,10 @@ def renamed_findings(looked: Looked) -> Iterator[Finding]:
     first, last = order[: len(order) // 3], order[-(len(order) // 3) :]
     learned = replace(model, inputs=model.inputs[first], targets=model.targets[first])
     mine, theirs = looked.labels[first], looked.labels[last]
-    held, answers = learned.held_out.argmax(1), learned.answer(model.inputs[last]).argmax(1)
+    held, answers = learned.held_out.argmax(1), learned.answer(model.inputs).argmax(1)
     names: dict[int, int] = {}
     for label in np.unique(theirs).tolist():
-        counts = np.bincount(answers[theirs == label], minlength=model.targets.shape[1])
+        counts = np.bincount(answers[last][theirs == label], minlength=model.targets.shape[1])
         other = int(counts.argmax())
         if counts.sum() < LEAST_RENAMED or counts[other] < MOST_RENAMED * counts.sum():
             continue
@@ -36,7 +36,7 @@ def renamed_findings(looked: Looked) -> Iterator[Finding]:
             names[label] = other
     if not names or set(names) != set(names.values()):
         return  # one class that is taken for another may have become like it
-    row = _find_change(looked, _compare_names(looked, learned.answer(model.inputs), names), order)
+    row = int(looked.trained[order[_find_change(answers[order], looked.labels[order], names)]])
     facts = looked.data.facts
     shown = "; ".join(
         f"'{escape_unprintable(facts.names[label], 60)}' is what was '{escape_unprintable(facts.names[other], 60)}'"
@@ -50,21 +50,14 @@ def renamed_findings(looked: Looked) -> Iterator[Finding]:
     )
 
 
-def _compare_names(looked: Looked, outputs: NDArray[np.float32], names: dict[int, int]) -> NDArray[np.int64]:
-    """Of each sample that is looked at: 1 where it has the name of the first ones, -1 where it has the later one, 0 where neither."""
-    answers, labels = outputs.argmax(1), looked.labels
-    later = np.array([names.get(int(label), -1) for label in labels])
-    touched = np.isin(labels, list(names))
-    made: NDArray[np.int64] = np.where(touched & (answers == labels), 1, np.where(touched & (answers == later), -1, 0))
-    return made
-
-
 def _is_known(held: NDArray[np.int64], labels: NDArray[np.int64], label: int) -> bool:
     """Whether what is learned of some of the first samples finds those of ``label`` among the others of them."""
     return float((held[labels == label] == label).mean()) >= STILL_NAMED
 
 
-def _find_change(looked: Looked, agrees: NDArray[np.int64], order: NDArray[np.int64]) -> int:
-    """The number of the sample from which on the later names are in use: as many of the first ones before it, and of the later behind, as there can be."""
-    place = int(np.concatenate([[0], np.cumsum(agrees[order])]).argmax())
-    return int(looked.trained[int(order[min(place, len(order) - 1)])])
+def _find_change(answers: NDArray[np.int64], labels: NDArray[np.int64], names: Mapping[int, int]) -> int:
+    """The place from which on the later ``names`` are in use: as many samples with the first ones before it, and with the later behind, as there can be."""
+    touched, later = np.isin(labels, list(names)), np.array([names.get(label, -1) for label in labels.tolist()])
+    agrees = touched * ((answers == labels).astype(np.int64) - (answers == later))
+    place = int(np.concatenate([[0], np.cumsum(agrees)]).argmax())
+    return min(place, len(labels) - 1)
