@@ -19,6 +19,8 @@ from training.runs.records.proofs import Proof, read_proofs
 _SIZE = 860, 560
 _READING = "Looking for the checkpoint to begin from …"
 GONE = "This run is not there any more."
+PROVED = "Proved so before: the same steps come out the same"
+_BUSY = "Another proof is under way: wait for its end."
 
 
 class ProveDialog(QDialog):
@@ -31,6 +33,7 @@ class ProveDialog(QDialog):
         self.folder, self.finding = folder, finding
         self._context, self._job = context, context.proofs
         self._plan: ProofPlan | None = None
+        self._proved = False  # in just that way
         self.words = label(_READING, wrap=True, selectable=True)
         self.progress = ProgressLine()
         self.problem = label("", "problem", wrap=True, selectable=True)
@@ -63,22 +66,24 @@ class ProveDialog(QDialog):
         """What it takes, and what was proved before; reading both may wait for a disk."""
         folder, finding = self.folder, self.finding
 
-        def work() -> tuple[ProofPlan | TrainingError, Proof | None]:
+        def work() -> tuple[ProofPlan | TrainingError, list[Proof]]:
             kept = [proof for proof in read_proofs(folder) if proof.finding == finding.key]
             try:
                 plan: ProofPlan | TrainingError = plan_proof(folder, finding.key)
             except TrainingError as error:
                 plan = error
-            return plan, kept[-1] if kept else None
+            return plan, kept
 
-        self._context.background.submit(work, self._take, lambda error: self._take((TrainingError(str(error)), None)))
+        self._context.background.submit(work, self._take, lambda error: self._take((TrainingError(str(error)), [])))
 
-    def _take(self, read: tuple[ProofPlan | TrainingError, Proof | None]) -> None:
+    def _take(self, read: tuple[ProofPlan | TrainingError, list[Proof]]) -> None:
         if not isValid(self):  # it was closed meanwhile
             return
-        plan, proof = read
+        plan, kept = read
+        proof = kept[-1] if kept else None
         if isinstance(plan, ProofPlan):
             self._plan = plan
+            self._proved = any(each.key == plan.key for each in kept)
             self.words.setText(make_breakable("\n".join(plan.words)))
         else:
             self._plan = None
@@ -109,11 +114,11 @@ class ProveDialog(QDialog):
         self.cancel.setVisible(ours)
         self.cancel.setEnabled(not job.is_stopping)
         self.start.setVisible(not ours)
-        self.start.setEnabled(self._plan is not None and not job.is_busy)
-        self.start.setToolTip("Another proof is under way: wait for its end." if job.is_busy else "")
+        self.start.setEnabled(self._plan is not None and not self._proved and not job.is_busy)
+        self.start.setToolTip(_BUSY if job.is_busy else PROVED if self._proved else "")
         mine = job.run == self.folder and job.plan is not None and job.plan.name == self.finding.key
         said = job.problem if mine and not ours else ""
-        self.problem.setText("Another proof is under way: wait for its end." if job.is_busy and not ours else said)
+        self.problem.setText(_BUSY if job.is_busy and not ours else said)
         self.problem.setVisible(bool(self.problem.text()))
         if ours:
             words = "Stopping …" if job.is_stopping else job.reached.words if job.reached else "Starting …"

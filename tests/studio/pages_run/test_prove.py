@@ -15,7 +15,7 @@ from studio.charts.plots.plot import Plot
 from studio.engine.side_command import Answer
 from studio.pages.run.findings import PROVE
 from studio.pages.run.page import RunPage
-from studio.pages.run.prove_dialog import GONE, ProveDialog
+from studio.pages.run.prove_dialog import GONE, PROVED, ProveDialog
 from studio.panels.fix_dialog import BRANCH, FixDialog
 from studio.state import side_job
 from studio.state.context import AppContext
@@ -23,6 +23,7 @@ from studio.widgets import Banner
 from tests.studio.pages_run.test_findings import found
 from tests.studio.window_driver import answer_next_dialog, open_window, run_page
 from training.config import RunConfig
+from training.prove.plan import plan_proof
 from training.runs.records.history import EventLog
 from training.runs.records.proofs import ArmResult, Difference, OrderResult, Proof, write_proof
 
@@ -100,11 +101,25 @@ def test_a_proof_is_started_followed_and_kept(qtbot: QtBot, page: RunPage, conte
     qtbot.waitUntil(other.start.isEnabled)
     again = open_dialog(qtbot, page, "Too high.")
     assert again.start.text() == "Prove again"
+    assert again.start.isEnabled()  # by other steps than those that are planned now
     said = [each.text() for each in again.view.findChildren(QLabel)]
     assert "Cures it" in said
     assert any("+0.3 to +0.5" in text and "50.00% → 90.00%" in text for text in said)
     assert len(again.view.findChildren(Plot)) == 3
     qtbot.waitUntil(lambda: any("Proof: The loss falls" in text for text in page.findings.captions()))
+
+
+def test_what_would_come_out_the_same_is_not_proved_again(qtbot: QtBot, page: RunPage) -> None:
+    run = page.found.findings.folder
+    assert run is not None
+    key = plan_proof(run, "lr.unusual:optimizer.lr").key
+    run.proofs.mkdir()
+    write_proof(run, make_proof().model_copy(update={"key": key}))
+    dialog = open_dialog(qtbot, page, "Too high.")
+    assert dialog.view.isVisible()
+    assert not dialog.start.isEnabled()
+    assert dialog.start.toolTip() == PROVED
+    dialog.close()
 
 
 def test_a_proof_is_offered_where_some_steps_can_show_something(

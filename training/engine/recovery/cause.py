@@ -60,12 +60,14 @@ class Cause:
 
 @dataclass(frozen=True)
 class Search:
-    """A cause; the window's loss as it came out; whether this was the very step, to the bit, else how many steps had moved the weights."""
+    """A cause; the window's loss as it came out; whether this was the very step, to the bit, else how many steps had moved the weights;
+    whether all steps up to it were made again."""
 
     cause: Cause
     loss: float
     exact: bool = False
     moved: int = 0
+    walked: bool = False
 
 
 def describe(session: Session, step: int, search: Search, before: Preceding, spoiled: str = "") -> Finding:
@@ -245,6 +247,12 @@ def _doubt(search: Search) -> str:
     """Whether this was the step itself."""
     if search.exact:
         return ""
+    if search.walked:
+        otherwise = "" if search.cause.kind else ", and it was finite"
+        return (
+            f"Computed again, it came out otherwise than in the run{otherwise}: something that no checkpoint holds decides it, as a counter "
+            "or a cache in Python code of your own, another machine or another version of torch."
+        )
     moved = (
         f"which {pluralize(search.moved, 'step')} had changed since" if search.moved else "with other random numbers"
     )

@@ -70,25 +70,25 @@ def explain(
     anchor: Anchor | None = None,
     before: Preceding | None = None,
     spoiled: str = "",
-    stands: bool = False,
+    stands: bool | None = None,
 ) -> Finding:
     """Compute the window of the skipped step again, with the weights as they are now, and tell what it shows.
 
     To the bit where the weights are still those of that step and ``anchor``, from before it, leads to its random numbers; where
-    not, the finding says so. ``spoiled`` is a weight that was not finite when the run began. ``stands`` says that the session
-    stands in front of that step, to the bit. Weights, buffers, gradients, the optimizer and the random generators are afterwards what they were,
+    not, the finding says so. ``spoiled`` is a weight that was not finite when the run began. ``stands`` is given
+    where all steps up to that one were made again: whether they came out as they were. Weights, buffers, gradients, the optimizer and the random generators are afterwards what they were,
     so a run that looks is the same run. A look that fails ends nothing; it is told.
     """
     before = before or Preceding()
     try:
         with preserve_state(session):
-            known = stands or _draw_again(session, skip, anchor)
+            known = _draw_again(session, skip, anchor) if stands is None else stands
             found = _search(session, skip)
     except Exception as error:
         logger.exception("Step %d could not be computed again", skip.step)
         return describe_failure(session, skip.step, error)
     exact = known and skip.moved == 0 and _is_same(found.loss, skip.loss)
-    return describe(session, skip.step, replace(found, exact=exact, moved=skip.moved), before, spoiled)
+    return describe(session, skip.step, replace(found, exact=exact, moved=skip.moved, walked=stands is not None), before, spoiled)
 
 
 @contextmanager

@@ -63,3 +63,18 @@ def test_the_step_is_reached_to_the_bit_and_the_run_left_alone(run: RunFolder, c
 def test_a_step_that_was_not_skipped_is_refused(run: RunFolder, capsys: Captured) -> None:
     assert main(["doctor", str(run.path), "--trace", "2"]) == 2
     assert "step 2 of the run" in capsys.readouterr().err
+
+
+def test_a_step_that_comes_out_otherwise_is_told_to_be_another(tmp_path: Path, capsys: Captured) -> None:
+    """The network counts its calls in Python, which no checkpoint holds."""
+    text = make_network(
+        "self.calls = getattr(self, 'calls', 0) + self.training", "x = (x - 3).log() if self.calls > 5 else x"
+    )
+    source = Source("a counter", {"model": text}, "second.1", "log", settings={"checkpoints": {"every_steps": 4}})
+    run = RunFolder(Path(start_run(settings_of(source, tmp_path), tmp_path / "runs").folder))
+    capsys.readouterr()
+    code, told = trace(run, capsys)
+    [found] = told["findings"]
+    assert (code, told["from"], found["evidence"]["exact"]) == (1, 4, False)
+    assert "Computed again, it came out otherwise than in the run, and it was finite" in found["advice"]
+    assert "--trace" not in found["advice"]
