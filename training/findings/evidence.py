@@ -55,6 +55,7 @@ _SAID: Mapping[str, str] = {
     "times_start": "{} times the start",
     "trained": "{} training samples compared",
     "usual": "usual {}",
+    "usual_lr": "usual learning rate {}",
     "waited_seconds": "waited for {} s",
     "with_weights": "with the class weights {}",
     "without": "without {}",

@@ -78,15 +78,15 @@ class FindingsPanel(Card):
         self._fit: OneBatchFit | None = None
         self._pill = StatusPill()
         self.fit_button = button(FIT, variant="ghost", tooltip=_FIT_TIP, clicked=self.fit_one_batch)
-        self.cancel_fit = button("Cancel", "stop", "ghost", clicked=self._cancel_fit)
+        self.cancel = button("Cancel", "stop", "ghost", clicked=self._cancel)
         self._line = ProgressLine()
         self._list = QWidget()
         self._rows = vbox(parent=self._list)
         self._area = scroll_area(self._list)
         self._area.setMaximumHeight(_MOST_HEIGHT)
         close = icon_button("cross", "Put the findings away", clicked=self._withdraw)
-        self.cancel_fit.hide()
-        self.add_action(self._pill, self.fit_button, self.cancel_fit, close)
+        self.cancel.hide()
+        self.add_action(self._pill, self.fit_button, self.cancel, close)
         self.add(self._line, self._area)
         self.hide()
         for signal in (context.draft.edited, context.draft.kind_changed, context.draft.replaced):
@@ -123,11 +123,15 @@ class FindingsPanel(Card):
         self._line.set_progress(fraction, text or FIT)
         self._pill.set_status("Running", "accent")
         self.fit_button.hide()
-        self.cancel_fit.show()
+        self.cancel.show()
         self._line.show()
 
     @Slot()
-    def _cancel_fit(self) -> None:
+    def _cancel(self) -> None:
+        """End the check, or the fit of one batch, behind which the findings stand as before."""
+        if self._ticket is not None:
+            self._withdraw()
+            return
         self._fitter.forget()
         self._show(self._found)
 
@@ -172,13 +176,14 @@ class FindingsPanel(Card):
     def _show_busy(self, text: str = "", fraction: float | None = None) -> None:
         self._pill.set_status("Running", "accent")
         self.fit_button.hide()
-        self.cancel_fit.hide()
+        self.cancel.show()
         self._line.set_progress(fraction, text or "Opening the data, building the model, trying one batch")
         self._line.show()
         self._area.hide()
         self.show()
 
     def _on_refused(self, refusal: Refusal) -> None:
+        self._ticket = None
         draft = self._context.draft
         draft.set_engine_problems(refusal.problems)
         if draft.engine_problems():  # which say it at the fields
@@ -188,6 +193,7 @@ class FindingsPanel(Card):
             self._on_checked([Finding(level="error", title=refusal.message, advice=refusal.advice)])
 
     def _on_checked(self, findings: Sequence[Finding], run_time: RunTime | None = None) -> None:
+        self._ticket = None
         self._found = tuple(findings)
         self.timed.emit(run_time)
         self._show(findings)
@@ -208,7 +214,7 @@ class FindingsPanel(Card):
             fill(self._rows, *(self._make_row(finding) for finding in group))
         fill(self._rows, STRETCH)
         self._line.hide()
-        self.cancel_fit.hide()
+        self.cancel.hide()
         self.fit_button.setVisible(self._context.draft.usable_config() is not None and "error" not in levels)
         self._area.show()
         self.show()

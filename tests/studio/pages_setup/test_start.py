@@ -187,13 +187,25 @@ def test_check_lists_findings_until_a_setting_changes(qtbot: QtBot, page: SetupP
     assert not page.findings.isVisible()
 
 
+def test_a_check_is_canceled(page: SetupPage, context: FakeContext) -> None:
+    page.bar.check_asked.emit()
+    assert page.findings.cancel.isVisible()
+    page.findings.cancel.click()
+    assert context.engine.checks[-1].inquiry.canceled
+    assert not page.findings.isVisible()
+    page.bar.check_asked.emit()
+    context.engine.checks[-1].done({"findings": [{"level": "info", "title": "Warm-up is long."}]})
+    assert not page.findings.cancel.isVisible()
+    assert page.findings.texts() == ["info: Warm-up is long."]
+
+
 def test_fit_one_batch_is_followed_cancelled_and_told_among_the_findings(page: SetupPage, context: FakeContext) -> None:
     page.bar.check_asked.emit()
     context.engine.checks[-1].done({"findings": [{"level": "info", "title": "Warm-up is long."}]})
     panel, fits = page.findings, context.engine.fits
     panel.fit_button.click()
     assert "Running" in words(panel)
-    panel.cancel_fit.click()
+    panel.cancel.click()
     assert fits[-1].inquiry.canceled
     assert panel.texts() == ["info: Warm-up is long."]
     panel.fit_button.click()

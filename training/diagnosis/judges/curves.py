@@ -53,7 +53,7 @@ def judge_diverged(run: Recorded) -> Iterator[Finding]:
             "best": best.mean,
             "best_step": best.last,
             "now": now.mean,
-            "peak": float(peak["loss"]),
+            "highest_loss": float(peak["loss"]),
             "peak_step": int(peak["step"]),
             "times_start": times,
             "standard_error": error,

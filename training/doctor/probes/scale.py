@@ -222,4 +222,6 @@ def _scale(look: Look, outputs: Tensor, saturated: list[Activation], signal: flo
     else:
         return []
     advice = "Leave torch's own initialization, or use nn.init.kaiming_normal_ for weights and zeros for biases."
-    return [INIT_SCALE.find("warning", title, advice, place=worst, evidence={"gain": gains[worst], "output": size})]
+    return [
+        INIT_SCALE.find("warning", title, advice, place=worst, evidence={"weight_gain": gains[worst], "output": size})
+    ]

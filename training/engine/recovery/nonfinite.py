@@ -10,10 +10,11 @@ from pydantic import JsonValue
 from training.diagnosis.rates import scale_rate
 from training.engine.recovery.cause import instead_of_fp16, sample_names
 from training.engine.recovery.preceding import look_back
+from training.engine.recovery.producer import INPUT, TARGET
 from training.engine.recovery.replay import Anchor, Skip, explain
 from training.engine.session import Session
 from training.errors import TrainingError, pluralize
-from training.events import Event, StepSkipped
+from training.events import Event, Finding, StepSkipped
 from training.findings.nonfinite import SKIPPED
 
 MOST_EVENTS = 1000
@@ -48,6 +49,7 @@ class NonFiniteLog:
         self._events = 0
         self._samples = 0
         self._looked = False
+        self._found: Finding | None = None
         self._before = session.progress.skipped
 
     def note(self, skip: Skip) -> None:
@@ -57,7 +59,8 @@ class NonFiniteLog:
         if not self._looked and skip.in_a_row > normal:
             self._looked = True
             before = look_back(self._series, skip.step)
-            self._emit(explain(self._session, skip, self._anchor, before, self._spoiled))
+            self._found = explain(self._session, skip, self._anchor, before, self._spoiled)
+            self._emit(self._found)
 
     def remember(self) -> None:
         """Keep where the random generators stand, so that a step that comes next can be computed again."""
@@ -89,6 +92,10 @@ class NonFiniteLog:
             f"The gradient was not finite in {pluralize(count, 'step')} in a row, up to step {progress.step:,}{again}; the "
             "weights were left as they were before."
         )
+        if self._is_known_to_need_no_setting(progress.step - count):
+            assert self._found is not None
+            told = f"What made it so is named at step {self._found.step:,}, and no setting mends it: do what is said there, then resume."
+            raise TooManySkips(message, told, {}, progress.step, count)
         if self._session.numerics.scaler.is_enabled():
             other = instead_of_fp16(self._session.device)
             advice = f"Resume as a branch that computes in {other}, which holds larger numbers than fp16."
@@ -98,6 +105,13 @@ class NonFiniteLog:
             "had grown long before, start a new run with it."
         )
         raise TooManySkips(message, advice, scale_rate(config, 0.1), progress.step, count)
+
+    def _is_known_to_need_no_setting(self, after: int) -> bool:
+        """Whether the step that was looked into lies behind ``after``, and samples or a line of a person's own code are to blame for it."""
+        found = self._found
+        if found is None or found.step <= after or found.fix or found.evidence.get("exact") is not True:
+            return False
+        return "line" in found.evidence or found.evidence.get("source") in (INPUT, TARGET)
 
     def summarize(self) -> None:
         """Say how many steps this attempt skipped, if any."""

@@ -88,7 +88,9 @@ def explain(
         logger.exception("Step %d could not be computed again", skip.step)
         return describe_failure(session, skip.step, error)
     exact = known and skip.moved == 0 and _is_same(found.loss, skip.loss)
-    return describe(session, skip.step, replace(found, exact=exact, moved=skip.moved, walked=stands is not None), before, spoiled)
+    return describe(
+        session, skip.step, replace(found, exact=exact, moved=skip.moved, walked=stands is not None), before, spoiled
+    )
 
 
 @contextmanager

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.training.engine.nonfinite.sources import SOURCES, Source, find, judge, make_network
+from tests.training.engine.nonfinite.sources import SOURCES, Source, find, judge, make_network, settings_of
+from training.engine.runs.run import start_run
 
 
 @pytest.mark.filterwarnings("ignore:std\\(\\)")
@@ -47,3 +48,18 @@ def test_what_only_a_validation_meets_is_named(source: Source, evidence: dict[st
     assert found.title.startswith("The validation behind step ")
     assert found.place == source.place
     assert found.evidence.items() >= evidence.items()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = (x - 3 * late).log() if late else x", "What made it so is named at step 6, and no setting mends it"),
+        ("x = x.exp().exp() if late else x * 1e20", "learning rate ten times lower"),
+    ],
+)
+def test_a_run_that_failed_by_it_says_where_the_cause_is_named(text: str, said: str, tmp_path: Path) -> None:
+    source = Source("late", {"model": make_network(text)}, "second.1")
+    record = start_run(settings_of(source, tmp_path), tmp_path / "runs")
+    assert record.status == "failed"
+    assert said in record.advice
+    assert bool(record.fix) == (said == "learning rate ten times lower")
