@@ -14,6 +14,7 @@ from studio.charts.plots.plot import Plot
 from studio.state.formats import format_metric, metric_title
 from studio.theme import SPACING, Tone
 from studio.widgets import STRETCH, Card, StatusPill, empty, hbox, label, make_breakable, vbox
+from training.prove.verdict import TRAIN_LOSS
 from training.runs.records.proofs import ArmResult, Difference, Proof
 
 _TONES: dict[str, Tone] = {"cures": "success", "helps": "success", "no difference": "neutral", "harms": "danger"}
@@ -90,7 +91,9 @@ def _describe(difference: Difference) -> str:
     """The means of the arms, and what lies between them."""
     name = difference.metric
     title = metric_title(name)
-    title = title[:1].upper() + title[1:]
+    title = (
+        "Training loss, mean of the last third of the steps" if name == TRAIN_LOSS else title[:1].upper() + title[1:]
+    )
     text = f"{title}: {format_metric(name, difference.before)} → {format_metric(name, difference.after)}"
     if math.isfinite(difference.low) and math.isfinite(difference.high):
         text += f" (difference with 95 % confidence: {difference.low:+.3g} to {difference.high:+.3g})"

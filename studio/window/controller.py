@@ -136,8 +136,8 @@ class MainController(QObject):
     def show_help(self, topic: str) -> None:
         """Open the help at ``topic``, beside the window."""
         self.help = self.help or HelpWindow(self._window)
+        self.help.show()  # first: where a place is in sight depends on the size
         self.help.show_topic(topic)
-        self.help.show()
         self.help.raise_()
 
     @Slot()

@@ -88,12 +88,12 @@ class HelpWindow(QDialog):
         hbox(beside, (self.text, 1), parent=self, spacing=SPACING.m, margins=SPACING.m)
 
     def show_topic(self, topic: str) -> None:
-        """Turn to the page ``topic``, one of ``TOPICS``; "topic#words" to the first place of these words in it."""
+        """Turn to the page ``topic``, one of ``TOPICS``; "topic#words" to the entry of that code in it, or else to the first
+        place of these words."""
         page, _, words = topic.partition("#")
         self.text.setSource(QUrl(f"{page}.md"), QTextDocument.ResourceType.MarkdownResource)
         if words:
-            self.text.moveCursor(QTextCursor.MoveOperation.Start)
-            self.text.find(words)
+            self.text.setTextCursor(_find(self.text.document(), words))
             self.text.verticalScrollBar().setValue(
                 self.text.verticalScrollBar().value() + self.text.cursorRect().top() - SPACING.xl
             )
@@ -130,6 +130,16 @@ class HelpWindow(QDialog):
         self.text.moveCursor(QTextCursor.MoveOperation.Start)
         if words:
             self.text.find(words[0])
+
+
+def _find(page: QTextDocument, words: str) -> QTextCursor:
+    """Where the line that is called by ``words`` names them, not one of its list that speaks of them; else their first place."""
+    first = found = page.find(words)
+    while not found.isNull():
+        if found.block().textList() is None and found.block().text().endswith(f" {words}"):
+            return found
+        found = page.find(words, found)
+    return QTextCursor(page) if first.isNull() else first
 
 
 def _space_out(page: QTextDocument) -> None:

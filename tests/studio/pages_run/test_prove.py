@@ -78,9 +78,10 @@ def make_proof(verdict: Any = "cures") -> Proof:
         seed=1, without=ArmResult(losses=(2.0, 9.0), fault="its loss grew"), with_=ArmResult(losses=(2.0, 1.0))
     )
     difference = Difference(metric="val/accuracy", before=0.5, after=0.9, value=0.4, low=0.3, high=0.5, better=True)
+    training = Difference(metric="train/loss", before=9.0, after=1.0, value=-8.0)
     return Proof(
         key="lr-1", finding="lr.unusual:optimizer.lr", fix=FIX, start=20, started="From step 20.", steps=2, orders=(order, order, order),
-        verdict=verdict, sentence="The loss falls with it, and grows without.", differences=(difference,), created=1.0,
+        verdict=verdict, sentence="The loss falls with it, and grows without.", differences=(difference, training), created=1.0,
     )  # fmt: skip
 
 
@@ -105,6 +106,7 @@ def test_a_proof_is_started_followed_and_kept(qtbot: QtBot, page: RunPage, conte
     said = [each.text() for each in again.view.findChildren(QLabel)]
     assert "Cures it" in said
     assert any("+0.3 to +0.5" in text and "50.00% → 90.00%" in text for text in said)
+    assert any("mean of the last third of the steps: 9.000 → 1.000" in text for text in said)
     assert len(again.view.findChildren(Plot)) == 3
     qtbot.waitUntil(lambda: any("Proof: The loss falls" in text for text in page.findings.captions()))
 

@@ -14,6 +14,7 @@ from studio.window.dialogs import ShortcutsDialog, make_problem_report
 from studio.window.help import TOPICS, HelpWindow
 from studio.window.main_window import MainWindow
 from tests.studio.window_driver import answer_next_dialog, open_window
+from training.findings import RULES
 from training.system.resources import find_resources
 
 FOLDER = find_resources("studio", "help")
@@ -61,6 +62,16 @@ def test_a_search_keeps_the_pages_that_have_all_words_and_shows_the_place(qtbot:
     assert help_window.text.textCursor().selectedText().lower() == "teacher"
     help_window.search.clear()
     assert not any(help_window.pages.item(row).isHidden() for row in range(len(TOPICS)))
+
+
+def test_a_finding_is_opened_at_its_own_entry_in_sight(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "run")
+    for code in ("loss.diverged", *RULES):  # the first opens the help
+        window.controller.show_help(f"findings#{code}")
+        text = opened_help(window).text
+        assert text.textCursor().block().text() == f"{RULES[code].title} {code}"
+        bar, top = text.verticalScrollBar(), text.cursorRect().top()
+        assert 0 <= top < text.viewport().height() / 3 or bar.value() == bar.maximum(), code
 
 
 def test_links_lead_to_pages_and_back(qtbot: QtBot) -> None:
