@@ -106,7 +106,7 @@ def test_a_proof_is_started_followed_and_kept(qtbot: QtBot, page: RunPage, conte
     said = [each.text() for each in again.view.findChildren(QLabel)]
     assert "Cures it" in said
     assert any("+0.3 to +0.5" in text and "50.00% → 90.00%" in text for text in said)
-    assert any("mean of the last third of the steps: 9.000 → 1.000" in text for text in said)
+    assert any("mean of the last third of the steps: 9 → 1" in text for text in said)
     assert len(again.view.findChildren(Plot)) == 3
     qtbot.waitUntil(lambda: any("Proof: The loss falls" in text for text in page.findings.captions()))
 
