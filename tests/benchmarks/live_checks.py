@@ -6,8 +6,7 @@ text; in one process, on one thread, by the process's CPU time, so that a machin
 * ``norms``, ``units``: what one record costs, over the time of the steps from one record to the next. Four steps in turn: one that is
   looked at (its row fetched and written at once, though a run fetches several together), the next, into which falls what the record
   drove out of the caches, and two that are not; the cost is the first two less the last two. So the difference is measured against
-  the noise of single steps. To it comes what the watch asks at each step that it does not look at. The median, with its 95 %
-  interval by the bootstrap.
+  the noise of single steps. The median, with its 95 % interval by the bootstrap.
 * ``looks``: the CPU time inside the looks of one run, over that of the run without it.
 * ``runs``: whole runs with all live checks and with none, in pairs, in turn, from their first step to their end, validation and
   checkpoints included. The median of the pairs' ratios with its 95 % interval, wider by as much as a run is noisier than a look.
@@ -41,12 +40,9 @@ from training.engine.step import train_step
 from training.engine.watches.column_log import ColumnLog
 from training.engine.watches.layer_norms import LayerNorms
 from training.engine.watches.units import Units
-from training.engine.watches.watch import Given, Watch
+from training.engine.watches.watch import Watch
 from training.events import AttemptStarted, Completed, Event
 from training.presets import load_preset
-
-NEVER = 1 << 40
-"""A step that no run comes to."""
 
 
 def windows(session: Session) -> Iterator[MicroBatches]:
@@ -90,18 +86,6 @@ def measure_records(
     return costs, plain
 
 
-def measure_questions(session: Session, watch: Watch, log: ColumnLog, count: int = 10_000) -> float:
-    """CPU seconds that the watch takes at a step which it does not look at."""
-    given = Given(session.answer, session.objective.loss, session.clip, session.guard)
-    steps = [step for step in range(NEVER, NEVER + count) if watch.wrap(step, given) is given]
-    watch.take()
-    began = time.process_time()
-    for step in steps:
-        watch.wrap(step, given)
-        log.add(step)
-    return (time.process_time() - began) / len(steps)
-
-
 def find_interval(values: Sequence[float], resamples: int = 4000) -> tuple[float, float]:
     """The 95 % interval of the median of ``values`` by the bootstrap."""
     drawn = np.random.default_rng(0).choice(np.asarray(values), (resamples, len(values)))
@@ -121,13 +105,12 @@ def measure_watches(config: RunConfig, pairs: int, seconds: float) -> None:
         for watch in watches:
             log = ColumnLog(watch, Path(folder), 0)
             every, looks = watch.every, watch.steps if isinstance(watch, Units) else 1
-            asked = measure_questions(session, watch, log)
             watch.every = 1
             costs, plain = measure_records(session, stream, watch, log, rounds)
             log.close()
             step = statistics.median(plain)
             share, low, high = (
-                (cost * looks / every + asked) / step for cost in (statistics.median(costs), *find_interval(costs))
+                cost * looks / every / step for cost in (statistics.median(costs), *find_interval(costs))
             )
             print(
                 f"{config.name} {watch.file}: {looks} of {every} steps of {step * 1e3:.2f} ms; {share:+.2%} (95 % {low:+.2%} to "

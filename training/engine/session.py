@@ -70,6 +70,7 @@ class Session:
     progress: Progress = field(default_factory=Progress)
     absent_generators: list[Tensor] = field(default_factory=list)  # of GPUs that only another machine has
     watches: list[Watch] = field(default_factory=list)
+    unwatched: range = range(0)  # steps that none of them looks at, as far as is known
     time_part: TimePart | None = None  # while a profile is taken
     forward: Callable[[Tensor], Any] | None = None  # in training, where it is not ``answer``
     compiled: WholeStep | None = None  # takes the place of ``train_step``

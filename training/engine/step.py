@@ -46,8 +46,13 @@ def train_step(session: Session, window: MicroBatches, lr: float) -> tuple[Tenso
 def watch_step(session: Session) -> Given:
     """What the step that comes next is given, with those in between who look at it."""
     given = Given(session.forward or session.answer, session.objective.loss, session.clip, session.guard)
+    step = session.progress.step + 1
+    if step in session.unwatched:
+        return given
     for watch in session.watches:
-        given = watch.wrap(session.progress.step + 1, given)
+        given = watch.wrap(step, given)
+    if session.watches:
+        session.unwatched = range(step + 1, min(watch.find_next(step + 1) for watch in session.watches))
     return given
 
 

@@ -97,8 +97,9 @@ class StepLogger:
         number = norm.item() if self._on_cpu else norm
         self._pending.append((progress.step, progress.epoch, lr, samples, progress.window, loss, number))
         self._flush_samples += samples
-        for log in self._logs:
-            log.add(progress.step)
+        if progress.step not in self._session.unwatched:
+            for log in self._logs:
+                log.add(progress.step)
         if self._on_cpu and not math.isfinite(number):
             self.flush()
 

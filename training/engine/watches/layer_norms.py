@@ -42,10 +42,14 @@ class LayerNorms:
         self._gradients: list[Tensor] = []
         self._found: Tensor | None = None
 
+    def find_next(self, step: int) -> int:
+        """As ``Watch`` says."""
+        return step + -step % self.every if step > 1 else 1
+
     def wrap(self, step: int, given: Given) -> Given:
         """As ``Watch`` says."""
         self._found = None
-        if step % self.every and step != 1:
+        if self.find_next(step) > step:
             return given
         return given._replace(clip=partial(self._clip, given.clip), guard=partial(self._guard, given.guard))
 

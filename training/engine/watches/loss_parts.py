@@ -25,6 +25,10 @@ class LossParts:
         self._loss = objective.loss._replace(mean=self._note)
         self._sums: Tensor | None = None
 
+    def find_next(self, step: int) -> int:
+        """As ``Watch`` says: all are."""
+        return step
+
     def wrap(self, step: int, given: Given) -> Given:
         """As ``Watch`` says."""
         self._sums = None  # of a window that memory ran out in

@@ -73,9 +73,13 @@ class Units:
         self._kept: list[list[_Sum]] = []  # of the steps before it that go into the same row
         self._last = 0
 
+    def find_next(self, step: int) -> int:
+        """As ``Watch`` says."""
+        return step if step <= self.steps else step + max(-step % self.every - self.steps + 1, 0)
+
     def wrap(self, step: int, given: Given) -> Given:
         """As ``Watch`` says."""
-        due = step <= self.steps or -step % self.every < self.steps
+        due = self.find_next(step) == step
         self._step = step if due else None
         if not due:
             return given

@@ -34,6 +34,10 @@ class Watch(Protocol):
         """What the numbers are."""
         ...
 
+    def find_next(self, step: int) -> int:
+        """The first step from ``step`` on that is looked at."""
+        ...
+
     def wrap(self, step: int, given: Given) -> Given:
         """What the attempt at ``step`` is to be given in the place of ``given``: the same, and it is noted what passes."""
         ...
