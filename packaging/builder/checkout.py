@@ -78,13 +78,13 @@ def source_date() -> int:
 @contextmanager
 def clean_tree(allow_changes: bool = False) -> Iterator[Path]:
     """A folder with the committed files alone, gone afterwards. Raises BuildError where something is not committed, unless
-    ``allow_changes``: then what is changed is built as it is, and files that git does not know are left out."""
+    ``allow_changes``: then all is built as it is."""
     with TemporaryDirectory(prefix="trainwright-build-") as folder:
         tree = Path(folder) / f"trainwright-{version()}"
         if not is_repository():
             shutil.copytree(CHECKOUT, tree, ignore=shutil.ignore_patterns("__pycache__", ".venv", "build", "dist"))
         elif allow_changes:
-            for name in run(["git", "ls-files", "-z"], CHECKOUT).split("\0"):
+            for name in run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], CHECKOUT).split("\0"):
                 source = CHECKOUT / name
                 if name and source.is_file():
                     (tree / name).parent.mkdir(parents=True, exist_ok=True)
