@@ -84,7 +84,9 @@ def clean_tree(allow_changes: bool = False) -> Iterator[Path]:
         if not is_repository():
             shutil.copytree(CHECKOUT, tree, ignore=shutil.ignore_patterns("__pycache__", ".venv", "build", "dist"))
         elif allow_changes:
-            for name in run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], CHECKOUT).split("\0"):
+            for name in run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], CHECKOUT).split(
+                "\0"
+            ):
                 source = CHECKOUT / name
                 if name and source.is_file():
                     (tree / name).parent.mkdir(parents=True, exist_ok=True)

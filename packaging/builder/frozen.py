@@ -57,7 +57,9 @@ def window_requirements(tree: Path) -> list[str]:
 
 def window_environment(tree: Path) -> Path:
     """The Python of an environment with these and PyInstaller; an earlier one serves as long as they are the same."""
-    tools = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]["packaging"]
+    tools = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"][
+        "packaging"
+    ]
     wanted = [*window_requirements(tree), *(text for text in tools if text.startswith("pyinstaller"))]
     folder = BUILD / "window-environment"
     python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")

@@ -22,12 +22,16 @@ def write_inventory(python: Path, folder: Path, name: str, system: Sequence[Path
     """Both files in ``folder``: the packages beside ``python``, that Python, our fonts, and the system's libraries ``system``
     that were copied. Returns the bill."""
     options = ["--gather-license-texts", "--output-reproducible", "--of", "JSON", "--sv", "1.6"]
-    said = run([sys.executable, "-m", "cyclonedx_py", "environment", *options, python], SOURCE_DATE_EPOCH=str(source_date()))
+    said = run(
+        [sys.executable, "-m", "cyclonedx_py", "environment", *options, python], SOURCE_DATE_EPOCH=str(source_date())
+    )
     bill: dict[str, Any] = json.loads(said[said.index("{") :])
     taken = [each for each in bill["components"] if each["name"].lower() not in _TOOLS]
     ours = [each for each in taken if each["name"].startswith("trainwright")]
     extra = [_python(python), _fonts(), *_system_packages(system)]
-    bill["components"] = sorted([*(each for each in taken if each not in ours), *extra], key=lambda each: each["name"].lower())
+    bill["components"] = sorted(
+        [*(each for each in taken if each not in ours), *extra], key=lambda each: each["name"].lower()
+    )
     bill["metadata"]["component"] = {
         "type": "application",
         "bom-ref": "root-component",
@@ -53,7 +57,11 @@ def _tell_licenses(components: Sequence[dict[str, Any]]) -> str:
     for each in components:
         names, texts = _licenses(each)
         texts = texts or ["(Its package has no text of the license beside that name.)"]
-        parts.append(f"{each['name']} {each.get('version', '')}: {', '.join(names) or 'not told'}\n\n" + "\n\n".join(texts) + "\n")
+        parts.append(
+            f"{each['name']} {each.get('version', '')}: {', '.join(names) or 'not told'}\n\n"
+            + "\n\n".join(texts)
+            + "\n"
+        )
     rule = "=" * 100
     return f"\n{rule}\n".join(parts)
 
@@ -111,7 +119,9 @@ def _system_packages(files: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _owner(file: Path) -> str:
-    for name in dict.fromkeys([str(file), str(file.resolve()), *(str(each).removeprefix("/usr") for each in (file, file.resolve()))]):
+    for name in dict.fromkeys(
+        [str(file), str(file.resolve()), *(str(each).removeprefix("/usr") for each in (file, file.resolve()))]
+    ):
         done = subprocess.run(["dpkg", "--search", name], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return done.stdout.split(": ")[0].split(",")[0]

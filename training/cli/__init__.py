@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
         say("Interrupted at once; a run that was under way can be resumed from its last checkpoint, if it has one.")
         return 130
     except ImportError as error:
-        if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith(_OURS):
+        if isinstance(error, ModuleNotFoundError) and (is_frozen() or not str(error.name).startswith(_OURS)):
             remedy = "install it, or all that training needs (pip install 'trainwright[engine]')."
             said = f"The package {error.name} is missing, which this needs"
             say(f"{NO_ENGINE}. {NO_ENGINE_ADVICE}" if is_frozen() else f"{said}; {remedy}")
