@@ -35,17 +35,22 @@ def main(argv: list[str] | None = None) -> int:
         return _shortcut("install" if options.install_shortcut else "remove")
     if options.check:
         return max(preflight.report(os.environ), _check_engine())
-    if options.config and not options.config.startswith("preset:") and not Path(options.config).is_file():
-        preflight.tell(f"{options.config}: there is no such file; give a run's TOML file, or nothing at all.")
+    if options.config and not _can_be_opened(options.config):
+        preflight.tell(f"{options.config}: there is no such file; give a run's TOML file or folder, or nothing at all.")
         return 2
     return _open_window(options.config, options.start)
 
 
 def _is_command(word: str) -> bool:
-    """Whether it is one of the command line's, which knows them and tells of a misspelled one; the window is given files."""
+    """Whether it is one of the command line's, which knows them and tells of a misspelled one; the window is given files and folders."""
     if word.startswith("-") or ":" in word or Path(word).name != word or Path(word).suffix:
         return False
     return not Path(word).is_file() or word in importlib.import_module("training.cli").commands()
+
+
+def _can_be_opened(name: str) -> bool:
+    """Whether it is a configuration, or the folder of a run."""
+    return name.startswith("preset:") or Path(name).is_file() or (Path(name) / "config.toml").is_file()
 
 
 def _parser(with_commands: bool) -> argparse.ArgumentParser:
@@ -55,7 +60,12 @@ def _parser(with_commands: bool) -> argparse.ArgumentParser:
         description=f"{identity.SUMMARY}. Without arguments the window opens.",
         epilog=f"Without a window: trainwright {' | '.join(commands)} (see trainwright run --help).",
     )
-    parser.add_argument("config", nargs="?", metavar="CONFIG.toml", help="open the window with this run")
+    parser.add_argument(
+        "config",
+        nargs="?",
+        metavar="CONFIG.toml|RUN",
+        help="open the window with this configuration, or the folder of a run",
+    )
     parser.add_argument("--start", action="store_true", help="and start training at once")
     parser.add_argument("--install-shortcut", action="store_true", help="put Trainwright into your start menu")
     parser.add_argument("--remove-shortcut", action="store_true", help="take it out again")

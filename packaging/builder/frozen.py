@@ -16,7 +16,7 @@ from builder.inventory import write_inventory
 from builder.wheels import make_wheel
 
 NAME = "trainwright"
-_COPIED = "copied-libraries.json"
+COPIED = "copied-libraries.json"
 """Written by window.spec: the libraries of this system that were taken along."""
 
 
@@ -39,7 +39,8 @@ def make_window(tree: Path, out: Path) -> list[Path]:
             TRAINWRIGHT_ENGINE_WHEEL=str(engine),
         )
     made, target = work / "out" / NAME, out / NAME
-    copied = made.parent / _COPIED
+    copied = made / COPIED
+    (made.parent / COPIED).replace(copied)
     write_inventory(python, made, f"{NAME}-window", [Path(each) for each in json.loads(copied.read_text())])
     out.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(target, ignore_errors=True)

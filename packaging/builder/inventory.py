@@ -104,7 +104,7 @@ def _system_packages(files: Sequence[Path]) -> list[dict[str, Any]]:
     """Debian's packages that the files are of, with their copyright files; a file of no package is told by its own name."""
     found: dict[str, dict[str, Any]] = {}
     for file in files:
-        owner = _owner(file)
+        owner = owner_of(file)
         if not owner:
             found[file.name] = _component(file.name, "", "see its project", "")
         elif owner not in found:
@@ -118,7 +118,8 @@ def _system_packages(files: Sequence[Path]) -> list[dict[str, Any]]:
     return list(found.values())
 
 
-def _owner(file: Path) -> str:
+def owner_of(file: Path) -> str:
+    """Debian's package that a file of this system is of; "" where it is of none."""
     for name in dict.fromkeys(
         [str(file), str(file.resolve()), *(str(each).removeprefix("/usr") for each in (file, file.resolve()))]
     ):

@@ -1,0 +1,120 @@
+"""Debian's package of an engine for the CPU: an environment of Debian's own Python with the CPU build of PyTorch.
+
+Package indexes have no such build for Linux: TRAINWRIGHT_CPU_WHEELS names a folder that has its wheels (torch, and torchvision
+where there is one for it).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from builder.checkout import BUILD, BuildError, run
+from builder.deb import finish_package, override
+from builder.inventory import BILL, LICENSES, write_inventory
+from builder.linux_files import LIBRARY
+from builder.wheels import make_engine_wheel
+
+PACKAGE = "trainwright-engine-cpu"
+PYTHON = "/usr/bin/python3.11"
+PLACE = f"{LIBRARY}/engines/cpu"
+_CPU_WHEELS = "TRAINWRIGHT_CPU_WHEELS"
+_BUNDLED = "an environment of its own, as its wheels were built and tested"
+_OVERRIDES = {
+    **dict.fromkeys(
+        (
+            "embedded-library *",
+            "unstripped-binary-or-object *",
+            "custom-library-search-path *",
+            "binary-or-shlib-defines-rpath *",
+            "shared-library-lacks-prerequisites *",
+            "library-not-linked-against-libc *",
+            "package-installs-python-bytecode *",
+            "package-installs-nonbinary-perl-in-usr-lib-perl5 *",
+            "arch-dependent-file-in-usr-share *",
+            "missing-dep-for-interpreter *",
+            "python3-script-but-no-python3-dep *",
+        ),
+        _BUNDLED,
+    ),
+    "initial-upload-closes-no-bugs *": "not a package of Debian's archive",
+}
+
+
+def make_engine_deb(tree: Path, out: Path) -> list[Path]:
+    """The package; without torchvision where there is no wheel of it for the CPU."""
+    if not Path(PYTHON).exists():
+        raise BuildError(f"{PYTHON} is missing, the Python that the package depends on: build on Debian 12.")
+    folder = Path(os.environ.get(_CPU_WHEELS, ""))
+    wheels = {name: max(folder.glob(f"{name}-*+cpu-cp311-*.whl"), default=None) for name in ("torch", "torchvision")}
+    if not os.environ.get(_CPU_WHEELS) or wheels["torch"] is None:
+        raise BuildError(
+            f"{_CPU_WHEELS} has to name a folder with a CPU build of torch for Python 3.11 (torch-*+cpu-cp311-*.whl)."
+        )
+    with TemporaryDirectory(prefix="trainwright-engine-", dir=_roomy()) as made:
+        root = Path(made) / "root"
+        engine = root / PLACE
+        run([PYTHON, "-m", "venv", "--without-pip", engine])
+        wheel = make_engine_wheel(tree, Path(made))
+        site = engine / "lib/python3.11/site-packages"
+        sys.path.insert(0, str(tree))
+        wanted = [
+            text
+            for text in import_module("training.system.resources").engine_requirements()
+            if not text.startswith("torch")
+        ]
+        given = [path for path in wheels.values() if path is not None]
+        install = [sys.executable, "-m", "pip", "--python", engine / "bin/python", "install", "--no-compile"]
+        run([*install, "--disable-pip-version-check", *given, *wanted])
+        run([*install, "--no-deps", wheel])
+        write_inventory(engine / "bin/python", root / f"usr/share/doc/{PACKAGE}", PACKAGE)
+        _tidy(engine, site)
+        run(
+            [PYTHON, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "-s", root, "-p", "/", site],
+            PYTHONHASHSEED="1",
+        )
+        override(root, PACKAGE, _OVERRIDES)
+        without = (
+            "" if wheels["torchvision"] else "\n .\n Without torchvision: its networks and data sets are not offered."
+        )
+        fields = {
+            "Depends": "python3.11, libc6 (>= 2.34), libstdc++6, libgcc-s1, zlib1g",
+            "Enhances": "trainwright",
+            "Homepage": "https://github.com/trainwright/trainwright",
+            "Description": "engine for Trainwright: PyTorch for the CPU\n"
+            " What trains when Trainwright's window is asked to, on machines without a GPU:\n"
+            f" a Python environment with PyTorch.{without}",
+        }
+        return [finish_package(root, PACKAGE, fields, out, ("-Zzstd", "-z10"))]
+
+
+def _roomy() -> Path:
+    BUILD.mkdir(exist_ok=True)
+    return BUILD
+
+
+def _tidy(engine: Path, site: Path) -> None:
+    """Take away what belongs to the building machine, and what only compilers of extensions read."""
+    for script in (engine / "bin").iterdir():
+        if script.is_symlink() and script.name.startswith("python"):
+            continue
+        script.unlink()
+    (engine / "pyvenv.cfg").write_text(
+        "home = /usr/bin\ninclude-system-site-packages = false\nversion = 3.11\n", encoding="utf-8"
+    )
+    for name in ("include", "lib64"):
+        path = engine / name
+        path.unlink(missing_ok=True) if path.is_symlink() else shutil.rmtree(path, ignore_errors=True)
+    for path in [
+        *site.glob("torch/include"),
+        *site.glob("torch/test"),
+        *site.glob("torch/share"),
+        *site.glob("torch/lib/*.a"),
+    ]:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for record in site.glob("*.dist-info/direct_url.json"):  # names the wheel's place on the building machine
+        record.unlink()
