@@ -21,11 +21,6 @@ TARGETS = {
     "appdir": ("appdir:make_appdir", "the window as a folder that runs from anywhere (.tar.zst)"),
     "deb": ("deb_window:make_window_deb", "Debian's package of the window"),
     "deb-engine": ("deb_engine:make_engine_deb", "Debian's package of an engine for the CPU"),
-    "windows": (
-        "windows:make_installer",
-        "the installer for Windows; elsewhere its script, compiled around a stand-in",
-    ),
-    "macos": ("macos:make_image", "the .app in a .dmg; elsewhere the bundle's plan, checked"),
 }
 
 

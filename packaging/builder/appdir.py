@@ -29,10 +29,13 @@ def make_appdir(tree: Path, out: Path) -> list[Path]:
         shutil.copy(tree / "packaging/linux/AppRun", root / "AppRun")
         out.mkdir(parents=True, exist_ok=True)
         packed = out / f"{root.name}-linux-x86_64.tar.zst"
-        with packed.open("wb") as file, zstandard.ZstdCompressor(level=19).stream_writer(file) as stream:
-            with tarfile.open(fileobj=stream, mode="w|") as archive:
-                for path in [root, *sorted(root.rglob("*"))]:
-                    archive.add(path, str(path.relative_to(folder)), recursive=False, filter=_plain)
+        with (
+            packed.open("wb") as file,
+            zstandard.ZstdCompressor(level=19, threads=-1).stream_writer(file) as stream,
+            tarfile.open(fileobj=stream, mode="w|") as archive,
+        ):
+            for path in [root, *sorted(root.rglob("*"))]:
+                archive.add(path, str(path.relative_to(folder)), recursive=False, filter=_plain)
     return [packed]
 
 

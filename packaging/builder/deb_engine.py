@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from builder.checkout import BUILD, BuildError, run
 from builder.deb import finish_package, override
-from builder.inventory import BILL, LICENSES, write_inventory
+from builder.inventory import write_inventory
 from builder.linux_files import LIBRARY
 from builder.wheels import make_engine_wheel
 
