@@ -195,7 +195,7 @@ def test_a_window_without_torch_has_the_words_carried_out_by_an_engine(
         asked.append((python, words))
         return 130
 
-    monkeypatch.setattr(front_door.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     monkeypatch.setattr(front_door, "_run_engine", run_engine)
     monkeypatch.setenv("TRAINWRIGHT_ENGINE", "/an/engine/bin/python")
     assert front_door.main(["run", "preset:sample"]) == 130
