@@ -74,7 +74,21 @@ def make_engine_deb(tree: Path, out: Path) -> list[Path]:
         write_inventory(engine / "bin/python", root / f"usr/share/doc/{PACKAGE}", PACKAGE)
         _tidy(engine, site)
         run(
-            [PYTHON, "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash", "-s", root, "-p", "/", site],
+            [
+                PYTHON,
+                "-m",
+                "compileall",
+                "-q",
+                "-x",
+                "py3[0-9]+_",
+                "--invalidation-mode",
+                "unchecked-hash",
+                "-s",
+                root,
+                "-p",
+                "/",
+                site,
+            ],
             PYTHONHASHSEED="1",
         )
         override(root, PACKAGE, _OVERRIDES)
