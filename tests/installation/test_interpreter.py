@@ -1,6 +1,7 @@
 """Which Python an engine runs on: our own, that of an engine beside the installed program, or a named one."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -67,3 +68,30 @@ def test_what_is_started_finds_its_own_libraries_again(monkeypatch: pytest.Monke
     interpreter.leave_bundle()
     assert os.environ["LD_LIBRARY_PATH"] == "/theirs"
     assert not {"LD_LIBRARY_PATH_ORIG", "_PYI_ARCHIVE_FILE"} & set(os.environ)
+
+
+def test_an_engine_may_be_without_torchvision(tmp_path: Path) -> None:
+    """As one that Debian's package of the CPU build may be made without."""
+    code = """
+import importlib.metadata as metadata, sys
+sys.modules["torchvision"] = None
+known = metadata.version
+def version(name):
+    if name == "torchvision":
+        raise metadata.PackageNotFoundError(name)
+    return known(name)
+metadata.version = version
+from training.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+    environ = {**os.environ, "PYTHONPATH": str(Path(interpreter.__file__).parents[2])}
+    words = ["run", "preset:spiral", "--set", "loop.epochs=1", "--workspace", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, env=environ, cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    asked = subprocess.run(
+        [sys.executable, "-c", code.replace("from training.cli import main\nsys.exit(main(sys.argv[1:]))", "import training.models.zoo.torchvision_zoo")],
+        capture_output=True, text=True, check=False, env=environ, cwd=tmp_path,
+    )  # fmt: skip
+    assert "torchvision is not installed where the engine works" in asked.stderr

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -106,7 +106,7 @@ def describe_machine() -> Environment:
         python=platform.python_version(),
         executable=sys.executable,
         torch=torch.__version__,
-        torchvision=version("torchvision"),  # importing it would double the time an engine takes to start
+        torchvision=_torchvision(),
         numpy=np.__version__,
         cuda=torch.version.cuda,
         driver=find_driver(),
@@ -114,6 +114,14 @@ def describe_machine() -> Environment:
         device_names=name_devices(),
         shm_mb=None if (shm := shared_memory()) is None else shm // 2**20,
     )
+
+
+def _torchvision() -> str:
+    """Its version by its metadata: importing it would double the time an engine takes to start. An engine may be without."""
+    try:
+        return version("torchvision")
+    except PackageNotFoundError:
+        return ""
 
 
 def describe_environment(session: Session, source: Path | None = None, packages: str | None = None) -> Environment:

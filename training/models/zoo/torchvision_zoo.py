@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import torchvision
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -17,6 +16,14 @@ from training.errors import InputError
 from training.facts import DataFacts
 from training.models.meta_forward import forward_meta
 from training.models.networks.images import require_images
+
+try:
+    import torchvision
+except ImportError as missing:
+    raise InputError(
+        "model.kind: torchvision is not installed where the engine works; install it there (pip install torchvision, of the build that "
+        "torch has), or choose another network."
+    ) from missing
 
 _LARGEST_SIDE_TRIED = 1024
 _SQUARE_ONLY = ("vit_", "maxvit")
