@@ -20,6 +20,8 @@ _OVERRIDES = {
     "unstripped-binary-or-object *": "those of wheels that patchelf has touched break when they are stripped",
     "custom-library-search-path *": "libraries of wheels find each other by $ORIGIN",
     "binary-or-shlib-defines-rpath *": "libraries of wheels find each other by $ORIGIN",
+    "package-installs-python-bytecode *": "the frozen program's own modules, for its own Python",
+    "library-not-linked-against-libc *": "libraries of wheels that only pass data or symbols on",
     "initial-upload-closes-no-bugs *": "not a package of Debian's archive",
 }
 

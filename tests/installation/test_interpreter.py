@@ -70,6 +70,7 @@ def test_what_is_started_finds_its_own_libraries_again(monkeypatch: pytest.Monke
     assert not {"LD_LIBRARY_PATH_ORIG", "_PYI_ARCHIVE_FILE"} & set(os.environ)
 
 
+@pytest.mark.slow
 def test_an_engine_may_be_without_torchvision(tmp_path: Path) -> None:
     """As one that Debian's package of the CPU build may be made without."""
     code = """
@@ -85,7 +86,7 @@ from training.cli import main
 sys.exit(main(sys.argv[1:]))
 """
     environ = {**os.environ, "PYTHONPATH": str(Path(interpreter.__file__).parents[2])}
-    words = ["run", "preset:spiral", "--set", "loop.epochs=1", "--workspace", str(tmp_path)]
+    words = ["run", "preset:spiral", "--set", "schedule.warmup=1 %", "--workspace", str(tmp_path)]
     done = subprocess.run(
         [sys.executable, "-c", code, *words], capture_output=True, text=True, check=False, env=environ, cwd=tmp_path
     )
