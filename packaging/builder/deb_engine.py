@@ -34,6 +34,8 @@ _OVERRIDES = {
             "shared-library-lacks-prerequisites *",
             "library-not-linked-against-libc *",
             "package-installs-python-bytecode *",
+            "package-installs-python-pycache-dir *",
+            "wrong-path-for-interpreter *",
             "package-installs-nonbinary-perl-in-usr-lib-perl5 *",
             "arch-dependent-file-in-usr-share *",
             "missing-dep-for-interpreter *",
