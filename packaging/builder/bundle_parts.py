@@ -11,35 +11,24 @@ from pathlib import Path
 _PYTHON_BRINGS = re.compile(r"lib(python3|ssl|crypto|sqlite3|ffi|bz2|lzma|uuid|z|expat|mpdec)\b")
 """Libraries of the building machine that Python's own modules need, in just that version."""
 _SYSTEM = re.compile(r"^(/usr)?/lib(64)?/")
-UNASKED = [
-    *(
-        "tkinter",
-        "curses",
-        "readline",
-        "lib2to3",
-        "pydoc_data",
-        "ensurepip",
-        "setuptools",
-        "pip",
-        "pytest",
-        "pdb",
-        "doctest",
-        "xmlrpc",
-    ),
-    *("matplotlib", "pandas", "IPython", "pygments", "markdown_it"),
-    "scipy",  # for two of optuna's choices, which an engine has
-    *(f"PySide6.Qt{name}" for name in ("Network", "Test", "DBus")),
-    *(f"sqlalchemy.dialects.{name}" for name in ("mssql", "mysql", "oracle")),
-    *("pyqtgraph.opengl", "pyqtgraph.examples", "numpy.f2py", "numpy.distutils", "numpy.testing", "PIL._avif"),
-]
-"""Modules that libraries would use if they were there, or that we use nothing of."""
+UNASKED = """
+    tkinter curses readline lib2to3 pydoc_data ensurepip setuptools pip pytest pdb doctest xmlrpc
+    matplotlib pandas IPython pygments markdown_it scipy
+    PySide6.QtNetwork PySide6.QtTest PySide6.QtDBus PySide6.QtOpenGL
+    sqlalchemy.dialects.mssql sqlalchemy.dialects.mysql sqlalchemy.dialects.oracle
+    pyqtgraph.opengl pyqtgraph.examples pyqtgraph.flowchart pydantic.v1
+    numpy.f2py numpy.distutils numpy.testing PIL._avif PIL.ImageCms PIL._imagingcms
+""".split()
+"""Modules that libraries would use if they were there, or that the window uses nothing of. scipy is for two of optuna's
+choices, which an engine has; for QtOpenGL, start_window.py has a stand-in."""
 _HEAVY = {"torch", "torchvision", "safetensors"}
 _READ_AS_FILE = {"migrations", "trial_script.py"}
 """By Alembic, and by the Python of an engine that is tried."""
 _WITH_SYMBOLS = re.compile(
-    r"(^|/)(libpython3[^/]*|_polars_runtime[^/]*)\.so|^(sqlalchemy|yaml)/|python3\.\d+/lib-dynload/"
+    r"(^|/)(libpython3[^/]*|_polars_runtime[^/]*)\.so|^(sqlalchemy|yaml|PIL|numpy/_core)/|python3\.\d+/lib-dynload/"
 )
-"""Large for what only debuggers read. Not all libraries: those that wheels have patched break when they are stripped."""
+"""Large for what only debuggers read. Not all: the libraries beside NumPy and Pillow, which their wheels have patched, break when they
+are stripped."""
 _UNUSED = re.compile(
     r"PySide6/Qt/(translations|qml)/|PySide6/Qt/plugins/(platformthemes/libqgtk3|virtualkeyboard|generic|egldeviceintegrations)"
     r"|PySide6/Qt/plugins/(platforms/libq(eglfs|linuxfb|vkkhrdisplay|minimal|vnc)|networkinformation|tls|xcbglintegrations)"
