@@ -11,14 +11,14 @@ from pathlib import Path
 _PYTHON_BRINGS = re.compile(r"lib(python3|ssl|crypto|sqlite3|ffi|bz2|lzma|uuid|z|expat|mpdec)\b")
 """Libraries of the building machine that Python's own modules need, in just that version."""
 _SYSTEM = re.compile(r"^(/usr)?/lib(64)?/")
-UNASKED = """
-    tkinter curses readline lib2to3 pydoc_data ensurepip setuptools pip pytest pdb doctest xmlrpc
-    matplotlib pandas IPython pygments markdown_it scipy
-    PySide6.QtNetwork PySide6.QtTest PySide6.QtDBus PySide6.QtOpenGL
-    sqlalchemy.dialects.mssql sqlalchemy.dialects.mysql sqlalchemy.dialects.oracle
-    pyqtgraph.opengl pyqtgraph.examples pyqtgraph.flowchart pydantic.v1
-    numpy.f2py numpy.distutils numpy.testing PIL._avif PIL.ImageCms PIL._imagingcms
-""".split()
+UNASKED = [
+    "tkinter", "curses", "readline", "lib2to3", "pydoc_data", "ensurepip", "setuptools", "pip", "pytest", "pdb", "doctest", "xmlrpc",
+    "matplotlib", "pandas", "IPython", "pygments", "markdown_it", "scipy",
+    "PySide6.QtNetwork", "PySide6.QtTest", "PySide6.QtDBus", "PySide6.QtOpenGL",
+    "sqlalchemy.dialects.mssql", "sqlalchemy.dialects.mysql", "sqlalchemy.dialects.oracle",
+    "pyqtgraph.opengl", "pyqtgraph.examples", "pyqtgraph.flowchart", "pydantic.v1",
+    "numpy.f2py", "numpy.distutils", "numpy.testing", "PIL._avif", "PIL.ImageCms", "PIL._imagingcms",
+]  # fmt: skip
 """Modules that libraries would use if they were there, or that the window uses nothing of. scipy is for two of optuna's
 choices, which an engine has; for QtOpenGL, start_window.py has a stand-in."""
 _HEAVY = {"torch", "torchvision", "safetensors"}

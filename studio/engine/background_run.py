@@ -29,8 +29,9 @@ class BackgroundRun(QObject):
     taken_over = Signal()
     failed = Signal(object)
 
-    def __init__(self, folder: RunFolder, log_folder: Path | None, parent: QObject | None = None) -> None:
+    def __init__(self, python: str, folder: RunFolder, log_folder: Path | None, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._python = python or own_interpreter()
         self._folder = folder
         self._log_folder = log_folder
         self._log = Path(os.devnull)
@@ -43,10 +44,10 @@ class BackgroundRun(QObject):
         stderr = open_log(self._log_folder)
         self._log = Path(stderr.name)
         try:
-            command = [*engine_program(), "resume", str(self._folder.path)]
+            command = [*engine_program(self._python), "resume", str(self._folder.path)]
             self._process = start_process(command, subprocess.DEVNULL, stderr)
         except OSError as error:
-            self.failed.emit(explain_no_start(own_interpreter(), error))
+            self.failed.emit(explain_no_start(self._python, error))
             return
         finally:
             stderr.close()
@@ -69,4 +70,4 @@ class BackgroundRun(QObject):
         log = tail_of(self._log)
         if code == 2 and log:  # refused, with a sentence for people
             return EngineDeath(log.splitlines()[-1], "", log)
-        return explain_exit(code, log, own_interpreter())
+        return explain_exit(code, log, self._python)

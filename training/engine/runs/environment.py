@@ -106,7 +106,7 @@ def describe_machine() -> Environment:
         python=platform.python_version(),
         executable=sys.executable,
         torch=torch.__version__,
-        torchvision=_torchvision(),
+        torchvision=_find_version("torchvision"),  # importing it would double the time an engine takes to start
         numpy=np.__version__,
         cuda=torch.version.cuda,
         driver=find_driver(),
@@ -114,14 +114,6 @@ def describe_machine() -> Environment:
         device_names=name_devices(),
         shm_mb=None if (shm := shared_memory()) is None else shm // 2**20,
     )
-
-
-def _torchvision() -> str:
-    """Its version by its metadata: importing it would double the time an engine takes to start. An engine may be without."""
-    try:
-        return version("torchvision")
-    except PackageNotFoundError:
-        return ""
 
 
 def describe_environment(session: Session, source: Path | None = None, packages: str | None = None) -> Environment:
@@ -315,3 +307,10 @@ def _matters(key: str, before: Environment, now: Environment) -> bool:
 
 def _say_change(name: str, old: object, new: object) -> str:
     return f"{name} {'none' if old is None else old} → {'none' if new is None else new}"
+
+
+def _find_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # an engine may do without
+        return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from bisect import bisect_left
 from collections.abc import Callable
@@ -21,8 +22,8 @@ try:
     import torchvision
 except ImportError as missing:
     raise InputError(
-        "model.kind: torchvision is not installed where the engine works; install it there (pip install torchvision, of the build that "
-        "torch has), or choose another network."
+        f"model.kind: torchvision is not installed where the engine works ({sys.executable}); install it there (pip install torchvision), "
+        "or choose another network, or another engine."
     ) from missing
 
 _LARGEST_SIDE_TRIED = 1024
