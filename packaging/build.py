@@ -39,9 +39,8 @@ def main(argv: list[str] | None = None) -> int:
                 module, _, function = TARGETS[name][0].partition(":")
                 make: Callable[[Path, Path], list[Path]] = getattr(import_module(f"builder.{module}"), function)
                 for path in make(tree, options.out):
-                    print(
-                        f"{name}: {path} ({path.stat().st_size / 1e6:.1f} MB)" if path.is_file() else f"{name}: {path}"
-                    )
+                    size = f" ({path.stat().st_size / 1e6:.1f} MB)" if path.is_file() else ""
+                    print(f"{name}: {path}{size}")
     except (BuildError, ModuleNotFoundError) as error:
         missing = isinstance(error, ModuleNotFoundError)
         print(f"{error.name} is missing: pip install '.[packaging]'" if missing else error, file=sys.stderr)

@@ -6,12 +6,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 BUILD = CHECKOUT / "build"
@@ -75,6 +78,15 @@ def source_date() -> int:
     return _SDIST_DATE
 
 
+def load_module(tree: Path, name: str) -> ModuleType:
+    """A module of the sources that are built, whatever is installed here."""
+    sys.path.insert(0, str(tree))
+    try:
+        return import_module(name)
+    finally:
+        sys.path.remove(str(tree))
+
+
 @contextmanager
 def clean_tree(allow_changes: bool = False) -> Iterator[Path]:
     """A folder with the committed files alone, gone afterwards. Raises BuildError where something is not committed, unless
@@ -84,9 +96,8 @@ def clean_tree(allow_changes: bool = False) -> Iterator[Path]:
         if not is_repository():
             shutil.copytree(CHECKOUT, tree, ignore=shutil.ignore_patterns("__pycache__", ".venv", "build", "dist"))
         elif allow_changes:
-            for name in run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], CHECKOUT).split(
-                "\0"
-            ):
+            listed = run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], CHECKOUT)
+            for name in listed.split("\0"):
                 source = CHECKOUT / name
                 if name and source.is_file():
                     (tree / name).parent.mkdir(parents=True, exist_ok=True)

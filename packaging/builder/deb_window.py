@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from builder.checkout import BUILD
+from builder.checkout import BUILD, load_module
 from builder.deb import finish_package, override
 from builder.frozen import COPIED, make_window
 from builder.inventory import BILL, LICENSES, owner_of
@@ -22,7 +20,6 @@ _OVERRIDES = {
     "binary-or-shlib-defines-rpath *": "libraries of wheels find each other by $ORIGIN",
     "package-installs-python-bytecode *": "the frozen program's own modules, for its own Python",
     "library-not-linked-against-libc *": "libraries of wheels that only pass data or symbols on",
-    "initial-upload-closes-no-bugs *": "not a package of Debian's archive",
 }
 
 
@@ -49,7 +46,6 @@ def make_window_deb(tree: Path, out: Path) -> list[Path]:
                 ["libc6 (>= 2.34)", "libstdc++6 (>= 12)", "libgcc-s1", *_qt_packages(tree), *sorted(owners)]
             ),
             "Recommends": "trainwright-engine-cpu",
-            "Homepage": "https://github.com/trainwright/trainwright",
             "Description": "train PyTorch models and watch them learn\n"
             " A desktop studio that trains PyTorch models: choose data, model, optimizer\n"
             " and schedule in forms, watch the curves, stop and resume whenever you like,\n"
@@ -62,6 +58,5 @@ def make_window_deb(tree: Path, out: Path) -> list[Path]:
 
 def _qt_packages(tree: Path) -> list[str]:
     """Those of the libraries that the window's start looks for, by both names where Debian has renamed one."""
-    sys.path.insert(0, str(tree))
-    names = {each.debian for each in import_module("studio.preflight").LIBRARIES}
+    names = {each.debian for each in load_module(tree, "studio.preflight").LIBRARIES}
     return sorted(f"{name}t64 | {name}" if name == "libglib2.0-0" else name for name in names)

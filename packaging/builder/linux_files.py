@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import gzip
 import shutil
-import sys
 import time
-from importlib import import_module
 from pathlib import Path
 
-from builder.checkout import source_date, version
+from builder.checkout import load_module, source_date, version
 
 FILE_TYPES = ("application/x-trainwright-config",)
 LIBRARY = "usr/lib/trainwright"
@@ -18,9 +16,8 @@ LIBRARY = "usr/lib/trainwright"
 
 def lay_out(tree: Path, window: Path, root: Path) -> None:
     """The frozen ``window`` and all of that below ``root``."""
-    sys.path.insert(0, str(tree))
-    identity = import_module("studio.identity")
-    linux = import_module("studio.shortcut.linux")
+    identity = load_module(tree, "studio.identity")
+    linux = load_module(tree, "studio.shortcut.linux")
     shutil.copytree(window, root / LIBRARY, symlinks=True)
     share = root / "usr" / "share"
     (root / "usr" / "bin").mkdir(parents=True)
@@ -40,7 +37,7 @@ def lay_out(tree: Path, window: Path, root: Path) -> None:
         told.replace("@VERSION@", version()).replace("@DATE@", today),
     )
     _copy(texts / "mime.xml", share / "mime" / "packages" / f"{identity.APP_ID}.xml")
-    parser = whole_parser()
+    parser = whole_parser(tree)
     page = share / "man" / "man1" / "trainwright.1.gz"
     page.parent.mkdir(parents=True)
     page.write_bytes(gzip.compress(man_page(parser, today).encode("utf-8"), 9, mtime=0))
@@ -50,11 +47,11 @@ def lay_out(tree: Path, window: Path, root: Path) -> None:
     _write(share / "zsh" / "vendor-completions" / "_trainwright", shtab.complete(parser, shell="zsh"))
 
 
-def whole_parser() -> argparse.ArgumentParser:
+def whole_parser(tree: Path) -> argparse.ArgumentParser:
     """The command line with the window's own options: what may be typed after ``trainwright``."""
-    parser: argparse.ArgumentParser = import_module("training.cli.parser").make_parser()[0]
+    parser: argparse.ArgumentParser = load_module(tree, "training.cli.parser").make_parser()[0]
     parser.prog = "trainwright"
-    front_door = import_module("studio.__main__")
+    front_door = load_module(tree, "studio.__main__")
     for action in front_door._parser(with_commands=False)._actions:
         if action.option_strings and "-h" not in action.option_strings:
             parser._add_action(action)
