@@ -21,6 +21,8 @@ TARGETS = {
     "appdir": ("appdir:make_appdir", "the window as a folder that runs from anywhere (.tar.zst)"),
     "deb": ("deb_window:make_window_deb", "Debian's package of the window"),
     "deb-engine": ("deb_engine:make_engine_deb", "Debian's package of an engine for the CPU"),
+    "windows": ("windows:make_installer", "the installer for Windows"),
+    "macos": ("macos:make_image", "the disk image for macOS"),
 }
 
 
