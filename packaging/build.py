@@ -43,9 +43,11 @@ def main(argv: list[str] | None = None) -> int:
                 for path in make(tree, options.out):
                     size = f" ({path.stat().st_size / 1e6:.1f} MB)" if path.is_file() else ""
                     print(f"{name}: {path}{size}")
-    except (BuildError, ModuleNotFoundError) as error:
-        missing = isinstance(error, ModuleNotFoundError)
-        print(f"{error.name} is missing: pip install '.[packaging]'" if missing else error, file=sys.stderr)
+    except ModuleNotFoundError as error:
+        print(f"{error.name} is missing: pip install '.[packaging]'", file=sys.stderr)
+        return 1
+    except BuildError as error:
+        print(error, file=sys.stderr)
         return 1
     return 0
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from io import BytesIO
@@ -33,7 +33,7 @@ def version() -> str:
     return re.findall(r'^__version__ = "(.+)"$', text, re.MULTILINE)[0]
 
 
-def run(words: list[str | Path], folder: Path | None = None, **variables: str) -> str:
+def run(words: Sequence[object], folder: Path | None = None, **variables: str) -> str:
     """Run a tool; returns what it printed. Raises BuildError with its last words where it is missing or fails."""
     command = [str(word) for word in words]
     try:
