@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import socket
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
@@ -76,7 +77,9 @@ class Application(QObject):
         self.crashes.reported.connect(controller.crashes.show)
         self._signals.asked.connect(controller.closing.stop_and_close)
         controller.crashes.offer_unread(self.crashes.reports)
-        if config is not None:
+        if config is not None and Path(config).is_dir():
+            self.context.open_run(Path(config).resolve())
+        elif config is not None:
             self.context.open_config(config, start)
         self.context.library.refresh()
         # Start brings the Run page to the front: it should not have to be built then.

@@ -112,7 +112,10 @@ _CHECK_SECONDS = 30.0  # asking the system takes a millisecond on some laptops, 
 def battery_says() -> bool:
     """Ask the system; False where there is no battery, or nobody knows."""
     sensors = getattr(psutil, "sensors_battery", None)  # not on every system
-    battery = sensors() if sensors is not None else None
+    try:
+        battery = sensors() if sensors is not None else None
+    except OSError:  # a container without the system's list of power supplies
+        return False
     return battery is not None and battery.power_plugged is False
 
 

@@ -20,8 +20,8 @@ def quote(argument: str) -> str:
     return '"' + quoted.replace("\\", "\\\\").replace("%", "%%") + '"'
 
 
-def desktop_entry(program: list[str]) -> str:
-    """The text of the desktop file. Raises ShortcutError where no launcher would find the program."""
+def desktop_entry(program: list[str], file_types: tuple[str, ...] = ()) -> str:
+    """The text of the desktop file; ``file_types`` are those that it opens. Raises ShortcutError where no launcher would find the program."""
     executable = program[0]
     if "%" in executable or "\n" in executable:
         raise ShortcutError(
@@ -35,14 +35,14 @@ Type=Application
 Name={APP_NAME}
 GenericName=Model training studio
 Comment={SUMMARY}
-Exec={" ".join(quote(argument) for argument in program)}
+Exec={" ".join(quote(argument) for argument in program)}{" %f" if file_types else ""}
 Icon={APP_ID}
 Terminal=false
 Categories=Science;ArtificialIntelligence;
 Keywords=PyTorch;training;neural network;machine learning;
 StartupNotify=true
 StartupWMClass={APP_ID}
-"""
+""" + (f"MimeType={';'.join(file_types)};\n" if file_types else "")
 
 
 def install(program: list[str], data_home: Path) -> list[Path]:

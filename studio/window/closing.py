@@ -138,7 +138,8 @@ class Closing(QObject):
         if record.status != "stopped":  # it came to its end meanwhile
             self._shut_down()
             return
-        background = BackgroundRun(RunFolder(Path(record.folder)), log_folder(), self)
+        python = self._context.settings.get().engine_python
+        background = BackgroundRun(python, RunFolder(Path(record.folder)), log_folder(), self)
         background.taken_over.connect(self._shut_down)
         background.failed.connect(self._on_not_taken_over)
         background.start()

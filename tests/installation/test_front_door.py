@@ -174,3 +174,30 @@ class TestWithoutDisplay:
         told = capsys.readouterr().out
         assert "There is no display here" in told
         assert "The engine's Python /no/such/python could not be started: No such file or directory." in told
+
+
+def test_the_folder_of_a_run_is_opened_and_another_one_is_not(tmp_path: Path, window: Called) -> None:
+    run = tmp_path / "20260101-shapes"
+    run.mkdir()
+    assert front_door.main([str(run)]) == 2
+    assert window.argv is None
+    (run / "config.toml").touch()
+    assert front_door.main([str(run)]) == 0
+    assert window.argv == [str(run)]
+
+
+def test_a_window_without_torch_has_the_words_carried_out_by_an_engine(
+    monkeypatch: pytest.MonkeyPatch, command_line: Called
+) -> None:
+    asked: list[tuple[str, list[str]]] = []
+
+    def run_engine(python: str, words: list[str], instead: bool = False) -> int:
+        asked.append((python, words))
+        return 130
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(front_door, "_run_engine", run_engine)
+    monkeypatch.setenv("TRAINWRIGHT_ENGINE", "/an/engine/bin/python")
+    assert front_door.main(["run", "preset:sample"]) == 130
+    assert asked == [("/an/engine/bin/python", ["run", "preset:sample"])]
+    assert command_line.argv is None

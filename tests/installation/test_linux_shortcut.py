@@ -121,3 +121,11 @@ def test_an_installation_that_would_not_start_gets_no_entry(
     assert front_door.main(["--install-shortcut"]) == 1
     assert "No module named studio" in capsys.readouterr().err
     assert not (tmp_path / "share").exists()
+
+
+def test_a_package_s_entry_opens_files_and_a_person_s_own_names_no_types() -> None:
+    packaged = linux.desktop_entry(["trainwright"], ("application/x-trainwright-config",))
+    assert 'Exec="trainwright" %f\n' in packaged
+    assert packaged.endswith("MimeType=application/x-trainwright-config;\n")
+    assert "MimeType" not in linux.desktop_entry(["trainwright"])
+    assert "%f" not in linux.desktop_entry(["trainwright"])

@@ -17,7 +17,6 @@ from training.data.batching.batches import LOOKED_AT
 from training.errors import InputError
 from training.export.bundle import ExportBundle
 from training.models import make_model
-from training.models.zoo.torchvision_zoo import builder_settings
 from training.tutorial.definitions import OURS, Definitions
 from training.tutorial.literals import ONE_LINE, call, code, keywords
 
@@ -40,6 +39,8 @@ def describe_network(bundle: ExportBundle, trained: bool = False, makes: str = "
     if isinstance(config, TimmModel):
         made = call("timm.create_model", [code(config.name), *keywords(**timm_arguments(bundle))])
     elif isinstance(config, TorchvisionModel | TorchvisionSegmentation):
+        from training.models.zoo.torchvision_zoo import builder_settings  # an engine may be without torchvision
+
         function, arguments = config.name, builder_settings(config.name, bundle.facts.shape)
         if isinstance(config, TorchvisionSegmentation):
             function, arguments = f"segmentation.{config.name}", {"weights_backbone": None}
