@@ -206,7 +206,7 @@ def install_venv_as_root() -> bool:
 
 def install(testing: bool) -> None:
     """Install the project and what it needs, with uv when it is there (faster), else or after it failed with pip."""
-    what = ".[test]" if testing else ".[studio]"  # the tests' tools bring the window along
+    what = ".[test]" if testing else ".[studio,engine]"  # the tests' tools bring both along
     size = "about 3 GB to download the first time" if sys.platform == "linux" else "a few hundred MB the first time"
     say(f"Installing Trainwright, PyTorch and Qt ({size})")
     python, uv = str(environment_python()), shutil.which("uv")

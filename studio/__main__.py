@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from studio import identity, preflight
+from training.system import interpreter
 from training.system.interrupts import leave_when_interrupted
 
 SAMPLE = "preset:sample"
@@ -22,6 +23,7 @@ def main(argv: list[str] | None = None) -> int:
     # First: a frozen worker comes through here too, and must not open a second window.
     if getattr(sys, "frozen", False):
         importlib.import_module("multiprocessing").freeze_support()
+        interpreter.leave_bundle()
     leave_when_interrupted()
     argv = sys.argv[1:] if argv is None else argv
     if argv and _is_command(argv[0]):
@@ -66,7 +68,7 @@ def _parser(with_commands: bool) -> argparse.ArgumentParser:
 
 def _open_window(config: str | None, start: bool) -> int:
     if importlib.util.find_spec("PySide6") is None:
-        words = "The window is not installed here, only the engine: pip install 'trainwright[studio]'."
+        words = "The window is not installed here: pip install 'trainwright[studio]'."
         preflight.tell(f"{words} To train without it: trainwright run {config or SAMPLE}")
         return 1
     no_display = preflight.no_display_reason(os.environ)
@@ -96,25 +98,41 @@ def _without_window(reason: str, config: str | None, start: bool) -> int:
 
 
 def _train(words: list[str]) -> int:
+    """Here, or by the engine's Python where this one has no PyTorch."""
+    if importlib.util.find_spec("torch") is None:
+        python = _engine_python()
+        if python not in ("", sys.executable):
+            return _run_engine(python, words, instead=True)
     return _call("training.cli", words)
+
+
+def _engine_python() -> str:
+    from studio.services.app_settings import load_settings, settings_file
+
+    return load_settings(settings_file()).engine_python or interpreter.own_interpreter()
+
+
+def _run_engine(python: str, words: list[str], instead: bool = False) -> int:
+    """The command line by ``python``, in a process beside this one or ``instead`` of it; returns its exit code."""
+    import subprocess
+
+    from studio.engine.deaths import explain_no_start
+
+    sys.stdout.flush()
+    command = [*interpreter.engine_program(python), *words]
+    environment = interpreter.engine_environment(os.environ, python)
+    try:
+        if instead and os.name == "posix":
+            os.execve(command[0], command, environment)  # so that signals reach it
+        return subprocess.run(command, env=environment, check=False).returncode
+    except OSError as error:
+        print(explain_no_start(python, error))
+        return 1
 
 
 def _check_engine() -> int:
     """What the engine's Python has to train on, asked in a process of its own: torch is never loaded into this one."""
-    import subprocess
-
-    from studio.engine.child import engine_environment
-    from studio.engine.deaths import explain_no_start
-    from studio.services.app_settings import load_settings, settings_file
-
-    python = load_settings(settings_file()).engine_python or sys.executable
-    sys.stdout.flush()
-    try:
-        asked = [python, "-m", "training", "check"]
-        return min(subprocess.run(asked, env=engine_environment(os.environ), check=False).returncode, 1)
-    except OSError as error:
-        print(explain_no_start(python, error))
-        return 1
+    return min(_run_engine(_engine_python(), ["check"]), 1)
 
 
 def _call(module: str, argv: list[str]) -> int:

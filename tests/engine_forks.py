@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import studio.engine.background_run  # noqa: F401  # it takes start_process as it is now: what it starts is no engine
-from studio.engine.child import engine_environment, start_process
+from studio.engine.child import start_process
+from training.system.interpreter import engine_environment
 
 _LONGEST = 1 << 20  # bytes of a request: it holds an environment
 

@@ -34,7 +34,7 @@ def main() -> int:
         command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--generate-hashes"]
         command += ["--python-version", PYTHON, "--constraint", str(constraints), "--output-file", str(made)]
         command += ["--custom-compile-command", "python packaging/container/make_lock.py", "--no-annotate"]
-        done = subprocess.run([*command, "pyproject.toml"], cwd=CHECKOUT, check=False)
+        done = subprocess.run([*command, "--extra", "engine", "pyproject.toml"], cwd=CHECKOUT, check=False)
         if done.returncode:
             return done.returncode
         unfinished = lock.with_suffix(".unfinished")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from studio.engine.child import open_log, start_process, tail_of
 from studio.engine.deaths import explain_exit, explain_no_start
 from studio.engine.messages import EngineDeath
 from training.runs.folder import RunFolder, owner_of
+from training.system.interpreter import engine_program, own_interpreter
 
 _LOOK = 100  # milliseconds
 
@@ -43,10 +43,10 @@ class BackgroundRun(QObject):
         stderr = open_log(self._log_folder)
         self._log = Path(stderr.name)
         try:
-            command = [sys.executable, "-m", "training", "resume", str(self._folder.path)]
+            command = [*engine_program(), "resume", str(self._folder.path)]
             self._process = start_process(command, subprocess.DEVNULL, stderr)
         except OSError as error:
-            self.failed.emit(explain_no_start(sys.executable, error))
+            self.failed.emit(explain_no_start(own_interpreter(), error))
             return
         finally:
             stderr.close()
@@ -69,4 +69,4 @@ class BackgroundRun(QObject):
         log = tail_of(self._log)
         if code == 2 and log:  # refused, with a sentence for people
             return EngineDeath(log.splitlines()[-1], "", log)
-        return explain_exit(code, log, sys.executable)
+        return explain_exit(code, log, own_interpreter())

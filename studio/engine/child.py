@@ -6,20 +6,19 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
-import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import psutil
 
-import training
 from studio.engine.deaths import explain_exit, explain_no_start
 from studio.engine.link import EngineLink
 from studio.engine.messages import EngineDeath
+from training.system.interpreter import engine_environment, engine_program, own_interpreter
 from training.system.process import yield_processor
 
 if TYPE_CHECKING:
@@ -35,22 +34,7 @@ _FATAL = b"Fatal Python error: "
 
 def engine_command(python: str) -> list[str]:
     """The command line of an engine on the interpreter ``python`` ("" for our own)."""
-    return [python or sys.executable, "-m", "training", "serve"]
-
-
-def engine_environment(base: Mapping[str, str]) -> dict[str, str]:
-    """The environment of an engine.
-
-    A ``training.py`` in the working folder must not be taken for ours (PYTHONSAFEPATH). When ``training`` lies in a
-    checkout, another interpreter finds it there too; an installed one is not offered, because the packages beside it
-    belong to this interpreter.
-    """
-    environment = {key: value for key, value in base.items() if key != "PYTHONHOME"}
-    environment.update(PYTHONUNBUFFERED="1", PYTHONSAFEPATH="1", PYTHONIOENCODING="utf-8")
-    root = Path(training.__file__).resolve().parent.parent
-    if not {"site-packages", "dist-packages"} & set(root.parts):
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), base.get("PYTHONPATH", "")]))
-    return environment
+    return [*engine_program(python), "serve"]
 
 
 def start_process(command: list[str], pipes: int, stderr: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -60,7 +44,7 @@ def start_process(command: list[str], pipes: int, stderr: IO[bytes]) -> subproce
         stdin=pipes,
         stdout=pipes,
         stderr=stderr,
-        env=engine_environment(os.environ),
+        env=engine_environment(os.environ, command[0]),
         cwd=Path.home() if Path.home().is_dir() else None,
         # A Ctrl+C in the terminal, or its end, is the window's to handle; the engine may outlive both.
         start_new_session=os.name == "posix",
@@ -87,7 +71,7 @@ class ChildLink(EngineLink):
         try:
             self._process = start_process(command or engine_command(python), subprocess.PIPE, stderr)
         except OSError as error:
-            self._no_start = explain_no_start(python or sys.executable, error)
+            self._no_start = explain_no_start(python or own_interpreter(), error)
         finally:
             stderr.close()
 
@@ -119,7 +103,7 @@ class ChildLink(EngineLink):
             threading.Thread(target=self._process.wait, name="background run", daemon=True).start()
             return None
         code = self._process.wait()
-        return None if self._closed else explain_exit(code, tail_of(self._log), self._python or sys.executable)
+        return None if self._closed else explain_exit(code, tail_of(self._log), self._python or own_interpreter())
 
     def send(self, request: Request) -> None:
         """Write one request; a broken pipe means the process is gone, which ``run`` reports."""

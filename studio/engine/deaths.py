@@ -9,6 +9,7 @@ from pathlib import Path
 
 from studio.engine.messages import EngineDeath
 from training.errors import LOST_PICTURES
+from training.system.interpreter import NO_ENGINE, NO_ENGINE_ADVICE
 
 _ERROR = re.compile(r"^((?:\w+\.)*\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 _ABSENT = re.compile(r": No module named ([\w.]+)\s*$")  # how Python itself says it, for what -m names
@@ -26,7 +27,9 @@ _READER = "image_file.py"
 
 
 def explain_no_start(python: str, error: OSError) -> EngineDeath:
-    """The process could not even be started."""
+    """The process could not even be started; ``python`` is empty where there is none."""
+    if not python:
+        return EngineDeath(f"{NO_ENGINE}.", NO_ENGINE_ADVICE)
     return EngineDeath(f"The engine's Python {python} could not be started: {error.strerror or error}.", _OTHER_PYTHON)
 
 

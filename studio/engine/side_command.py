@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QObject, QProcess, QProcessEnvironment
 
-from studio.engine.child import engine_environment
+from training.system.interpreter import NO_ENGINE, NO_ENGINE_ADVICE, engine_environment, engine_program
 
 
 class Answer(NamedTuple):
@@ -38,11 +37,12 @@ class SideCommand(QObject):
         self._told: Callable[[Answer], object] | None = told
         self._process = process = QProcess(self)
         environment = QProcessEnvironment()
-        for name, value in engine_environment(os.environ).items():
+        program = engine_program(python)
+        for name, value in engine_environment(os.environ, program[0]).items():
             environment.insert(name, value)
         process.setProcessEnvironment(environment)
-        process.setProgram(python or sys.executable)
-        process.setArguments(["-m", "training", *words])
+        process.setProgram(program[0])
+        process.setArguments([*program[1:], *words])
         process.finished.connect(self._on_finished)
         process.errorOccurred.connect(self._on_error)
         if application := QCoreApplication.instance():
@@ -88,7 +88,7 @@ class SideCommand(QObject):
             for read in (self._process.readAllStandardOutput, self._process.readAllStandardError)
         )
         if code < 0 and not error:
-            error = self._process.errorString()
+            error = self._process.errorString() if self._process.program() else f"{NO_ENGINE}. {NO_ENGINE_ADVICE}"
         told, self._told = self._told, None
         self.deleteLater()
         if told is not None:

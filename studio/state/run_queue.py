@@ -13,7 +13,6 @@ from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal, Slot
 
 from studio.services.background import Background, Refresher
 from studio.services.settings import SettingsStore
-from training.laboratory.child import engine_command
 from training.queue.entries import OVER
 from training.queue.overview import Overview, Shown, look_at
 from training.queue.start import start_worker
@@ -21,6 +20,7 @@ from training.queue.store import FILE, Queue
 from training.runs.folder import AT_WORK
 from training.runs.owner import Owner
 from training.runs.records.forms import StatusRecord
+from training.system.interpreter import engine_program
 
 logger = logging.getLogger(__name__)
 
@@ -124,8 +124,7 @@ class RunQueue(QObject):
         if device in self.starting:
             return
         self._set_starting(self.starting | {device})
-        python = self._settings.get().engine_python
-        command = [python, "-m", "training"] if python else engine_command()
+        command = engine_program(self._settings.get().engine_python)
 
         def settle(then: Callable[[Any], object], outcome: Any) -> None:
             self._set_starting(self.starting - {device})

@@ -62,7 +62,8 @@ def test_the_lock_file_has_what_the_engine_needs_and_not_the_window() -> None:
     from training.system.installed import canonical_name
 
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    asked = {canonical_name(re.split(r"[<>=!;\[ ]", text)[0]) for text in project["dependencies"]}
+    wanted = [*project["dependencies"], *project["optional-dependencies"]["engine"]]
+    asked = {canonical_name(re.split(r"[<>=!;\[ ]", text)[0]) for text in wanted}
     text = (CONTAINER / "requirements.lock").read_text(encoding="utf-8")
     locked = set(re.findall(r"^([\w.-]+)==", text, re.MULTILINE))
     assert asked <= locked

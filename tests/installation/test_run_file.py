@@ -63,14 +63,14 @@ def test_an_old_python_can_read_it_far_enough_to_be_told() -> None:
 def test_set_up_happens_once(installed: list[str]) -> None:
     run.set_up(testing=False)
     run.set_up(testing=False)
-    assert installed == [".[studio]"]
+    assert installed == [".[studio,engine]"]
 
 
 def test_tests_add_their_tools_and_the_program_is_content_with_more(installed: list[str]) -> None:
     run.set_up(testing=False)
     run.set_up(testing=True)
     run.set_up(testing=False)
-    assert installed == [".[studio]", ".[test]"]
+    assert installed == [".[studio,engine]", ".[test]"]
 
 
 def test_new_dependencies_are_installed_and_new_lint_rules_are_not_a_reason(
@@ -80,10 +80,10 @@ def test_new_dependencies_are_installed_and_new_lint_rules_are_not_a_reason(
     run.set_up(testing=False)
     pyproject.write_text('[project]\nname = "trainwright"\n[tool.ruff]\nline-length = 120\n', encoding="utf-8")
     run.set_up(testing=False)
-    assert installed == [".[studio]"]
+    assert installed == [".[studio,engine]"]
     pyproject.write_text('[project]\nname = "trainwright"\ndependencies = ["torch"]\n', encoding="utf-8")
     run.set_up(testing=False)
-    assert installed == [".[studio]", ".[studio]"]
+    assert installed == [".[studio,engine]", ".[studio,engine]"]
 
 
 def test_a_killed_set_up_is_done_again_from_the_beginning(
@@ -99,7 +99,7 @@ def test_a_killed_set_up_is_done_again_from_the_beginning(
             run.set_up(testing=False)
     assert (environment / "half").exists()
     run.set_up(testing=False)
-    assert installed == [".[studio]"]
+    assert installed == [".[studio,engine]"]
     assert not (environment / "half").exists()
 
 
@@ -118,7 +118,7 @@ def test_a_failed_download_keeps_what_was_there(
         with pytest.raises(run.SetUpError, match="the package index cannot be reached"):
             run.set_up(testing=True)
     run.set_up(testing=True)
-    assert installed == [".[studio]", ".[test]"]
+    assert installed == [".[studio,engine]", ".[test]"]
     assert (environment / "kept").exists()
 
 

@@ -15,6 +15,7 @@ from training.arguments import HIDDEN, parse_words
 from training.cli.parser import load_command, make_parser
 from training.errors import InputError, TrainingError
 from training.streams import prepare_streams, say
+from training.system.interpreter import NO_ENGINE, NO_ENGINE_ADVICE, is_frozen
 from training.system.interrupts import raise_when_interrupted
 from training.system.untrusted import escape_unprintable
 from training.toml_text import read_config_text, read_toml
@@ -46,10 +47,9 @@ def main(argv: Sequence[str]) -> int:
         return 130
     except ImportError as error:
         if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith(_OURS):
-            say(
-                f"The package {error.name} is missing, which this needs; install it, or Trainwright with all of its packages (pip install "
-                "trainwright)."
-            )
+            remedy = "install it, or all that training needs (pip install 'trainwright[engine]')."
+            said = f"The package {error.name} is missing, which this needs"
+            say(f"{NO_ENGINE}. {NO_ENGINE_ADVICE}" if is_frozen() else f"{said}; {remedy}")
             return 1
         if not _SHORTAGE.search(str(error)):
             raise

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
-import training
 from training.laboratory.record import Kill
 from training.laboratory.steps import CRASH_EPOCH
 from training.runs.folder import RunFolder
 from training.runs.records.history import History
 from training.runs.records.series import STEP_ROW, count_rows
+from training.system.interpreter import engine_environment, engine_program
 from training.system.untrusted import escape_unprintable
 
 _LOOK_SECONDS = 0.05
@@ -68,11 +66,6 @@ class Ended:
     kill: Kill | None = None
 
 
-def engine_command() -> list[str]:
-    """How this program is started without a window."""
-    return [sys.executable] if getattr(sys, "frozen", False) else [sys.executable, "-m", "training"]
-
-
 def train(
     run: RunFolder,
     say: Say,
@@ -88,14 +81,14 @@ def train(
     """
     of_run = ("--workspace", str(run.path.parent.parent), "--json", "--while-held")
     process = subprocess.Popen(
-        [*engine_command(), "resume", str(run.path), *of_run, *options],
+        [*engine_program(), "resume", str(run.path), *of_run, *options],
         stdin=subprocess.PIPE,  # nothing is ever written: it ends with this process, however that ends, and so does the run
         stdout=subprocess.DEVNULL,  # what the record says is in the run's folder
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
         errors="replace",
-        env=engine_environment(),
+        env=engine_environment(os.environ),
         start_new_session=os.name == "posix",  # Ctrl+C is ours to pass on, once
     )
     assert process.stdin is not None
@@ -159,13 +152,3 @@ def _listen(stream: IO[str], words: list[str], say: Say) -> None:
             text = escape_unprintable(line.rstrip())
             words.append(text)
             say(f"      {text}")
-
-
-def engine_environment() -> dict[str, str]:
-    """The environment of such a process: a ``training.py`` in the working folder is not taken for ours, and a checkout is found from
-    wherever we are."""
-    environment = dict(os.environ) | {"PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1"}
-    root = Path(training.__file__).resolve().parent.parent
-    if not {"site-packages", "dist-packages"} & set(root.parts):
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), os.environ.get("PYTHONPATH", "")]))
-    return environment

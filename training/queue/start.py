@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from training.errors import InputError, TrainingError
-from training.laboratory.child import engine_command, engine_environment
 from training.queue.entries import ALL_DEVICES
 from training.queue.store import Queue
 from training.queue.workers import refuse_worker, worker_of, workers
 from training.runs.owner import Owner
+from training.system.interpreter import engine_environment, engine_program
 from training.system.untrusted import escape_unprintable
 
 _START_SECONDS = 60.0
@@ -48,7 +48,7 @@ def start_worker(queue: Queue, device: str, program: Sequence[str] = ()) -> Owne
         if log.is_file() and log.stat().st_size > _MOST_LOG:
             log.replace(log.with_suffix(".old.log"))
         with log.open("ab") as stream:
-            process = _start(program or engine_command(), queue, device, stream.fileno())
+            process = _start(program or engine_program(), queue, device, stream.fileno())
     except OSError as error:
         raise TrainingError(
             f"The worker of the queue could not be started ({error.strerror or error}).",
@@ -94,7 +94,7 @@ def _start(program: Sequence[str], queue: Queue, device: str, output: int) -> su
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,
-        env=engine_environment(),
+        env=engine_environment(os.environ, program[0]),
         cwd=Path.home() if Path.home().is_dir() else None,
         start_new_session=sys.platform != "win32",  # neither the terminal's end nor its Ctrl+C is for it
         creationflags=flags,

@@ -18,7 +18,8 @@ from types import TracebackType
 from typing import IO, Any, Final, Self
 
 from training.errors import TrainingError
-from training.laboratory.child import Interrupt, engine_command, engine_environment
+from training.laboratory.child import Interrupt
+from training.system.interpreter import engine_environment, engine_program
 
 Answer = dict[str, Any]
 QUESTIONS: Final[Mapping[str, str]] = {
@@ -47,14 +48,14 @@ class Worker:
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
-            [*engine_command(), "study", "--measure"],
+            [*engine_program(), "study", "--measure"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             encoding="utf-8",
             errors="replace",
-            env=engine_environment(),
+            env=engine_environment(os.environ),
             start_new_session=os.name == "posix",  # Ctrl+C is ours to act on
         )
         self._words: list[str] = []

@@ -1,8 +1,15 @@
 """The plain files that come with the program, read-only: in ``resources`` of a checkout, inside the packages of an installation."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
+import training
+from training.system.interpreter import is_frozen
+
 _CHECKOUT = Path(__file__).resolve().parents[2]
+ENGINE = "trainwright-engine"
+"""The distribution of ``training`` alone, which is put into engines."""
 
 
 def find_resources(package: str, name: str) -> Path:
@@ -12,21 +19,36 @@ def find_resources(package: str, name: str) -> Path:
 
 
 def find_engine_wheel() -> Path | None:
-    """The wheel of ``training`` that an installed window puts into the engines it makes; None in a checkout."""
-    return next(iter(sorted(find_resources("training", "wheels").glob("*.whl"))), None)
+    """The wheel of ``training`` in this very version, to be put into engines: it came with the installed program, or
+    ``python packaging/build.py wheel`` made it in a checkout. None where there is none."""
+    folder = _CHECKOUT / "training" / "files" / "wheels" if is_frozen() else _CHECKOUT / "dist"
+    wheel = folder / f"{ENGINE.replace('-', '_')}-{training.__version__}-py3-none-any.whl"
+    return wheel if wheel.is_file() else None
 
 
 def engine_requirements() -> list[str]:
-    """What ``training`` needs, as requirement texts."""
-    from importlib.metadata import PackageNotFoundError, requires
-
-    project = _CHECKOUT / "pyproject.toml"
-    if project.is_file():
+    """What an engine needs, as texts for an installer, with their markers: of the checkout, else of what is installed."""
+    pyproject = _CHECKOUT / "pyproject.toml"
+    if pyproject.is_file():
         import tomllib
 
-        table = tomllib.loads(project.read_text(encoding="utf-8"))["project"]
-        return [*table["dependencies"], *table["optional-dependencies"].get("engine", [])]
-    try:
-        return [text for text in requires("trainwright") or [] if "extra ==" not in text]
-    except PackageNotFoundError:
-        return []
+        project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+        return [*project["dependencies"], *project["optional-dependencies"]["engine"]]
+    wheel = find_engine_wheel()
+    if wheel is not None:
+        return [text for text in _required_by(wheel) if "extra ==" not in text]
+    import re
+    from importlib.metadata import requires
+
+    ours = requires("trainwright") or []
+    wanted = [text for text in ours if "extra ==" not in text or re.search(r"extra == ['\"]engine['\"]", text)]
+    return [re.sub(r"\s*(;|and)\s*extra == ['\"]engine['\"]", "", text) for text in wanted]
+
+
+def _required_by(wheel: Path) -> list[str]:
+    import zipfile
+    from email.parser import HeaderParser
+
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return HeaderParser().parsestr(archive.read(name).decode("utf-8")).get_all("Requires-Dist", [])

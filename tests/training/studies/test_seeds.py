@@ -21,13 +21,13 @@ from tests.training.tiny import tiny
 from training.cli import main
 from training.config import save_config
 from training.laboratory import child
-from training.laboratory.child import engine_environment
 from training.runs.folder import RunFolder
 from training.runs.records.about import read_about
 from training.runs.records.series import STEP_ROW, count_rows
 from training.studies import trainer
 from training.studies.folder import list_studies
 from training.studies.spread import compare_pairs, measure_values
+from training.system.interpreter import engine_environment
 
 
 def runs_of(told: dict[str, object], workspace: Path) -> dict[str, RunFolder]:
@@ -196,7 +196,7 @@ def test_a_study_killed_in_the_middle_of_a_run_goes_on_to_the_very_same_end(tmp_
     killed = tmp_path / "killed"
     process = subprocess.Popen(
         [sys.executable, "-m", "training", *command, "--workspace", str(killed)],
-        env=engine_environment(),
+        env=engine_environment(os.environ),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
