@@ -135,6 +135,16 @@ def _find_problem(answer: Answer, python: str, requirements: Sequence[Requiremen
     if answer.bits != 64:
         return "It is a Python of 32 bits, and there is no torch for those.", "Install a Python of 64 bits."
     install = f"{python} -m pip install"
+    found = _find_fault(answer, install, requirements)
+    if found is not None and answer.externally_managed:
+        return found[
+            0
+        ], "Its packages belong to the system, which lets nobody else install there: install an engine instead."
+    return found
+
+
+def _find_fault(answer: Answer, install: str, requirements: Sequence[Requirement]) -> tuple[str, str] | None:
+    """What is wrong with its packages."""
     if answer.torch is None:
         return explain_torch(answer, install)
     missing = [each.name for each in requirements if answer.packages.get(each.name) is None]

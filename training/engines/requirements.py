@@ -11,7 +11,9 @@ from typing import Any, Final
 from training.system.installed import canonical_name
 from training.system.resources import engine_requirements
 
-_REQUIREMENT = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<specifier>[^;()]*)\)?\s*(?:;(?P<marker>.*))?$")
+_REQUIREMENT = re.compile(
+    r"\s*(?P<name>[A-Za-z0-9][\w.-]*)\s*(?:\[[^\]]*\])?\s*\(?(?P<specifier>[^;()]*)\)?\s*(?:;(?P<marker>.*))?$"
+)
 _CLAUSE = re.compile(r"\s*(>=|<=|==|!=|~=|>|<)\s*([\w.+!*-]+)\s*$")
 _COMPARE: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     ">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt, "~=": operator.ge, "!=": operator.ne,
@@ -50,7 +52,8 @@ def is_met(requirement: Requirement, version: str | None) -> bool:
         have, want = _numbers(version), _numbers(parts[2])
         length = max(len(have), len(want))
         have, want = (numbers + (0,) * (length - len(numbers)) for numbers in (have, want))
-        if not _COMPARE.get(parts[1], operator.eq)(have, want):
+        compare = _COMPARE.get(parts[1])
+        if not (compare(have, want) if compare else have == want):
             return False
     return True
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -103,10 +104,8 @@ def _name(python: Path) -> str:
 def _conda_environments() -> Iterator[Path]:
     """Those that conda has written down, and those in the places it is usually installed in."""
     listed = Path.home() / ".conda" / "environments.txt"
-    try:
+    with suppress(OSError):  # no conda, or one that was never used
         yield from (Path(line) for line in listed.read_text(encoding="utf-8", errors="replace").split("\n") if line)
-    except OSError:  # no conda, or one that was never used
-        pass
     homes = [Path.home() / name for name in _CONDA_HOMES]
     homes += [Path(each) for each in (os.environ.get("MAMBA_ROOT_PREFIX"), "/opt/conda", "/opt/miniconda3") if each]
     for home in homes:

@@ -16,7 +16,7 @@ from typing import Any
 from training.engines.answer import Answer, Verdict, judge, parse_answer
 from training.engines.places import read_trials, remember
 from training.engines.requirements import Requirement, list_requirements
-from training.laboratory.child import engine_environment
+from training.system.interpreter import engine_environment
 from training.system.untrusted import escape_unprintable, parse_json
 
 SECONDS = 120.0
@@ -39,7 +39,7 @@ def try_engine(python: str, is_given_up: Callable[[], bool] = lambda: False, sec
                 stdin=subprocess.PIPE,
                 stdout=out,
                 stderr=error,
-                env=engine_environment(),
+                env=engine_environment(os.environ, python),
                 cwd=Path.home() if Path.home().is_dir() else None,
                 start_new_session=os.name == "posix",
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
@@ -95,9 +95,7 @@ def _stamp(python: str, answer: Answer) -> list[int]:
     return stamp
 
 
-def _wait(
-    process: subprocess.Popen[bytes], asked: str, is_given_up: Callable[[], bool], seconds: float
-) -> str | None:
+def _wait(process: subprocess.Popen[bytes], asked: str, is_given_up: Callable[[], bool], seconds: float) -> str | None:
     """How it ended, where not well; None where nobody waits any more."""
     assert process.stdin is not None
     late = time.monotonic() + seconds

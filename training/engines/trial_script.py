@@ -83,7 +83,11 @@ def import_torch(tell):
     try:
         import torch
 
-        facts = {"torch": str(torch.__version__), "cuda": torch.version.cuda, "hip": getattr(torch.version, "hip", None)}
+        facts = {
+            "torch": str(torch.__version__),
+            "cuda": torch.version.cuda,
+            "hip": getattr(torch.version, "hip", None),
+        }
     except BaseException as error:  # a broken one may raise anything, SystemExit too
         missing = isinstance(error, ImportError) and getattr(error, "name", None) == "torch"
         tell(torch=None, torch_error="" if missing else describe(error))

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("packaging", exc_type=ImportError)
 
-from training.requirements.indexes import PipSettings, parse_pip_settings
+from training.system.pip_settings import PipSettings, parse_pip_settings
 from training.requirements.markers import find_markers
 from training.system.installed import Package
 
