@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from training.arguments import Parser
+from training.cli.engines_parser import add_engine_commands
 from training.cli.queue_parser import add_queue_commands
 from training.cli.sweep_words import add_sweep
 
@@ -260,6 +261,9 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     add_sweep(commands.choices["sweep"], _SHARED)
     add("queue", "cli.queue:show", "queue runs, and train them one after the other, tonight")
     add_queue_commands(commands.choices["queue"], _SHARED)
+
+    add("engines", "cli.engines:list_engines", "list, try, add, install and remove the Pythons that can train here")
+    add_engine_commands(commands.choices["engines"], _SHARED)
 
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
     option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)

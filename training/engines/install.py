@@ -73,17 +73,22 @@ def install(
     ``anyway``: also one that makes no sense on this machine.
     """
     machine = machine or look_at_this_machine()
-    problem = check_request(request) or ("" if anyway else explain_refusal(request.sort, machine))
-    if problem:
-        raise InputError(problem)
+    refuse(request, machine, anyway)
     folder = engines_folder() / request.title
-    if folder.exists():
-        raise InputError(
-            f"There is an engine {request.title} already.", "Remove it first, or give this one another name."
-        )
     place = folder.with_name(folder.name + PARTIAL)
     with _explain_disk(place), _hold(place):
         return _Installation(request, machine, folder, place, report, is_given_up).run()
+
+
+def refuse(request: Request, machine: Machine, anyway: bool = False) -> None:
+    """Raise InputError where ``install`` would, before anything is made or asked of the network."""
+    problem = check_request(request) or ("" if anyway else explain_refusal(request.sort, machine))
+    if problem:
+        raise InputError(problem)
+    if (engines_folder() / request.title).exists():
+        raise InputError(
+            f"There is an engine {request.title} already.", "Remove it first, or give this one another name."
+        )
 
 
 def list_unfinished() -> list[Unfinished]:

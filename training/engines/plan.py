@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +30,7 @@ _OF_TORCH = ("torch", "torchvision")
 _INDEX_VARIABLES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX", "PIP_CONSTRAINT")
 _LOOK_SECONDS = 0.1
 _LAST_LINES = 4
+_NEW_PIP = "24.1"
 _NO_NETWORK: Final = (
     r"NewConnectionError|name resolution|Name or service not known|getaddrinfo failed|Network is unreachable|ProxyError|"
     r"nodename nor servname|ConnectTimeout|ReadTimeout|Read timed out|Connection refused|Max retries exceeded"
@@ -69,6 +71,7 @@ def make_plan(python: Path, request: Request, machine: Machine, is_given_up: Cal
     ):  # a pip installation: the index that had it has it once more
         needed.append(f"trainwright[engine]=={training.__version__}")
     resolve = _Resolver(python, request, settings, is_given_up)
+    resolve.renew_pip()
     special = "" if request.index or request.wheels else find_index(request.sort, machine)
     if special:
         of_torch = [text for text in needed if _name_of(text) in _OF_TORCH]
@@ -158,6 +161,14 @@ class _Resolver:
     def __init__(self, python: Path, request: Request, settings: PipSettings, is_given_up: Callable[[], bool]) -> None:
         self._python, self._request, self._settings = python, request, settings
         self._is_given_up = is_given_up
+
+    def renew_pip(self) -> None:
+        """Before 24.1 it fetches what it only is to resolve. Where there is no newer one to be had, that is slower, and no less right."""
+        command = [str(self._python), "-m", "pip", "install", "--quiet", "--no-input", "--upgrade", f"pip>={_NEW_PIP}"]
+        alone = bool(self._request.index or self._request.wheels)
+        environment = pip_environment(self._request, self._settings if alone else None)
+        with suppress(InputError):
+            run_pip([*command, *_index_options(self._request)], environment, self._is_given_up, "pip is not renewed")
 
     def __call__(self, requirements: Sequence[str], options: Sequence[str], alone: bool = False) -> list[Wheel]:
         """The files of ``requirements``. ``alone``: pip's own settings of indexes do not count."""
