@@ -81,9 +81,9 @@ def test_what_is_missing_and_what_is_too_old_is_named(tmp_path: Path) -> None:
 
 
 def test_another_version_of_the_engine_and_a_system_python_are_told() -> None:
-    good = {"python": "3.12.1", "torch": "2.13.0", "training": "0.0.1"}
-    assert judge(Answer(**good), "/p", []).problem.startswith("It holds version 0.0.1 of Trainwright's engine")
-    assert "install an engine instead" in judge(Answer(**good, externally_managed=True), "/p", []).remedy
+    good = Answer(python="3.12.1", torch="2.13.0", training="0.0.1")
+    assert judge(good, "/p", []).problem.startswith("It holds version 0.0.1 of Trainwright's engine")
+    assert "install an engine instead" in judge(good.model_copy(update={"externally_managed": True}), "/p", []).remedy
     assert judge(Answer(python="3.9.2"), "/p", []).problem == "It is Python 3.9.2, and Python 3.11 or newer is needed."
 
 
