@@ -33,7 +33,7 @@ _LAST_LINES = 4
 _NEW_PIP = "24.1"
 _NO_NETWORK: Final = (
     r"NewConnectionError|name resolution|Name or service not known|getaddrinfo failed|Network is unreachable|ProxyError|"
-    r"nodename nor servname|ConnectTimeout|ReadTimeout|Read timed out|Connection refused|Max retries exceeded"
+    r"Could not fetch URL \S+ connection error|nodename nor servname|ConnectTimeout|ReadTimeout|Read timed out|Connection refused|Max retries exceeded"
 )
 
 
@@ -174,7 +174,7 @@ class _Resolver:
         """The files of ``requirements``. ``alone``: pip's own settings of indexes do not count."""
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
-            words = ["install", "--dry-run", "--ignore-installed", "--quiet", "--no-input", "--only-binary", ":all:"]
+            words = ["install", "--dry-run", "--ignore-installed", "--no-input", "--only-binary", ":all:"]
             command = [str(self._python), "-m", "pip", *words, "--report", str(report), *options, *requirements]
             environment = pip_environment(self._request, self._settings if alone else None)
             run_pip(command, environment, self._is_given_up, "Nothing was downloaded")
