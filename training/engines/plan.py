@@ -33,7 +33,7 @@ _LAST_LINES = 4
 _NEW_PIP = "24.1"
 _NO_NETWORK: Final = (
     r"NewConnectionError|name resolution|Name or service not known|getaddrinfo failed|Network is unreachable|ProxyError|"
-    r"Could not fetch URL \S+ connection error|nodename nor servname|ConnectTimeout|ReadTimeout|Read timed out|Connection refused|Max retries exceeded"
+    r"nodename nor servname|ConnectTimeout|ReadTimeout|Read timed out|Connection refused|Max retries exceeded"
 )
 
 

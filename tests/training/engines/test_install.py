@@ -95,7 +95,7 @@ def test_another_build_is_told_afterwards_where_only_torch_itself_knows(
 
 
 def test_an_index_that_is_away_leaves_nothing(copied_environments: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("PIP_RETRIES", "1")
     with pytest.raises(InputError, match="cannot be reached"):
         install_from(Server(address="http://127.0.0.1:1/simple"))
     assert list_unfinished() == []
