@@ -14,7 +14,7 @@ from studio.services.settings import SettingsStore
 from training.engines.answer import Answer
 from training.engines.change import add_engine, find_dependents, remove_engine
 from training.engines.install import Installed, Unfinished, discard, install, list_unfinished
-from training.engines.overview import Engine, find_interpreter, look_at_engines
+from training.engines.overview import Engine, find_interpreter, look_at, look_at_engines
 from training.engines.request import Canceled, Progress, Request
 from training.engines.search import Found, identify
 from training.engines.trial import judge_engine, keep_answer, try_engine
@@ -188,5 +188,5 @@ def _make_missing(python: str) -> Engine:
     """The one that was chosen, which no look finds: it is gone, or lies where nobody looks."""
     found = Found(python, "added", Path(python).parent.parent.name or python)
     if Path(python).is_file():
-        return Engine(found)
+        return look_at(found)
     return Engine(found, None, judge_engine(python, Answer(), []))

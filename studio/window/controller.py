@@ -31,12 +31,13 @@ from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_job, ask_about_run
 from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
+from studio.window.engine_notice import EngineNotice
 from studio.window.help import HelpWindow
 from studio.window.page_entries import PAGES
 from studio.window.palette.keys import PaletteKeys
 from studio.window.palette.palette import CommandPalette
 from studio.window.palette.sources import Sources
-from studio.window.preferences import PreferencesDialog
+from studio.window.preferences import ENGINES, PreferencesDialog
 from studio.window.queue_notice import QueueNotice
 from studio.window.start_notices import StartNotices
 from studio.window.work_notice import notice_study, notice_sweep
@@ -66,6 +67,7 @@ class MainController(QObject):
         self.closing = Closing(context, self)
         self.opened_report = OpenedReport(context)
         self.notices = StartNotices(context)
+        self.engine_notice = EngineNotice(context, self.notices, lambda: self.show_preferences(ENGINES))
         self.queue_notice = QueueNotice(context, self.notices)
         self.crashes = CrashNotices(self.notices, window)
         self.left_work = notice_study(self.notices, context), notice_sweep(self.notices, context)
@@ -79,7 +81,7 @@ class MainController(QObject):
                 "save_curves": lambda: self._save_of_run(ask_and_save_curves),
                 "save_report": lambda: self._save_of_run(ask_and_save_report),
                 "trash": lambda: TrashDialog(context, window).exec(),
-                "preferences": self.show_preferences,
+                "preferences": lambda: self.show_preferences(),
                 "help": self._help_here,
                 "getting_started": lambda: self.show_help("getting-started"),
                 "glossary": lambda: self.show_help("glossary"),
@@ -113,10 +115,12 @@ class MainController(QObject):
 
     # ------------------------------------------------------------------------------------------- commands
 
-    @Slot()
-    def show_preferences(self) -> None:
-        """Open the preferences."""
-        PreferencesDialog(self.context, self._window).exec()
+    def show_preferences(self, tab: str = "") -> None:
+        """Open the preferences, at a tab where one is named."""
+        dialog = PreferencesDialog(self.context, self._window)
+        if tab:
+            dialog.show_tab(tab)
+        dialog.exec()
 
     @Slot()
     def show_palette(self) -> None:

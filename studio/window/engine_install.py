@@ -21,6 +21,7 @@ class InstallCard(Card):
         super().__init__("Install an engine", "download")
         self._context = context
         self._machine: Machine = look_at_this_machine()
+        self._made = ""  # what was installed just now
         self.is_told = False  # the last problem is about an installation, and stands here
         self.kind = Segmented([(kind.name, kind.title) for kind in KINDS.values()])
         self.kind.setAccessibleName("Kind of engine")
@@ -50,9 +51,7 @@ class InstallCard(Card):
 
     def _make_options(self) -> QWidget:
         self.index.setAccessibleName("Package index")
-        self.index.setPlaceholderText(
-            "https://… of a mirror that has everything; empty: PyTorch's, and the one that pip uses"
-        )
+        self.index.setPlaceholderText("https://… of a mirror; empty: PyTorch's, and the one pip uses")
         self.proxy.setAccessibleName("Proxy")
         self.proxy.setPlaceholderText("http://… ; empty: as HTTPS_PROXY says")
         self.wheels.line_edit.setAccessibleName("Folder of wheels")
@@ -129,8 +128,6 @@ class InstallCard(Card):
         set_role(self.result, "problem" if text or engines.told else "help")
         self.result.setText(text or engines.told or self._made)
         self.result.setVisible(bool(self.result.text()))
-
-    _made = ""
 
     @Slot()
     def _on_start(self) -> None:

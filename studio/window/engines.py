@@ -99,7 +99,7 @@ class EngineForms(QWidget):
         self.card = Card("Engines", "cpu")
         self.card.add(
             label(
-                "Training is done by a Python with PyTorch: the one in use trains the next run. Each is tried in a process of its own.",
+                "Training is done by a Python with PyTorch: the one in use trains the next run, from the moment it is chosen.",
                 "help",
                 wrap=True,
             )

@@ -17,7 +17,7 @@ VARIABLE = "TRAINWRIGHT_ENGINE"
 """Names the engine's Python where none is chosen in Preferences."""
 
 NO_ENGINE = "There is no engine to train with yet"
-NO_ENGINE_ADVICE = "Choose or install one in Preferences, Engine: a Python that has PyTorch."
+NO_ENGINE_ADVICE = "Choose or install one in Preferences, Engines: a Python that has PyTorch."
 
 LEAKING = frozenset(
     {
