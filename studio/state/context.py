@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -17,7 +17,6 @@ from studio.services.notifier import Notifier
 from studio.services.settings import SettingsStore
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.recipes import FROM_STEP
-from studio.state.engines import Engines
 from studio.state.evaluations.evaluation_choice import EvaluationChoice
 from studio.state.evaluations.labels_job import LabelsJob
 from studio.state.model_to_try import ModelToTry
@@ -115,11 +114,6 @@ class AppContext(QObject):
         self.live.state_changed.connect(self.library.refresh)
         self.queue.runs_changed.connect(self.library.refresh)
         self.shown.refused.connect(lambda text: self.notifier.notify(text, "danger"))
-
-    @cached_property
-    def engines(self) -> Engines:
-        """The engines of this machine; nobody looks for them before they are asked for."""
-        return Engines(self.workspace, self.settings, self.background, self)
 
     def is_training(self) -> bool:
         """Whether a run is being trained."""

@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from studio.services.background import Background
 from studio.services.settings import SettingsStore
+from studio.state.context import AppContext
 from training.engines.answer import Answer
 from training.engines.change import add_engine, find_dependents, remove_engine
 from training.engines.install import Installed, Unfinished, discard, install, list_unfinished
@@ -168,6 +169,12 @@ class Engines(QObject):
     def _on_failed(self, error: Exception) -> None:
         self.problem = str(error)
         self.changed.emit()
+
+
+def engines_of(context: AppContext) -> Engines:
+    """Those of a window, made when they are asked for first; an installation goes on when nobody shows them."""
+    made = context.findChild(Engines)
+    return made or Engines(context.workspace, context.settings, context.background, context)
 
 
 def _look() -> tuple[list[Engine], list[Unfinished]]:

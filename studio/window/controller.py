@@ -37,7 +37,6 @@ from studio.window.page_entries import PAGES
 from studio.window.palette.keys import PaletteKeys
 from studio.window.palette.palette import CommandPalette
 from studio.window.palette.sources import Sources
-from studio.window.preferences import ENGINES, PreferencesDialog
 from studio.window.queue_notice import QueueNotice
 from studio.window.start_notices import StartNotices
 from studio.window.work_notice import notice_study, notice_sweep
@@ -67,7 +66,7 @@ class MainController(QObject):
         self.closing = Closing(context, self)
         self.opened_report = OpenedReport(context)
         self.notices = StartNotices(context)
-        self.engine_notice = EngineNotice(context, self.notices, lambda: self.show_preferences(ENGINES))
+        self.engine_notice = EngineNotice(context, self.notices, self.show_preferences)
         self.queue_notice = QueueNotice(context, self.notices)
         self.crashes = CrashNotices(self.notices, window)
         self.left_work = notice_study(self.notices, context), notice_sweep(self.notices, context)
@@ -117,10 +116,9 @@ class MainController(QObject):
 
     def show_preferences(self, tab: str = "") -> None:
         """Open the preferences, at a tab where one is named."""
-        dialog = PreferencesDialog(self.context, self._window)
-        if tab:
-            dialog.show_tab(tab)
-        dialog.exec()
+        from studio.window.preferences import open_preferences  # which knows how engines are fetched
+
+        open_preferences(self.context, self._window, tab)
 
     @Slot()
     def show_palette(self) -> None:

@@ -6,6 +6,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from studio.state.context import AppContext
+from studio.state.engines import engines_of
 from studio.theme import SPACING, set_role
 from studio.widgets import Card, PathEdit, ProgressLine, Segmented, button, hbox, in_widget, label, vbox
 from training.engines.install import Installed
@@ -33,7 +34,7 @@ class InstallCard(Card):
         self.options = self._make_options()
         self.options.hide()
         self.start = button("Install", "download", "primary", clicked=self._on_start)
-        self.cancel = button("Cancel", "cross", clicked=context.engines.cancel)
+        self.cancel = button("Cancel", "cross", clicked=engines_of(context).cancel)
         self.discard = button("Discard", "trash", "ghost", clicked=self._on_discard)
         self.line = ProgressLine()
         self.result = label("", "help", wrap=True, selectable=True)
@@ -42,7 +43,7 @@ class InstallCard(Card):
         self.kind.current_changed.connect(self.show_state)
         for line in (self.index, self.wheels.line_edit):
             line.textChanged.connect(self.show_state)
-        engines = context.engines
+        engines = engines_of(context)
         engines.changed.connect(self.show_state)
         engines.progressed.connect(self._show_progress)
         engines.installed.connect(self._on_installed)
@@ -79,7 +80,7 @@ class InstallCard(Card):
     @Slot()
     def show_state(self) -> None:
         """Say what can be done, and what is being done."""
-        engines = self._context.engines
+        engines = engines_of(self._context)
         request = self.make_request()
         busy = engines.request is not None
         unfinished = next((each for each in engines.unfinished if each.request.title == request.title), None)
@@ -113,15 +114,15 @@ class InstallCard(Card):
 
     @Slot()
     def _show_progress(self) -> None:
-        engines = self._context.engines
+        engines = engines_of(self._context)
         self._show(engines.progress, "Canceling … " if engines.is_canceling else "")
 
     def _show(self, progress: Progress, before: str) -> None:
-        still = self._context.engines.request is None
+        still = engines_of(self._context).request is None
         self.line.set_progress(progress.fraction if not still else progress.fraction or 0.0, f"{before}{progress}")
 
     def _show_result(self) -> None:
-        engines = self._context.engines
+        engines = engines_of(self._context)
         if engines.request is not None:
             self.is_told = True
         text = engines.problem if self.is_told else ""
@@ -136,13 +137,13 @@ class InstallCard(Card):
         self._context.settings.update(
             engine_index=request.index, engine_proxy=request.proxy, engine_wheels=request.wheels
         )
-        engines = self._context.engines
+        engines = engines_of(self._context)
         unfinished = next((each.request for each in engines.unfinished if each.request.title == request.title), None)
         engines.install(unfinished or request)
 
     @Slot()
     def _on_discard(self) -> None:
-        self._context.engines.discard(self.make_request().title)
+        engines_of(self._context).discard(self.make_request().title)
 
     @Slot()
     def _on_more(self) -> None:

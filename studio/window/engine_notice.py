@@ -12,15 +12,17 @@ from studio.widgets import Banner
 from studio.window.start_notices import StartNotices
 from training.engines.kinds import KINDS, Machine, look_at_this_machine
 
+ENGINES = "Engines"
+"""The tab of the engines in the preferences."""
 _OWNERS = {"cuda": "an NVIDIA GPU", "rocm": "an AMD GPU", "apple": "an Apple GPU"}
 
 
 class EngineNotice(QObject):
     """Says it in one sentence with a button, and takes it back when it is not so any more. The person can put it away for good."""
 
-    def __init__(self, context: AppContext, notices: StartNotices, show_engines: Callable[[], object]) -> None:
+    def __init__(self, context: AppContext, notices: StartNotices, show_preferences: Callable[[str], object]) -> None:
         super().__init__(notices)
-        self._context, self._notices, self._show_engines = context, notices, show_engines
+        self._context, self._notices, self._show_preferences = context, notices, show_preferences
         self._machine: Machine | None = None
         self._banner: Banner | None = None
         self._is_of_death = False
@@ -62,7 +64,7 @@ class EngineNotice(QObject):
         self._show(banner)
 
     def _show(self, banner: Banner) -> None:
-        banner.add_action("Engines …", self._show_engines, variant="primary")
+        banner.add_action("Engines …", lambda: self._show_preferences(ENGINES), variant="primary")
         self._banner = banner
         self._notices.add(banner)
 

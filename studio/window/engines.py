@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from studio.actions.question import Answer as Choice
 from studio.actions.question import ask
 from studio.state.context import AppContext
+from studio.state.engines import engines_of
 from studio.theme import SPACING, Tone
 from studio.widgets import STRETCH, Card, ElidedLabel, PathEdit, StatusPill, button, empty, hbox, in_widget, label, vbox
 from studio.window.engine_install import InstallCard
@@ -30,7 +31,7 @@ class EngineRow(QWidget):
     def __init__(self, context: AppContext, engine: Engine) -> None:
         super().__init__()
         self.engine, self._context = engine, context
-        engines = context.engines
+        engines = engines_of(context)
         chosen, trying = engines.is_chosen(engine), engine.python in engines.trying
         self.pill = StatusPill()
         if trying or engine.verdict is None:
@@ -67,7 +68,7 @@ class EngineRow(QWidget):
 
     @Slot()
     def _on_remove(self) -> None:
-        self._context.engines.find_dependents(self.engine, self._ask_and_remove)
+        engines_of(self._context).find_dependents(self.engine, self._ask_and_remove)
 
     def _ask_and_remove(self, runs: list[str]) -> None:
         engine = self.engine
@@ -82,10 +83,10 @@ class EngineRow(QWidget):
                 f"\n\nIt computed {count}: {list_first(runs[:_MOST_NAMED], len(runs))}. Another engine can go on with them, "
                 "but may differ in the last bits."
             )
-        if self._context.engines.is_chosen(engine):
+        if engines_of(self._context).is_chosen(engine):
             text += "\n\nIt is in use: the next run needs another one."
         if ask(self, f"Remove the engine {engine.found.name}?", text, (Choice("remove", "Remove", "danger"),)):
-            self._context.engines.remove(engine)
+            engines_of(self._context).remove(engine)
 
 
 class EngineForms(QWidget):
@@ -117,17 +118,17 @@ class EngineForms(QWidget):
         vbox(self.card, self.install, STRETCH, parent=self, spacing=SPACING.m)
         self.path.path_changed.connect(lambda text: self.add.setEnabled(bool(text.strip())))
         self.add.setEnabled(False)
-        context.engines.changed.connect(self.show_engines)
+        engines_of(context).changed.connect(self.show_engines)
         self.show_engines()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._context.engines.refresh()
+        engines_of(self._context).refresh()
 
     @Slot()
     def show_engines(self) -> None:
         """List what is known by now."""
-        engines = self._context.engines
+        engines = engines_of(self._context)
         shown = [each for each in engines.engines if self._is_shown(each)]
         hidden = len(engines.engines) - len(shown)
         state = [(each, engines.is_chosen(each), each.python in engines.trying) for each in shown]
@@ -150,7 +151,7 @@ class EngineForms(QWidget):
         self.problem.setVisible(bool(problem))
 
     def _is_shown(self, engine: Engine) -> bool:
-        engines = self._context.engines
+        engines = engines_of(self._context)
         kept = engine.found.origin in ("installed", "added", "bundled") or engines.is_chosen(engine)
         return self._shows_others or kept or engine.can_train
 
@@ -161,7 +162,7 @@ class EngineForms(QWidget):
 
     @Slot()
     def _on_add(self) -> None:
-        self._context.engines.add(self.path.path().strip())
+        engines_of(self._context).add(self.path.path().strip())
         self.path.set_path("")
 
 

@@ -12,12 +12,11 @@ from studio.state.context import AppContext
 from studio.theme import SPACING
 from studio.widgets import STRETCH, Card, PathEdit, Segmented, Switch, in_widget, label, scroll_area, vbox
 from studio.window.copies import CopyForm
+from studio.window.engine_notice import ENGINES
 from studio.window.engines import EngineForms
 from studio.window.trackers import TrackerForms
 from training.errors import InputError
 
-ENGINES = "Engines"
-"""The tab of the engines."""
 _WIDTH = 600
 _HIGHEST = 700
 _FRAME = 140  # pixels of height for tabs and buttons
@@ -145,3 +144,11 @@ class PreferencesDialog(QDialog):
             workspace=workspace,
         )
         self.accept()
+
+
+def open_preferences(context: AppContext, parent: QWidget, tab: str = "") -> None:
+    """Show them until they are closed, at a tab where one is named."""
+    dialog = PreferencesDialog(context, parent)
+    if tab:
+        dialog.show_tab(tab)
+    dialog.exec()

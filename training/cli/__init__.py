@@ -34,6 +34,11 @@ def main(argv: Sequence[str]) -> int:
         prepare_streams()
         arguments = parse_words(*make_parser(), argv)
         _expect_config(arguments)
+        if getattr(arguments, "on_engine", None):
+            from training.cli.other_engine import hand_over
+
+            if (code := hand_over(arguments.on_engine, argv)) is not None:
+                return code
         if arguments.command != _ANYWHERE:
             from training.system.process import tune_process  # these loads are what takes its time
 

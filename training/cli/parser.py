@@ -20,6 +20,11 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "help": "a TOML file, the report of a run, or preset:NAME for one that comes with the program",
     },
     "checkpoint": {"metavar": "CHECKPOINT_DIR", "help": "a checkpoint, or a run (its best one)"},
+    "--engine": {
+        "metavar": "NAME|PATH",
+        "dest": "on_engine",
+        "help": "have it carried out by this engine, as engines list tells it, or the Python at this path",
+    },
     "--profile": {
         "action": "store_true",
         "help": "profile a few seconds of steps, and tell at the end where their time went",
@@ -54,7 +59,7 @@ _WHILE_HELD: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPR
 """For programs that begin a run and hold the other end of its standard input: not for people."""
 _MADE: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPRESS}
 """For runs that were made to be trained later."""
-_TRAINING = ("--profile", "--track", "--copy-to", "--set", "--trust")
+_TRAINING = ("--engine", "--profile", "--track", "--copy-to", "--set", "--trust")
 _RECORDS = ("--workspace", "--json")
 STUDIES = ("seeds", "lr-range", "cv", "ablation", "batch", "speed")
 EXPORTS = ("safetensors", "onnx", "openvino", "torch-export", "script", "tutorial", "accelerate")

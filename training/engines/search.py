@@ -93,12 +93,16 @@ def _existing(origin: Origin, environments: Iterable[Path]) -> Iterator[Found]:
             yield Found(str(python), origin, environment.name)
 
 
-def _name(python: Path) -> str:
-    """Of an environment: its folder, and the project's where the folder is called as everybody calls it."""
+def name_environment(python: Path) -> str:
+    """What the environment of an interpreter is called: its folder."""
     prefix = python.parent.parent if python.parent.name in ("bin", "Scripts") else python.parent
-    if not (prefix / "pyvenv.cfg").is_file() and not (prefix / "conda-meta").is_dir():
-        return python.name
-    return f"{prefix.parent.name}/{prefix.name}" if prefix.name in (".venv", "venv", "env") else prefix.name
+    return prefix.name if (prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir() else python.name
+
+
+def _name(python: Path) -> str:
+    """With the project's folder where the environment's is called as everybody calls it."""
+    name = name_environment(python)
+    return f"{python.parent.parent.parent.name}/{name}" if name in (".venv", "venv", "env") else name
 
 
 def _conda_environments() -> Iterator[Path]:

@@ -13,10 +13,12 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.state.context import AppContext
+from studio.state.engines import engines_of
 from studio.widgets import Banner
 from studio.window import engine_install, engine_notice
+from studio.window.engine_notice import ENGINES
 from studio.window.engines import EngineRow
-from studio.window.preferences import ENGINES, PreferencesDialog
+from studio.window.preferences import PreferencesDialog
 from tests.studio.conftest import MakeHost
 from tests.studio.window_driver import answer_next_question, open_window, press
 from tests.training.engines.stand_ins import make_python, serve_index, write_index
@@ -108,7 +110,7 @@ def test_one_is_added_by_its_folder_and_removed_again(
     qtbot.waitUntil(lambda: list_added() == [])
     assert Path(python).exists()
     row_of(qtbot, dialog, "mine")  # still the one in use
-    qtbot.waitUntil(lambda: not context.engines.trying)
+    qtbot.waitUntil(lambda: not engines_of(context).trying)
     dialog.engines.path.set_path(str(tmp_path / "nothing"))
     dialog.engines.add.click()
     qtbot.waitUntil(lambda: "There is no engine and no file" in dialog.engines.problem.text())
@@ -120,7 +122,7 @@ def test_one_that_is_gone_while_chosen_is_said(
     python = make_python(tmp_path / "doomed")
     context.settings.update(engine_python=python)
     shutil.rmtree(tmp_path / "doomed")
-    context.engines.refresh()
+    engines_of(context).refresh()
     row = row_of(qtbot, dialog, "doomed")
     assert "Gone" in read(row)
     assert f"There is no file {python} any more." in read(row)
@@ -133,9 +135,9 @@ def test_removing_one_asks_for_runs_that_were_computed_by_it(
     add_engine(Path(python))
     run = create_run(workspace, config("unfinished"))
     run.environment_file.write_text(Environment(executable=python).model_dump_json(exclude_unset=True))
-    context.engines.refresh()
+    engines_of(context).refresh()
     names: list[str] = []
-    context.engines.find_dependents(row_of(qtbot, dialog, "mine").engine, names.extend)
+    engines_of(context).find_dependents(row_of(qtbot, dialog, "mine").engine, names.extend)
     qtbot.waitUntil(lambda: names == [run.id])
 
 
@@ -236,4 +238,4 @@ def test_an_engine_that_does_not_start_leads_to_the_others(
 
 
 def test_the_python_of_the_tests_is_the_one_in_use(context: AppContext) -> None:
-    assert context.engines.chosen == sys.executable
+    assert engines_of(context).chosen == sys.executable
