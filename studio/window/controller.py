@@ -67,8 +67,7 @@ class MainController(QObject):
         self.opened_report = OpenedReport(context)
         self.notices = StartNotices(context)
         self.engine_notice = EngineNotice(context, self.notices, self.show_preferences)
-        self.queue_notice = QueueNotice(context, self.notices)
-        self.crashes = CrashNotices(self.notices, window)
+        self.queue_notice, self.crashes = QueueNotice(context, self.notices), CrashNotices(self.notices, window)
         self.left_work = notice_study(self.notices, context), notice_sweep(self.notices, context)
         self.actions = ActionSet(
             context,

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from dataclasses import replace
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -108,7 +108,7 @@ def describe_machine() -> Environment:
         executable=sys.executable,
         engine=name_environment(Path(sys.executable)),
         torch=torch.__version__,
-        torchvision=version("torchvision"),  # importing it would double the time an engine takes to start
+        torchvision=_find_version("torchvision"),  # importing it would double the time an engine takes to start
         numpy=np.__version__,
         cuda=torch.version.cuda,
         driver=find_driver(),
@@ -309,3 +309,10 @@ def _matters(key: str, before: Environment, now: Environment) -> bool:
 
 def _say_change(name: str, old: object, new: object) -> str:
     return f"{name} {'none' if old is None else old} → {'none' if new is None else new}"
+
+
+def _find_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # an engine may do without
+        return None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import torchvision
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -17,6 +17,14 @@ from training.errors import InputError
 from training.facts import DataFacts
 from training.models.meta_forward import forward_meta
 from training.models.networks.images import require_images
+
+try:
+    import torchvision
+except ImportError as missing:
+    raise InputError(
+        f"model.kind: torchvision is not installed where the engine works ({sys.executable}); install it there (pip install torchvision), "
+        "or choose another network, or another engine."
+    ) from missing
 
 _LARGEST_SIDE_TRIED = 1024
 _SQUARE_ONLY = ("vit_", "maxvit")
