@@ -33,6 +33,7 @@ from training.system.resources import find_engine_wheel
 _PLAN, _PROGRESS, _WHEELS, _MADE = "plan.json", "progress.json", "wheels", "environment"
 _UNPACKED = 2.2
 """How much larger packages are on the disk than their files."""
+_NOTHING = 1 << 21  # bytes
 _REPORTED_EVERY = 0.2  # seconds
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 
@@ -123,6 +124,11 @@ def check_room(folder: Path, needed: float) -> None:
         )
 
 
+def _is_full(folder: Path) -> bool:
+    """Whether nothing can be written there any more: not every installer says so."""
+    return shutil.disk_usage(folder).free < _NOTHING
+
+
 class _Installation:
     def __init__(
         self,
@@ -149,23 +155,28 @@ class _Installation:
         (self._partial / _WHEELS).mkdir(parents=True, exist_ok=True)
         write_record(self._partial / _PLAN, {"request": self._request.model_dump(), "wheels": kept.get("wheels") or []})
         self._tell(Progress(stage="preparing"))
-        make_environment(self._partial / _MADE, self._request, self._is_given_up)
         if plan is None:
-            plan = self._resolve()
+            plan = self._prepare()
+        else:
+            make_environment(self._partial / _MADE, self._request, self._is_given_up)
         self._download(plan)
         self._unpack(plan)
         return self._finish()
 
-    def _resolve(self) -> Plan:
-        self._tell(Progress(stage="resolving"))
+    def _prepare(self) -> Plan:
+        """The environment, and what goes into it. What fails leaves nothing: there is nothing yet to go on with."""
         try:
+            make_environment(self._partial / _MADE, self._request, self._is_given_up)
+            self._tell(Progress(stage="resolving"))
             plan = make_plan(self._python, self._request, self._machine, self._is_given_up)
-        except InputError:
-            shutil.rmtree(self._partial)  # there is nothing in it to go on with
+            check_room(self._folder, plan.size * (1 + _UNPACKED))
+        except InputError as error:
+            full = _is_full(self._partial)  # asked before there is room again
+            shutil.rmtree(self._partial)
+            if full:
+                raise DiskFull(f"The engine could not be installed in {self._partial.parent}") from error
             raise
-        check_room(self._folder, plan.size * (1 + _UNPACKED))
-        record = {"request": self._request.model_dump(), "wheels": plan.dump()}
-        write_record(self._partial / _PLAN, record)
+        write_record(self._partial / _PLAN, {"request": self._request.model_dump(), "wheels": plan.dump()})
         return plan
 
     def _download(self, plan: Plan) -> None:
