@@ -62,11 +62,9 @@ def test_one_that_hangs_is_given_up_after_a_while(tmp_path: Path) -> None:
 
 
 def test_a_device_that_computes_wrongly_is_told(tmp_path: Path) -> None:
-    wrong = torch_source("2.13.0").replace("left.value * right.value", "left.value * right.value + id(left) % 97 + 1")
-    python = make_python(
-        tmp_path / "wrong",
-        wrong.replace("to = cpu = double", "def double(self): return Tensor(self.value)\n    to = cpu"),
-    )
+    wrong = torch_source("2.13.0").replace("left.value * right.value", "left.value * right.value + len(calls)")
+    wrong = wrong.replace("def mm(left, right): ", "calls = []\ndef mm(left, right): calls.append(0); ")
+    python = make_python(tmp_path / "wrong", wrong)
     verdict = judge_engine(python, answer_of(python))
     assert verdict.problem == "CPU computes wrong products of matrices."
 
