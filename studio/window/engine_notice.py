@@ -58,7 +58,7 @@ class EngineNotice(QObject):
         banner = Banner(
             "info",
             f"This machine has {owner}, and training uses the CPU",
-            f"The engine's PyTorch {torch} cannot use it. Choose an engine that can, or install the one for {title}.",
+            f"The engine's PyTorch {torch} finds no GPU that it can use. Choose an engine that does, or install the one for {title}.",
         )
         banner.closed.connect(lambda: self._context.settings.update(gpu_left_alone=True))
         self._show(banner)
