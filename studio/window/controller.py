@@ -31,7 +31,7 @@ from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_job, ask_about_run
 from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
-from studio.window.engine_notice import EngineNotice
+from studio.window.engine_notice import ENGINES, EngineNotice
 from studio.window.help import HelpWindow
 from studio.window.page_entries import PAGES
 from studio.window.palette.keys import PaletteKeys
@@ -55,10 +55,8 @@ class MainController(QObject):
         self, context: AppContext, window: QMainWindow, rail: NavigationRail, find_topic: Callable[[], str]
     ) -> None:
         super().__init__(window)
-        self.context = context
-        self._window = window
-        self._rail = rail
-        self._find_topic = find_topic
+        self.context, self._window = context, window
+        self._rail, self._find_topic = rail, find_topic
         self._last_state = RunState.IDLE
         self.help: HelpWindow | None = None
         self.palette: CommandPalette | None = None
@@ -80,6 +78,7 @@ class MainController(QObject):
                 "save_report": lambda: self._save_of_run(ask_and_save_report),
                 "trash": lambda: TrashDialog(context, window).exec(),
                 "preferences": lambda: self.show_preferences(),
+                "engines": lambda: self.show_preferences(ENGINES),
                 "help": self._help_here,
                 "getting_started": lambda: self.show_help("getting-started"),
                 "glossary": lambda: self.show_help("glossary"),

@@ -35,6 +35,7 @@ def remove_engine(found: Found) -> None:
         folder = engines_folder() / found.name
         try:
             shutil.rmtree(folder)
+            folder.with_suffix(".lock").unlink(missing_ok=True)
         except OSError as error:
             raise InputError(
                 f"{error.filename or folder} cannot be deleted ({error.strerror or error}).",

@@ -147,9 +147,15 @@ class _Installation:
 
     def run(self) -> Installed:
         kept = read_record(self._partial / _PLAN)
-        plan = parse_plan(kept.get("wheels")) if kept.get("request") == self._request.model_dump() else None
-        if plan is None and self._partial.exists():
-            shutil.rmtree(self._partial)  # of other settings
+        plan = parse_plan(kept.get("wheels"))
+        if plan is not None and kept.get("request") != self._request.model_dump():
+            name = self._request.title
+            raise InputError(
+                f"There is an unfinished engine {name} that was asked for with other settings.",
+                f"Give the same ones to go on with it, or discard it: python -m training engines remove {name}",
+            )
+        if plan is None:
+            shutil.rmtree(self._partial, ignore_errors=True)  # cut off before anything was downloaded
         if plan is None:
             check_room(self._folder, estimate_size(self._request.sort, self._machine).disk)
         (self._partial / _WHEELS).mkdir(parents=True, exist_ok=True)

@@ -129,6 +129,8 @@ def test_a_canceled_installation_is_gone_on_with(server: Server) -> None:
         install.install(request, lambda _: None, server.reached.is_set, NVIDIA)
     (unfinished,) = list_unfinished()
     assert (unfinished.request, unfinished.is_busy, unfinished.progress.stage) == (request, False, "downloading")
+    with pytest.raises(InputError, match="other settings"):
+        install.install(request.model_copy(update={"proxy": "http://proxy:1"}), lambda _: None, machine=NVIDIA)
     whole = {path.name for path in (engines_folder() / "cpu.partial/wheels").glob("*.whl")}
     assert whole
     server.gate.set()
