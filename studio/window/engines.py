@@ -97,6 +97,7 @@ class EngineForms(QWidget):
         self._context = context
         self._shows_others = False
         self.rows: list[EngineRow] = []
+        self._shown: tuple[bool, list[tuple[Engine, bool, bool]]] | None = None
         self.card = Card("Engines", "cpu")
         self.card.add(
             label(
@@ -131,9 +132,9 @@ class EngineForms(QWidget):
         engines = engines_of(self._context)
         shown = [each for each in engines.engines if self._is_shown(each)]
         hidden = len(engines.engines) - len(shown)
-        state = [(each, engines.is_chosen(each), each.python in engines.trying) for each in shown]
-        if state != getattr(self, "_state", None):
-            self._state = state
+        rows = [(each, engines.is_chosen(each), each.python in engines.trying) for each in shown]
+        if (engines.is_loaded, rows) != self._shown:  # else the keyboard would be taken from a row for nothing
+            self._shown = engines.is_loaded, rows
             empty(self._column)
             self.rows = [EngineRow(self._context, each) for each in shown]
             for row in self.rows:

@@ -96,6 +96,11 @@ def test_engines_are_tried_explained_and_chosen(
     assert "In use" in read(row_of(qtbot, dialog, "good"))
 
 
+def test_where_there_is_none_the_way_to_one_is_told(qtbot: QtBot, dialog: PreferencesDialog) -> None:
+    words = "No Python that can train was found: install an engine below."
+    qtbot.waitUntil(lambda: any(each.text() == words for each in dialog.engines.findChildren(QLabel)))
+
+
 def test_one_is_added_by_its_folder_and_removed_again(
     qtbot: QtBot, context: AppContext, dialog: PreferencesDialog, tmp_path: Path
 ) -> None:
