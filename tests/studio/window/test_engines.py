@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QLabel
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.state.context import AppContext
@@ -94,6 +95,9 @@ def test_engines_are_tried_explained_and_chosen(
     row_of(qtbot, dialog, "good").use.click()
     assert context.settings.get().engine_python == str(tmp_path / "good/bin/python")
     assert "In use" in read(row_of(qtbot, dialog, "good"))
+    for widget in dialog.engines.findChildren(QWidget):  # what the keyboard reaches has a name
+        if widget.isVisible() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            assert widget.accessibleName() or (isinstance(widget, QAbstractButton) and widget.text()), widget
 
 
 def test_where_there_is_none_the_way_to_one_is_told(qtbot: QtBot, dialog: PreferencesDialog) -> None:
