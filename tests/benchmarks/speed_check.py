@@ -39,7 +39,6 @@ from training.studies.folder import create_study, make_plan
 from training.studies.records import Cost
 from training.studies.seeds import change
 from training.studies.speed import study as speed
-from training.studies.speed.measure import SECONDS as SECONDS_OF_A_TURN
 from training.studies.speed.measure import measure_pair, read_ratio
 from training.studies.trainer import Trainer
 
@@ -76,7 +75,7 @@ def carry_out(config: RunConfig, only: Sequence[str]) -> dict[str, Any]:
         draft = speed.plan(config, options, cost)
         study = create_study(Path(place), make_plan("speed", config, options, cost, draft))
         result = speed.carry_out(study.plan(), Trainer(study, lambda line: print(f"  {line}", flush=True), Interrupt()))
-        nothing = measure_pair(Trainer(study, print, Interrupt()), config, config, SECONDS_OF_A_TURN)
+        nothing = measure_pair(Trainer(study, print, Interrupt()), config, config)
     return {"step": cost.step, "load": load(), "nothing": nothing, **result.model_dump(mode="json")}
 
 
@@ -127,10 +126,10 @@ def measure(pair: Pair, steps: int, rounds: int) -> dict[str, Any]:
         for each in (pair.first, pair.second)
     ]
     ends = [train(each) for each in both]
-    rates: tuple[list[float], list[float]] = ([], [])
+    rates: tuple[list[list[float]], list[list[float]]] = ([], [])
     for number in range(rounds):
         for place in (0, 1) if number % 2 == 0 else (1, 0):
-            rates[place].append(train(both[place])["rate"])
+            rates[place].append([train(both[place])["rate"]])
     same = all(ends[0][name] == ends[1][name] for name in ("losses", "weights"))
     return {"rates": rates, "same": same, "load": load()}
 

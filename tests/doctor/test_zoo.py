@@ -75,6 +75,7 @@ def configure(animal: Case | Healthy, part: str, folder: Path) -> RunConfig:
     [
         pytest.param("third", marks=pytest.mark.slow),
         "fourth",
+        pytest.param("fifth", marks=pytest.mark.slow),
         pytest.param("second", marks=pytest.mark.slow),
         pytest.param("first", marks=pytest.mark.slow),
         pytest.param("builders", marks=pytest.mark.slow),

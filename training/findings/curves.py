@@ -152,7 +152,7 @@ TOO_EARLY = Rule(
     f"{SURELY_FALLS:g} standard errors, and the best validation is the last or the one before. A warning where the rate ended above {RATE_LEFT:.0%} of its peak, or the run "
     f"was of less than {FEW_EPOCHS} epochs; else a note. Or loop.stopping_threshold ended it in its first half, and the monitored share had gained {STILL_GAINS:.0%} since the "
     f"validation before, or at its first validation in the first {AT_ONCE:.0%}; or loop.early_stopping_patience did, the last half of its steps brought as much, and in it validation was better "
-    "than before.",
+    "than before, and not worse each time since its best.",
     "Google's tuning playbook (still improving at the end); the shares are ours",
     unless=f"The loss has come to less than {DONE:.0%} of where it began. A note where it has come to less than {MOSTLY_DONE:.0%}, or the monitored share gained less than {FEW_POINTS:.0%} of all samples. Of a language model few epochs are usual.",
     fix="Three times the epochs; the optimizer's usual learning rate, where it is far below that; a patience of a quarter of the run.",

@@ -48,7 +48,7 @@ STOPS = Rule(
     "stopping.in_noise",
     "Early stopping ends the run in the noise",
     f"loop.early_stopping_patience is 1; or it waits for less than {LEAST_COVERED:.0%} of the run's steps, by a patience of {LEAST_PATIENCE} or validations more often than once an epoch, or less than the warm-up; or only a gain of "
-    f"{LARGE_DELTA:g} in a share (a loss: {LARGE_LOSS_DELTA:g}) at each validation counts as one; or loop.stopping_threshold is what always "
+    f"{LARGE_DELTA:g} in a metric that is to grow (a loss: {LARGE_LOSS_DELTA:g}) at each validation counts as one; or loop.stopping_threshold is what always "
     f"guessing the largest class reaches. A patience of {LEAST_PATIENCE}: a note.",
     "Prechelt 1998, Early Stopping - But When?: a single rise of the validation error says nothing",
     fix="A patience of a quarter of the run, no least gain, no threshold.",

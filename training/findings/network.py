@@ -35,7 +35,7 @@ FROZEN = Rule(
     "What is frozen learns nothing",
 )
 
-LOSS_BAND, LOSS_FAR, LOSS_EXTREME, FAR_ERRORS = 0.5, 1.0, 10.0, 3.0
+LOSS_BAND, LOSS_FAR, LOSS_EXTREME, FAR_ERRORS = 0.5, 4.0, 10.0, 3.0
 """How far, as a share of the loss of guessing, a fresh model's may lie from that before it is worth a note, a warning, and an error; and how
 many standard errors of some batches."""
 START = Rule(

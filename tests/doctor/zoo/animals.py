@@ -6,6 +6,7 @@ from typing import Literal
 
 from tests.doctor.zoo.builders import CASES as BUILT
 from tests.doctor.zoo.case import Case, Healthy
+from tests.doctor.zoo.fifth import CASES as FIFTH
 from tests.doctor.zoo.first import (
     activations,
     columns,
@@ -22,7 +23,7 @@ from tests.doctor.zoo.fourth import CASES as FOURTH
 from tests.doctor.zoo.second import CASES as SECOND
 from tests.doctor.zoo.third import CASES as THIRD
 
-Group = Literal["builders", "first", "second", "third", "fourth"]
+Group = Literal["builders", "first", "second", "third", "fourth", "fifth"]
 FIRST = (activations, lengths, schedules, losses, labels_and_parts, columns, own_networks, own_datasets, preparation)
 GROUPS: dict[Group, tuple[Case | Healthy, ...]] = {
     "builders": BUILT,
@@ -30,6 +31,7 @@ GROUPS: dict[Group, tuple[Case | Healthy, ...]] = {
     "second": SECOND,
     "third": THIRD,
     "fourth": FOURTH,
+    "fifth": FIFTH,
 }
 
 

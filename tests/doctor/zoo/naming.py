@@ -55,6 +55,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "table.identifier": ("identifier as feature",),
     "label.noisy": ("noisy labels", "wrong labels"),
     "label.mixed_up": ("wrong labels", "noisy labels"),
+    "label.renamed": ("wrong labels", "noisy labels", "conflicting labels"),
     "label.suspect": ("noisy labels", "wrong labels", "shifted labels"),
     "validation.none": ("no validation", "validation too small"),
     "validation.tiny": ("validation too small", "no validation"),

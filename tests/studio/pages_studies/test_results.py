@@ -18,7 +18,7 @@ from studio.window.main_window import MainWindow
 from tests.studio.pages_studies.conftest import make_result, make_study, show, studies_tab
 from training.config import RunConfig
 from training.studies.folder import StudyFolder
-from training.studies.speed.measure import ROUNDS
+from training.studies.speed.measure import PAIRS
 from training.studies.spread import describe_values, measure_values
 
 MakeConfig = Callable[..., RunConfig]
@@ -84,7 +84,7 @@ def test_speed_factors_come_with_intervals_and_what_changes_results(
 ) -> None:
     study = make_study(workspace, "speed", config(), {"only": ["loader.mode", "precision.compile"]})
     study.write_part("as-is", {"device": "cpu", "mode": "resident", "losses": [1.0], "seconds": 1.0})
-    rates = [[100.0 + place for place in range(ROUNDS)], [200.0 + place for place in range(ROUNDS)]]
+    rates = [[[base + place] for place in range(PAIRS)] for base in (100.0, 200.0)]
     study.write_part(
         "loader-mode-streamed", {"rates": rates, "losses": [[1.0], [1.0]], "modes": ["a", "b"], "start": 1.0}
     )

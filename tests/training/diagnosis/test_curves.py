@@ -323,6 +323,9 @@ def test_early_stopping_that_ended_a_run_on_its_way() -> None:
     worse = {"val/loss": [*held(falls)[:3], *(3.0 for _ in held(falls)[3:])]}
     in_time = make_run(noisy(falls, 0.05), worse, settings, total=2000, ended=run.ended)
     assert "run.ends_too_early" not in judge(in_time)
+    rising = [*held(falls)[:-2], held(falls)[-3] + 0.01, held(falls)[-3] + 0.02]
+    overfits = make_run(noisy(falls, 0.05), {"val/loss": rising}, settings, total=2000, ended=run.ended)
+    assert "run.ends_too_early" not in judge(overfits)
 
 
 def test_a_plateau_that_was_none() -> None:

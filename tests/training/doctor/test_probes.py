@@ -156,13 +156,19 @@ def test_a_loss_of_a_persons_own_is_asked_what_it_rewards(tmp_path: Path, answer
     assert codes(probed(small_run(SPIRAL, objective=objective))) == told
 
 
-@pytest.mark.parametrize(("answer", "told"), [("t", ["loss.blind"]), ("2 * t - 1", [])])
-def test_a_loss_of_labels_that_one_answer_to_all_satisfies(tmp_path: Path, answer: str, told: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("F.soft_margin_loss(o, t)", ["loss.blind"]),
+        ("F.soft_margin_loss(o, 2 * t - 1)", []),
+        ("F.cross_entropy(o, t.float())", ["loss.blind"]),
+        ("F.binary_cross_entropy_with_logits(o, t.float())", []),
+    ],
+)
+def test_a_loss_of_labels_that_does_not_ask_about_each(tmp_path: Path, answer: str, told: list[str]) -> None:
     numbers = np.random.default_rng(0)
     np.savez(tmp_path / "x.npz", x=numbers.normal(size=(120, 4)).astype(np.float32), y=numbers.integers(0, 2, (120, 3)))
-    objective = written(
-        tmp_path, loss(f"lambda o, t: F.soft_margin_loss(o, {answer})"), "user_loss", task="multi_label"
-    )
+    objective = written(tmp_path, loss(f"lambda o, t: {answer}"), "user_loss", task="multi_label")
     data = {"kind": "npz", "path": str(tmp_path / "x.npz"), "task": "labels"}
     assert codes(probed(small_run(data, objective=objective))) == told
 
@@ -195,8 +201,12 @@ def test_values_beyond_what_a_network_can_answer(tmp_path: Path) -> None:
     assert "model.ends_in_relu" not in codes(
         values(tmp_path, ", nn.ReLU()", standardise=False)
     )  # which can answer them all
-    broken = written(tmp_path, loss("lambda o, t: ((o - t.squeeze(1)) ** 2).mean()"), "user_loss", task="regression")
     data = {"kind": "table", "path": str(tmp_path / "t.csv"), "targets": ["y"]}
+    positive = f"{HEAD}def build(features: int, outputs: int):\n    net = nn.Sequential({FIRST}nn.Linear(32, outputs), nn.ReLU())\n"
+    positive += "    nn.init.constant_(net[4].bias, 1.0)\n    return net\n"  # what ReLU gets is all that it answers
+    model = written(tmp_path, positive, "user_file")
+    assert "model.ends_in_relu" in codes(probed(small_run(data, model=model, objective={"kind": "regression"})))
+    broken = written(tmp_path, loss("lambda o, t: ((o - t.squeeze(1)) ** 2).mean()"), "user_loss", task="regression")
     [pairs] = probed(small_run(data, objective=broken))
     assert (pairs.code, pairs.level) == ("loss.blind", "error")
     assert "torch makes (n, n)" in pairs.advice

@@ -2,61 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from tests.training.data.own_files import written
+from tests.training.doctor.sampled import ROWS, SCORE, Change, look, mend, vectors
 from tests.training.doctor.tables import honest, table_config
 from tests.training.tiny import tiny
-from training.config import RunConfig, apply_overrides, parse_config
-from training.config.files import config_data, overrides_of
-from training.doctor.inputs import conflict_findings
+from training.config import RunConfig, parse_config
 from training.doctor.quick import quick_findings
-from training.doctor.samples import sample_findings
 from training.engine.assemble import assemble
 from training.events import Finding
 from training.findings.labels import SUSPECT
-
-Change = Callable[[np.ndarray, np.ndarray], object]
-ROWS = 600
-
-
-def look(config: RunConfig) -> dict[str, Finding]:
-    """What is found above a note by all looks that take no step, and the note on suspicious labels."""
-    session = assemble(config, lambda text, share: None)
-    try:
-        found = [
-            *quick_findings(session),
-            *conflict_findings(session.data),
-            *sample_findings(session, lambda text, share: None),
-        ]
-    finally:
-        session.data.close()
-    return {item.key: item for item in found if item.level in ("warning", "error") or item.code == SUSPECT.code}
-
-
-def mend(config: RunConfig, found: Finding) -> RunConfig:
-    data: dict[str, Any] = dict(config_data(config))
-    apply_overrides(data, overrides_of(found.fix))
-    return parse_config(data)
-
-
-def vectors(
-    folder: Path, change: Change = lambda x, y: None, held: Change = lambda x, y: None, *more: str
-) -> RunConfig:
-    """Rows of six numbers in four classes, with a validation part of its own; changed in place."""
-    numbers = np.random.default_rng(0)
-    y = numbers.integers(0, 4, ROWS + 200)
-    x = (numbers.normal(size=(len(y), 6)) + 3.0 * np.eye(6)[y]).astype(np.float32)
-    change(x[:ROWS], y[:ROWS])
-    held(x[ROWS:], y[ROWS:])
-    np.savez(folder / "x.npz", x_train=x[:ROWS], y_train=y[:ROWS], x_val=x[ROWS:], y_val=y[ROWS:])
-    return tiny("dataset.kind=npz", f"dataset.path={folder / 'x.npz'}", "loop.epochs=20", *more)
 
 
 def scale(x: np.ndarray, y: np.ndarray) -> None:
@@ -84,6 +44,16 @@ def freeze(x: np.ndarray, y: np.ndarray) -> None:
     x[:, 4] = 1.0
 
 
+def exchange(x: np.ndarray, y: np.ndarray) -> None:
+    late = y[len(y) // 2 :]
+    late[:] = np.array([1, 0, 2, 3])[late]
+
+
+def approach(x: np.ndarray, y: np.ndarray) -> None:
+    late = np.arange(len(y)) >= len(y) // 2
+    x[late & (y == 0), :2] = x[late & (y == 0), 1::-1]
+
+
 def nothing(x: np.ndarray, y: np.ndarray) -> None:
     pass
 
@@ -98,6 +68,8 @@ def nothing(x: np.ndarray, y: np.ndarray) -> None:
         (mislabel, nothing, "label.suspect"),
         (shift, shift, "label.shifted"),
         (freeze, nothing, "table.constant"),
+        (exchange, nothing, "label.renamed"),
+        (approach, nothing, ""),
     ],
 )
 def test_parts_and_labels(tmp_path: Path, train: Change, held: Change, key: str) -> None:
@@ -139,6 +111,19 @@ def test_colors_that_are_all_there_is_and_taken_away(tmp_path: Path) -> None:
     assert not look(tiny(*images, "dataset.grayscale=0.1", "dataset.brightness=0.3", "dataset.translate=0.1"))
 
 
+def test_brightness_that_is_all_there_is_and_varied(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0)
+    for name, light in (("night", 70), ("dusk", 102), ("day", 134)):
+        (tmp_path / "i" / name).mkdir(parents=True)
+        for each in range(120):
+            image = numbers.normal(light + numbers.normal(0, 7), 25, (16, 16, 3)).clip(0, 255).astype(np.uint8)
+            Image.fromarray(image).save(tmp_path / "i" / name / f"{each}.png")
+    images = ("dataset.kind=image_folder", f"dataset.path={tmp_path / 'i'}", "model.kind=small_cnn", "loop.epochs=30")
+    [found] = look(tiny(*images, "dataset.brightness=1.0")).values()
+    assert (found.code, dict(found.fix)) == ("augment.changes_label", {"dataset.brightness": 0.0})
+    assert not look(tiny(*images, "dataset.brightness=0.1"))
+
+
 def test_values_of_other_rows(tmp_path: Path) -> None:
     numbers = np.random.default_rng(7)
     columns = dict(zip("ab", numbers.normal(size=(2, 1500)), strict=True))
@@ -157,58 +142,6 @@ def test_crops_of_a_few_pixels(tmp_path: Path) -> None:
     [found] = look(config).values()
     assert (found.code, found.fix) == ("augment.changes_label", {"dataset.resized_crop_scale": 0.5})
     assert not look(mend(config, found))
-
-
-@pytest.mark.parametrize(
-    ("overrides", "found"),
-    [
-        (("model.hidden=[]",), True),
-        (("model.hidden=[2]",), True),
-        (("model.hidden=[1, 64]", "dataset.kind=blobs"), True),
-        (("model.hidden=[]", "dataset.kind=blobs"), False),
-        (("model.hidden=[16, 16]",), False),
-    ],
-)
-def test_a_network_without_the_units_that_it_needs(overrides: tuple[str, ...], found: bool) -> None:
-    config = tiny("dataset.kind=circles", "dataset.samples=600", "model.kind=mlp", "loop.epochs=30", *overrides)
-    told = look(config)
-    assert list(told)[:1] == (["model.narrow" if "[]" in overrides[0] else "model.narrow:1"] if found else [])
-    if found:
-        assert not look(mend(config, *told.values()))
-
-
-FEATURES = """import torch
-from torch import nn
-
-
-class Features(nn.Module):
-    def __init__(self, features, outputs):
-        super().__init__()
-        self.register_buffer("directions", 3 * torch.randn(features, 100))
-        self.head = nn.Linear(100, outputs)
-
-    def forward(self, x):
-        return self.head((x @ self.directions).cos())
-
-
-def build(features: int, outputs: int):
-    return Features(features, outputs)
-"""
-
-
-def test_a_network_that_bends_without_a_hidden_layer(tmp_path: Path) -> None:
-    config = tiny("dataset.kind=circles", "dataset.samples=600", "loop.epochs=30")
-    own = parse_config({**config_data(config), "model": written(tmp_path, FEATURES, "user_file")})
-    assert not look(own)
-
-
-def test_values_that_no_line_fits(tmp_path: Path) -> None:
-    columns = honest()
-    bent = {**columns, "y": columns["a"] ** 2 - columns["b"] ** 2}
-    for y, hidden, told in ((bent["y"], "[]", True), (bent["y"], "[32]", False), (SCORE, "[]", False)):
-        few = ("loop.epochs=20", "model.kind=mlp", f"model.hidden={hidden}")
-        found = look(table_config(tmp_path, {**columns, "y": y}, "y", *few))
-        assert ("model.narrow" in found) is told
 
 
 OWN = """import numpy as np
@@ -272,7 +205,6 @@ def test_images_resized_to_next_to_nothing(tmp_path: Path) -> None:
     assert not look(mend(config, found))
 
 
-SCORE = honest()["a"] + honest()["b"]
 FAR = np.where(np.arange(len(SCORE)) % 150 == 7, 1e4, SCORE)
 
 

@@ -91,6 +91,10 @@ DECAY = ("optimizer.weight_decay=0.2", "optimizer.lr=6e-3")
             ("loop.early_stopping_patience=9", "loop.early_stopping_min_delta=0.05"),
             "stopping.in_noise:loop.early_stopping_min_delta",
         ),
+        (
+            ("loop.early_stopping_patience=9", "loop.early_stopping_min_delta=0.05", "checkpoints.monitor=val/f1"),
+            "stopping.in_noise:loop.early_stopping_min_delta",
+        ),
         (("loop.stopping_threshold=0.5",), "stopping.in_noise:loop.stopping_threshold"),
         (
             ("optimizer.kind=sgd", "optimizer.lr=0.9", "optimizer.momentum=0.999"),

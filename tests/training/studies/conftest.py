@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -13,12 +13,13 @@ from training.engine.runs.run import resume_run
 from training.errors import TrainingError
 from training.laboratory.child import Ended, Interrupt, Say
 from training.runs.folder import RunFolder
+from training.studies import timing
 from training.studies.worker import QUESTIONS, Worker
 
 
 @pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of the runs that were trained since, in their order."""
+def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The names of the runs that were trained since, in their order; what is measured is closed with the test."""
     trained: list[str] = []
 
     def train(
@@ -40,4 +41,6 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(Worker, "ask", ask)
     monkeypatch.setattr(Worker, "__enter__", lambda worker: worker)
     monkeypatch.setattr(Worker, "__exit__", lambda *_: None)
-    return trained
+    yield trained
+    for arm in [*timing._OPEN]:
+        timing.close_steps(arm)

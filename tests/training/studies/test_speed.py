@@ -13,11 +13,12 @@ from tests.training.commands import Captured, json_line
 from tests.training.tiny import tiny, tiny_images, write_idx
 from training.cli import main
 from training.config import load_config, save_config
+from training.config.files import config_data
 from training.errors import InputError
 from training.studies import timing
 from training.studies.folder import list_studies
 from training.studies.speed.candidates import Candidate, list_candidates, list_never_run, suits_mode
-from training.studies.speed.measure import compare_losses, measure_pair, read_ratio
+from training.studies.speed.measure import PAIRS, compare_losses, measure_pair, read_ratio
 from training.studies.speed.study import MAY_CHANGE
 
 Factors = dict[str, float]
@@ -27,7 +28,7 @@ Factors = dict[str, float]
 def clock(monkeypatch: pytest.MonkeyPatch) -> Factors:
     """Steps that take no time of their own: an arm is as many times as fast as the factors of its settings say, and chance."""
     factors: Factors = {}
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(4)
 
     def time_steps(arm: str, seconds: float) -> dict[str, Any]:
         config = timing._OPEN[arm].session.config
@@ -161,7 +162,7 @@ def test_what_was_measured_is_not_measured_again(
 
     def die_at_threads(arm: str, settings: dict[str, Any]) -> dict[str, Any]:
         measured.append(f"{settings['loader']['mode']} {settings['precision'].get('threads')}")
-        if settings["precision"].get("threads") and len(measured) < 6:
+        if settings["precision"].get("threads") and len(measured) < 2 * PAIRS + 4:
             raise Killed
         return real(arm, settings)
 
@@ -176,7 +177,7 @@ def test_what_was_measured_is_not_measured_again(
     assert main(["study", "--resume", study.id, *words]) == 0
     assert json_line(capsys)["adopt"] == {"loader.mode": "streamed"}
     again = measured[before + 6 :]
-    assert again.count("auto None") == 1  # beside the whole; not for the mode, which was measured
+    assert again.count("auto None") == PAIRS  # beside the whole; not for the mode, which was measured
 
 
 def test_a_candidate_that_cannot_run_is_named(
@@ -216,11 +217,18 @@ def test_a_candidate_that_cannot_run_is_named(
 
 def test_ratios_are_told_with_what_chance_does() -> None:
     random = np.random.default_rng(1)
-    first = 100.0 * np.exp(0.05 * random.normal(size=8))
+    first = 100.0 * np.exp(0.05 * random.normal(size=(8, 3)))
     faster = read_ratio({"rates": [first, 1.3 * first[::-1]]}, 0.95)
     assert faster.is_faster
     assert faster.interval.low < 1.3 < faster.interval.high
     assert not read_ratio({"rates": [first, first[::-1]]}, 0.95).is_faster
+    # A pair of processes that differ for as long as they live says no more with more turns, and a turn as the machine slows down nothing.
+    lives = np.exp(0.05 * random.normal(size=(8, 1)))
+    few, many = (read_ratio({"rates": [np.ones((8, n)), np.repeat(lives, n, 1)]}, 0.95).interval for n in (1, 31))
+    assert few == pytest.approx(many)
+    slowed = first.copy()
+    slowed[2, 1] /= 5.0
+    assert read_ratio({"rates": [first, 1.3 * slowed]}, 0.95).interval == pytest.approx([1.3] * 3)
     assert compare_losses([[1.0, 2.0], [1.0, 2.0]]) == 0.0
     assert compare_losses([[1.0, 2.0], [1.0, 2.002]]) == pytest.approx(1e-3)
 
@@ -275,6 +283,23 @@ def test_a_fused_optimizer_is_measured_beside_its_foreach_form(
     told = json_line(capsys)
     assert told["details"]["fused"] == {"never_run": "nadam has no fused form on this device (cpu)"}
     assert any("never run" in note for note in told["notes"])
+
+
+def test_steps_that_are_no_numbers_are_timed_all_the_same() -> None:
+    config = tiny(
+        "optimizer.kind=sgd",
+        "optimizer.lr=100.0",
+        "optimizer.momentum=0.99",
+        "model.activation=relu",
+        "model.hidden=[64,64,64,64]",
+        "loop.clip_norm=none",
+        "loop.max_skipped_steps=2",
+    )
+    timing.open_steps("A", dict(config_data(config)))
+    try:
+        assert timing.time_steps("A", 0.3)["steps"] > 2
+    finally:
+        timing.close_steps("A")
 
 
 def test_what_this_machine_cannot_show_is_marked_never_run() -> None:

@@ -206,15 +206,16 @@ class Data:
         """The samples ``numbers`` (int64) as the source holds them, on the CPU."""
         return next(iter(self._feed.iterate("look", numbers, [(0, len(numbers))]))).samples.cpu()
 
-    def bytes_ahead(self, prefetch_factor: int) -> int:
-        """What the batches take that are read ahead of their use, at the most; 0 where the samples are in memory. Validation
-        has workers of its own."""
+    def batches_ahead(self, prefetch_factor: int) -> int:
+        """Those that are read ahead of their use, at the most; 0 where the samples are in memory."""
         placement = self.report.batches
-        if placement.mode == "resident":
-            return 0
-        each = placement.bytes / max(1, len(self.source.targets))
+        return 0 if placement.mode == "resident" else max(1, placement.workers) * prefetch_factor
+
+    def bytes_ahead(self, prefetch_factor: int) -> int:
+        """What those take. Validation has workers of its own."""
+        each = self.report.batches.bytes / max(1, len(self.source.targets))
         samples = self.plan.batch_size + self.evaluation_size
-        return int(max(1, placement.workers) * prefetch_factor * samples * each)
+        return int(self.batches_ahead(prefetch_factor) * samples * each)
 
     def reopen(self, config: RunConfig) -> Data:
         """The data of another run that differs in nothing about its samples; each of the two is closed by itself."""

@@ -54,6 +54,9 @@ def judge_stopped(run: Recorded) -> Iterator[Finding]:
     half = losses[len(losses) // 2 :]
     if float(half.min()) > float(losses[: len(losses) // 2].min()) or now.mean < rules.DONE * start:
         return  # validation has got no better for half of the run: it was time
+    since = losses[int(losses.argmin()) :]
+    if len(since) > 2 and (np.diff(since) > 0).all():
+        return  # it has got worse each time since its best
     yield rules.TOO_EARLY.find(
         "warning",
         f"Early stopping ended the run at step {run.step:,} of {run.total_steps:,} while it still improved: the last half brought {gained / progress:.0%} of all that the training "

@@ -102,10 +102,9 @@ def find_answers(look: Look) -> Answers:
     given = look.inputs(_ROWS)
     with record_calls(look.model) as calls:
         plain = look.answer(given)
-    last = next(
-        ((name, module) for name, module, _, made in calls if len(made) == 1 and torch.equal(made[0].float(), plain)),
-        ("", look.model),
-    )
+    ends = [(name, module) for name, module, _, made in calls if len(made) == 1 and torch.equal(made[0].float(), plain)]
+    # The last without parts: what an activation gets may be all that it answers, as positive numbers are of ReLU.
+    last = next((end for end in reversed(ends) if not any(end[1].children())), next(iter(ends), ("", look.model)))
     wild = []
     for size in WILD_INPUTS:
         _enlarge(look)
@@ -198,12 +197,12 @@ def _of_values(look: Look, answers: Answers, where: str) -> list[Finding]:
         return []
     rule: Rule = {"relu": ENDS_RELU, "sigmoid": ENDS_SIGMOID}.get(answers.ending, RANGE)
     reach = (
-        f"no number below {low:.2g}, as behind ReLU or GELU,"
+        f"no number below {low:.2g}"
         if answers.ending == "relu"
         else f"only numbers from {answers.low:.3g} to {answers.high:.3g}"
     )
     unit = " in standard deviations from their mean, in which they are learned" if look.objective.spread else ""
-    title = f"The network can answer {reach}, by {where}, but {beyond:.0%} of the values to predict lie beyond{unit}."
+    title = f"Because of {where} the network can answer {reach}, but {beyond:.0%} of the values to predict lie beyond{unit}."
     advice = "Take it out: values are answered by a layer without activation."
     evidence = {"lowest": answers.low, "highest": answers.high, "beyond": beyond}
     return [rule.find("warning", title, advice, place=answers.name, evidence=evidence)]

@@ -91,6 +91,10 @@ def _judge(look: Look, known: _Known) -> list[Finding] | None:
         rule = BLIND_LOSS
         said = f"answering {all_alike} to all labels of all samples costs no more than right answers: {right:.3g}"
         advice = "Wrong answers of either kind have to cost: is it given the targets that it is made for, as -1 and 1 of a margin loss?"
+    elif _is_label(known) and abs(cost(known.right + _SURE, known.targets) - right) < 1e-6 * size:
+        rule = BLIND_LOSS
+        said = "the loss is the same when the outputs of all labels grow alike, as behind softmax: labels exclude each other"
+        advice = "Ask about each label by itself: binary cross-entropy (nn.BCEWithLogitsLoss), as a sample may have several labels or none."
     elif same < right - 0.01 * size:
         rule, said = BLIND_LOSS, f"the same answer to all samples costs {same:.3g}, right ones {right:.3g}"
         advice = f"The loss should be lowest where outputs are right. {pairs}"
@@ -117,15 +121,20 @@ def _find_shift(known: _Known, less: float, cost: Callable[[Tensor, Tensor], flo
 
 def _find_free(known: _Known, right: float, wrong: float, cost: Callable[[Tensor, Tensor], float]) -> str | None:
     """Of labels: the answer, yes or no, that is free where it is wrong; None where both cost something."""
-    if known.targets.ndim != 2 or known.right.shape != known.targets.shape or not known.targets.dtype.is_floating_point:
-        return None
-    if not bool(((known.targets == 0) | (known.targets == 1)).all()):
+    if not _is_label(known):
         return None
     high = float(known.right.max())
     for words, value in (("yes", high), ("no", float(known.right.min()))):
         if cost(torch.full_like(known.right, value), known.targets) <= right + 0.01 * abs(wrong - right):
             return words
     return None
+
+
+def _is_label(known: _Known) -> bool:
+    """Whether a sample may have several labels: 0 or 1 for each."""
+    targets = known.targets
+    of_labels = targets.ndim == 2 and known.right.shape == targets.shape and targets.dtype.is_floating_point
+    return of_labels and bool(((targets == 0) | (targets == 1)).all())
 
 
 def _path(look: Look) -> str:

@@ -8,6 +8,7 @@ from training.doctor.samples.capacity import capacity_findings
 from training.doctor.samples.columns import own_constant_findings
 from training.doctor.samples.looked import look_at_samples
 from training.doctor.samples.parts import part_findings
+from training.doctor.samples.renamed import renamed_findings
 from training.doctor.samples.sizes import size_findings
 from training.doctor.samples.suspicions import suspicion_findings
 from training.engine.session import Session
@@ -26,6 +27,7 @@ def sample_findings(session: Session, report_progress: ReportProgress) -> list[F
         *part_findings(looked),
         *own_constant_findings(looked),
         *suspicion_findings(looked),
+        *renamed_findings(looked),
         *capacity_findings(looked, session),
         *augmentation_findings(looked, session.config),
     ]

@@ -21,10 +21,12 @@ from training.findings.labels import (
     LEAST_KNOWN,
     LEAST_RIGHT,
     LEAST_TURNED,
+    LEFT_OF_STRONG,
     LEFT_OF_VARIED,
     LOST_OF_NAMED,
     LOST_RIGHT,
     SAME_OTHER,
+    STRONG_JITTER,
 )
 
 _DIGITS = re.compile(r"(?i)^(\d|zero|one|two|three|four|five|six|seven|eight|nine)\b")
@@ -105,17 +107,15 @@ def _judge_all(looked: Looked, config: RunConfig) -> Iterator[Finding]:
         still = float((learned.answer_like_held_out(plain.inputs).argmax(1) == labels).mean())
         return (still - usual) / (right - usual + 1e-9)
 
-    left = ask(dataset)
-    if left > LEFT_OF_VARIED:
+    left, enough = ask(dataset), LEFT_OF_VARIED
+    if max(dataset.brightness, dataset.contrast, dataset.saturation) > STRONG_JITTER:
+        enough = LEFT_OF_STRONG
+    if left > enough:
         return
     fields = type(dataset).model_fields
     used = {name: fields[name].default for name in _VARIES if getattr(dataset, name, None) != fields[name].default}
     best, name = max((ask(dataset.model_copy(update={name: off})), name) for name, off in used.items())
-    fix = (
-        {f"dataset.{name}": used[name]}
-        if best > LEFT_OF_VARIED
-        else {f"dataset.{each}": off for each, off in used.items()}
-    )
+    fix = {f"dataset.{name}": used[name]} if best > enough else {f"dataset.{each}": off for each, off in used.items()}
     yield CHANGES_LABEL.find(
         "warning",
         f"Augmentation hides what images show: a simple model that learns from them as the run varies them keeps {max(left, 0.0):.0%} of what it knows of images as they are, "

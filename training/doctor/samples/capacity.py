@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 from pydantic import JsonValue
+from torch import Tensor, nn
 
 from training.config.sections.user_file import UserFile
 from training.doctor.probes.look import Layer
@@ -23,6 +24,7 @@ from training.system.untrusted import escape_unprintable
 _LEAST = 100
 _SURE = 4.0
 _USUAL, _FEW = 64, 32
+_BARELY = 1e-3
 
 
 def capacity_findings(looked: Looked, session: Session) -> Iterator[Finding]:
@@ -36,7 +38,7 @@ def capacity_findings(looked: Looked, session: Session) -> Iterator[Finding]:
     name, units = min(layers[:-1], key=lambda layer: layer[1], default=("", 0))
     outputs = session.objective.outputs
     tight = len(layers) > 1 and units < min(outputs - 1, FEWEST_UNITS)
-    if not tight and len(layers) > 1 and units >= FEWEST_UNITS:
+    if len(layers) > 1 and ((not tight and units >= FEWEST_UNITS) or not _is_passed(looked, session, name)):
         return
     bent = None if tight else _measure_bend(looked)
     if not tight and (bent is None or (not units and not _is_straight(looked, session))):
@@ -61,6 +63,24 @@ def capacity_findings(looked: Looked, session: Session) -> Iterator[Finding]:
         evidence=evidence,
         fix=_widen(session),
     )
+
+
+def _is_passed(looked: Looked, session: Session, name: str) -> bool:
+    """Whether all that is answered goes through layer ``name``: where it answers the same to all samples, so does the network. A layer that only
+    weighs what others tell, or has a way around it, is none."""
+    few = session.data.take(looked.trained[:_FEW]).inputs
+
+    def forget(_module: nn.Module, _inputs: object, made: Tensor) -> Tensor:
+        return made[:1].expand_as(made).clone()
+
+    with switch_mode(session.model, training=False), torch.no_grad():
+        plain = session.model(few)
+        hook = session.model.get_submodule(name).register_forward_hook(forget)
+        try:
+            passed = session.model(few)
+        finally:
+            hook.remove()
+    return float((passed - passed[:1]).abs().max()) <= _BARELY * float((plain - plain[:1]).abs().max())
 
 
 def _is_straight(looked: Looked, session: Session) -> bool:

@@ -142,13 +142,14 @@ class Patches:
         return cls(filters, least[0])
 
     def describe(self, images: Tensor) -> Floats:
-        """(n, 2 * F * 9): of each filter and its opposite the mean in each ninth of (n, H, W, C)."""
+        """(n, (2 * F + C) * 9): of each filter, its opposite and each channel the mean in each ninth of (n, H, W, C)."""
         described = []
         for some in images.split(_AT_ONCE):
             pixels = _prepare(some)
             answers = functional.conv2d(pixels, self.filters, stride=2 if min(pixels.shape[2:]) > _SMALL else 1)
             both = torch.cat([answers - self.least, -answers - self.least], 1).clamp(min=0.0)
-            described.append(functional.adaptive_avg_pool2d(both, (3, 3)).flatten(1))
+            ninths = [functional.adaptive_avg_pool2d(each, (3, 3)) for each in (both, pixels)]
+            described.append(torch.cat(ninths, 1).flatten(1))
         made: Floats = torch.cat(described).numpy()
         return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -28,6 +29,7 @@ from training.findings.labels import (
     SOME_WRONG,
     STILL_LEARNS,
     SUSPECT,
+    WELL_KNOWN,
 )
 from training.system.untrusted import escape_unprintable
 
@@ -52,7 +54,10 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
     order = np.argsort(ranked[:, -2] - ranked[:, -1], kind="stable")  # the surest first
     errors = wrong[order]
     tenth, fifth, most = (float(errors[: max(1, int(share * len(errors)))].mean()) for share in (0.1, 0.2, 0.4))
-    if not SOME_WRONG <= fifth <= MOST_WRONG or tenth < PLATEAU * most:
+    usual = float(np.bincount(looked.labels).max() / len(looked.labels))
+    kept = float(wrong.mean()) / (1.0 - usual + 1e-9)  # of the mistakes of guessing
+    error = math.sqrt(tenth * (1.0 - tenth) / max(1, len(errors) // 10)) if kept <= 1.0 - WELL_KNOWN else 0.0
+    if not SOME_WRONG <= fifth <= MOST_WRONG or tenth + error < PLATEAU * most:
         return  # errors that become fewer where it is sure are the model's own
     sure = order[: len(order) // 5]
     doubtful = sure[wrong[sure]]
@@ -61,9 +66,7 @@ def suspicion_findings(looked: Looked) -> Iterator[Finding]:
         f"{source.name(int(looked.trained[row]))}: {names[looked.labels[row]]}, or {names[int(answers[row].argmax())]}?"
         for row in doubtful[:_SHOWN].tolist()
     )
-    usual = float(np.bincount(looked.labels).max() / len(looked.labels))
-    knows = float(wrong.mean()) <= (1.0 - MUCH_KNOWN) * (1.0 - usual)
-    many = fifth >= MANY_WRONG and knows and not _is_too_simple(looked, float(wrong.mean()))
+    many = fifth >= MANY_WRONG and kept <= 1.0 - MUCH_KNOWN and not _is_too_simple(looked, float(wrong.mean()))
     yield SUSPECT.find(
         "warning" if many else "info",
         f"About {fifth:.0%} of the labels seem to be wrong: so often a simple model disagrees with those of which it is surest ({shown})",

@@ -19,7 +19,6 @@ from training.findings.duration import (
     LEAST_PATIENCE,
     STOPS,
 )
-from training.metric_names import is_share
 
 _USUAL_SHARE, _USUAL_LEAST = 0.25, 5
 
@@ -63,12 +62,10 @@ def _patience(config: RunConfig, total: int, per_epoch: int, between: int) -> li
 
 
 def _gain(config: RunConfig) -> list[Finding]:
-    least, monitor = config.loop.early_stopping_min_delta, config.checkpoints.monitor
-    if monitor == "auto":
-        share = config.objective.kind in ("classification", "binary", "distillation", "segmentation")
-    else:
-        share = is_share(monitor)
-    if least < (LARGE_DELTA if share else LARGE_LOSS_DELTA) or not (share or monitor.endswith("loss")):
+    least, monitor = config.loop.early_stopping_min_delta, config.monitor
+    if least < (LARGE_DELTA if config.maximize else LARGE_LOSS_DELTA) or not (
+        config.maximize or monitor.endswith("loss")
+    ):
         return []
     title = f"Only a gain of {least:g} at each validation keeps the run going: it ends while it still learns."
     place = "loop.early_stopping_min_delta"

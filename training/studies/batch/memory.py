@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import islice
 from typing import Any
 
@@ -58,9 +59,9 @@ def _find_free(device: torch.device) -> int:
 
 
 def _work(session: Session) -> None:
-    steps = Steps(session)
-    for _ in range(_STEPS):
-        steps.take()
+    with closing(Steps(session)) as steps:
+        for _ in range(_STEPS):
+            steps.take()
     objective, data = session.objective, session.data
     metrics = MetricSet(objective.metrics, objective.tables)
     pairs = ((batch.inputs, batch.targets) for batch in islice(data.evaluation_batches("validation"), 1))

@@ -16,16 +16,15 @@ from training.runs.folder import make_slug
 from training.statistics.intervals import LEVEL, Interval
 from training.studies.records import Cost, Draft, Options, Plan, Result
 from training.studies.seeds import change, read_names
-from training.studies.speed import measure
 from training.studies.speed.candidates import FUSED, Candidate, list_candidates, list_never_run, suits_mode
-from training.studies.speed.measure import Ratio, compare_losses, measure_pair, read_ratio
+from training.studies.speed.measure import PAIRS, Ratio, compare_losses, estimate_seconds, measure_pair, read_ratio
 from training.studies.trainer import Trainer
 from training.studies.worker import Worker
 
 MAY_CHANGE: Final = "may change by rounding, though the losses of the first steps are the same,"
 _LOOK_SECONDS: Final = 1.0
 _MUCH: Final = 0.3
-_BUSY: Final = "they slow one process more than another, so the factors are less certain than their intervals say. Repeat it when they are done."
+_BUSY: Final = "that makes the intervals wider. Repeat it when they are done."
 
 
 class Fused(NamedTuple):
@@ -56,14 +55,14 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
             f"--only {' '.join(read_only(options))}: is nothing that is tried; tried are {', '.join([*known, FUSED])}."
         )
     count = len(candidates) + with_fused
-    each = 2 * measure.ROUNDS * max(measure.SECONDS, 2 * cost.step) + 2 * (cost.start + 6 * cost.step)
+    seconds = count * estimate_seconds(cost.start, cost.step)
     paths = ", ".join([*dict.fromkeys(each.path for each in candidates), *[f"{FUSED} optimizer"] * with_fused])
     return Draft(
-        seconds=count * each,
+        seconds=seconds,
         words=(
-            f"{'One value is' if count == 1 else f'Up to {count} values are'} tried beside what was kept before, turn by turn in two "
-            f"processes, of: {paths}. No run is made.",
-            f"That takes up to about {format_duration(count * each)}; compiling adds seconds to minutes.",
+            f"{'One value is' if count == 1 else f'Up to {count} values are'} tried beside what was kept before, turn by turn in {PAIRS} "
+            f"pairs of processes, of: {paths}. No run is made.",
+            f"That takes up to about {format_duration(seconds)}; compiling adds seconds to minutes.",
         ),
     )
 
@@ -159,7 +158,7 @@ def _try_fused(trainer: Trainer, config: RunConfig, opened: dict[str, Any]) -> F
 def _measure(trainer: Trainer, key: str, first: RunConfig, second: RunConfig, fused: bool = True) -> dict[str, Any]:
     known: dict[str, Any] = trainer.study.read_part(key)
     if not known:
-        known = measure_pair(trainer, first, second, measure.SECONDS, fused)
+        known = measure_pair(trainer, first, second, fused)
         trainer.study.write_part(key, known)
     return known
 
