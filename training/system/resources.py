@@ -41,7 +41,7 @@ def engine_requirements() -> list[str]:
         return [*project["dependencies"], *project["optional-dependencies"]["engine"]]
     wheel = find_engine_wheel()
     if wheel is not None:
-        return [text for text in _required_by(wheel) if "extra ==" not in text]
+        return [text for text in _read_required(wheel) if "extra ==" not in text]
     import re
     from importlib.metadata import requires
 
@@ -50,7 +50,7 @@ def engine_requirements() -> list[str]:
     return [re.sub(r"\s*(;|and)\s*extra == ['\"]engine['\"]", "", text) for text in wanted]
 
 
-def _required_by(wheel: Path) -> list[str]:
+def _read_required(wheel: Path) -> list[str]:
     import zipfile
     from email.parser import HeaderParser
 
