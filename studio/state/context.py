@@ -33,6 +33,8 @@ from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.config.run import LONGEST_NAME
 from training.control import Command
+from training.engines.of_runs import RunEngine, find_run_engine
+from training.engines.search import identify
 from training.errors import TrainingError
 from training.presets import preset_text
 from training.protocol.messages import Refusal
@@ -42,6 +44,7 @@ from training.runs.records.forms import Manifest
 from training.runs.records.manifest import CheckpointInfo, read_manifest
 from training.runs.relocation import config_here
 from training.runs.workspace import default_workspace
+from training.system.interpreter import own_interpreter
 from training.toml_text import read_toml
 
 logger = logging.getLogger(__name__)
@@ -79,11 +82,15 @@ class AppContext(QObject):
         file_opened(str): the configuration, or the report, at this path is in the forms now.
         runs_asked(str), comparison_asked(): the runs that a filter finds are to be listed; those listed are to be compared.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
+        engine_needed(RunEngine, Callable): a run was computed by another engine than the one in use; call the second with the
+            interpreter to use, or with nothing for the one in use.
+        engines_asked(): the engines are to be listed.
     """
 
     page_requested, help_requested, runs_asked = Signal(str), Signal(str), Signal(str)
     find_requested, file_opened, start_problem_changed = Signal(str), Signal(str), Signal(str)
     branch_changed, consent_needed, comparison_asked = Signal(object), Signal(object, object), Signal()
+    engine_needed, engines_asked = Signal(object, object), Signal()
 
     def __init__(
         self, workspace: Path, settings: SettingsStore, engine: EngineHost, parent: QObject | None = None
@@ -182,8 +189,18 @@ class AppContext(QObject):
         self.live.expect_again()
         self.shown.look_at_work()
         self._begun = None
-        self.engine.resume(target, overrides)
+        go_on = partial(self.engine.resume, target, overrides)
+        look, settle = partial(find_run_engine, RunFolder(folder)), partial(self._resume_by, go_on)
+        self.background.submit(look, settle, lambda _: settle(None))  # the engine says what is wrong with the run
         self.show_page(CHARTS)
+
+    def _resume_by(self, go_on: Callable[..., object], found: RunEngine | None) -> None:
+        """``go_on`` by the engine in use, where that is the run's, or nothing tells which that is."""
+        chosen = self.settings.get().engine_python or own_interpreter()
+        if found is None or self.engine.in_process or (chosen and identify(found.python) == identify(chosen)):
+            go_on()
+        else:
+            self.engine_needed.emit(found, go_on)
 
     def branch_at_once(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
         """Start a new run from ``checkpoint`` with the very settings of the run in ``folder``."""

@@ -13,8 +13,9 @@ from studio.services.background import Background
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
 from training.engines.answer import Answer
-from training.engines.change import add_engine, find_dependents, remove_engine
+from training.engines.change import add_engine, remove_engine
 from training.engines.install import Installed, Unfinished, discard, install, list_unfinished
+from training.engines.of_runs import find_dependents
 from training.engines.overview import Engine, find_interpreter, look_at, look_at_engines
 from training.engines.request import Canceled, Progress, Request
 from training.engines.search import Found, identify

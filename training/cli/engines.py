@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from training.cli.options import agree, workspace_of
 from training.engines.change import add_engine as remember_engine
-from training.engines.change import find_dependents
 from training.engines.change import remove_engine as take_out
 from training.engines.install import Unfinished, discard, install, list_unfinished, refuse
 from training.engines.kinds import Machine, estimate_size, look_at_this_machine
+from training.engines.of_runs import find_dependents
 from training.engines.overview import (
     STATES,
     Engine,

@@ -1,4 +1,4 @@
-"""Adds an engine to those that are known, and removes one; tells which runs would miss it."""
+"""Adds an engine to those that are known, and removes one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,6 @@ from typing import Any
 from training.engines.places import engines_folder, remember
 from training.engines.search import Found, identify
 from training.errors import InputError
-from training.runs.folder import RunFolder
-from training.runs.records.environment import newest_environment
-from training.runs.records.history import read_history
-from training.runs.workspace import run_folders
-
-_OVER = ("completed", "failed")
-"""Runs that nobody will go on with without changing them."""
 
 
 def add_engine(python: Path) -> None:
@@ -51,18 +44,3 @@ def remove_engine(found: Found) -> None:
         record["added"] = [each for each in known if each != found.python]
 
     remember(change)
-
-
-def find_dependents(found: Found, workspace: Path) -> list[RunFolder]:
-    """The unfinished runs of ``workspace`` that were computed by it last, and would be resumed by it."""
-    if not workspace.is_dir():
-        return []
-    wanted = identify(found.python)
-    dependents = []
-    for run in run_folders(workspace):
-        if run.status().status in _OVER:
-            continue
-        environment = newest_environment(run, read_history(run.events_file).attempts)
-        if environment.executable and identify(environment.executable) == wanted:
-            dependents.append(run)
-    return dependents

@@ -114,7 +114,7 @@ def discard(name: str) -> None:
 
 
 def check_room(folder: Path, needed: float) -> None:
-    """Raise DiskFull where the disk of ``folder`` has not ``needed`` bytes."""
+    """Raise InputError where the disk of ``folder`` has not ``needed`` bytes."""
     place = next(each for each in (folder, *folder.parents) if each.exists())
     free = shutil.disk_usage(place).free
     if free < needed:
@@ -156,7 +156,6 @@ class _Installation:
             )
         if plan is None:
             shutil.rmtree(self._partial, ignore_errors=True)  # cut off before anything was downloaded
-        if plan is None:
             check_room(self._folder, estimate_size(self._request.sort, self._machine).disk)
         (self._partial / _WHEELS).mkdir(parents=True, exist_ok=True)
         write_record(self._partial / _PLAN, {"request": self._request.model_dump(), "wheels": kept.get("wheels") or []})

@@ -71,7 +71,7 @@ def identify(python: str) -> str:
 
 def _look_everywhere() -> Iterator[Found]:
     if not is_frozen():
-        yield Found(sys.executable, "own", _name(Path(sys.executable)))
+        yield Found(sys.executable, "own", name_environment(Path(sys.executable)))
     for python in bundled_engines():
         yield Found(str(python), "bundled", python.parent.parent.name)
     yield from _existing("installed", (file.parent for file in sorted(engines_folder().glob(f"*/{ENGINE_FILE}"))))
@@ -83,7 +83,7 @@ def _look_everywhere() -> Iterator[Found]:
     uv = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "uv" / "python"
     yield from _existing("uv", sorted(each for each in uv.glob("*") if not each.is_symlink()))
     yield from (Found(python, "system", Path(python).name) for python in _system_pythons())
-    yield from (Found(python, "added", _name(Path(python))) for python in list_added())
+    yield from (Found(python, "added", name_environment(Path(python))) for python in list_added())
 
 
 def _existing(origin: Origin, environments: Iterable[Path]) -> Iterator[Found]:
@@ -94,15 +94,11 @@ def _existing(origin: Origin, environments: Iterable[Path]) -> Iterator[Found]:
 
 
 def name_environment(python: Path) -> str:
-    """What the environment of an interpreter is called: its folder."""
+    """What the environment of an interpreter is called: its folder, with the project's where everybody calls it alike."""
     prefix = python.parent.parent if python.parent.name in ("bin", "Scripts") else python.parent
-    return prefix.name if (prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir() else python.name
-
-
-def _name(python: Path) -> str:
-    """With the project's folder where the environment's is called as everybody calls it."""
-    name = name_environment(python)
-    return f"{python.parent.parent.parent.name}/{name}" if name in (".venv", "venv", "env") else name
+    if not ((prefix / "pyvenv.cfg").is_file() or (prefix / "conda-meta").is_dir()):
+        return python.name
+    return f"{prefix.parent.name}/{prefix.name}" if prefix.name in (".venv", "venv", "env") else prefix.name
 
 
 def _conda_environments() -> Iterator[Path]:
