@@ -131,6 +131,11 @@ def explain_installer(told: str, work: str) -> InputError:
     host = next((found[1] for line in lines if (found := re.search(r"host='([^']+)'", line))), "")
     if re.search(r"No space left on device|Errno 28|os error 28", told):
         return DiskFull(work)
+    if re.search(r"\b407\b.*(Client Error|Authentication)", told):
+        return InputError(
+            f"{work}: the proxy wants a name and a password.",
+            "Give them in its address: http://NAME:PASSWORD@HOST:PORT.",
+        )
     if re.search(_NO_NETWORK, told):
         return InputError(
             f"{work}: {host or 'the package index'} cannot be reached.",
@@ -140,6 +145,11 @@ def explain_installer(told: str, work: str) -> InputError:
         return InputError(
             f"{work}: {host or 'the package index'} could not prove who it is.",
             "Check this computer's date and time; behind a company's proxy, set PIP_CERT to its certificate file.",
+        )
+    if insecure := re.search(r"repository located at (\S+) is not a trusted or secure host", told):
+        return InputError(
+            f"{work}: pip takes nothing from {insecure[1]} over http, which anybody on the way could change.",
+            "Name it with https://, or trust it: set PIP_TRUSTED_HOST to its name.",
         )
     if missing := re.search(r"No matching distribution found for ([^\s;]+)", told):
         return InputError(
@@ -175,6 +185,7 @@ class _Resolver:
         with tempfile.TemporaryDirectory() as folder:
             report = Path(folder) / "report.json"
             words = ["install", "--dry-run", "--ignore-installed", "--no-input", "--only-binary", ":all:"]
+            words.append("-vv")  # tells which pages could not be fetched, and why
             command = [str(self._python), "-m", "pip", *words, "--report", str(report), *options, *requirements]
             environment = pip_environment(self._request, self._settings if alone else None)
             run_pip(command, environment, self._is_given_up, "Nothing was downloaded")

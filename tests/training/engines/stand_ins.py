@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 import venv
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ from pathlib import Path
 from tests.training.package_index import make_wheel, write_pages
 from training.engines.requirements import list_requirements
 
+BEHIND_PROXY = "http://packages.invalid"
+"""An index of a name that nobody but the stand-in for a proxy knows."""
 PADDING = 400_000
 """Bytes that a stand-in for torch has beside its code: enough to break off in the middle of it."""
 
@@ -115,12 +118,29 @@ class _Handler(SimpleHTTPRequestHandler):
         self.wfile.write(content[begin:])
 
 
+class _Proxy(_Handler):
+    """Has the wheels of ``BEHIND_PROXY`` for those who ask as ``me`` with the password ``secret``, and nothing for anybody else."""
+
+    def parse_request(self) -> bool:
+        if not super().parse_request():
+            return False
+        if self.headers.get("Proxy-Authorization") != f"Basic {base64.b64encode(b'me:secret').decode()}":
+            self.send_error(407)
+            return False
+        if not self.path.startswith(BEHIND_PROXY):  # asked as a server, or for another one
+            self.send_error(502)
+            return False
+        self.path = self.path.removeprefix(BEHIND_PROXY)
+        return True
+
+
 @contextmanager
-def serve_index(root: Path) -> Iterator[Server]:
-    """The wheels of ``root``, as fast as can be until ``gate`` is cleared."""
+def serve_index(root: Path, as_proxy: bool = False) -> Iterator[Server]:
+    """The wheels of ``root``, as fast as can be until ``gate`` is cleared; ``as_proxy``: those of ``BEHIND_PROXY``."""
     state = Server()
     state.gate.set()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, server_state=state, directory=str(root)))
+    handler = partial(_Proxy if as_proxy else _Handler, server_state=state, directory=str(root))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that went away
     threading.Thread(target=server.serve_forever, daemon=True).start()
     state.address = f"http://127.0.0.1:{server.server_port}"

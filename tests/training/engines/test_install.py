@@ -15,12 +15,12 @@ from urllib.parse import unquote
 import pytest
 
 from tests.training.commands import Captured, json_line
-from tests.training.engines.stand_ins import PADDING, Server, serve_index, write_index
+from tests.training.engines.stand_ins import BEHIND_PROXY, PADDING, Server, serve_index, write_index
 from training.cli import main
 from training.engines import fetch, install
 from training.engines.install import discard, list_unfinished
 from training.engines.kinds import Machine
-from training.engines.places import engines_folder
+from training.engines.places import ENGINE_FILE, engines_folder
 from training.engines.request import Canceled, Request
 from training.errors import InputError
 from training.system.gpus import NvidiaTraces
@@ -99,6 +99,43 @@ def test_an_index_that_is_away_leaves_nothing(copied_environments: None, monkeyp
     with pytest.raises(InputError, match="cannot be reached"):
         install_from(Server(address="http://127.0.0.1:1/simple"))
     assert list_unfinished() == []
+
+
+@pytest.mark.slow
+def test_a_proxy_brings_everything_and_its_password_is_told_to_nobody(
+    tmp_path: Path, copied_environments: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("PIP_TRUSTED_HOST", "packages.invalid")
+    told: list[str] = []
+    with serve_index(write_index(tmp_path / "index"), as_proxy=True) as server:
+        request = Request(kind="cpu", index=BEHIND_PROXY, proxy=server.address.replace("//", "//me:secret@"))
+        with pytest.raises(InputError, match=r"packages\.invalid cannot be reached"):
+            install.install(request.model_copy(update={"proxy": ""}), lambda _: None, machine=NVIDIA)
+        stranger = request.model_copy(update={"proxy": server.address.replace("//", "//me:guessed@")})
+        with pytest.raises(InputError, match="the proxy wants a name and a password"):
+            install.install(stranger, lambda _: None, machine=NVIDIA)
+        assert server.asked == []
+        made = install.install(request, lambda progress: told.append(str(progress)), machine=NVIDIA)
+        assert server.list_ranges() == [""]
+    kept = (Path(made.python).parents[1] / ENGINE_FILE).read_text()
+    assert made.build == "CPU"
+    assert not any("secret" in words for words in (*told, kept))
+
+
+def test_a_proxy_that_is_away_is_told(copied_environments: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_RETRIES", "0")
+    monkeypatch.setenv("PIP_TRUSTED_HOST", "packages.invalid")
+    request = Request(kind="cpu", index=BEHIND_PROXY, proxy="http://127.0.0.1:1")
+    with pytest.raises(InputError, match="cannot be reached") as refused:
+        install.install(request, lambda _: None, machine=NVIDIA)
+    assert "the proxy" in str(refused.value)
+    assert list_unfinished() == []
+
+
+def test_an_index_that_pip_does_not_trust_is_told(copied_environments: None) -> None:
+    with pytest.raises(InputError, match=r"takes nothing from packages\.invalid over http"):
+        install.install(Request(kind="cpu", index=BEHIND_PROXY), lambda _: None, machine=NVIDIA)
 
 
 def test_a_folder_of_wheels_does_without_a_network(tmp_path: Path, copied_environments: None) -> None:
