@@ -110,7 +110,7 @@ class EngineForms(QWidget):
         self._column = vbox(parent=self._list, spacing=SPACING.m)
         self.others = button("", variant="ghost", clicked=self._on_others)
         self.path = PathEdit("file", title="Choose the python program of an environment")
-        self.path.set_placeholder("The python program, or the folder, of another environment")
+        self.path.set_placeholder("Another environment: its folder, or python")
         self.path.line_edit.setAccessibleName("Python of another engine")
         self.add = button("Add", "plus", clicked=self._on_add)
         self.problem = label("", "problem", wrap=True, selectable=True)

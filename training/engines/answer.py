@@ -18,7 +18,7 @@ _ACCURACY = 1e-3
 """The largest difference of a product of matrices that its device's rounding explains: TF32 has 10 bits."""
 
 OPTIONAL: Final = {
-    "torchvision": "torchvision's networks and datasets",
+    "torchvision": "torchvision's networks and some of its datasets",
     "onnx": "export to ONNX",
     "onnxscript": "export to ONNX",
     "onnxruntime": "export to ONNX",

@@ -44,7 +44,7 @@ class EngineMenu(QMenu):
         engines = self._engines
         assert engines is not None
         self.clear()
-        self.addSection("Engine of the next run")
+        self.addAction("Engine of the next run").setEnabled(False)  # a heading
         group = QActionGroup(self)
         for engine in [] if self._context.engine.in_process else engines.engines:
             chosen = engines.is_chosen(engine)
