@@ -89,8 +89,11 @@ def find_groups(
     cards = [show_as_choice(each, reasons.get(each.kind, "")) for each in entries if each.kind not in lacking]
     data = catalog.entry("dataset", draft.kind("dataset")).title
     fitting, others = (tuple(card for card in cards if bool(card.reason) is misfit) for misfit in (False, True))
-    groups = (KindGroup(f"Goes with {data}", fitting), KindGroup(f"Does not go with {data}", others, 1))
-    groups += (KindGroup("Not installed in the engine", tuple(absent), 1),)
+    groups = (
+        KindGroup(f"Goes with {data}", fitting),
+        KindGroup(f"Does not go with {data}", others, 1),
+        KindGroup("Not installed in the engine", tuple(absent), 1),
+    )
     return [group for group in groups if group.choices]
 
 

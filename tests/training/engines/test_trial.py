@@ -34,7 +34,9 @@ def test_an_engine_that_works_says_so_and_what_is_left_out(tmp_path: Path) -> No
     assert (answer.torch, answer.build, answer.training) == ("2.13.0+cu130", "CUDA 13.0", training.__version__)
     assert [(each.device, each.problem) for each in answer.devices] == [("cpu", "")]
     assert verdict.state == "limited"
-    assert verdict.lacks == ("torchvision is not installed: torchvision's networks and datasets are left out.",)
+    assert verdict.lacks == (
+        "torchvision is not installed: torchvision's networks and some of its datasets are left out.",
+    )
 
 
 @pytest.mark.parametrize(
