@@ -24,6 +24,7 @@ from studio.state.run_queue import RunQueue
 from studio.state.runs.after_stop import AfterStop
 from studio.state.runs.live_run import LiveRun
 from studio.state.runs.proof_job import ProofJob
+from studio.state.runs.run_engine import RunEngineQuery
 from studio.state.runs.run_library import RunLibrary
 from studio.state.runs.shown_run import ShownRun
 from studio.state.runs.trace_job import TraceJob
@@ -33,8 +34,6 @@ from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.config.run import LONGEST_NAME
 from training.control import Command
-from training.engines.of_runs import RunEngine, find_run_engine
-from training.engines.search import identify
 from training.errors import TrainingError
 from training.presets import preset_text
 from training.protocol.messages import Refusal
@@ -44,7 +43,6 @@ from training.runs.records.forms import Manifest
 from training.runs.records.manifest import CheckpointInfo, read_manifest
 from training.runs.relocation import config_here
 from training.runs.workspace import default_workspace
-from training.system.interpreter import own_interpreter
 from training.toml_text import read_toml
 
 logger = logging.getLogger(__name__)
@@ -82,9 +80,8 @@ class AppContext(QObject):
         file_opened(str): the configuration, or the report, at this path is in the forms now.
         runs_asked(str), comparison_asked(): the runs that a filter finds are to be listed; those listed are to be compared.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
-        engine_needed(RunEngine, Callable): a run was computed by another engine than the one in use; call the second with the
-            interpreter to use, or with nothing for the one in use.
         engines_asked(): the engines are to be listed.
+        engine_needed(RunEngine, Callable): a run is not of the engine in use; call the second, with ``python`` for another one.
     """
 
     page_requested, help_requested, runs_asked = Signal(str), Signal(str), Signal(str)
@@ -111,6 +108,7 @@ class AppContext(QObject):
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
         self._start_problem = self.held = ""  # why nothing can be started, and why the draft alone cannot
+        self._run_engine = RunEngineQuery(settings, engine, self.background, self.engine_needed.emit)
         self._after_stop = AfterStop(self.live, self.start_problem, self)
         engine.run_started.connect(self._on_run_started)
         engine.run_finished.connect(self._on_run_finished)
@@ -143,11 +141,10 @@ class AppContext(QObject):
             return
         self.live.expect(config.name, config)
         self.shown.look_at_work()
-        # The engine first: it begins while the page is being built.
         self._begun = None if checkpoint or from_start else self.branch
         checkpoint = checkpoint or (self._begun.checkpoint.path if self._begun else None)
         begin = partial(self.engine.branch, checkpoint) if checkpoint is not None else self.engine.run
-        begin(config_data(config), self.workspace)
+        begin(config_data(config), self.workspace)  # before the page is built, which takes as long
         self.show_page(CHARTS)
 
     def hold_draft(self, why: str) -> None:
@@ -189,18 +186,8 @@ class AppContext(QObject):
         self.live.expect_again()
         self.shown.look_at_work()
         self._begun = None
-        go_on = partial(self.engine.resume, target, overrides)
-        look, settle = partial(find_run_engine, RunFolder(folder)), partial(self._resume_by, go_on)
-        self.background.submit(look, settle, lambda _: settle(None))  # the engine says what is wrong with the run
+        self._run_engine.go_on(RunFolder(folder), partial(self.engine.resume, target, overrides))
         self.show_page(CHARTS)
-
-    def _resume_by(self, go_on: Callable[..., object], found: RunEngine | None) -> None:
-        """``go_on`` by the engine in use, where that is the run's, or nothing tells which that is."""
-        chosen = self.settings.get().engine_python or own_interpreter()
-        if found is None or self.engine.in_process or (chosen and identify(found.python) == identify(chosen)):
-            go_on()
-        else:
-            self.engine_needed.emit(found, go_on)
 
     def branch_at_once(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
         """Start a new run from ``checkpoint`` with the very settings of the run in ``folder``."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Slot
@@ -39,7 +38,6 @@ from studio.window.palette.keys import PaletteKeys
 from studio.window.palette.palette import CommandPalette
 from studio.window.palette.sources import Sources
 from studio.window.queue_notice import QueueNotice
-from studio.window.run_engine import ask_for_engine
 from studio.window.start_notices import StartNotices
 from studio.window.work_notice import notice_study, notice_sweep
 from training.errors import InputError
@@ -101,8 +99,6 @@ class MainController(QObject):
         context.notifier.notified.connect(self._on_notified)
         context.notifier.withdrawn.connect(self.toasts.dismiss)
         context.consent_needed.connect(self._on_consent_needed)
-        context.engine_needed.connect(partial(ask_for_engine, context, window))
-        context.engines_asked.connect(lambda: self.show_preferences(ENGINES))
         context.help_requested.connect(self.show_help)
         context.draft.swept.asked.connect(lambda _path: context.show_page(SWEEPS))
         context.live.state_changed.connect(self._on_run_state)

@@ -1,14 +1,17 @@
-"""What the start finds out about the engine: there is none that works, or it leaves a GPU of this machine unused."""
+"""What is said of the engine beside the pages: at the start that there is none that works, or that it leaves a GPU unused; later that a run
+was trained with another one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
 from studio.engine.messages import EngineState
 from studio.state.context import AppContext
 from studio.widgets import Banner
+from studio.window.run_engine import ask_for_engine
 from studio.window.start_notices import StartNotices
 from training.engines.kinds import KINDS, Machine, look_at_this_machine
 
@@ -27,6 +30,8 @@ class EngineNotice(QObject):
         self._banner: Banner | None = None
         self._is_of_death = False
         context.engine.state_changed.connect(self._on_state)
+        context.engines_asked.connect(lambda: show_preferences(ENGINES))
+        context.engine_needed.connect(partial(ask_for_engine, context, notices))
         self._on_state()
 
     @Slot()

@@ -24,14 +24,14 @@ _ALL = "#all"  # what the link to the others leads to
 
 
 class StartBar(QFrame):
-    """Signals: `start_asked()`, `queue_asked()`, `check_asked()`, `problem_chosen(path)`, `fix_asked(settings)`."""
+    """``engines`` opens beside Start. Signals: `start_asked()`, `queue_asked()`, `check_asked()`, `problem_chosen(path)`, `fix_asked(settings)`."""
 
     start_asked, queue_asked = Signal(), Signal()
     check_asked = Signal()
     problem_chosen = Signal(str)
     fix_asked = Signal(object)
 
-    def __init__(self) -> None:
+    def __init__(self, engines: QMenu) -> None:
         super().__init__()
         self._places: list[Place] = []
         self._remark, self._is_silent = "", True
@@ -48,6 +48,7 @@ class StartBar(QFrame):
         self.start_button = button("Start training", "play", "primary", clicked=self.start_asked)
         self.engine_button = button("", "chevron-down", "primary", tooltip="Choose the engine of the next run")
         self.engine_button.setAccessibleName("Choose the engine of the next run")
+        self.engine_button.setMenu(engines)
         set_property(self.start_button, "split", "left")
         set_property(self.engine_button, "split", "right")
         words = vbox(STRETCH, self.summary, self.reason, STRETCH, spacing=2)
