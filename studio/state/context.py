@@ -78,9 +78,8 @@ class AppContext(QObject):
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
         file_opened(str): the configuration, or the report, at this path is in the forms now.
-        runs_asked(str), comparison_asked(): the runs that a filter finds are to be listed; those listed are to be compared.
+        runs_asked(str), engines_asked(), comparison_asked(): runs that a filter finds, or engines, are to be listed; runs listed compared.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
-        engines_asked(): the engines are to be listed.
         engine_needed(RunEngine, Callable): a run is not of the engine in use; call the second, with ``python`` for another one.
     """
 
