@@ -15,7 +15,7 @@ from studio.state.context import AppContext
 from training.engines.answer import Answer
 from training.engines.change import add_engine, remove_engine
 from training.engines.install import Installed, Unfinished, discard, install, list_unfinished
-from training.engines.of_runs import find_dependents
+from training.engines.of_runs import find_dependents, require_rest
 from training.engines.overview import Engine, find_interpreter, look_at, look_at_engines
 from training.engines.request import Canceled, Progress, Request
 from training.engines.search import Found, identify
@@ -92,7 +92,7 @@ class Engines(QObject):
 
     def remove(self, engine: Engine) -> None:
         """Delete one that was installed, or forget one that was added."""
-        self._change(partial(remove_engine, engine.found))
+        self._change(partial(_remove, engine.found, self._workspace))
 
     def discard(self, name: str) -> None:
         """Delete what there is of an unfinished one."""
@@ -186,6 +186,11 @@ def _try(python: str, is_given_up: Callable[[], bool]) -> None:
     answer = try_engine(python, is_given_up)
     if answer is not None:
         keep_answer(python, answer)
+
+
+def _remove(found: Found, workspace: Path) -> None:
+    require_rest(found, workspace)
+    remove_engine(found)
 
 
 def _name_dependents(found: Found, workspace: Path) -> list[str]:

@@ -10,7 +10,7 @@ from training.engines.change import add_engine as remember_engine
 from training.engines.change import remove_engine as take_out
 from training.engines.install import Unfinished, discard, install, list_unfinished, refuse
 from training.engines.kinds import Machine, estimate_size, look_at_this_machine
-from training.engines.of_runs import find_dependents
+from training.engines.of_runs import find_dependents, require_rest
 from training.engines.overview import (
     STATES,
     Engine,
@@ -78,6 +78,7 @@ def remove_engine(arguments: argparse.Namespace) -> int:
         say(f"Discarded what there was of {arguments.engine}.")
     else:
         found = find_engine(arguments.engine)
+        require_rest(found, workspace_of(arguments))
         runs = [run.id for run in find_dependents(found, workspace_of(arguments))]
         if runs and not arguments.yes:
             raise InputError(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from training.engines.search import Found, identify, name_environment
-from training.runs.folder import RunFolder
+from training.errors import InputError
+from training.runs.folder import RunFolder, owner_of
 from training.runs.records.environment import newest_environment
 from training.runs.records.history import read_history
 from training.runs.workspace import run_folders
@@ -49,3 +50,10 @@ def find_dependents(found: Found, workspace: Path) -> list[RunFolder]:
             if engine is not None and identify(engine.python) == wanted:
                 dependents.append(run)
     return dependents
+
+
+def require_rest(found: Found, workspace: Path) -> None:
+    """Raise InputError where it is training a run of ``workspace``, which would end with it."""
+    for run in find_dependents(found, workspace):
+        if owner_of(run.path) is not None:
+            raise InputError(f"The engine {found.name} is training {run.id}.", "Stop that run first.")

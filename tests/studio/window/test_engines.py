@@ -28,7 +28,7 @@ from training.engines.change import add_engine
 from training.engines.kinds import Machine
 from training.engines.places import engines_folder, list_added
 from training.environment import Environment
-from training.runs.folder import create_run
+from training.runs.folder import claim, create_run, release
 from training.system.gpus import NvidiaTraces
 
 MakeConfig = Callable[..., RunConfig]
@@ -148,6 +148,11 @@ def test_removing_one_asks_for_runs_that_were_computed_by_it(
     names: list[str] = []
     engines_of(context).find_dependents(row_of(qtbot, dialog, "mine").engine, names.extend)
     qtbot.waitUntil(lambda: names == [run.id])
+    claim(run.path)
+    engines_of(context).remove(row_of(qtbot, dialog, "mine").engine)
+    qtbot.waitUntil(lambda: dialog.engines.problem.text().startswith(f"The engine mine is training {run.id}."))
+    assert list_added() == [python]
+    release(run.path)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ import pytest
 
 from tests.training.commands import Captured
 from tests.training.engines.stand_ins import make_python
+from training.catalog.network_packages import missing_for_networks
 from training.cli import main
 from training.engine.runs.environment import describe_machine
 from training.environment import list_facts
@@ -53,6 +54,13 @@ def test_the_record_names_the_engine_and_needs_no_torchvision(monkeypatch: pytes
     assert environment.torchvision is None
     assert environment.executable == sys.executable
     assert dict(list_facts(environment))["Engine"] == environment.engine
+
+
+def test_networks_whose_package_is_missing_are_told_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    missing = missing_for_networks()
+    assert {"torchvision", "torchvision_segmentation"} <= missing.keys()
+    assert missing["torchvision"].startswith("torchvision is not installed where the engine works")
 
 
 @pytest.mark.slow
