@@ -109,7 +109,7 @@ def _without_window(reason: str, config: str | None, start: bool) -> int:
 
 def _train(words: list[str]) -> int:
     """Here, or by the engine's Python where this one has no PyTorch."""
-    if importlib.util.find_spec("torch") is None:
+    if words[0] != "engines" and importlib.util.find_spec("torch") is None:  # those are looked after from here
         python = _engine_python()
         if python not in ("", sys.executable):
             return _run_engine(python, words, instead=True)

@@ -24,6 +24,7 @@ TORCH_FREE = (
     "config",
     "copies",
     "catalog",
+    "engines",
     "schedules",
     "runs",
     "sidecars",

@@ -81,6 +81,7 @@ class Environment(_Facts):
     trainwright: str | None = None
     python: str | None = None
     executable: str | None = None
+    engine: str | None = None
     torch: str | None = None
     torchvision: str | None = None
     numpy: str | None = None
@@ -119,6 +120,7 @@ def list_facts(environment: Environment) -> Iterator[tuple[str, str]]:
         ("Memory", (memory,)),
         ("System", (environment.platform,)),
         ("Trainwright", (environment.trainwright,)),
+        ("Engine", (environment.engine,)),
         ("Python", (environment.python,)),
         ("PyTorch", (environment.torch, f"torchvision {environment.torchvision}" if environment.torchvision else "")),
         ("CUDA", (environment.cuda, f"cuDNN {environment.cudnn}" if environment.cudnn else "", environment.driver)),

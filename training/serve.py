@@ -107,6 +107,7 @@ class Server:
         """Load torch and the engine, so that Start begins at once; then say "ready"."""
         import torch
 
+        from training.catalog.network_packages import missing_for_networks
         from training.catalog.onnx_packages import missing_for_onnx, missing_for_openvino
         from training.data.prepared import PreparedData
         from training.engine.device import list_devices
@@ -115,7 +116,9 @@ class Server:
             self._kept = PreparedData()
         missing = {"onnx": missing_for_onnx(), "openvino": missing_for_openvino()}
         unwritable = {name: why for name, why in missing.items() if why}
-        self._reply(Ready(torch=torch.__version__, devices=tuple(list_devices()), unwritable=unwritable))
+        devices = tuple(list_devices())
+        networks = missing_for_networks()
+        self._reply(Ready(torch=torch.__version__, devices=devices, unwritable=unwritable, without_networks=networks))
 
     def rest(self) -> None:
         """Nothing is asked for: what can be done beforehand is done, what is not worth its memory is let go of."""

@@ -123,6 +123,7 @@ ACTIONS = (
     Action("open_workspace", "Open workspace folder", "File", "folder"),
     Action("trash", "Trash …", "File", "trash"),
     Action("preferences", "Preferences …", "File", "settings", "Ctrl+,"),
+    Action("engines", "Engines …", "File", "cpu"),
     Action("quit", "Quit", "File", "", "Ctrl+Q"),
     Action("undo", "Undo a setting", "Edit", "undo", "Ctrl+Z", _undo, _explain_undo, page="setup"),
     Action("redo", "Redo a setting", "Edit", "redo", "Ctrl+Shift+Z", _redo, _explain_redo, page="setup"),

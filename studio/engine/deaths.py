@@ -18,7 +18,7 @@ _MISSING = re.compile(r"No module named '?([A-Za-z0-9_.]+)'?")
 _PLACE = re.compile(r'^Current thread .*\(most recent call first\):\n  File "(.+)", line (\d+) in (\S+)', re.MULTILINE)
 """Where a native crash happened, as faulthandler writes it."""
 
-_OTHER_PYTHON = "Choose another Python in Preferences, Engine."
+_OTHER_PYTHON = "Choose another Python in Preferences, Engines."
 
 _WINDOWS_FAULTS = {0xC0000005: "an access violation", 0xC00000FD: "a stack overflow", 0xC0000135: "a missing DLL"}
 _UNREADABLE = 0xC0000006  # Windows' word for SIGBUS
@@ -63,18 +63,18 @@ def _explain_missing(module: str, log: str, python: str) -> EngineDeath:
         install = f"{python} -m pip install {name}"
         return EngineDeath(
             f"{title} is not installed in the engine's Python ({python}).",
-            f"Install it there ({install}) or choose another Python in Preferences, Engine.",
+            f"Install it there ({install}) or choose another Python in Preferences, Engines.",
             log,
         )
     if name == "training":
         return EngineDeath(
             f"Trainwright itself is not installed in the engine's Python ({python}).",
-            "Install it there or choose another Python in Preferences, Engine.",
+            "Install it there or choose another Python in Preferences, Engines.",
             log,
         )
     return EngineDeath(
         f"The engine's Python ({python}) lacks the module {name}.",
-        f"Install it there ({python} -m pip install {name}) or choose another Python in Preferences, Engine.",
+        f"Install it there ({python} -m pip install {name}) or choose another Python in Preferences, Engines.",
         log,
     )
 

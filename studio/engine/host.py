@@ -163,20 +163,22 @@ class EngineHost(QObject):
         """A new run of ``config`` that starts from ``checkpoint``."""
         self._start_run(BranchRequest(checkpoint=checkpoint, config=with_own_folder(config), workspace=workspace))
 
-    def resume(self, target: Path, overrides: Sequence[str] = ()) -> None:
-        """Continue a run from its newest good checkpoint, or from the given one."""
-        self._start_run(ResumeRequest(target=target, overrides=tuple(overrides)))
+    def resume(self, target: Path, overrides: Sequence[str] = (), python: str = "") -> None:
+        """Continue a run from its newest good checkpoint, or from the given one; on the interpreter ``python`` where one is given,
+        which no other run takes after it."""
+        choice = EngineChoice(python) if python else None
+        self._start_run(ResumeRequest(target=target, overrides=tuple(overrides)), choice)
 
     def detach(self, handle_agreed: Callable[[], object]) -> None:
         """Let the run go on without the window; ``handle_agreed`` is called when the engine has agreed."""
         self._pool.main.detach(handle_agreed)
 
-    def _start_run(self, request: TrainRequest) -> None:
+    def _start_run(self, request: TrainRequest, choice: EngineChoice | None = None) -> None:
         if self._run is not None:
             self.run_refused.emit(Refusal(message="A run is being trained already.", advice="Stop it first."))
             return
         self._run = Ticket(request, self._on_run_reply)
-        main = self._pool.live_main()
+        main = self._pool.live_main(choice)
         main.submit(self._run, first=True)
         main.interrupt()  # an evaluation goes on where it was, a run would wait for it
 
@@ -186,6 +188,8 @@ class EngineHost(QObject):
         elif isinstance(reply, Refusal):
             self._run = None
             self.run_refused.emit(reply)
+            if self._pool.is_lent:
+                self.restart()
         elif isinstance(reply, Finished):
             self._run = None
             self.run_finished.emit(reply.result)
@@ -199,7 +203,7 @@ class EngineHost(QObject):
         self._run = None
         self.state_changed.emit(self.state)
         # One that never became warm would only die again; the person chooses when to try once more.
-        if was_warm and self.state is EngineState.DEAD:
+        if (was_warm or self._pool.is_lent) and self.state is EngineState.DEAD:
             self._pool.restart()
 
     # ------------------------------------------------------------------------------------------ inquiries

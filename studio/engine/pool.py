@@ -39,27 +39,32 @@ class EnginePool(QObject):
         self._clients: list[EngineClient] = []  # all that have a thread, leaving ones included
         self._assistant: EngineClient | None = None
         self._made_for = choice  # what the main engine was chosen by
-        self.main = self._new_client(first_link)
+        self.main = self._new_client(first_link or make_link(choice))
 
     @property
     def threads_running(self) -> bool:
         """Whether any hosting thread still runs (a running QThread must never be destroyed)."""
         return any(client.thread_running for client in self._clients)
 
-    def restart(self) -> None:
-        """A fresh main engine."""
-        self._replace_main(self._new_client(None))
+    @property
+    def is_lent(self) -> bool:
+        """Whether the main engine is another one than was chosen: that of a run which is gone on with."""
+        return self._made_for != self.choice
+
+    def restart(self, choice: EngineChoice | None = None) -> None:
+        """A fresh main engine: the chosen one, or for a run another one."""
+        self._replace_main(choice or self.choice)
 
     def renew(self) -> None:
         """Let the main engine go, and all GPU memory with it. The assistant cannot take its place: it stepped back for
         good."""
         self.rest()
-        self._replace_main(self._new_client(None))
+        self._replace_main(self.choice)
 
-    def live_main(self) -> EngineClient:
-        """The main engine, restarted if it is gone."""
-        if self.main.state in GONE:
-            self.restart()
+    def live_main(self, choice: EngineChoice | None = None) -> EngineClient:
+        """The main engine, restarted if it is gone, or is not of ``choice`` (the chosen one where none is given)."""
+        if self.main.state in GONE or self._made_for != (choice or self.choice):
+            self.restart(choice)
         return self.main
 
     def live_assistant(self) -> EngineClient:
@@ -73,7 +78,7 @@ class EnginePool(QObject):
     def after_run(self, reusable: bool) -> None:
         """The run is over. An engine that is fit for the next one stays, warm and with its data; another makes room for
         a fresh one, and gives back its GPU memory with that."""
-        if reusable and self._made_for == self.choice:
+        if reusable and not self.is_lent:
             self.rest()
         else:
             self.renew()
@@ -112,16 +117,16 @@ class EnginePool(QObject):
         for client in list(self._clients):
             client.kill()
 
-    def _new_client(self, link: EngineLink | None) -> EngineClient:
-        client = EngineClient(link or self._make_link(self.choice), self.keep_training, self)
+    def _new_client(self, link: EngineLink) -> EngineClient:
+        client = EngineClient(link, self.keep_training, self)
         self._clients.append(client)
         client.state_changed.connect(self._on_state_changed)
         client.died.connect(self._on_died)
         client.closed.connect(self._on_closed)
         return client
 
-    def _replace_main(self, client: EngineClient) -> None:
-        old, self.main, self._made_for = self.main, client, self.choice
+    def _replace_main(self, choice: EngineChoice) -> None:
+        old, self.main, self._made_for = self.main, self._new_client(self._make_link(choice)), choice
         old.close()
         if not old.thread_running:
             self._forget(old)

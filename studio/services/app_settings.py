@@ -30,6 +30,10 @@ class AppSettings(NamedTuple):
     text_size: int = 100  # percent of the designed size
     geometry: str = ""  # QWidget.saveGeometry() in base64
     engine_python: str = ""
+    engine_index: str = ""  # where engines are installed from: a package index, a proxy, a folder of wheels
+    engine_proxy: str = ""
+    engine_wheels: str = ""
+    gpu_left_alone: bool = False  # the notice that a GPU is not used was put away
     engine_in_process: bool = False
     keep_awake: bool = True
     keep_training: bool = True  # in the background, when the window ends unexpectedly

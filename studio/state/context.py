@@ -24,6 +24,7 @@ from studio.state.run_queue import RunQueue
 from studio.state.runs.after_stop import AfterStop
 from studio.state.runs.live_run import LiveRun
 from studio.state.runs.proof_job import ProofJob
+from studio.state.runs.run_engine import RunEngineQuery
 from studio.state.runs.run_library import RunLibrary
 from studio.state.runs.shown_run import ShownRun
 from studio.state.runs.trace_job import TraceJob
@@ -77,13 +78,15 @@ class AppContext(QObject):
         start_problem_changed(str): why no run can start now; "" when one can.
         branch_changed(BranchSource | None)
         file_opened(str): the configuration, or the report, at this path is in the forms now.
-        runs_asked(str), comparison_asked(): the runs that a filter finds are to be listed; those listed are to be compared.
+        runs_asked(str), engines_asked(), comparison_asked(): runs that a filter finds, or engines, are to be listed; runs listed compared.
         consent_needed(list[Path], Callable): a run needs files of code that nobody agreed to; call the second when somebody did.
+        engine_needed(RunEngine, Callable): a run is not of the engine in use; call the second, with ``python`` for another one.
     """
 
     page_requested, help_requested, runs_asked = Signal(str), Signal(str), Signal(str)
     find_requested, file_opened, start_problem_changed = Signal(str), Signal(str), Signal(str)
     branch_changed, consent_needed, comparison_asked = Signal(object), Signal(object, object), Signal()
+    engine_needed, engines_asked = Signal(object, object), Signal()
 
     def __init__(
         self, workspace: Path, settings: SettingsStore, engine: EngineHost, parent: QObject | None = None
@@ -104,6 +107,7 @@ class AppContext(QObject):
         self.branch: BranchSource | None = None
         self._begun: BranchSource | None = None  # what the run given to the engine starts from, if prepared here
         self._start_problem = self.held = ""  # why nothing can be started, and why the draft alone cannot
+        self._run_engine = RunEngineQuery(settings, engine, self.background, self.engine_needed.emit)
         self._after_stop = AfterStop(self.live, self.start_problem, self)
         engine.run_started.connect(self._on_run_started)
         engine.run_finished.connect(self._on_run_finished)
@@ -136,11 +140,10 @@ class AppContext(QObject):
             return
         self.live.expect(config.name, config)
         self.shown.look_at_work()
-        # The engine first: it begins while the page is being built.
         self._begun = None if checkpoint or from_start else self.branch
         checkpoint = checkpoint or (self._begun.checkpoint.path if self._begun else None)
         begin = partial(self.engine.branch, checkpoint) if checkpoint is not None else self.engine.run
-        begin(config_data(config), self.workspace)
+        begin(config_data(config), self.workspace)  # before the page is built, which takes as long
         self.show_page(CHARTS)
 
     def hold_draft(self, why: str) -> None:
@@ -182,7 +185,7 @@ class AppContext(QObject):
         self.live.expect_again()
         self.shown.look_at_work()
         self._begun = None
-        self.engine.resume(target, overrides)
+        self._run_engine.go_on(RunFolder(folder), partial(self.engine.resume, target, overrides))
         self.show_page(CHARTS)
 
     def branch_at_once(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:

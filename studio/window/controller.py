@@ -31,12 +31,12 @@ from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_job, ask_about_run
 from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
+from studio.window.engine_notice import ENGINES, EngineNotice
 from studio.window.help import HelpWindow
 from studio.window.page_entries import PAGES
 from studio.window.palette.keys import PaletteKeys
 from studio.window.palette.palette import CommandPalette
 from studio.window.palette.sources import Sources
-from studio.window.preferences import PreferencesDialog
 from studio.window.queue_notice import QueueNotice
 from studio.window.start_notices import StartNotices
 from studio.window.work_notice import notice_study, notice_sweep
@@ -55,10 +55,8 @@ class MainController(QObject):
         self, context: AppContext, window: QMainWindow, rail: NavigationRail, find_topic: Callable[[], str]
     ) -> None:
         super().__init__(window)
-        self.context = context
-        self._window = window
-        self._rail = rail
-        self._find_topic = find_topic
+        self.context, self._window = context, window
+        self._rail, self._find_topic = rail, find_topic
         self._last_state = RunState.IDLE
         self.help: HelpWindow | None = None
         self.palette: CommandPalette | None = None
@@ -66,8 +64,8 @@ class MainController(QObject):
         self.closing = Closing(context, self)
         self.opened_report = OpenedReport(context)
         self.notices = StartNotices(context)
-        self.queue_notice = QueueNotice(context, self.notices)
-        self.crashes = CrashNotices(self.notices, window)
+        self.engine_notice = EngineNotice(context, self.notices, self.show_preferences)
+        self.queue_notice, self.crashes = QueueNotice(context, self.notices), CrashNotices(self.notices, window)
         self.left_work = notice_study(self.notices, context), notice_sweep(self.notices, context)
         self.actions = ActionSet(
             context,
@@ -79,7 +77,8 @@ class MainController(QObject):
                 "save_curves": lambda: self._save_of_run(ask_and_save_curves),
                 "save_report": lambda: self._save_of_run(ask_and_save_report),
                 "trash": lambda: TrashDialog(context, window).exec(),
-                "preferences": self.show_preferences,
+                "preferences": lambda: self.show_preferences(),
+                "engines": lambda: self.show_preferences(ENGINES),
                 "help": self._help_here,
                 "getting_started": lambda: self.show_help("getting-started"),
                 "glossary": lambda: self.show_help("glossary"),
@@ -113,10 +112,11 @@ class MainController(QObject):
 
     # ------------------------------------------------------------------------------------------- commands
 
-    @Slot()
-    def show_preferences(self) -> None:
-        """Open the preferences."""
-        PreferencesDialog(self.context, self._window).exec()
+    def show_preferences(self, tab: str = "") -> None:
+        """Open the preferences, at a tab where one is named."""
+        from studio.window.preferences import open_preferences  # which knows how engines are fetched
+
+        open_preferences(self.context, self._window, tab)
 
     @Slot()
     def show_palette(self) -> None:

@@ -12,6 +12,8 @@ from studio.state.context import AppContext
 from studio.theme import SPACING
 from studio.widgets import STRETCH, Card, PathEdit, Segmented, Switch, in_widget, label, scroll_area, vbox
 from studio.window.copies import CopyForm
+from studio.window.engine_notice import ENGINES
+from studio.window.engines import EngineForms
 from studio.window.trackers import TrackerForms
 from training.errors import InputError
 
@@ -21,7 +23,7 @@ _FRAME = 140  # pixels of height for tabs and buttons
 
 
 class PreferencesDialog(QDialog):
-    """Appearance, engine, folders; trackers; copies. Taken over when Save is pressed; another size of the text can be seen at once."""
+    """Appearance, training, folders; engines; trackers; copies. What is said of engines counts at once, the rest is taken over when Save is pressed; another size of the text can be seen at once."""
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,10 +39,6 @@ class PreferencesDialog(QDialog):
         if settings.text_size in TEXT_SIZES:
             self.text_size.set_current(str(settings.text_size))
         self.text_size.current_changed.connect(lambda size: context.settings.update(text_size=int(size)))
-        self.python = PathEdit("file", title="Choose a Python interpreter")
-        self.python.set_placeholder("The Python this window runs on")
-        self.python.line_edit.setAccessibleName("Engine's Python")
-        self.python.set_path(settings.engine_python)
         self.in_process = Switch("Run the engine inside the window")
         self.in_process.setChecked(settings.engine_in_process)
         self.if_window_ends = Segmented(
@@ -54,7 +52,7 @@ class PreferencesDialog(QDialog):
         self.workspace.set_placeholder(str(context.workspace))
         self.workspace.line_edit.setAccessibleName("Workspace")
         self.workspace.set_path(settings.workspace)
-        self.trackers, self.copies = TrackerForms(context), CopyForm(context)
+        self.engines, self.trackers, self.copies = EngineForms(context), TrackerForms(context), CopyForm(context)
         self.problem = label("", "problem", wrap=True)
         self.problem.hide()
         self._lay_out()
@@ -62,15 +60,8 @@ class PreferencesDialog(QDialog):
     def _lay_out(self) -> None:
         look = Card("Appearance", "sun")
         look.add(self.theme, label("Text size", "field"), self.text_size)
-        engine = Card("Engine", "cpu")
+        engine = Card("Training", "cpu")
         engine.add(
-            label("Python", "field"),
-            self.python,
-            label(
-                "Another environment with its own PyTorch (CUDA, ROCm) can do the work. Trainwright must be installed there too.",
-                "help",
-                wrap=True,
-            ),
             self.in_process,
             label(
                 "For machines that may start no process, and for debugging. Slower beside live curves, and a crash takes the window along.",
@@ -93,7 +84,13 @@ class PreferencesDialog(QDialog):
         buttons.rejected.connect(self.reject)
         general = in_widget(vbox(look, engine, folders, STRETCH, spacing=SPACING.m))
         stack, tabs = QStackedWidget(), QTabBar()
-        for title, area in (("General", general), ("Trackers", self.trackers), ("Copies", self.copies)):
+        areas = (
+            ("General", general),
+            (ENGINES, self.engines),
+            ("Trackers", self.trackers),
+            ("Copies", self.copies),
+        )
+        for title, area in areas:
             tabs.addTab(title)
             stack.addWidget(scroll_area(area))
         tabs.currentChanged.connect(stack.setCurrentIndex)
@@ -104,6 +101,11 @@ class PreferencesDialog(QDialog):
         # A window's own hint knows nothing of wrapped lines, and a scroll area's nothing of its content.
         # No more than small screens have; they are not asked, as QWidget.screen() of PySide6 6.11 may delete the QScreen with the widget.
         self.resize(_WIDTH, min(general.heightForWidth(_WIDTH - 2 * SPACING.l) + _FRAME, _HIGHEST))
+
+    def show_tab(self, title: str) -> None:
+        """Bring the tab of this title to the front."""
+        titles = [self.tabs.tabText(index) for index in range(self.tabs.count())]
+        self.tabs.setCurrentIndex(titles.index(title))
 
     def reject(self) -> None:
         """Leave all as it was, the size of the text included, which was shown at once."""
@@ -118,17 +120,15 @@ class PreferencesDialog(QDialog):
             try:
                 step()
             except InputError as error:
-                self.tabs.setCurrentIndex(1 + far_ends.index(forms))
+                self.tabs.setCurrentIndex(2 + far_ends.index(forms))
                 return str(error)
         return ""
 
     @Slot()
     def _on_accepted(self) -> None:
-        python, workspace = self.python.path().strip(), self.workspace.path().strip()
+        workspace = self.workspace.path().strip()
         problem = ""
-        if python and not Path(python).expanduser().is_file():
-            problem = f"There is no file {python}. Choose the python program of an environment, or leave this empty."
-        elif workspace and Path(workspace).expanduser().is_file():
+        if workspace and Path(workspace).expanduser().is_file():
             problem = f"{workspace} is a file. Choose a folder for the runs."
         else:
             problem = self._save_far_ends()
@@ -138,10 +138,17 @@ class PreferencesDialog(QDialog):
             return
         self._context.settings.update(
             theme=self.theme.current(),
-            engine_python=str(Path(python).expanduser()) if python else "",
             engine_in_process=self.in_process.isChecked(),
             keep_awake=self.keep_awake.isChecked(),
             keep_training=self.if_window_ends.current() == "keep",
             workspace=workspace,
         )
         self.accept()
+
+
+def open_preferences(context: AppContext, parent: QWidget, tab: str = "") -> None:
+    """Show them until they are closed, at a tab where one is named."""
+    dialog = PreferencesDialog(context, parent)
+    if tab:
+        dialog.show_tab(tab)
+    dialog.exec()

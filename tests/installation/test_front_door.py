@@ -81,6 +81,15 @@ def test_words_of_the_command_line_go_to_training(word: str, command_line: Calle
     assert window.argv is None
 
 
+def test_engines_are_looked_after_from_here_even_without_torch(
+    command_line: Called, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(front_door, "_engine_python", lambda: "/another/python")
+    assert front_door.main(["engines", "list"]) == 130
+    assert command_line.argv == ["engines", "list"]
+
+
 def test_all_commands_are_known_and_listed_and_a_misspelled_one_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     listed = training.cli.commands()
     assert {"run", "generate", "schema"} <= set(listed)

@@ -27,16 +27,25 @@ def make_wheel(folder: Path, name: str, version: str, tag: str = "py3-none-any",
     return hashlib.sha256(wheel.read_bytes()).hexdigest()
 
 
-def write_pages(root: Path, yanked: str = "") -> None:
+def write_pages(root: Path, yanked: str = "", metadata: bool = False) -> None:
     """A page for each folder of wheels in ``root``, as https://packaging.python.org/en/latest/specifications/simple-repository-api
-    has it."""
+    has it. ``metadata``: that of each wheel lies beside it, so that nobody has to fetch the wheel for it."""
     for folder in root.iterdir():
         links = []
         for wheel in sorted(folder.glob("*.whl")):
             digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
             mark = f' data-yanked="{yanked}"' if yanked else ""
+            if metadata:
+                _write_metadata(wheel)
+                mark += ' data-core-metadata="true" data-dist-info-metadata="true"'
             links.append(f'<a href="{wheel.name}#sha256={digest}"{mark}>{wheel.name}</a>')
         (folder / "index.html").write_text(f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>")
+
+
+def _write_metadata(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("/METADATA"))
+        wheel.with_name(f"{wheel.name}.metadata").write_bytes(archive.read(name))
 
 
 class _Quiet(SimpleHTTPRequestHandler):

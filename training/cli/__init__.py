@@ -1,4 +1,4 @@
-"""The command line: ``python -m training run|resume|check|export|verify|generate|lab|queue|study|sweep|presets|runs|show|restore|track|copy|fetch|lock|index|schema``.
+"""The command line: ``python -m training run|resume|check|export|verify|generate|lab|queue|engines|study|sweep|presets|runs|show|restore|track|copy|fetch|lock|index|schema``.
 
 Progress goes to stderr; with ``--json`` the last line of stdout is one JSON object. Exit codes: 0 completed, 130 stopped
 on request, 2 bad config or input, 1 failed.
@@ -34,6 +34,11 @@ def main(argv: Sequence[str]) -> int:
         prepare_streams()
         arguments = parse_words(*make_parser(), argv)
         _expect_config(arguments)
+        if getattr(arguments, "on_engine", None):
+            from training.cli.other_engine import hand_over
+
+            if (code := hand_over(arguments.on_engine, argv)) is not None:
+                return code
         if arguments.command != _ANYWHERE:
             from training.system.process import tune_process  # these loads are what takes its time
 

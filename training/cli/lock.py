@@ -12,6 +12,7 @@ from training.runs.records.packages import read_packages
 from training.runs.workspace import find_run
 from training.streams import print_json, say, write_out
 from training.system.atomic import write_text
+from training.system.pip_settings import read_pip_settings
 
 
 def lock_run(arguments: argparse.Namespace) -> int:
@@ -20,7 +21,7 @@ def lock_run(arguments: argparse.Namespace) -> int:
     environment = newest_environment(folder, read_history(folder.events_file).attempts)
     packages = read_packages(folder, environment)
     try:
-        from training.requirements.indexes import find_releases, read_pip_settings
+        from training.requirements.indexes import find_releases
         from training.requirements.lock import describe, needs_index, write_lock
         from training.requirements.markers import find_markers
     except ModuleNotFoundError as error:

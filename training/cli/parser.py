@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from training.arguments import Parser
+from training.cli.engines_parser import add_engine_commands
 from training.cli.queue_parser import add_queue_commands
 from training.cli.sweep_words import add_sweep
 
@@ -19,6 +20,11 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "help": "a TOML file, the report of a run, or preset:NAME for one that comes with the program",
     },
     "checkpoint": {"metavar": "CHECKPOINT_DIR", "help": "a checkpoint, or a run (its best one)"},
+    "--engine": {
+        "metavar": "NAME|PATH",
+        "dest": "on_engine",
+        "help": "have it carried out by this engine, as engines list tells it, or the Python at this path",
+    },
     "--profile": {
         "action": "store_true",
         "help": "profile a few seconds of steps, and tell at the end where their time went",
@@ -53,7 +59,7 @@ _WHILE_HELD: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPR
 """For programs that begin a run and hold the other end of its standard input: not for people."""
 _MADE: Mapping[str, Any] = {"action": "store_true", "help": argparse.SUPPRESS}
 """For runs that were made to be trained later."""
-_TRAINING = ("--profile", "--track", "--copy-to", "--set", "--trust")
+_TRAINING = ("--engine", "--profile", "--track", "--copy-to", "--set", "--trust")
 _RECORDS = ("--workspace", "--json")
 STUDIES = ("seeds", "lr-range", "cv", "ablation", "batch", "speed")
 EXPORTS = ("safetensors", "onnx", "openvino", "torch-export", "script", "tutorial", "accelerate")
@@ -260,6 +266,9 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     add_sweep(commands.choices["sweep"], _SHARED)
     add("queue", "cli.queue:show", "queue runs, and train them one after the other, tonight")
     add_queue_commands(commands.choices["queue"], _SHARED)
+
+    add("engines", "cli.engines:list_engines", "list, try, add, install and remove the Pythons that can train here")
+    add_engine_commands(commands.choices["engines"], _SHARED)
 
     add("presets", "presets.command:list_presets", "list the configurations that come with the program", "--json")
     option = add("runs", "cli.index:list_runs", "list all runs", *_RECORDS)

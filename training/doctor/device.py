@@ -10,13 +10,14 @@ import torch
 
 from training.engine.compile import compile_session
 from training.engine.device import describe_device
-from training.engine.gpu_search import explain_cpu, look_for_nvidia
+from training.engine.gpu_search import explain_cpu
 from training.engine.machine import explain_shared_memory
 from training.engine.recovery.memory import count_saved_bytes
 from training.engine.session import Session
 from training.errors import TrainingError, format_bytes, pluralize
 from training.events import Finding
 from training.findings.machine import COMPILE, DEVICE, DISK, DISK_SPARE, SLOW_FORMAT
+from training.system.gpus import look_for_nvidia
 
 
 def device_findings(session: Session) -> list[Finding]:

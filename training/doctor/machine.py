@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import torch
 
-from training.engine.gpu_search import describe_absence, find_obstacle, look_for_nvidia
+from training.engine.gpu_search import describe_absence, find_obstacle
 from training.engine.machine import SHM, find_small_shared_memory, gpu_build, shared_memory
 from training.engine.runs.environment import describe_machine
 from training.engine.runs.outcome import describe_error
@@ -15,6 +15,7 @@ from training.environment import Environment
 from training.errors import format_bytes, pluralize
 from training.events import Finding
 from training.findings.machine import GPU, SHARED_MEMORY, TORCH
+from training.system.gpus import look_for_nvidia
 
 _SIZE = 64  # of the square matrices that are multiplied
 _TOLERANCE = 1e-3  # of float32 sums over 64 products, in another order or in TensorFloat-32

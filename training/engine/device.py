@@ -15,10 +15,11 @@ from torch import nn
 from torch.amp.grad_scaler import GradScaler
 
 from training.config.sections.precision import Precision
-from training.engine.gpu_search import explain_missing, look_for_nvidia
+from training.engine.gpu_search import explain_missing
 from training.errors import ConfigError, Problem
 from training.facts import DataFacts
 from training.models.flops import filter_use, step_flops
+from training.system.gpus import look_for_nvidia
 
 OUT_OF_MEMORY = (
     "out of memory",  # CUDA outside the allocator, MPS

@@ -3,41 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 
 from training.events import Finding
 from training.findings.machine import GPU
+from training.system.gpus import NvidiaTraces
 
-_NVIDIA = "0x10de"  # the vendor's number on the PCI bus
-_DISPLAY = "0x03"  # what graphics cards and accelerators begin their class with there
 _CPU_MEANT = "Where the CPU is meant, set precision.device to cpu."
-
-
-@dataclass(frozen=True)
-class NvidiaTraces:
-    """What the system tells of NVIDIA devices without their driver: ``driver`` is its version, or "installed" where only that
-    is known, or ""."""
-
-    device: bool
-    driver: str
-
-
-def look_for_nvidia(root: Path = Path("/")) -> NvidiaTraces:
-    """Look for a device and its driver in the system under ``root``."""
-    if sys.platform == "win32":
-        # The system has no file that names its devices; the driver brings this library along.
-        installed = (Path(os.environ.get("SYSTEMROOT", r"C:\Windows")) / "System32" / "nvcuda.dll").is_file()
-        return NvidiaTraces(installed, "installed" if installed else "")
-    driver = _first_match(root / "proc/driver/nvidia/version", r"\b\d{3,4}\.\d+(?:\.\d+)?\b")
-    if not driver and (root / "usr/lib/wsl/lib/libcuda.so.1").exists():
-        driver = "installed"  # Windows' own, which Linux under it uses
-    cards = (root / "sys/bus/pci/devices").glob("*/vendor")
-    return NvidiaTraces(bool(driver) or any(_is_nvidia_display(card) for card in cards), driver)
 
 
 @dataclass(frozen=True)
@@ -100,16 +74,3 @@ def describe_absence(traces: NvidiaTraces) -> str:
     if traces.device or torch.version.cuda is None:
         return ""
     return f"torch is built for CUDA {torch.version.cuda}; there is no NVIDIA GPU here"
-
-
-def _is_nvidia_display(vendor: Path) -> bool:
-    return _first_match(vendor, _NVIDIA) != "" and _first_match(vendor.with_name("class"), f"^{_DISPLAY}") != ""
-
-
-def _first_match(path: Path, pattern: str) -> str:
-    """What of a file of the system matches; "" where there is none, or it may not be read."""
-    try:
-        found = re.search(pattern, path.read_text(errors="replace"))
-    except OSError:
-        return ""
-    return found.group() if found else ""

@@ -11,10 +11,10 @@ from pathlib import Path
 import torch
 
 from training.data.batching.batches import Data
-from training.engine.gpu_search import look_for_nvidia
 from training.errors import format_bytes
 from training.events import Finding
 from training.findings.machine import SHARED_MEMORY
+from training.system.gpus import look_for_nvidia
 
 SHM = Path("/dev/shm")
 _SMALL = 256 << 20

@@ -234,12 +234,14 @@ Request = KnownRequest | UnknownRequest
 
 
 class Ready(Message):
-    """The greeting of a warm engine. ``unwritable`` are formats of export that its Python cannot write, with the reasons."""
+    """The greeting of a warm engine. ``unwritable`` are formats of export that its Python cannot write, ``without_networks`` kinds of
+    networks that it cannot build, with the reasons."""
 
     reply: Literal["ready"] = "ready"
     torch: str = ""
     devices: tuple[str, ...] = ()
     unwritable: dict[str, str] = Field(default_factory=dict)
+    without_networks: dict[str, str] = Field(default_factory=dict)
 
     def __str__(self) -> str:
         return f"{', '.join(self.devices).upper()} · PyTorch {self.torch}"

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
-import os
-import subprocess
-import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -22,20 +18,10 @@ from pypi_simple import NoSuchProjectError, ProjectPage, PyPISimple, Unsupported
 
 from training.errors import InputError
 from training.system.installed import Package
+from training.system.pip_settings import PipSettings
 
-_DEFAULT = "https://pypi.org/simple"
 _SECONDS = 30.0
 _AT_ONCE = 6
-
-
-@dataclass(frozen=True)
-class PipSettings:
-    """Where pip looks for packages here."""
-
-    indexes: tuple[str, ...] = (_DEFAULT,)
-    links: tuple[str, ...] = ()
-    """Folders of wheels, or pages that link to them."""
-    certificates: str = ""
 
 
 @dataclass
@@ -45,31 +31,6 @@ class Release:
     digests: dict[str, str] = field(default_factory=dict)
     yanked: str | None = None
     """Why it was withdrawn ("" where no reason is given); None where it was not."""
-
-
-def read_pip_settings(python: str = sys.executable, environ: Mapping[str, str] = os.environ) -> PipSettings:
-    """What ``pip config list`` tells of files and variables; PyPI where there is no pip that could tell."""
-    asked = [python, "-m", "pip", "config", "list", "--disable-pip-version-check"]
-    with suppress(OSError, subprocess.SubprocessError):
-        told = subprocess.run(asked, env=dict(environ), capture_output=True, text=True, timeout=60.0, check=True).stdout
-        return parse_pip_settings(told.splitlines())
-    return PipSettings()
-
-
-def parse_pip_settings(lines: Iterable[str]) -> PipSettings:
-    """The lines are "section.name='value'"; a variable (:env:) outdoes a file, and ``install`` outdoes ``global``."""
-    found: dict[str, dict[str, str]] = {}
-    for line in lines:
-        key, _, value = line.partition("=")
-        section, _, name = key.rpartition(".")
-        with suppress(ValueError, SyntaxError):
-            found.setdefault(section, {})[name] = str(ast.literal_eval(value))
-    settings = {
-        name: value for section in ("global", "install", ":env:") for name, value in found.get(section, {}).items()
-    }
-    without = settings.get("no-index", "").lower() in ("1", "true", "yes", "on")
-    indexes = () if without else (settings.get("index-url", _DEFAULT), *settings.get("extra-index-url", "").split())
-    return PipSettings(indexes, tuple(settings.get("find-links", "").split()), settings.get("cert", ""))
 
 
 def find_releases(packages: Sequence[Package], settings: PipSettings) -> dict[str, Release]:

@@ -18,6 +18,11 @@ def find_resources(package: str, name: str) -> Path:
     return installed if installed.is_dir() else _CHECKOUT / "resources" / name
 
 
+def find_checkout() -> Path | None:
+    """The checkout that this program runs from; None where it is installed."""
+    return _CHECKOUT if (_CHECKOUT / "pyproject.toml").is_file() else None
+
+
 def find_engine_wheel() -> Path | None:
     """The wheel of ``training`` in this very version, to be put into engines: it came with the installed program, or
     ``python packaging/build.py wheel`` made it in a checkout. None where there is none."""

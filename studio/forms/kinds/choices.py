@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from studio.forms.messages import kind_sentence
@@ -17,6 +17,7 @@ from training.config.run import alternatives
 WITH_CARDS = ("dataset", "model", "objective")
 """Sections whose kinds are so many, and so different, that a list of names says too little."""
 
+_NOTHING: Mapping[str, str] = {}
 _COLUMNS = {"Images": 0, "Tabular": 1, "Text": 1, "Your own": 1, "Synthetic": 2}
 _GROUP_ICONS = {"Images": "image", "Tabular": "table", "Text": "text", "Your own": "code", "Synthetic": "scatter"}
 _ICONS = {
@@ -68,9 +69,12 @@ def show_as_choice(entry: Entry, reason: str = "") -> KindChoice:
     return KindChoice(entry.kind, entry.title, entry.summary, _ICONS.get(entry.kind, usual), reason, words)
 
 
-def find_groups(draft: Draft, section: str, class_count: int | None = None) -> list[KindGroup]:
+def find_groups(
+    draft: Draft, section: str, class_count: int | None = None, lacking: Mapping[str, str] = _NOTHING
+) -> list[KindGroup]:
     """Datasets by modality; tasks by whether they go with the draft's data, models by whether they do with its task, too, with the
-    reason where they do not. ``class_count``: of the data, where it is known and each sample has one class."""
+    reason where they do not. ``class_count``: of the data, where it is known and each sample has one class. ``lacking``: kinds for
+    which the engine has no package, with the reasons."""
     entries = catalog.entries(section)
     if section == "dataset":
         chosen = {name: [show_as_choice(each) for each in entries if each.group == name] for name in _COLUMNS}
@@ -81,10 +85,15 @@ def find_groups(draft: Draft, section: str, class_count: int | None = None) -> l
     }
     if section == "objective" and class_count not in (None, 2):
         reasons.setdefault("binary", f"It needs exactly two classes, but the data has {class_count:,}.")
-    cards = [show_as_choice(each, reasons.get(each.kind, "")) for each in entries]
+    absent = [show_as_choice(each, lacking[each.kind]) for each in entries if each.kind in lacking]
+    cards = [show_as_choice(each, reasons.get(each.kind, "")) for each in entries if each.kind not in lacking]
     data = catalog.entry("dataset", draft.kind("dataset")).title
     fitting, others = (tuple(card for card in cards if bool(card.reason) is misfit) for misfit in (False, True))
-    groups = (KindGroup(f"Goes with {data}", fitting), KindGroup(f"Does not go with {data}", others, 1))
+    groups = (
+        KindGroup(f"Goes with {data}", fitting),
+        KindGroup(f"Does not go with {data}", others, 1),
+        KindGroup("Not installed in the engine", tuple(absent), 1),
+    )
     return [group for group in groups if group.choices]
 
 

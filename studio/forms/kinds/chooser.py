@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent
@@ -125,6 +125,9 @@ class CardChooser(KindChooser):
         super().__init__(section, label_width, self.card)
         self.panel: KindPanel | None = None
         self.count_classes: Callable[[], int | None] = lambda: None  # of the data, where they are known
+        self.list_lacking: Callable[[], Mapping[str, str]] = (
+            dict  # kinds that the engine has no package for, with the reasons
+        )
         self._find_groups = find_groups
         self._kind = ""
         self._grid.addLayout(vbox(SPACING.s - 1, self._dot, STRETCH), 0, 0)
@@ -170,8 +173,12 @@ class CardChooser(KindChooser):
 def make_chooser(draft: Draft, section: str, label_width: int) -> KindChooser:
     """The row for ``section``, which writes into ``draft``."""
     made: KindChooser
+
+    def find() -> list[KindGroup]:
+        return find_groups(draft, section, cards.count_classes(), cards.list_lacking())
+
     if section in WITH_CARDS:
-        made = cards = CardChooser(section, label_width, lambda: find_groups(draft, section, cards.count_classes()))
+        made = cards = CardChooser(section, label_width, find)
         draft.replaced.connect(cards.close_panel)
     else:
         made = ListChooser(section, label_width)

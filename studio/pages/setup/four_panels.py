@@ -47,6 +47,8 @@ def make_panels(context: AppContext, draft: Draft, previews: PreviewModel) -> li
     network = [form("model", icon_name="layers"), form("objective", icon_name="flag")]
     if isinstance(network[1].chooser, CardChooser):
         network[1].chooser.count_classes = previews.count_classes
+    if isinstance(network[0].chooser, CardChooser):
+        network[0].chooser.list_lacking = lambda: context.engine.info.without_networks if context.engine.info else {}
     optimization = [form("optimizer", icon_name="sliders"), ScheduleForm(previews)]
     loop = [
         LoopForm(previews),

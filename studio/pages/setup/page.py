@@ -13,6 +13,7 @@ from studio.actions.queueing import explain_adding
 from studio.forms.section_form import SectionForm
 from studio.pages.setup.branch_sheet import BranchSheet
 from studio.pages.setup.code_view import CodeView
+from studio.pages.setup.engine_menu import EngineMenu
 from studio.pages.setup.findings import FindingsPanel
 from studio.pages.setup.four_panels import make_panels
 from studio.pages.setup.header import Finder, SetupHeader
@@ -60,7 +61,7 @@ class SetupPage(QWidget):
         self.finder = Finder(self.header.search, self.forms, self.show_setting, self)
         self.findings = FindingsPanel(context, self.previews)
         self.run_time = RunTimeQuery(context, self.previews, self, rest=REST if preview_delay else 0)
-        self.bar = StartBar()
+        self.bar = StartBar(EngineMenu(context, self))
         self._queueing = Queueing(context, self.bar)
         self.other_data = OtherData(context, self.previews.dataset, self)
         self._undo_notice = UndoNotice(context, self.tabs, self.show_setting, self.go_to)
@@ -262,7 +263,7 @@ class SetupPage(QWidget):
             for form in panel.forms:
                 chain.extend(form.focus_widgets())
             chain.extend(panel.chain())
-        chain += [self.bar.reason, self.bar.fix, self.bar.check_button, self.bar.queue_button, self.bar.start_button]
+        chain += self.bar.focus_widgets()
         for first, second in pairwise(chain):
             QWidget.setTabOrder(first, second)
 

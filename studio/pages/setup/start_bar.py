@@ -7,14 +7,14 @@ from functools import partial
 from html import escape
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import QFrame, QMenu
+from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from studio.forms.fix_link import FixLink
 from studio.pages.setup.places import Place, describe_places
 from studio.pages.setup.previews.run_length import RunLength
 from studio.state.formats import kind_title
-from studio.theme import SPACING, set_role
-from studio.widgets import STRETCH, button, hbox, label, vbox
+from studio.theme import SPACING, set_property, set_role
+from studio.widgets import STRETCH, button, hbox, in_widget, label, vbox
 from training.config import RunConfig
 from training.protocol.answers import RunTime
 
@@ -24,14 +24,14 @@ _ALL = "#all"  # what the link to the others leads to
 
 
 class StartBar(QFrame):
-    """Signals: `start_asked()`, `queue_asked()`, `check_asked()`, `problem_chosen(path)`, `fix_asked(settings)`."""
+    """``engines`` opens beside Start. Signals: `start_asked()`, `queue_asked()`, `check_asked()`, `problem_chosen(path)`, `fix_asked(settings)`."""
 
     start_asked, queue_asked = Signal(), Signal()
     check_asked = Signal()
     problem_chosen = Signal(str)
     fix_asked = Signal(object)
 
-    def __init__(self) -> None:
+    def __init__(self, engines: QMenu) -> None:
         super().__init__()
         self._places: list[Place] = []
         self._remark, self._is_silent = "", True
@@ -46,6 +46,11 @@ class StartBar(QFrame):
         self.check_button.clicked.connect(self.check_asked)
         self.queue_button = button("Add to queue", "list", clicked=self.queue_asked)
         self.start_button = button("Start training", "play", "primary", clicked=self.start_asked)
+        self.engine_button = button("", "chevron-down", "primary", tooltip="Choose the engine of the next run")
+        self.engine_button.setAccessibleName("Choose the engine of the next run")
+        self.engine_button.setMenu(engines)
+        set_property(self.start_button, "split", "left")
+        set_property(self.engine_button, "split", "right")
         words = vbox(STRETCH, self.summary, self.reason, STRETCH, spacing=2)
         middle = Qt.AlignmentFlag.AlignVCenter
         hbox(
@@ -54,7 +59,7 @@ class StartBar(QFrame):
             (self.fix, 0, middle),
             (self.check_button, 0, middle),
             (self.queue_button, 0, middle),
-            (self.start_button, 0, middle),
+            (in_widget(hbox(self.start_button, self.engine_button, spacing=0)), 0, middle),
             parent=self,
             margins=(SPACING.l, SPACING.m, SPACING.l, SPACING.m),
         )
@@ -114,6 +119,10 @@ class StartBar(QFrame):
     def set_starts_branch(self, branch: bool) -> None:
         """Say on the button whether the run starts from the beginning or from a checkpoint."""
         self.start_button.setText("Start branch" if branch else "Start training")
+
+    def focus_widgets(self) -> list[QWidget]:
+        """What the keyboard reaches, in the order that it does."""
+        return [self.reason, self.fix, self.check_button, self.queue_button, self.start_button, self.engine_button]
 
     def _follow_link(self, target: str) -> None:
         if target != _ALL:

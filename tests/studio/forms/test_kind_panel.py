@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.forms.kinds.card import KindCard
@@ -197,3 +197,15 @@ def test_reasons_follow_the_task_and_the_number_of_classes(qtbot: QtBot, draft: 
         == "Ranking needs items to rank, but the data gives one class for each sample."
     )
     panel.close()
+
+
+def test_a_network_that_the_engine_has_no_package_for_says_so(qtbot: QtBot, draft: Draft) -> None:
+    chooser = chooser_of(qtbot, draft, "model")
+    reason = "timm is not installed where the engine works"
+    chooser.list_lacking = lambda: {"timm": reason}
+    panel = open_panel(qtbot, chooser)
+    lacking = card(panel, "timm")
+    assert not lacking.isEnabled()
+    assert lacking.accessibleDescription() == reason
+    assert any(label.text() == "Not installed in the engine" for label in panel.findChildren(QLabel))
+    assert card(panel, "torchvision").isEnabled()

@@ -235,18 +235,17 @@ def test_a_dead_engine_is_shown_and_can_be_tried_again(
 def test_preferences_are_checked_and_taken_over(qtbot: QtBot, context: AppContext, tmp_path: Path) -> None:
     dialog = PreferencesDialog(context)
     qtbot.addWidget(dialog)
-    dialog.python.set_path(str(tmp_path / "nothing"))
+    dialog.workspace.set_path(sys.executable)
     dialog._on_accepted()
-    assert not dialog.problem.isHidden()
-    assert "There is no file" in dialog.problem.text()
-    dialog.python.set_path(sys.executable)
+    assert "is a file. Choose a folder" in dialog.problem.text()
+    dialog.workspace.set_path("")
     dialog.theme.set_current("dark")
     assert dialog.if_window_ends.current() == "keep"
     dialog.if_window_ends.set_current("stop")
     dialog._on_accepted()
     settings = context.settings.get()
     assert not settings.keep_training
-    assert (settings.theme, settings.engine_python) == ("dark", sys.executable)
+    assert settings.theme == "dark"
 
 
 @pytest.mark.parametrize("module", ["studio.app", "studio.launch", "studio.window.main_window"])

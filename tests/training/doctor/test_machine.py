@@ -16,7 +16,6 @@ from training.doctor import preflight
 from training.doctor.loader import loader_findings
 from training.engine import machine
 from training.engine.assemble import assemble
-from training.engine.gpu_search import NvidiaTraces
 from training.engine.runs.run import start_run
 from training.environment import Environment
 from training.events import Finding
@@ -24,6 +23,7 @@ from training.protocol.answers import RunTime
 from training.runs.folder import RunFolder
 from training.runs.records.environment import read_environment
 from training.runs.records.history import read_history
+from training.system.gpus import NvidiaTraces
 
 DOCKERS = 64 << 20
 

@@ -12,12 +12,13 @@ from tests.training.tiny import tiny
 from training.cli import main
 from training.engine import device as devices
 from training.engine.device import choose_device
-from training.engine.gpu_search import NvidiaTraces, describe_absence, explain_cpu, look_for_nvidia
+from training.engine.gpu_search import describe_absence, explain_cpu
 from training.engine.runs import attempt
 from training.engine.runs.run import start_run
 from training.errors import ConfigError
 from training.runs.folder import RunFolder
 from training.runs.records.history import read_history
+from training.system.gpus import NvidiaTraces, look_for_nvidia
 
 
 def make_card(root: Path, vendor: str, kind: str) -> None:

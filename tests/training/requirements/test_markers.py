@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("packaging", exc_type=ImportError)
 
-from training.requirements.indexes import PipSettings, parse_pip_settings
 from training.requirements.markers import find_markers
 from training.system.installed import Package
+from training.system.pip_settings import PipSettings, parse_pip_settings
 
 HERE = 'sys_platform != "nowhere"'
 HAPPENS = 'platform_machine != "none"'

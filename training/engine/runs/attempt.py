@@ -18,7 +18,7 @@ from training.engine.checkpoint_saver import CheckpointSaver
 from training.engine.compile import compile_session
 from training.engine.device import choose_device
 from training.engine.fit import Loop
-from training.engine.gpu_search import describe_absence, explain_cpu, look_for_nvidia
+from training.engine.gpu_search import describe_absence, explain_cpu
 from training.engine.machine import explain_shared_memory
 from training.engine.profiler import Profiler
 from training.engine.recovery.memory import OutOfMemory
@@ -56,6 +56,7 @@ from training.runs.repair import repair_records
 from training.runs.rewind import tell_rewind
 from training.runs.storage import explain_disk_errors, free_reserve
 from training.system.atomic import write_text
+from training.system.gpus import look_for_nvidia
 from training.system.process import heap_left_alone
 
 logger = logging.getLogger(__name__)

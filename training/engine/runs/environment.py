@@ -25,6 +25,7 @@ from training.engine.compile.compiler import compiler_facts
 from training.engine.device import AutoSettings, describe_device
 from training.engine.machine import find_driver, name_devices, read_output, shared_memory
 from training.engine.session import Session
+from training.engines.search import name_environment
 from training.environment import Environment, SourceState
 from training.events import Finding, inform, warn
 from training.optim.optimizers import implementation
@@ -105,6 +106,7 @@ def describe_machine() -> Environment:
         trainwright=training.__version__,
         python=platform.python_version(),
         executable=sys.executable,
+        engine=name_environment(Path(sys.executable)),
         torch=torch.__version__,
         torchvision=_find_version("torchvision"),  # importing it would double the time an engine takes to start
         numpy=np.__version__,

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from torch import nn
 
+from training.catalog.network_packages import explain_absence
 from training.config.sections.pretrained import TimmModel
 from training.downloads import ReportProgress
 from training.errors import InputError
@@ -23,10 +24,7 @@ from training.system.untrusted import escape_unprintable
 try:
     import timm
 except ImportError as missing:
-    raise InputError(
-        "model.kind: timm is not installed where the engine works; install it with: pip install timm "
-        "(or trainwright[timm]), or choose a torchvision network."
-    ) from missing
+    raise InputError(f"model.kind: {explain_absence('timm')}") from missing
 
 
 def make_timm_model(config: TimmModel, facts: DataFacts, outputs: int) -> nn.Module:

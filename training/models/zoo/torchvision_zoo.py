@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from bisect import bisect_left
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn import functional
 
+from training.catalog.network_packages import explain_absence
 from training.config.sections.pretrained import TorchvisionModel, TorchvisionSegmentation
 from training.errors import InputError
 from training.facts import DataFacts
@@ -21,10 +21,7 @@ from training.models.networks.images import require_images
 try:
     import torchvision
 except ImportError as missing:
-    raise InputError(
-        f"model.kind: torchvision is not installed where the engine works ({sys.executable}); install it there (pip install torchvision), "
-        "or choose another network, or another engine."
-    ) from missing
+    raise InputError(f"model.kind: {explain_absence('torchvision')}") from missing
 
 _LARGEST_SIDE_TRIED = 1024
 _SQUARE_ONLY = ("vit_", "maxvit")

@@ -1,0 +1,42 @@
+"""Asks by which engine a run goes on that was computed by another one than the next run takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtWidgets import QWidget
+
+from studio.actions.question import Answer, ask
+from studio.state.context import AppContext
+from training.engines.of_runs import RunEngine
+from training.engines.search import name_environment
+from training.system.interpreter import own_interpreter
+
+_MAY_DIFFER = "Another one can go on with it, but results may differ in the last digits."
+
+
+def ask_for_engine(context: AppContext, parent: QWidget, engine: RunEngine, go_on: Callable[..., object]) -> None:
+    """Have the run go on by ``engine``, its own, or by the one in use; one that is gone is told, and cannot be chosen."""
+    chosen = context.settings.get().engine_python or own_interpreter()
+    other = name_environment(Path(chosen)) if chosen else ""
+    answers = [] if engine.is_gone else [Answer("own", f"Resume with {engine.name}", "primary")]
+    if chosen:
+        answers.append(Answer("chosen", f"Resume with {other}", "primary" if engine.is_gone else "secondary"))
+    answers.append(Answer("engines", "Engines …"))
+    if engine.is_gone:
+        title = f"The engine {engine.name} is gone"
+        text = f"This run was trained with {engine.python}, which is not there any more. {_MAY_DIFFER}"
+    else:
+        title = f"Resume with the engine {engine.name}?"
+        used = f"{other} ({chosen}) is in use now. " if chosen else ""
+        text = f"This run was trained with {engine.name} ({engine.python}). {used}{_MAY_DIFFER}"
+    answer = ask(parent, title, text, answers)
+    if answer == "own":
+        go_on(python=engine.python)
+    elif answer == "chosen":
+        go_on()
+    else:
+        context.live.settle()
+        if answer == "engines":
+            context.engines_asked.emit()
