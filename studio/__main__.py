@@ -123,19 +123,11 @@ def _engine_python() -> str:
 
 
 def _run_engine(python: str, words: list[str], instead: bool = False) -> int:
-    """The command line by ``python``, in a process beside this one or ``instead`` of it; returns its exit code."""
-    import subprocess
-
-    from studio.engine.deaths import explain_no_start
-
-    sys.stdout.flush()
-    command = [*interpreter.engine_program(python), *words]
-    environment = interpreter.engine_environment(os.environ, python)
     try:
-        if instead and os.name == "posix":
-            os.execve(command[0], command, environment)  # so that signals reach it
-        return subprocess.run(command, env=environment, check=False).returncode
+        return interpreter.run_engine(python, words, instead)
     except OSError as error:
+        from studio.engine.deaths import explain_no_start
+
         print(explain_no_start(python, error))
         return 1
 

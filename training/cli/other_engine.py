@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Sequence
 
 from training.engines.overview import find_engine
 from training.engines.search import identify
 from training.errors import InputError
-from training.system.interpreter import engine_environment, engine_program
+from training.system.interpreter import run_engine
 
 
 def hand_over(engine: str, argv: Sequence[str]) -> int | None:
@@ -19,13 +17,8 @@ def hand_over(engine: str, argv: Sequence[str]) -> int | None:
     python = find_engine(engine).python
     if identify(python) == identify(sys.executable):
         return None
-    command = [*engine_program(python), *_without_engine(argv)]
-    environment = engine_environment(os.environ, python)
     try:
-        if os.name == "posix":
-            sys.stdout.flush()
-            os.execve(command[0], command, environment)  # so that signals reach it
-        return subprocess.run(command, env=environment, check=False).returncode
+        return run_engine(python, _without_engine(argv), instead=True)
     except OSError as error:
         raise InputError(f"The engine {python} could not be started: {error.strerror or error}.") from error
 

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import os
 import queue
+import re
 import ssl
 import threading
 import time
@@ -48,8 +49,8 @@ class Wheel:
 
     @property
     def file(self) -> str:
-        """Its file name."""
-        return unquote(urlsplit(self.url).path.rpartition("/")[2])
+        """Its file name, whatever the address says of folders."""
+        return re.split(r"[/\\]", unquote(urlsplit(self.url).path))[-1]
 
 
 class Fetcher:

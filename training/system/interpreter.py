@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import training
@@ -76,6 +76,18 @@ def engine_environment(base: Mapping[str, str], python: str = "") -> dict[str, s
     if not is_frozen() and not {"site-packages", "dist-packages"} & set(root.parts):
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environment.get("PYTHONPATH", "")]))
     return environment
+
+
+def run_engine(python: str, words: Sequence[str], instead: bool = False) -> int:
+    """The command line by ``python``, in a process beside this one or, where the system can, ``instead`` of it: then signals reach it.
+    Returns its exit code. Raises OSError where it cannot be started."""
+    import subprocess
+
+    command, environment = [*engine_program(python), *words], engine_environment(os.environ, python)
+    sys.stdout.flush()
+    if instead and os.name == "posix":
+        os.execve(command[0], command, environment)
+    return subprocess.run(command, env=environment, check=False).returncode
 
 
 def without_python(base: Mapping[str, str]) -> dict[str, str]:
