@@ -17,12 +17,13 @@ from tests.doctor.zoo import draws
 from tests.doctor.zoo.animals import Group, every_animal
 from tests.doctor.zoo.builders import parts
 from tests.doctor.zoo.case import Case, Healthy
-from tests.doctor.zoo.first import labels_and_parts
+from tests.doctor.zoo.first import labels_and_parts, larger_presets
 from tests.doctor.zoo.kinds import KINDS, LITERATURE
 from tests.doctor.zoo.trial import ROOT, write_trial
 from training.config import RunConfig
 from training.config.files import load_config
 from training.config.run import SECTIONS, alternatives
+from training.presets import preset_names
 from training.runs.cli_consent import trust_file
 
 _CONTENT = BytesIO()
@@ -55,7 +56,8 @@ class _NoImage:
 
 @pytest.fixture(autouse=True)
 def _no_images(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Thirty thousand images would take half a minute, and nobody looks at them here."""
+    """Thirty thousand images, and networks trained before, would take half a minute, and nobody looks at them here."""
+    monkeypatch.setattr(larger_presets, "_teach", lambda network, *_, **__: network.state_dict())
     for module in (draws, labels_and_parts, parts):
         monkeypatch.setattr(module, "draw_shape", lambda _kind, side, *_, **__: np.zeros((side, side, 3), np.uint8))
     draws.draw_shapes.cache_clear()
@@ -108,9 +110,14 @@ def test_repairs_name_settings_that_there_are() -> None:
 
 def test_healthy_runs_are_written(tmp_path: Path) -> None:
     runs = [animal for animal in every_animal() if isinstance(animal, Healthy)]
-    assert len(runs) >= 20
+    assert len(runs) >= 30
     for run in runs:
         configure(run, "healthy", tmp_path / run.name)
+
+
+def test_all_presets_are_among_the_healthy_runs() -> None:
+    names = {animal.name for animal in every_animal() if isinstance(animal, Healthy)}
+    assert {f"preset_{name.replace('-', '_')}" for name in preset_names()} - names == set(larger_presets.LEFT_OUT)
 
 
 def test_every_kind_of_fault_is_there_about_as_often_as_in_the_literature() -> None:

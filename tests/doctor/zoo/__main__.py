@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from tests.doctor.zoo.animals import GROUPS, every_animal
 from tests.doctor.zoo.case import Case, Healthy
+from tests.doctor.zoo.first.larger_presets import LEFT_OUT
 from tests.doctor.zoo.judge import Judgement, Opinion, judge_case, judge_healthy
 from tests.doctor.zoo.opponents import ask_opponents, find_reasons
 from tests.doctor.zoo.tables import describe_miss, write_tables
@@ -49,6 +50,8 @@ def main(argv: Sequence[str]) -> int:
         for animal in every_animal(*arguments.group)
         if any(fnmatch.fnmatchcase(animal.name, pattern) for pattern in wanted)
     ]
+    for name, why in LEFT_OUT.items():
+        tell(f"{name} is left out: {why}")
     if not chosen:
         parser.error(f"no case is called {', '.join(wanted)}")
     if arguments.command == "list":

@@ -24,6 +24,7 @@ from tests.doctor.zoo.draws import (
     write_table,
 )
 from tests.doctor.zoo.edit import edit
+from tests.doctor.zoo.first.larger_presets import LARGER
 from tests.doctor.zoo.first.networks import CNN, MLP, TRANSFORMER
 from tests.doctor.zoo.first.own_networks import LSTM, gestures
 from tests.doctor.zoo.first.presets import PRESETS
@@ -366,4 +367,4 @@ ODD = (
     ),
 )
 
-RUNS = (*PRESETS, *ODD)
+RUNS = (*PRESETS, *LARGER, *ODD)

@@ -141,30 +141,30 @@ def tales(folder: Path) -> Settings:
     }
 
 
-def _healthy(preset_name: str, write: Callable[[Path], Settings], metric: str, least: float) -> Healthy:
+def healthy_preset(preset_name: str, write: Callable[[Path], Settings], metric: str, least: float) -> Healthy:
     name = f"preset_{preset_name.replace('-', '_')}"
     story = f"I took the preset {preset_name} for my data."
     return Healthy(name, story, "nothing", preset(preset_name, write), metric, least)
 
 
 PRESETS = (
-    _healthy(
+    healthy_preset(
         "sample", lambda _: {"dataset.samples": 3000, "model.channels": [16, 32], "loop.epochs": 6}, "accuracy", 0.9
     ),
-    _healthy("spiral", lambda _: {"dataset.samples": 1500}, "accuracy", 0.95),
-    _healthy("table-classes", flowers, "accuracy", 0.85),
-    _healthy("table-values", houses, "r2", 0.9),
-    _healthy("ranking", queries, "ndcg", 0.9),
-    _healthy("labels", labels, "f1", 0.8),
-    _healthy("pictures", pictures, "accuracy", 0.85),
-    _healthy("own-network", own_network, "accuracy", 0.85),
-    _healthy("segmentation", scans, "mean_iou", 0.8),
-    _healthy("mnist", lab, "accuracy", 0.9),
-    _healthy("gpt", tales, "loss", 1.2),
-    _healthy("lab-1-baseline", lab, "accuracy", 0.85),
-    _healthy("lab-2-one-cycle", lab, "accuracy", 0.85),
-    _healthy("lab-3-clip", lab, "accuracy", 0.85),
-    _healthy("lab-4-accumulation", lab, "accuracy", 0.85),
-    _healthy("lab-6-checkpoints", lab, "accuracy", 0.85),
-    _healthy("lab-7-crash", lab, "accuracy", 0.85),
+    healthy_preset("spiral", lambda _: {"dataset.samples": 1500}, "accuracy", 0.95),
+    healthy_preset("table-classes", flowers, "accuracy", 0.85),
+    healthy_preset("table-values", houses, "r2", 0.9),
+    healthy_preset("ranking", queries, "ndcg", 0.9),
+    healthy_preset("labels", labels, "f1", 0.8),
+    healthy_preset("pictures", pictures, "accuracy", 0.85),
+    healthy_preset("own-network", own_network, "accuracy", 0.85),
+    healthy_preset("segmentation", scans, "mean_iou", 0.8),
+    healthy_preset("mnist", lab, "accuracy", 0.9),
+    healthy_preset("gpt", tales, "loss", 1.2),
+    healthy_preset("lab-1-baseline", lab, "accuracy", 0.85),
+    healthy_preset("lab-2-one-cycle", lab, "accuracy", 0.85),
+    healthy_preset("lab-3-clip", lab, "accuracy", 0.85),
+    healthy_preset("lab-4-accumulation", lab, "accuracy", 0.85),
+    healthy_preset("lab-6-checkpoints", lab, "accuracy", 0.85),
+    healthy_preset("lab-7-crash", lab, "accuracy", 0.85),
 )
