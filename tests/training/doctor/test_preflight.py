@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import shutil
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -218,3 +220,50 @@ def test_what_validation_cannot_measure_is_told(
     }
     [told] = [found for found in preflight(parse_config(data), tmp_path / "workspace") if found.title.startswith(said)]
     assert told.level == "warning"
+
+
+def find_of(code: str, tmp_path: Path, *overrides: str) -> Finding | None:
+    found = preflight(tiny(*overrides), tmp_path / "workspace")
+    return next((item for item in found if item.code == code), None)
+
+
+def test_half_precision_on_a_cpu_is_a_note(tmp_path: Path) -> None:
+    told = find_of("machine.slow_format", tmp_path, "precision.device=cpu", "precision.compute=bf16")
+    assert told is not None
+    assert (told.level, dict(told.fix)) == ("info", {"precision.compute": "fp32"})
+    assert find_of("machine.slow_format", tmp_path, "precision.device=cpu") is None
+
+
+def test_checkpoints_that_have_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    roomy = find_of("disk.room", tmp_path)
+    assert roomy is not None
+    assert roomy.level == "ok"
+    full = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    told = find_of("disk.room", tmp_path)
+    assert told is not None
+    assert (told.level, told.evidence["free_bytes"]) == ("error", 1000)
+    assert "1 kB are free" in told.title
+
+
+def test_a_step_that_cannot_be_compiled_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise TrainingError("precision.compile: there is no C++ compiler here.", "Install g++.")
+
+    monkeypatch.setattr(import_module("training.doctor.device"), "compile_session", refuse)
+    told = find_of("compile.works", tmp_path, "precision.compile=model")
+    assert told is not None
+    assert (told.level, told.advice) == ("error", "Install g++.")
+
+
+@pytest.mark.parametrize("held", [4, 3])
+def test_a_class_that_validation_lacks(tmp_path: Path, held: int) -> None:
+    data = write_idx(tmp_path / "data")
+    with gzip.open(data / "t10k-labels-idx1-ubyte.gz", "rb") as stream:
+        labels = stream.read()
+    cut = bytes(min(label, held - 1) for label in labels[8:])
+    with gzip.open(data / "t10k-labels-idx1-ubyte.gz", "wb") as stream:
+        stream.write(labels[:8] + cut)
+    files = ("dataset.kind=idx", f"dataset.path={data}", "dataset.validation=test", "model.kind=small_cnn")
+    told = find_of("validation.absent_class", tmp_path, *files)
+    assert (told.title if told else "") == ("" if held == 4 else "No validation sample for: 3.")

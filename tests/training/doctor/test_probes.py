@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,12 +116,12 @@ LOSSES = {
 SPIRAL = {"kind": "spiral", "samples": 150}
 
 
-def probed(config: RunConfig) -> list[Finding]:
+def probed(config: RunConfig, least: Collection[str] = ("warning", "error")) -> list[Finding]:
     session = assemble(config, lambda text, fraction: None)
     before = {name: value.clone() for name, value in session.model.state_dict().items()}
     random_state = torch.get_rng_state(), user_rng_state(), random.getstate(), np.random.get_state()[1].tolist()  # type: ignore[index]
     with session.data:
-        found = [item for item in probe_findings(session) if item.level in ("warning", "error")]
+        found = [item for item in probe_findings(session) if item.level in least]
     assert torch.equal(torch.get_rng_state(), random_state[0])
     assert (user_rng_state(), random.getstate()) == random_state[1:3]
     assert all(torch.equal(value, before[name]) for name, value in session.model.state_dict().items())
@@ -269,3 +269,12 @@ def build(split: str):
 """
     found = [item for item in probed(small_run(written(tmp_path, text, normalize=False))) if item.code == "loss.start"]
     assert [(item.place, dict(item.fix)) for item in found] == [("inputs", {"dataset.normalize": True})]
+
+
+def test_one_layer_in_several_places_is_a_note(tmp_path: Path) -> None:
+    repeated = stack("nn.Linear(features, 32), *[nn.Linear(32, 32)] * 2, nn.ReLU(), nn.Linear(32, outputs)")
+    [told] = probed(small_run(SPIRAL, model=written(tmp_path, repeated, "user_file")), ["info"])
+    assert (told.code, told.place) == ("model.repeated_layer", "1")
+    assert told.title.startswith("1, 2 are one and the same layer")
+    own = repeated.replace("*[nn.Linear(32, 32)] * 2", "nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 32)")
+    assert probed(small_run(SPIRAL, model=written(tmp_path, own, "user_file")), ["info"]) == []
