@@ -152,7 +152,7 @@ def _leak(
     advice = (
         "Other columns do nearly as well, so the task may simply be easy; if it is known only together with the target, leave it out."
         if easy
-        else "Is it known before the target is? If not, the metrics will be perfect and the model useless: leave it out."
+        else "Is it known before the target is? If not, the metrics look better than they are and the model is useless: leave it out."
     )
     return TARGET_LEAK.find(
         "info" if easy else "warning",

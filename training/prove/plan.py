@@ -135,7 +135,7 @@ def plan_proof(
     taken = min(wanted, total - start)
     notes = list(effects.notes())
     if taken < wanted:
-        notes.append(f"The run ends {pluralize(taken, 'step')} behind that, so there are no more.")
+        notes.append(f"Only {pluralize(taken, 'step')} of the run are left from there, so each arm takes no more.")
     return ProofPlan(
         run,
         finding,

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable
 
 from training.config import RunConfig
+from training.errors import ConfigError
 from training.queue.entries import ALL_DEVICES, AUTO, Entry
 from training.queue.store import Queue
 from training.runs.folder import RunFolder, create_run
@@ -19,7 +20,10 @@ def check_entry(queue: Queue, entry: Entry, worker: str) -> RunConfig:
     data that was moved, code that nobody agrees to any more."""
     folder = queue.folder_of(entry)
     config = folder.config()
-    require_places(folder, config)
+    try:
+        require_places(folder, config)
+    except ConfigError as error:
+        raise ConfigError(error.problems) from error  # whoever tells this names the entry beside it
     if entry.device == AUTO and worker != ALL_DEVICES:
         precision = config.precision.model_copy(update={"device": worker})
         config = config.model_copy(update={"precision": precision})

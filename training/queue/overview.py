@@ -87,7 +87,7 @@ def _explain(queue: Queue, content: Content, live: Mapping[str, Owner]) -> tuple
         return "", ""
     if not live:
         paused = "The queue is paused (queue go lets it go on), and n" if content.paused else "N"
-        return f"{paused}obody works it off: python -m training queue start", ""
+        return f"{paused}othing trains its runs yet: python -m training queue start", ""
     if content.paused:
         return PAUSED, ""
     runs = [] if held else [find_running(queue.workspace, name) for name in live]
