@@ -268,9 +268,9 @@ def test_an_installation_without_onnx_is_told_in_words_for_terminal_and_window(
 
 
 @pytest.mark.slow
-def test_onnx_is_installed_with_the_program_and_loaded_by_nobody_else() -> None:
+def test_onnx_is_installed_with_the_engine_and_loaded_by_nobody_else() -> None:
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
-    named = {re.split(r"[>=<;]", wanted)[0].strip() for wanted in project["dependencies"]}
+    named = {re.split(r"[>=<;]", wanted)[0].strip() for wanted in project["optional-dependencies"]["engine"]}
     assert set(ONNX_PACKAGES) <= named
     code = (
         "import sys, training.cli, training.export; from training.serve import serve; serve([], lambda reply: None);"
