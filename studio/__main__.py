@@ -119,7 +119,7 @@ def _train(words: list[str]) -> int:
 def _engine_python() -> str:
     from studio.services.app_settings import load_settings, settings_file
 
-    return load_settings(settings_file()).engine_python or interpreter.own_interpreter()
+    return load_settings(settings_file()).interpreter
 
 
 def _run_engine(python: str, words: list[str], instead: bool = False) -> int:

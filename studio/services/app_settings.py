@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from platformdirs import user_config_path
 
 from studio.identity import APP_NAME
+from training.system.interpreter import own_interpreter
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +54,11 @@ class AppSettings(NamedTuple):
     study_at_work: str = ""  # the study that a window works on, or that its end stopped
     sweep_at_work: str = ""  # likewise a sweep
     closed: float = 0.0  # when that window was closed, in seconds since 1970; 0: it is not known to be
+
+    @property
+    def interpreter(self) -> str:
+        """The Python that the next engine works on: the chosen one, or our own; "" where there is none."""
+        return self.engine_python or own_interpreter()
 
 
 def settings_file() -> Path:

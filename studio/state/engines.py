@@ -19,7 +19,7 @@ from training.engines.of_runs import find_dependents, require_rest
 from training.engines.overview import Engine, find_interpreter, look_at, look_at_engines
 from training.engines.request import Canceled, Progress, Request
 from training.engines.search import Found, identify
-from training.engines.trial import judge_engine, keep_answer, try_engine
+from training.engines.trial import judge_engine, try_and_keep
 from training.errors import InputError
 from training.system.interpreter import own_interpreter
 
@@ -58,7 +58,7 @@ class Engines(QObject):
     @property
     def chosen(self) -> str:
         """The interpreter that the next engine works on; "" where there is none."""
-        return self._settings.get().engine_python or own_interpreter()
+        return self._settings.get().interpreter
 
     def is_chosen(self, engine: Engine) -> bool:
         """Whether it is that one."""
@@ -66,7 +66,7 @@ class Engines(QObject):
 
     def choose(self, engine: Engine) -> None:
         """Let the next run be trained by it; one under way goes on where it is."""
-        own = identify(engine.python) == identify(own_interpreter()) if own_interpreter() else False
+        own = bool(own_interpreter()) and identify(engine.python) == identify(own_interpreter())
         self._settings.update(engine_python="" if own else engine.python)
         self.changed.emit()
 
@@ -80,7 +80,7 @@ class Engines(QObject):
             return
         self.trying.add(python)
         self._trier.submit(
-            partial(_try, python, lambda: self._background.is_closed),
+            partial(try_and_keep, python, lambda: self._background.is_closed),
             partial(self._on_tried, python),
             partial(self._on_not_tried, python),
         )
@@ -180,12 +180,6 @@ def engines_of(context: AppContext) -> Engines:
 
 def _look() -> tuple[list[Engine], list[Unfinished]]:
     return look_at_engines(), list_unfinished()
-
-
-def _try(python: str, is_given_up: Callable[[], bool]) -> None:
-    answer = try_engine(python, is_given_up)
-    if answer is not None:
-        keep_answer(python, answer)
 
 
 def _remove(found: Found, workspace: Path) -> None:

@@ -9,7 +9,7 @@ from studio.state.context import AppContext
 from studio.state.engines import engines_of
 from studio.theme import SPACING, set_role
 from studio.widgets import Card, PathEdit, ProgressLine, Segmented, button, hbox, in_widget, label, vbox
-from training.engines.install import Installed
+from training.engines.install import Installed, Unfinished
 from training.engines.kinds import KINDS, Machine, estimate_size, explain_refusal, look_at_this_machine
 from training.engines.request import Progress, Request
 from training.errors import format_bytes
@@ -83,7 +83,7 @@ class InstallCard(Card):
         engines = engines_of(self._context)
         request = self.make_request()
         busy = engines.request is not None
-        unfinished = next((each for each in engines.unfinished if each.request.title == request.title), None)
+        unfinished = self._find_unfinished(request)
         there = any(each.is_ours and each.found.name == request.title for each in engines.engines)
         reason = explain_refusal(request.sort, self._machine)
         if not reason and there:
@@ -137,9 +137,13 @@ class InstallCard(Card):
         self._context.settings.update(
             engine_index=request.index, engine_proxy=request.proxy, engine_wheels=request.wheels
         )
-        engines = engines_of(self._context)
-        unfinished = next((each.request for each in engines.unfinished if each.request.title == request.title), None)
-        engines.install(unfinished or request)
+        unfinished = self._find_unfinished(request)
+        engines_of(self._context).install(request if unfinished is None else unfinished.request)
+
+    def _find_unfinished(self, request: Request) -> Unfinished | None:
+        """What there is of the engine that would be called so."""
+        unfinished = engines_of(self._context).unfinished
+        return next((each for each in unfinished if each.request.title == request.title), None)
 
     @Slot()
     def _on_discard(self) -> None:

@@ -11,14 +11,13 @@ from studio.actions.question import Answer, ask
 from studio.state.context import AppContext
 from training.engines.of_runs import RunEngine
 from training.engines.search import name_environment
-from training.system.interpreter import own_interpreter
 
 _MAY_DIFFER = "Another one can go on with it, but results may differ in the last digits."
 
 
 def ask_for_engine(context: AppContext, parent: QWidget, engine: RunEngine, go_on: Callable[..., object]) -> None:
     """Have the run go on by ``engine``, its own, or by the one in use; one that is gone is told, and cannot be chosen."""
-    chosen = context.settings.get().engine_python or own_interpreter()
+    chosen = context.settings.get().interpreter
     other = name_environment(Path(chosen)) if chosen else ""
     answers = [] if engine.is_gone else [Answer("own", f"Resume with {engine.name}", "primary")]
     if chosen:

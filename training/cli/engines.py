@@ -22,8 +22,7 @@ from training.engines.overview import (
 )
 from training.engines.request import Progress, Request
 from training.engines.search import Found
-from training.engines.trial import keep_answer
-from training.engines.trial import try_engine as try_python
+from training.engines.trial import try_and_keep
 from training.errors import InputError, format_bytes, list_first
 from training.laboratory.child import Interrupt, count_signals
 from training.live_line import LiveLine, Part
@@ -148,9 +147,7 @@ def _show(line: LiveLine) -> Callable[[Progress], None]:
 
 
 def _try(found: Found) -> Engine:
-    answer = try_python(found.python)
-    if answer is not None:
-        keep_answer(found.python, answer)
+    try_and_keep(found.python)
     return look_at(found)
 
 

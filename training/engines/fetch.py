@@ -108,7 +108,7 @@ class Fetcher:
             here, chunks = 0, _read_file(Path(url2pathname(urlsplit(wheel.url).path)))
         else:
             response = self._open(wheel.url, {"Range": f"bytes={here}-"} if here else {})
-            here = here if response.status == 206 else 0  # one that cannot go on where it was begins anew
+            here = here if response.status == 206 else 0  # one that cannot go on where it was begins again
             rest = response.headers.get("Content-Length")
             expected = here + int(rest) if rest else expected
             chunks = _read_ahead(response, self._is_given_up)

@@ -54,7 +54,7 @@ class Machine:
     """What decides which kinds make sense."""
 
     system: str = sys.platform
-    processor: str = platform.machine().lower()
+    architecture: str = platform.machine().lower()
     nvidia: NvidiaTraces = _NO_NVIDIA
     amd: bool = False
     apple: bool = False
@@ -82,7 +82,7 @@ def explain_refusal(kind: Kind, machine: Machine) -> str:
         return f"There is no torch for macOS with {kind.title.partition(' ')[0]}'s GPUs."
     if kind.name == "cuda":
         return "" if machine.nvidia.device else "No NVIDIA GPU was found in this machine."
-    if machine.system != "linux" or machine.processor not in ("x86_64", "amd64"):
+    if machine.system != "linux" or machine.architecture not in ("x86_64", "amd64"):
         return "torch is built for AMD's GPUs on Linux (x86-64) alone."
     return "" if machine.amd else "No AMD GPU was found in this machine (/dev/kfd)."
 
@@ -101,7 +101,7 @@ def find_index(kind: Kind, machine: Machine) -> str:
     driver = re.match(r"\d+", machine.nvidia.driver)
     if driver and int(driver[0]) < _OLD_DRIVER:
         return f"{_TORCH}/cu126"
-    return "" if (machine.system, machine.processor) == ("linux", "x86_64") else f"{_TORCH}/cu130"
+    return "" if (machine.system, machine.architecture) == ("linux", "x86_64") else f"{_TORCH}/cu130"
 
 
 def estimate_size(kind: Kind, machine: Machine) -> Size:

@@ -77,6 +77,13 @@ def keep_answer(python: str, answer: Answer) -> None:
     remember(partial(_put, python, kept))
 
 
+def try_and_keep(python: str, is_given_up: Callable[[], bool] = lambda: False) -> None:
+    """``try_engine``, and keep what it answers. Raises as ``keep_answer``."""
+    answer = try_engine(python, is_given_up)
+    if answer is not None:
+        keep_answer(python, answer)
+
+
 def _put(python: str, kept: dict[str, Any], record: dict[str, Any]) -> None:
     trials = record.get("trials")
     # Of environments that were deleted nobody asks any more.

@@ -132,7 +132,7 @@ def free_memory():
         import psutil
 
         return int(psutil.virtual_memory().available)
-    except Exception:
+    except Exception:  # not there, or broken: then memory is not told, and the rest still is
         return None
 
 

@@ -23,7 +23,7 @@ def check_entry(queue: Queue, entry: Entry, worker: str) -> RunConfig:
     try:
         require_places(folder, config)
     except ConfigError as error:
-        raise ConfigError(error.problems) from error  # whoever tells this names the entry beside it
+        raise ConfigError(error.problems) from error  # who tells this names the entry beside it
     if entry.device == AUTO and worker != ALL_DEVICES:
         precision = config.precision.model_copy(update={"device": worker})
         config = config.model_copy(update={"precision": precision})

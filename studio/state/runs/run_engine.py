@@ -11,7 +11,6 @@ from studio.services.settings import SettingsStore
 from training.engines.of_runs import RunEngine, find_run_engine
 from training.engines.search import identify
 from training.runs.folder import RunFolder
-from training.system.interpreter import own_interpreter
 
 
 class RunEngineQuery:
@@ -33,7 +32,7 @@ class RunEngineQuery:
         self._background.submit(partial(find_run_engine, run), settle, lambda _: settle(None))
 
     def _settle(self, go_on: Callable[..., object], found: RunEngine | None) -> None:
-        chosen = self._settings.get().engine_python or own_interpreter()
+        chosen = self._settings.get().interpreter
         if found is None or self._engine.in_process or (chosen and identify(found.python) == identify(chosen)):
             go_on()
         else:
