@@ -44,7 +44,8 @@ def test_a_checkpoint_is_evaluated_from_its_list_and_its_images_are_seen(
     qtbot.mouseClick(listed.evaluate, Qt.MouseButton.LeftButton)  # which evaluates what was not yet
     page = window.page("run/evaluate")
     assert isinstance(page, EvaluatePage)
-    qtbot.waitUntil(lambda: page.selection.evaluation is not None)
+    # Its files may be seen before the engine says that it is done, and one at a time is made.
+    qtbot.waitUntil(lambda: page.selection.evaluation is not None and not page.job.is_busy)
     # Other data, by its path, which does not fit.
     page.take_files([tmp_path / "birds"])
     assert page.header.data.currentText() == "birds"
