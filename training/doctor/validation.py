@@ -13,7 +13,16 @@ from training.engine.session import Session
 from training.errors import pluralize
 from training.events import Finding
 from training.facts import DataFacts
-from training.findings.split import DOUBTFUL_SAMPLES, HELD_SHARE, LOTTERY, TELLING, TINY, UNMEASURABLE
+from training.findings.split import (
+    DOUBTFUL_SAMPLES,
+    FEW,
+    FEW_OF_CLASS,
+    HELD_SHARE,
+    LOTTERY,
+    TELLING,
+    TINY,
+    UNMEASURABLE,
+)
 from training.statistics.intervals import wilson
 from training.system.untrusted import escape_unprintable
 
@@ -25,14 +34,31 @@ def validation_findings(session: Session) -> list[Finding]:
     """Metrics that the validation samples cannot give, or only roughly."""
     data = session.data
     found = _unmeasurable(data.facts, data.source.targets[data.splits["validation"]])
-    return [*found, *_tiny(data, session.config.dataset)]
+    return [*found, *_tiny(data, session.config.dataset), *_few_of_class(data)]
+
+
+def _half_width(count: int) -> float:
+    """Of the 95 % interval of a share of 90 % of ``count`` samples."""
+    interval = wilson(_LIKELY * count, count)
+    return (interval.high - interval.low) / 2.0
+
+
+def _few_of_class(data: Data) -> list[Finding]:
+    """The class of which the fewest samples are held out, where that is few."""
+    held = [(n, label) for label, n in zip(data.facts.names, data.report.counts["validation"], strict=False) if n]
+    if data.facts.target != "class" or not held or min(held)[0] >= FEW_OF_CLASS:
+        return []
+    count, label = min(held)
+    half = _half_width(count)
+    title = f"Validation has {pluralize(count, 'sample')} of the class {label}: a recall of {_LIKELY:.0%} is known to ± {100 * half:.0f} points."
+    advice = "Hold out more, or read the recall of this class with that in mind."
+    return [FEW.find("info", title, advice, place=label, evidence={"samples": count, "half_width": half})]
 
 
 def _tiny(data: Data, dataset: DatasetSection) -> list[Finding]:
     """An accuracy of 90 %, because the interval of a better or worse one differs little."""
     count, classes = len(data.splits["validation"]), data.facts.target == "class"
-    interval = wilson(_LIKELY * count, count)
-    half = (interval.high - interval.low) / 2.0
+    half = _half_width(count)
     few = count <= DOUBTFUL_SAMPLES
     spare = count < HELD_SHARE * (count + len(data.splits["train"]))
     lottery = spare and (few or (classes and half > LOTTERY))

@@ -60,6 +60,14 @@ ABSENT = Rule(
     "A class or label without a validation sample.",
     "deepchecks",
 )
+FEW_OF_CLASS = 20
+FEW = Rule(
+    "validation.few_of_class",
+    "Validation has few samples of a class",
+    f"The rarest class that validation has is there in fewer than {FEW_OF_CLASS} samples: a note with the 95 % interval (Wilson) of a recall of 90 %.",
+    "Wilson 1927; deepchecks",
+    unless="No validation sample has a class of its own (masks, texts, values).",
+)
 APART, APART_IMAGES, APART_SPREAD, SURE = 2.0, 3.0, 4.0, 8.0
 LEAST_SKILL, UNLIKE_LABELS, LEAST_HELD = 0.4, 0.4, 30
 UNLIKE = Rule(
@@ -73,4 +81,4 @@ UNLIKE = Rule(
     "Standardized mean difference (Cohen 1988: 0.8 is large); cleanlab and deepchecks (a simple model as reference)",
     unless=f"The parts are made by groups or by time, or fewer than {LEAST_HELD} samples are held out.",
 )
-RULES = (DUPLICATES, NEAR_DUPLICATES, GROUP, UNLIKE, TINY, UNMEASURABLE, ABSENT)
+RULES = (DUPLICATES, NEAR_DUPLICATES, GROUP, UNLIKE, TINY, UNMEASURABLE, ABSENT, FEW)

@@ -60,6 +60,7 @@ NAMED: Mapping[str, tuple[str, ...]] = {
     "validation.none": ("no validation", "validation too small"),
     "validation.tiny": ("validation too small", "no validation"),
     "validation.absent_class": ("validation too small",),
+    "validation.few_of_class": ("validation too small",),
     "validation.unmeasurable": ("validation too small",),
     "norm.tiny_batch": ("batch too small",),
     "norm.accumulation": ("batch too small",),

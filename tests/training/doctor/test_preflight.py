@@ -267,3 +267,13 @@ def test_a_class_that_validation_lacks(tmp_path: Path, held: int) -> None:
     files = ("dataset.kind=idx", f"dataset.path={data}", "dataset.validation=test", "model.kind=small_cnn")
     told = find_of("validation.absent_class", tmp_path, *files)
     assert (told.title if told else "") == ("" if held == 4 else "No validation sample for: 3.")
+
+
+def test_a_class_of_which_few_samples_are_held_out_is_a_note(tmp_path: Path) -> None:
+    told = find_of("validation.few_of_class", tmp_path, "dataset.samples=150")
+    assert told is not None
+    assert told.level == "info"
+    assert told.evidence["samples"] == 10
+    assert "10 samples of the class" in told.title
+    assert "± 19 points" in told.title
+    assert find_of("validation.few_of_class", tmp_path, "dataset.samples=600") is None
