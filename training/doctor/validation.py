@@ -48,8 +48,8 @@ def _few_of_class(data: Data) -> list[Finding]:
     held = [(n, label) for label, n in zip(data.facts.names, data.report.counts["validation"], strict=False) if n]
     if data.facts.target != "class" or not held or min(held)[0] >= FEW_OF_CLASS:
         return []
-    count, label = min(held)
-    half = _half_width(count)
+    count, name = min(held)
+    half, label = _half_width(count), escape_unprintable(name, 60)
     title = f"Validation has {pluralize(count, 'sample')} of the class {label}: a recall of {_LIKELY:.0%} is known to ± {100 * half:.0f} points."
     advice = "Hold out more, or read the recall of this class with that in mind."
     return [FEW.find("info", title, advice, place=label, evidence={"samples": count, "half_width": half})]

@@ -13,7 +13,7 @@ FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
     "nonfinite": ("units.dead", "units.saturated", "grad.spike", "loss.spike", "loss.diverged", "fit.no_skill"),
     "loss.diverged": (
         *("loss.oscillates", "loss.plateau", "loss.spike", "loss.flat", "fit.no_skill"),
-        *("fit.over", "classes.collapsed", "run.ends_too_early", "run.ends_too_late", "val.noisy"),
+        *("fit.over", "classes.collapsed", "label.mixed_up", "run.ends_too_early", "run.ends_too_late", "val.noisy"),
     ),
     "loss.flat": (
         *("loss.plateau", "fit.no_skill", "classes.collapsed"),
@@ -29,7 +29,10 @@ FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "fit.over": ("loss.plateau", "run.ends_too_late", "val.noisy"),
     "run.ends_too_late": ("val.noisy",),
-    "validation.tiny": ("run.ends_too_late", "val.noisy", "val.too_good", "validation.absent_class"),
+    "validation.tiny": (
+        *("run.ends_too_late", "val.noisy", "val.too_good"),
+        *("validation.absent_class", "validation.few_of_class"),
+    ),
     "label.shifted": ("fit.no_skill",),
     "run.too_short": ("fit.no_skill", "run.ends_too_early", "classes.collapsed"),
     "run.ends_too_early": ("classes.collapsed",),
@@ -55,7 +58,7 @@ FOLDED: Final[Mapping[str, tuple[str, ...]]] = {
 """By the code of a cause, those of the symptoms that it explains; of ``nonfinite`` what began with it or after it."""
 RATE_TOO_HIGH: Final = (
     *("loss.diverged", "loss.flat", "loss.oscillates", "loss.spike", "fit.no_skill", "classes.collapsed"),
-    *("grad.vanishing", "grad.spike", "update.too_big", "units.dead", "units.saturated"),
+    *("label.mixed_up", "grad.vanishing", "grad.spike", "update.too_big", "units.dead", "units.saturated"),
 )
 RATE_TOO_LOW: Final = (
     *("update.too_small", "loss.flat", "loss.plateau", "fit.no_skill", "run.ends_too_early", "classes.collapsed"),

@@ -84,6 +84,13 @@ def test_divergence_is_an_error_and_says_since_when() -> None:
     assert found[0].step < 1300
 
 
+def test_divergence_at_the_very_start_began_by_its_peak() -> None:
+    losses = np.where(T < 1, CHANCE, CHANCE + 40.0)
+    losses[2] = 4000.0
+    [found, *_] = [each for each in replay(make_run(noisy(losses, 0.02))) if each.code == "loss.diverged"]
+    assert found.evidence["peak_step"] == found.since == 3
+
+
 def test_a_rate_far_from_the_usual_one_is_set_to_that() -> None:
     rises = np.where(T < 20, 1.1, 1.1 + T / 100)
     settings = {"optimizer": {"kind": "adamw", "lr": 0.5}, "schedule": {"kind": "constant"}}

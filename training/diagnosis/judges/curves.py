@@ -61,7 +61,7 @@ def judge_diverged(run: Recorded) -> Iterator[Finding]:
             "usual_lr": usual_rate(run.config),
         },
         fix=lower_rate(run),
-        since=after.first,
+        since=min(after.first, int(peak["step"])),
     )
 
 
