@@ -14,7 +14,6 @@ from training.config import RunConfig
 from training.config.rules.task import task_problems
 from training.config.sections.data.dataset_section import PartsSection
 from training.data.batching.batches import Data
-from training.data.batching.processes import core_count
 from training.data.batching.resident import Notice, Resident
 from training.data.batching.streamed import BatchFeed, Streamed
 from training.data.batching.workers import give_back_processes
@@ -31,6 +30,7 @@ from training.data.tables.targets import refuse_nothing_to_learn, target_facts
 from training.data_report import DataReport, DataSummary, InputStats, Placement
 from training.errors import ConfigError, pluralize
 from training.facts import DataFacts, Target
+from training.system.hardware import core_count
 
 _SHOWN = 1000
 _MOST_WORKERS = 8

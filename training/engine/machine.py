@@ -15,6 +15,7 @@ from training.errors import format_bytes
 from training.events import Finding
 from training.findings.machine import SHARED_MEMORY
 from training.system.gpus import look_for_nvidia
+from training.system.hardware import read_output
 
 SHM = Path("/dev/shm")
 _SMALL = 256 << 20
@@ -45,15 +46,6 @@ def find_driver() -> str | None:
         told = []
     # Where nvidia-smi does not work, its first line is a sentence.
     return told[0].strip() if told and told[0][:1].isdigit() else look_for_nvidia().driver or None
-
-
-def read_output(*command: str) -> str:
-    """What a program of the system prints. Raises OSError and SubprocessError."""
-    program = shutil.which(command[0])
-    if program is None:
-        raise FileNotFoundError(command[0])
-    ended = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=10.0, check=True)
-    return ended.stdout.strip()
 
 
 def shared_memory() -> int | None:

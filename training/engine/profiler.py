@@ -16,7 +16,6 @@ from torch.profiler import ProfilerActivity, profile, record_function
 
 from training.control import Control
 from training.data import MicroBatches
-from training.data.batching.processes import core_count
 from training.engine.checkpoint_saver import CheckpointSaver
 from training.engine.device import describe_device
 from training.engine.recovery.memory import OutOfMemory
@@ -25,6 +24,7 @@ from training.engine.session import Session
 from training.events import Profiled, warn
 from training.runs.step_profile import COMPUTING, OUTSIDE_TITLES, PART_TITLES, Profile, write_profile
 from training.runs.storage import storage_error
+from training.system.hardware import core_count
 
 SECONDS = 5.0
 LEAST_STEPS, MOST_STEPS = 10, 200

@@ -11,13 +11,13 @@ from functools import partial
 import numpy as np
 
 from training.data.batching.pool import ProcessDied, Question, ask
-from training.data.batching.processes import core_count
 from training.data.batching.resident import Notice
 from training.data.images.decode import DifferentSize, Form
 from training.data.images.files import Files
 from training.data.images.pieces import Piece, read_piece
 from training.data.source import Opening, throttle
 from training.errors import TrainingError, pluralize
+from training.system.hardware import core_count
 
 _WORTH_PROCESSES = 6.0  # seconds of decoding left; a process is started in a fifth of one
 _MOST_PROCESSES = 16

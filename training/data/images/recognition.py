@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from training.data.batching.processes import core_count
 from training.data.images.decode import Unusable, content_digest
 from training.data.images.folder import Listing
 from training.data.source import ReportProgress, throttle
 from training.errors import pluralize
+from training.system.hardware import core_count
 
 _THREADS = 8
 _WORTH_THREADS = 1 << 16  # bytes of a file: smaller ones are hashed sooner than handed to a thread

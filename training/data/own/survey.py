@@ -15,7 +15,6 @@ from torch import Tensor
 from training.config.sections.data.own_data import OwnDataSection
 from training.core.own.samples import OddSample, target_kind, target_of
 from training.core.splits import pick_evenly
-from training.data.batching.processes import core_count
 from training.data.batching.resident import Notice
 from training.data.batching.workers import Workers
 from training.data.own.building import SPLITS
@@ -23,6 +22,7 @@ from training.data.own.drawing import Drawing, Form
 from training.data.source import Opening, ReportProgress
 from training.errors import InputError, pluralize
 from training.facts import Target
+from training.system.hardware import core_count
 from training.system.untrusted import escape_unprintable
 
 _PROBED = 16

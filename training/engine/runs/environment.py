@@ -6,7 +6,6 @@ import functools
 import os
 import platform
 import socket
-import subprocess
 import sys
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -20,10 +19,9 @@ import training
 from training.config import RunConfig
 from training.config.paths import path_settings
 from training.config.rules.weights_fit import as_weights_know
-from training.data.batching.processes import core_count
 from training.engine.compile.compiler import compiler_facts
 from training.engine.device import AutoSettings, describe_device
-from training.engine.machine import find_driver, name_devices, read_output, shared_memory
+from training.engine.machine import find_driver, name_devices, shared_memory
 from training.engine.session import Session
 from training.engines.search import name_environment
 from training.environment import Environment, SourceState
@@ -34,6 +32,7 @@ from training.runs.records.environment import read_environment
 from training.runs.records.forms import Manifest
 from training.runs.records.history import read_history
 from training.runs.source_state import source_state
+from training.system.hardware import core_count, name_processor
 from training.system.installed import Package, list_packages
 
 DECIDING = {
@@ -99,7 +98,7 @@ def describe_machine() -> Environment:
     return Environment(
         host=socket.gethostname(),
         platform=platform.platform(),
-        processor=_processor(),
+        processor=name_processor(),
         instructions=torch.backends.cpu.get_cpu_capability(),
         cores=core_count(),
         memory_mb=psutil.virtual_memory().total // 2**20,
@@ -147,7 +146,7 @@ def describe_environment(session: Session, source: Path | None = None, packages:
 def look_around() -> None:
     """Ask the machine, and git about this program, what never changes while a process lives, before a run waits for it."""
     platform.platform()
-    _processor()
+    name_processor()
     _own_source()
     find_driver()
     installed_packages()
@@ -164,22 +163,6 @@ def installed_packages() -> tuple[Package, ...]:
         else package
         for package in list_packages()
     )
-
-
-@functools.cache
-def _processor() -> str:
-    """The CPU's model; Python's own answer is empty or "x86_64" on Linux."""
-    try:
-        if sys.platform == "linux":
-            for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
-                name, _, value = line.partition(":")
-                if name.strip() == "model name":
-                    return value.strip()
-        elif sys.platform == "darwin":
-            return read_output("sysctl", "-n", "machdep.cpu.brand_string")
-    except (OSError, subprocess.SubprocessError):
-        return platform.machine()
-    return platform.processor() or platform.machine()
 
 
 def _has_tf32(device: torch.device) -> bool:
