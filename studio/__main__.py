@@ -7,6 +7,7 @@ cannot open a window gets a sentence (and, without a display, a training run) in
 import argparse
 import importlib
 import importlib.util
+import json
 import os
 import sys
 from pathlib import Path
@@ -30,7 +31,12 @@ def main(argv: list[str] | None = None) -> int:
         return _train(argv)
     if not argv:  # from a menu: nothing to understand, and argparse takes its time
         return _open_window(None, start=False)
-    options = _parser(with_commands="-h" in argv or "--help" in argv).parse_args(argv)
+    parser = _parser(with_commands="-h" in argv or "--help" in argv)
+    options = parser.parse_args(argv)
+    if options.json and not options.version:
+        parser.error("--json goes with --version alone")
+    if options.version:
+        return _tell_version(options.json)
     if options.install_shortcut or options.remove_shortcut:
         return _shortcut("install" if options.install_shortcut else "remove")
     if options.check:
@@ -72,7 +78,10 @@ def _parser(with_commands: bool) -> argparse.ArgumentParser:
     parser.add_argument(
         "--check", action="store_true", help="say whether the window can open here, and what there is to train on"
     )
-    parser.add_argument("--version", action="version", version=f"{identity.APP_NAME} {identity.VERSION}")
+    parser.add_argument("--version", action="store_true", help="say which version this is")
+    parser.add_argument(
+        "--json", action="store_true", help="of --version: with hardware, packages and the engine, for programs"
+    )
     return parser
 
 
@@ -135,6 +144,16 @@ def _run_engine(python: str, words: list[str], instead: bool = False) -> int:
 def _check_engine() -> int:
     """What the engine's Python has to train on, asked in a process of its own: torch is never loaded into this one."""
     return min(_run_engine(_engine_python(), ["check"]), 1)
+
+
+def _tell_version(as_json: bool) -> int:
+    words = f"{identity.APP_NAME} {identity.VERSION}"
+    if as_json:
+        from studio.services.diagnostics import collect_facts
+
+        words = json.dumps(collect_facts(_engine_python()), indent=1)
+    print(words)
+    return 0
 
 
 def _call(module: str, argv: list[str]) -> int:

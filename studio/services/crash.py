@@ -28,7 +28,8 @@ NATIVE = "Crashed in native code"
 
 def system_summary() -> str:
     """One line for reports: versions and platform."""
-    return f"{APP_NAME} {VERSION}, Python {platform.python_version()}, Qt {qVersion()}, {platform.platform()}"
+    system = f"{platform.system()} {platform.release()} ({platform.machine()})"
+    return f"{APP_NAME} {VERSION}, Python {platform.python_version()}, Qt {qVersion()}, {system}"
 
 
 @dataclass(frozen=True)

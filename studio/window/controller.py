@@ -21,7 +21,7 @@ from studio.engine.messages import EngineDeath
 from studio.engine.state import LIVE, RunState
 from studio.forms.consent_editor import ask_to_run
 from studio.panels.run_words import STATE_WORDS
-from studio.services.logs import LOG_FILE, log_folder
+from studio.services.logs import log_folder
 from studio.services.notifier import Notification
 from studio.state.context import SWEEPS, AppContext
 from studio.state.drafts.kept_draft import remember_draft
@@ -30,7 +30,7 @@ from studio.state.opened_report import OpenedReport
 from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_job, ask_about_run
 from studio.window.crash_notices import CrashNotices
-from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, make_problem_report
+from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, report_problem
 from studio.window.engine_notice import ENGINES, EngineNotice
 from studio.window.help import HelpWindow
 from studio.window.page_entries import PAGES
@@ -85,7 +85,7 @@ class MainController(QObject):
                 "shortcuts": lambda: ShortcutsDialog(self.actions.table, window).exec(),
                 "report": self._report_problem,
                 "log": lambda: reveal(log_folder()),
-                "about": lambda: AboutDialog(window).exec(),
+                "about": lambda: AboutDialog(context.settings.get().interpreter, window).exec(),
                 "palette": self.show_palette,
                 "rail": rail.fold_asked.emit,
                 "quit": window.close,
@@ -163,12 +163,8 @@ class MainController(QObject):
 
     @Slot()
     def _report_problem(self) -> None:
-        engine, folder = self.context.engine, log_folder()
-        words = str(engine.info) if engine.info is not None else "not ready"
-        sentence = "Copy this, say what you did and what happened, and send it to the person who looks after this program. Nothing is sent by itself."
-        ReportDialog(
-            "Report a problem", sentence, make_problem_report(words, folder / LOG_FILE), folder, self._window
-        ).exec()
+        engine = self.context.engine.info
+        report_problem(str(engine or "not ready"), self.context.settings.get().interpreter, self._window)
 
     @Slot(object, object)
     def _on_consent_needed(self, files: Sequence[Path], go_on: Callable[[], object]) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from studio.actions.files import reveal
 from studio.services.crash import NATIVE, Crash, CrashReports, read_report
+from studio.services.hiding import hide_places
 from studio.widgets import Banner
 from studio.window.dialogs import ReportDialog
 from studio.window.start_notices import StartNotices
@@ -50,7 +51,7 @@ class CrashNotices(QObject):
         self._notices.add(banner)
 
     def _show_unread(self, banner: Banner, paths: list[Path]) -> None:
-        text = f"\n\n{'─' * 60}\n\n".join(read_report(path) for path in paths)
+        text = f"\n\n{'─' * 60}\n\n".join(hide_places(read_report(path)) for path in paths)
         folder = self._reports.folder if self._reports else None
         dialog = ReportDialog("Crash report", _THEN, text, folder, self._window)
         dialog.finished.connect(dialog.deleteLater)
@@ -70,7 +71,7 @@ class CrashNotices(QObject):
         crash = self._waiting.pop(0)
         self._open = True
         folder = crash.path.parent if crash.path else None
-        dialog = ReportDialog("Something went wrong", _NOW, crash.text, folder, self._window)
+        dialog = ReportDialog("Something went wrong", _NOW, hide_places(crash.text), folder, self._window)
         dialog.finished.connect(lambda: self._on_closed(dialog, crash))
         dialog.open()
 

@@ -20,11 +20,12 @@ from studio.actions.files import copy_text, reveal
 from studio.actions.table import Action
 from studio.charts.gestures import GESTURES
 from studio.services.crash import system_summary
+from studio.services.logs import LOG_FILE, log_folder
 from studio.theme import SPACING
 from studio.widgets import MonoText, button, hbox, label, vbox
 
 _MARGINS = (SPACING.xl, SPACING.xl, SPACING.xl, SPACING.l)
-_LOG_LINES = 60
+_DIAGNOSTICS = "Diagnostics for a report of a problem: versions, hardware, the engine and the end of the log, without names and paths of your runs and data."
 
 
 class ReportDialog(QDialog):
@@ -58,9 +59,9 @@ class ReportDialog(QDialog):
 
 
 class AboutDialog(QDialog):
-    """Name, version, license."""
+    """Name, version, license; the diagnostics of this machine, whose engine is ``python``, for the clipboard."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, python: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle(f"About {identity.APP_NAME}")
         image = QLabel(pixmap=QIcon(str(identity.APP_ICON)).pixmap(56, 56))
@@ -73,7 +74,15 @@ class AboutDialog(QDialog):
         )
         head = hbox((image, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=SPACING.l)
         self.setMinimumWidth(460)
-        vbox(head, _close_button(self), parent=self, spacing=SPACING.l, margins=_MARGINS)
+        buttons, copy = _close_button(self), button("Copy diagnostics", "copy")
+        buttons.addButton(copy, QDialogButtonBox.ButtonRole.ActionRole)
+
+        def copy_diagnostics() -> None:
+            copy_text(_write_diagnostics(python))
+            copy.setText("Diagnostics copied")
+
+        copy.clicked.connect(copy_diagnostics)
+        vbox(head, label(_DIAGNOSTICS, "caption", wrap=True), buttons, parent=self, spacing=SPACING.l, margins=_MARGINS)
 
 
 KEYS = (
@@ -125,10 +134,14 @@ def _close_button(dialog: QDialog) -> QDialogButtonBox:
     return buttons
 
 
-def make_problem_report(engine: str, log: Path) -> str:
-    """What a report of a problem begins with: the versions, the engine, and the end of the log."""
-    try:
-        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
-    except OSError as error:
-        lines = [f"The log cannot be read: {error}"]
-    return "\n".join(["What I did:", "", "What happened:", "", system_summary(), f"Engine: {engine}", "", *lines])
+def report_problem(engine: str, python: str, parent: QWidget) -> None:
+    """Show what a report of a problem begins with, until it is closed. ``engine`` is the one that is warm, ``python`` the chosen one."""
+    text = "\n".join(["What I did:", "", "What happened:", "", f"engine now: {engine}", _write_diagnostics(python)])
+    sentence = "Copy this, say what you did and what happened, and send it to the person who looks after this program. Nothing is sent by itself."
+    ReportDialog("Report a problem", sentence, text, log_folder(), parent).exec()
+
+
+def _write_diagnostics(python: str) -> str:
+    from studio.services.diagnostics import write_diagnostics  # which knows how engines are found
+
+    return write_diagnostics(python, log_folder() / LOG_FILE)

@@ -12,13 +12,15 @@ from typing import Any
 
 import psutil
 
+from training.system.hardware import name_processor
+
 THREADING = ("GOMP_SPINCOUNT", "GLIBC_TUNABLES", "OMP_NUM_THREADS", "OMP_WAIT_POLICY", "MALLOC_", "LD_PRELOAD", "KMP_")
 
 
 def machine_facts() -> dict[str, Any]:
     """Processor, cores, memory, system, and whatever in the environment changes how arithmetic runs."""
     return {
-        "processor": _processor(),
+        "processor": name_processor(),
         "cores": psutil.cpu_count(logical=False) or psutil.cpu_count(),
         "usable_cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else psutil.cpu_count(),
         "memory_gb": round(psutil.virtual_memory().total / 1e9, 1),
@@ -26,15 +28,6 @@ def machine_facts() -> dict[str, Any]:
         "python": platform.python_version(),
         "environment": {key: value for key, value in sorted(os.environ.items()) if key.startswith(THREADING)},
     }
-
-
-def _processor() -> str:
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.is_file():
-        for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def load() -> float:

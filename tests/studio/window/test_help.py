@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
-from studio.window.dialogs import ShortcutsDialog, make_problem_report
+from studio.window.dialogs import ShortcutsDialog
 from studio.window.help import TOPICS, HelpWindow
 from studio.window.main_window import MainWindow
 from tests.studio.window_driver import answer_next_dialog, open_window
@@ -114,14 +113,3 @@ def test_glossary_is_a_command(qtbot: QtBot, context: AppContext) -> None:
     window.controller.actions.actions["glossary"].trigger()
     assert window.controller.help is not None
     assert window.controller.help.topic == "glossary"
-
-
-def test_a_report_of_a_problem_has_versions_engine_and_the_end_of_the_log(tmp_path: Path) -> None:
-    log = tmp_path / "trainwright.log"
-    log.write_text("\n".join(f"line {number}" for number in range(500)))
-    report = make_problem_report("CPU · PyTorch 2.9", log)
-    assert "Trainwright" in report
-    assert "Engine: CPU · PyTorch 2.9" in report
-    assert report.endswith("line 499")
-    assert "line 100\n" not in report
-    assert "cannot be read" in make_problem_report("", tmp_path / "none.log")

@@ -1,0 +1,41 @@
+"""Takes out of a report what is nobody's business but the person's: names and places of runs, data and people."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import socket
+
+_RUN = re.compile(r"[\w.-]*-\d{8}-\d{6}-[0-9a-f]{4}\b")
+"""The name of a run's folder, which holds the name that a person gave."""
+_QUOTED = re.compile("“[^”\n]*”")
+_CODE = re.compile(
+    r"""[^\s"']*[/\\](?=(?:site-packages|dist-packages|lib/python3\.\d+|studio|training)[/\\][^\s"']*\.py\b)"""
+)
+_PLACE = re.compile(
+    r"""(?P<mark>["'])(?:~|[A-Za-z]:)?[/\\][^"'\n]*(?P=mark)"""
+    r"""|(?<![\w.…])(?:~|[A-Za-z]:|\w+:/)?[/\\][^\s"'<>|:;,()\[\]“”]+(?:[ ]+[^\s"'<>|:;,()\[\]“”]*[/\\][^\s"'<>|:;,()\[\]“”]*)*"""
+)
+"""A path in quotation marks, or one whose blanks are taken for its own where another slash follows."""
+
+
+def hide_places(text: str) -> str:
+    """``text`` without paths (those of installed code are cut to what is the same everywhere), names of runs, what stands in “ ”, and
+    the names of this computer and of who uses it."""
+    text = _RUN.sub("‹run›", _QUOTED.sub("“…”", text))
+    text = _PLACE.sub("‹path›", _CODE.sub("…/", text))
+    for name, word in ((_find_user(), "‹user›"), (socket.gethostname(), "‹computer›")):
+        if len(name) > 2:
+            text = re.sub(rf"\b{re.escape(name)}\b", word, text)
+    return text
+
+
+def _find_user() -> str:
+    try:
+        return getpass.getuser()
+    except (
+        OSError,
+        KeyError,
+        ImportError,
+    ):  # a number without a name; before Python 3.13 each system has its own error
+        return ""
