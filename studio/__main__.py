@@ -44,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
     if options.config and not _can_be_opened(options.config):
         preflight.tell(f"{options.config}: there is no such file; give a run's TOML file or folder, or nothing at all.")
         return 2
-    return _open_window(options.config, options.start)
+    return _open_window(options.config, options.start, options.new_window)
 
 
 def _is_command(word: str) -> bool:
@@ -73,6 +73,9 @@ def _parser(with_commands: bool) -> argparse.ArgumentParser:
         help="open the window with this configuration, or the folder of a run",
     )
     parser.add_argument("--start", action="store_true", help="and start training at once")
+    parser.add_argument(
+        "--new-window", action="store_true", help="open one more window, though one of this workspace is open"
+    )
     parser.add_argument("--install-shortcut", action="store_true", help="put Trainwright into your start menu")
     parser.add_argument("--remove-shortcut", action="store_true", help="take it out again")
     parser.add_argument(
@@ -85,7 +88,7 @@ def _parser(with_commands: bool) -> argparse.ArgumentParser:
     return parser
 
 
-def _open_window(config: str | None, start: bool) -> int:
+def _open_window(config: str | None, start: bool, new: bool = False) -> int:
     if importlib.util.find_spec("PySide6") is None:
         words = "The window is not installed here: pip install 'trainwright[studio]'."
         preflight.tell(f"{words} To train without it: trainwright run {config or SAMPLE}")
@@ -101,8 +104,8 @@ def _open_window(config: str | None, start: bool) -> int:
     if no_display:
         return _without_window(no_display, config, start)
     identity.claim_taskbar_button()
-    arguments = [config] if config else []
-    return _call("studio.app", [*arguments, "--start"] if start else arguments)
+    options = [name for name, asked in (("--start", start), ("--new-window", new)) if asked]
+    return _call("studio.app", [config, *options] if config else options)
 
 
 def _without_window(reason: str, config: str | None, start: bool) -> int:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from studio import identity
 from studio.services.app_settings import load_settings, settings_file
+from studio.services.instance import find_address, hand_over, make_request
 
 if TYPE_CHECKING:
     from studio.engine.link import EngineChoice, EngineLink
@@ -25,11 +26,15 @@ _NEVER_PAINTED = 1000  # milliseconds: a window that starts minimized may not be
 
 
 def main(argv: list[str]) -> int:
-    """Open the window for ``[CONFIG.toml] [--start]``, as the front door has checked them; returns the exit code."""
+    """Open the window for ``[CONFIG.toml] [--start] [--new-window]``, as the front door has checked them, or have one that is open do
+    so; returns the exit code."""
     gc.disable()  # until all is imported: what is loaded at a start is no garbage, and looking at it takes a tenth of it
-    start = "--start" in argv
-    config = next((word for word in argv if word != "--start"), None)
+    start, alone = "--start" in argv, "--new-window" in argv
+    config = next((word for word in argv if not word.startswith("--")), None)
     settings = load_settings(settings_file())
+    address, request = "" if alone else find_address(settings), make_request(config, start)
+    if hand_over(address, request):
+        return 0
 
     import shiboken6
     from PySide6.QtCore import QTimer  # Qt from here on
@@ -52,14 +57,19 @@ def main(argv: list[str]) -> int:
         if begun or not window.isVisible():  # closed again before there was anything in it
             return
         from studio.engine.link import EngineChoice
+        from studio.window.door import Door
 
+        door = Door(address, window)
+        if not door.open(request):  # of two that were started at once, the other was faster
+            window.close()
+            return
         chosen = store.get()
         first_engine = make_link(EngineChoice(chosen.engine_python, chosen.engine_in_process))
 
         from studio.launch import Application  # the engine is loading meanwhile
 
         try:
-            application = Application(app, window, store, make_link, first_engine)
+            application = Application(app, window, store, make_link, first_engine, door)
             begun.append(application)
             application.open_window(config, start)
         except BaseException:

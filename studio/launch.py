@@ -17,13 +17,15 @@ from studio.engine.link import EngineChoice, EngineLink
 from studio.engine.pool import LinkFactory
 from studio.services.app_settings import AppSettings
 from studio.services.crash import CrashReporter, CrashReports, NativeFaults
+from studio.services.instance import Request
 from studio.services.keep_awake import KeepAwake
 from studio.services.logs import log_folder, log_qt_messages, open_log
 from studio.services.settings import SettingsStore
 from studio.state.context import AppContext, workspace_of
 from studio.state.drafts.kept_draft import recall_draft, remember_draft
 from studio.state.staying_awake import StayingAwake
-from studio.window.application import text_scale, theme_mode
+from studio.window.application import StudioApplication, text_scale, theme_mode
+from studio.window.door import Door, bring_to_front
 from studio.window.main_window import MainWindow
 
 logger = logging.getLogger(__name__)
@@ -43,10 +45,12 @@ class Application(QObject):
         settings: SettingsStore,
         make_link: LinkFactory,
         first_engine: EngineLink,
+        door: Door,
     ) -> None:
         super().__init__()
         self.app = app
         self.window = window
+        self.door = door
         log = open_log(log_folder())
         log_qt_messages()
         crashes = log_folder() / "crashes"
@@ -77,13 +81,34 @@ class Application(QObject):
         self.crashes.reported.connect(controller.crashes.show)
         self._signals.asked.connect(controller.closing.stop_and_close)
         controller.crashes.offer_unread(self.crashes.reports)
-        if config is not None and Path(config).is_dir():
-            self.context.open_run(Path(config).resolve())
-        elif config is not None:
-            self.context.open_config(config, start)
+        controller.closing.begun_changed.connect(self._on_closing)
+        self.door.asked.connect(self._on_asked)
+        if isinstance(self.app, StudioApplication):
+            self.app.file_opened.connect(lambda file: self._open(file, start=False))
+        self._open(config or "", start)
         self.context.library.refresh()
         # Start brings the Run page to the front: it should not have to be built then.
         QTimer.singleShot(_AT_LEISURE, self, lambda: self.window.build_page("run"))
+
+    def _open(self, name: str, start: bool) -> None:
+        """The folder of a run, a configuration's file or a preset; "" for none."""
+        if name and Path(name).is_dir():
+            self.context.open_run(Path(name).resolve())
+        elif name:
+            self.context.open_config(name, start)
+
+    @Slot(object)
+    def _on_asked(self, request: Request) -> None:
+        bring_to_front(self.window, request.token)
+        self._open(request.opened, request.start)
+
+    @Slot(bool)
+    def _on_closing(self, begun: bool) -> None:
+        """A window that ends takes nothing over any more."""
+        if begun:
+            self.door.close()
+        else:
+            self.door.open(Request())
 
     def end(self) -> None:
         """After the event loop: the end in the order nothing can be lost."""

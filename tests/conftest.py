@@ -4,6 +4,7 @@ import ctypes
 import itertools
 import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -61,6 +62,13 @@ def compiled_code(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "compiled")
 
 
+@pytest.fixture(scope="session")
+def runtime() -> Iterator[Path]:
+    """Where windows listen for other starts: the path of a socket is short, pytest's folders are not."""
+    with tempfile.TemporaryDirectory(prefix="tw-") as folder:
+        yield Path(folder)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def memory_given_back() -> Iterator[None]:
     """glibc keeps what networks were made of: a third of a gigabyte after one vision transformer, and each worker builds dozens."""
@@ -70,7 +78,7 @@ def memory_given_back() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def isolated_home(homes: Iterator[Path], compiled_code: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+def isolated_home(homes: Iterator[Path], compiled_code: str, runtime: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own for each test: workspace, settings, caches and start menu all lie in a temporary folder."""
     home = next(homes)
     home.mkdir()
@@ -79,6 +87,7 @@ def isolated_home(homes: Iterator[Path], compiled_code: str, monkeypatch: pytest
     monkeypatch.setenv("APPDATA", str(home / "AppData" / "Roaming"))
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", compiled_code)
     monkeypatch.setenv("TRAINWRIGHT_WORKSPACE", str(home / "workspace"))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
     for name in ("CONFIG", "DATA", "CACHE", "STATE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
     return home

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import locale
 
-from PySide6.QtCore import QCoreApplication
-from PySide6.QtGui import QIcon
+from PySide6.QtCore import QCoreApplication, QEvent, Signal
+from PySide6.QtGui import QFileOpenEvent, QIcon
 from PySide6.QtWidgets import QApplication
 
 from studio import identity
 from studio.services.app_settings import TEXT_SIZES, AppSettings
 from studio.theme import Mode
+
+
+class StudioApplication(QApplication):
+    """Signals: `file_opened(str)`: opened in the Finder of macOS, which tells of it by an event."""
+
+    file_opened = Signal(str)
+
+    def event(self, event: QEvent) -> bool:
+        if isinstance(event, QFileOpenEvent):
+            self.file_opened.emit(event.file())
+            return True
+        return super().event(event)
 
 
 def make_application() -> QApplication:
@@ -20,7 +32,7 @@ def make_application() -> QApplication:
         return existing
     # Qt's own style under the style sheet, on every system; setStyle() would return a QStyle, and making that class with
     # its six hundred names for Python is a thirtieth of the time to the first paint.
-    app = QApplication([identity.APP_ID, "-style", "Fusion"])
+    app = StudioApplication([identity.APP_ID, "-style", "Fusion"])
     # QApplication takes the system's locale over into C, where a decimal comma breaks libraries that parse numbers.
     locale.setlocale(locale.LC_NUMERIC, "C")
     app.setApplicationName(identity.APP_NAME)

@@ -54,10 +54,12 @@ class Closing(QObject):
 
     Signals:
         ready(): the window can close now.
+        begun_changed(bool): the end has begun, or (False) it was called off.
         failed(EngineDeath): the run could not be handed over; it is stopped and kept, and the window stays.
     """
 
     ready = Signal()
+    begun_changed = Signal(bool)
     failed = Signal(object)
 
     def __init__(self, context: AppContext, parent: QObject) -> None:
@@ -88,6 +90,7 @@ class Closing(QObject):
         if self.begun:
             return
         self.begun = True
+        self.begun_changed.emit(True)
         self._stop_jobs()
         if self._context.engine.training and self._context.live.state is not RunState.STARTING:
             self._context.live.ask(Command.STOP)
@@ -101,6 +104,7 @@ class Closing(QObject):
         if self.begun:
             return
         self.begun = True
+        self.begun_changed.emit(True)
         self._stop_jobs()
         if self._context.engine.in_process:
             # A thread cannot be left behind: the run is kept at its very step, and another process goes on from there.
@@ -147,6 +151,7 @@ class Closing(QObject):
     @Slot(object)
     def _on_not_taken_over(self, death: EngineDeath) -> None:
         self.begun = self._handing_over = self._is_due = False
+        self.begun_changed.emit(False)
         self.failed.emit(death)
 
     @Slot()

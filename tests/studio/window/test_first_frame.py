@@ -63,6 +63,17 @@ def test_nothing_heavy_is_imported_before_the_first_paint() -> None:
     assert (answer.returncode, answer.stdout.strip()) == (0, "[]"), answer.stderr
 
 
+def test_what_the_finder_opens_is_told() -> None:
+    code = (
+        "from PySide6.QtCore import QUrl; from PySide6.QtGui import QFileOpenEvent\n"
+        "from studio.window.application import make_application\n"
+        "app = make_application(); app.file_opened.connect(print)\n"
+        "app.sendEvent(app, QFileOpenEvent(QUrl.fromLocalFile('/runs/a b.toml')))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert answer.stdout.strip() == "/runs/a b.toml", answer.stderr
+
+
 def test_every_system_gets_the_same_style() -> None:
     code = "from studio.window.application import make_application; print(make_application().style().objectName())"
     asked = {**os.environ, "QT_STYLE_OVERRIDE": "Windows"}
