@@ -25,6 +25,7 @@ from studio.state.context import AppContext, workspace_of
 from studio.state.drafts.kept_draft import recall_draft, remember_draft
 from studio.state.staying_awake import StayingAwake
 from studio.window.application import StudioApplication, text_scale, theme_mode
+from studio.window.desktop import Desktop
 from studio.window.door import Door, bring_to_front
 from studio.window.main_window import MainWindow
 
@@ -66,6 +67,7 @@ class Application(QObject):
         self.context = AppContext(workspace_of(self.settings), self.settings, engine, self)
         at_work = (self.context.studies.job, self.context.sweeps.job)
         self.awake = StayingAwake(self.context.live, at_work, self.context.queue, self.settings, KeepAwake(), self)
+        self.desktop = Desktop(self.context, self.window)
         self.settings.changed.connect(self._on_settings_changed)
         self._on_settings_changed(chosen)  # the appearance may have been changed while there was only the frame
         self._remembering = QTimer(self, singleShot=True, interval=_REMEMBER_AFTER)
@@ -113,6 +115,7 @@ class Application(QObject):
     def end(self) -> None:
         """After the event loop: the end in the order nothing can be lost."""
         self.awake.leave()
+        self.desktop.close()
         self.crashes.uninstall()
         self.faults.close()
         if self.context.engine.threads_running:

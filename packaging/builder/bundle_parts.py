@@ -14,7 +14,7 @@ _SYSTEM = re.compile(r"^(/usr)?/lib(64)?/")
 UNASKED = [
     "tkinter", "curses", "readline", "lib2to3", "pydoc_data", "ensurepip", "setuptools", "pip", "pytest", "pdb", "doctest", "xmlrpc",
     "matplotlib", "pandas", "IPython", "pygments", "markdown_it", "scipy",
-    "PySide6.QtNetwork", "PySide6.QtTest", "PySide6.QtDBus", "PySide6.QtOpenGL",
+    "PySide6.QtNetwork", "PySide6.QtTest", "PySide6.QtOpenGL",
     "sqlalchemy.dialects.mssql", "sqlalchemy.dialects.mysql", "sqlalchemy.dialects.oracle",
     "pyqtgraph.opengl", "pyqtgraph.examples", "pyqtgraph.flowchart", "pydantic.v1",
     "numpy.f2py", "numpy.distutils", "numpy.testing", "PIL._avif", "PIL.ImageCms", "PIL._imagingcms",

@@ -46,6 +46,7 @@ def make_window_deb(tree: Path, out: Path) -> list[Path]:
                 ["libc6 (>= 2.34)", "libstdc++6 (>= 12)", "libgcc-s1", *_qt_packages(tree), *sorted(owners)]
             ),
             "Recommends": "trainwright-engine-cpu",
+            "Suggests": "libnotify-bin",
             "Description": "train PyTorch models and watch them learn\n"
             " A desktop studio that trains PyTorch models: choose data, model, optimizer\n"
             " and schedule in forms, watch the curves, stop and resume whenever you like,\n"

@@ -37,6 +37,7 @@ class AppSettings(NamedTuple):
     gpu_left_alone: bool = False  # the notice that a GPU is not used was put away
     engine_in_process: bool = False
     keep_awake: bool = True
+    notify: bool = True  # by the desktop, when something ends while the window is not looked at
     keep_training: bool = True  # in the background, when the window ends unexpectedly
     workspace: str = ""
     smoothing: float = 0.0

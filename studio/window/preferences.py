@@ -48,6 +48,11 @@ class PreferencesDialog(QDialog):
         self.if_window_ends.setAccessibleName("If the window ends unexpectedly")
         self.keep_awake = Switch("Keep the computer awake while training")
         self.keep_awake.setChecked(settings.keep_awake)
+        self.notify = Switch("Notify when work ends")
+        self.notify.setChecked(settings.notify)
+        self.notify.setToolTip(
+            "By the desktop, when a run, a study, a sweep or the queue ends and another window is in front."
+        )
         self.workspace = PathEdit("folder", title="Choose the workspace")
         self.workspace.set_placeholder(str(context.workspace))
         self.workspace.line_edit.setAccessibleName("Workspace")
@@ -69,6 +74,7 @@ class PreferencesDialog(QDialog):
                 wrap=True,
             ),
             self.keep_awake,
+            self.notify,
             label("If the window ends unexpectedly", "field"),
             self.if_window_ends,
             label(
@@ -140,6 +146,7 @@ class PreferencesDialog(QDialog):
             theme=self.theme.current(),
             engine_in_process=self.in_process.isChecked(),
             keep_awake=self.keep_awake.isChecked(),
+            notify=self.notify.isChecked(),
             keep_training=self.if_window_ends.current() == "keep",
             workspace=workspace,
         )

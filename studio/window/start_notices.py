@@ -8,21 +8,14 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.actions.runs import delete_run
+from studio.panels.run_words import ENDS, describe_end
 from studio.state.context import AppContext
-from studio.state.formats import format_metric, metric_title
 from studio.state.runs.run_library import RunSummary
 from studio.state.runs.way_on import START_OVER, way_on
-from studio.theme import SPACING, Tone
+from studio.theme import SPACING
 from studio.widgets import Banner, vbox
-from training.runs.records.progress import best_of
 from training.studies.folder import STUDIES
 from training.sweeps.folder import SWEEPS
-
-_ENDS: dict[str, tuple[str, Tone]] = {
-    "completed": ("completed", "success"),
-    "stopped": ("was stopped", "neutral"),
-    "failed": ("failed", "danger"),
-}
 
 
 class StartNotices(QWidget):
@@ -92,20 +85,16 @@ class StartNotices(QWidget):
     def _tell_of_end(self) -> None:
         """The run that went on without a window may have come to its end."""
         run = self._context.library.find(self._left)
-        if run is None or run.status not in _ENDS or run.cut_short:
+        if run is None or run.status not in ENDS or run.cut_short:
             return
         if self._context.settings.get().attended == run.id:
             self._context.settings.update(attended="")
         if (run.record.ended or 0.0) < self._closed:
             return
         name = self._context.library.title_of(run)
-        done = f"{_steps(run)}." if run.status == "completed" else f"{run.record.reason or _steps(run)}"
-        best = best_of(run.record)
-        if best is not None:
-            done += f" Best {metric_title(best[0])} {format_metric(*best)}."
-        verb, tone = _ENDS[run.status]
+        verb, tone = ENDS[run.status]
         alone = " while the window was closed" if self._closed else ""  # another window may be open, or have crashed
-        banner = Banner(tone, f"“{name}” {verb}{alone}", done)
+        banner = Banner(tone, f"“{name}” {verb}{alone}", describe_end(run.record))
         banner.add_action("Show run", lambda: self._show(run, banner), variant="primary")
         self.add(banner)
 
@@ -154,8 +143,3 @@ class StartNotices(QWidget):
         if self._interrupted is not None and shown:
             self._interrupted.hide()
             self.fold()
-
-
-def _steps(run: RunSummary) -> str:
-    step, total = run.record.step, run.record.total_steps
-    return f"Step {step:,} of {total:,}" if total else f"Step {step:,}"
