@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from training.engine.step import train_step
 from training.engine.step_logger import StepLogger
 from training.optim.optimizers import implementation
 from training.runs.folder import RunFolder
+from training.studies.worker import SCRATCH
 from training.system.process import heap_left_alone
 
 WARM = 3
@@ -38,7 +40,8 @@ class Steps:
         self.losses: list[float] = []
         self._loss = torch.zeros(())
         with ExitStack() as opened:
-            folder = RunFolder(Path(opened.enter_context(TemporaryDirectory(prefix="trainwright-"))))
+            scratch = TemporaryDirectory(prefix="trainwright-", dir=os.environ.get(SCRATCH))
+            folder = RunFolder(Path(opened.enter_context(scratch)))
             skips = NonFiniteLog(session, lambda event: None, folder.series_file)
             self._logger = StepLogger(session, folder, skips)
             opened.callback(self._logger.close)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib import import_module
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
@@ -33,6 +35,8 @@ QUESTIONS: Final[Mapping[str, str]] = {
     "out-of-fold": "training.studies.cross_validation.out_of_fold:evaluate_folds",
 }
 """What can be asked, and the function of the request that answers."""
+SCRATCH: Final = "TRAINWRIGHT_SCRATCH"
+"""Names the folder for what a measuring process writes beside its answers. Who asks removes it: the process is killed at its end."""
 _LOOK_SECONDS = 0.05
 
 
@@ -47,6 +51,7 @@ class Worker:
     interrupt: Interrupt
 
     def __enter__(self) -> Self:
+        self._scratch = TemporaryDirectory(prefix="trainwright-", ignore_cleanup_errors=True)
         self._process = subprocess.Popen(
             [*engine_program(), "study", "--measure"],
             stdin=subprocess.PIPE,
@@ -55,7 +60,7 @@ class Worker:
             text=True,
             encoding="utf-8",
             errors="replace",
-            env=engine_environment(os.environ),
+            env={**engine_environment(os.environ), SCRATCH: self._scratch.name},
             start_new_session=os.name == "posix",  # Ctrl+C is ours to act on
         )
         self._words: list[str] = []
@@ -73,6 +78,7 @@ class Worker:
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()
+        self._scratch.cleanup()
 
     def ask(self, what: str, **request: object) -> Answer:
         """The answer. Raises what the question raises, as a TrainingError; WorkerDied where none comes, and Interrupted where an end is asked
@@ -130,4 +136,6 @@ def serve() -> int:
                 told = {"error": error.message, "advice": error.advice}
             answers.write(json.dumps(told) + "\n")
             answers.flush()
+    if scratch := os.environ.get(SCRATCH):  # the input ended: who asked was killed
+        shutil.rmtree(scratch, ignore_errors=True)
     return 0

@@ -5,12 +5,16 @@ from __future__ import annotations
 import io
 import json
 import sys
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.training.tiny import tiny
 from training.cli import main
 from training.errors import InputError
+from training.laboratory.child import Interrupt
 from training.studies import worker
 from training.studies.spread import describe_values, measure_values
 
@@ -34,6 +38,18 @@ def test_answers_are_lines_of_json_beside_nothing_else(
     told = [json.loads(line) for line in out.splitlines()]
     assert told == [{"twice": 8}, {"error": "The number is below 0.", "advice": "Take another."}, {"twice": 10}]
     assert said.count("my network says hello") == 3
+
+
+def test_a_measuring_process_leaves_nothing_behind_though_it_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    settings = tiny("loop.batch_size=8").model_dump(mode="json")
+    with worker.Worker(Interrupt()) as asked:
+        asked.ask("open-steps", arm="a", settings=settings)
+        assert list(tmp_path.glob("trainwright-*/trainwright-*"))
+    assert not list(tmp_path.glob("trainwright-*"))
 
 
 def test_an_interval_of_a_share_stays_within_what_can_be() -> None:
