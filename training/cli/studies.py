@@ -100,7 +100,7 @@ def _begin(arguments: argparse.Namespace, interrupt: Interrupt) -> StudyFolder |
     say("Measuring some steps ...")
     with Worker(interrupt) as worker:
         cost = Cost.model_validate(worker.ask("cost", settings=config_data(config)))
-    draft = of_kind.plan(config, options, cost)
+        draft = of_kind.look(worker.ask, config, options, of_kind.plan(config, options, cost))
     plan = make_plan(kind, config, options, cost, draft)
     for line in plan.words:
         say(line)
