@@ -16,7 +16,7 @@ from studio.services.keep_awake import KeepAwake
 from studio.state.context import AppContext
 from studio.state.staying_awake import StayingAwake
 from studio.state.studies.studies import AT_WORK
-from studio.state.studies.summary import tell_left
+from studio.state.studies.summary import read_summary, tell_left
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS
@@ -27,6 +27,7 @@ from training.control import Command
 from training.laboratory.child import Interrupt
 from training.runs.folder import create_run
 from training.runs.records.about import About, update_about
+from training.studies.folder import StudyFolder
 from training.studies.records import Reached
 from training.studies.trainer import Trainer
 
@@ -38,6 +39,19 @@ def test_an_empty_workspace_says_what_a_study_is(qtbot: QtBot, window: MainWindo
     qtbot.waitUntil(lambda: "No studies yet" in tab.empty.accessibleName())
     assert tab.empty.isVisible()
     assert tab.empty.button.isEnabled()
+
+
+def test_one_that_comes_to_its_end_while_it_is_looked_at_is_done(
+    workspace: Path, config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make_study(workspace, "seeds", config())
+
+    def end(folder: StudyFolder) -> bool:
+        folder.write_result(make_result("seeds"))
+        return False
+
+    monkeypatch.setattr(StudyFolder, "is_claimed", end)
+    assert read_summary(study).state == "done"
 
 
 def test_studies_are_listed_with_their_states_newest_first(
