@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
@@ -13,7 +14,7 @@ from studio.charts.plots.curve_plot import CurvePlot
 from studio.charts.slice_plot import BEST_COLOR, CHOSEN_COLOR, OTHER_COLOR, SlicePlot, SlicePoint, SliceScale
 from studio.forms.messages import as_sentence
 from studio.pages.studies.sweeps.names import SettingNames
-from studio.state.formats import metric_title
+from studio.state.formats import format_metric, metric_title
 from studio.theme import SPACING, theme
 from studio.widgets import STRETCH, Bar, BarList, FlowLayout, in_widget, label, scroll_area, vbox
 from training.metric_names import is_share
@@ -160,7 +161,8 @@ class ParallelView(SweepView):
             )
             for each in record.sweep.space.dimensions
         ]
-        result = AxisValues(as_sentence(metric_title(record.sweep.metric)), tuple(trial.value for trial in shown))
+        read = partial(format_metric, record.sweep.metric)
+        result = AxisValues(as_sentence(metric_title(record.sweep.metric)), tuple(trial.value for trial in shown), read)
         colors = [BEST_COLOR if trial.number == record.best else OTHER_COLOR for trial in shown]
         pale = {row for row, trial in enumerate(shown) if trial.state == "pruned"}
         called = [f"Trial {trial.number}{' (pruned)' if trial.state == 'pruned' else ''}" for trial in shown]
@@ -214,7 +216,8 @@ class SlicesView(SweepView):
             choices = tuple(names.tell(each, choice) for choice in each.choices)
             scale = SliceScale(names.titles[path], each.low, each.high, each.log, choices)
             self.plots[path].setAccessibleDescription(path)
-            self.plots[path].show_points(scale, as_sentence(metric_title(record.sweep.metric)), points, record.best)
+            result, read = as_sentence(metric_title(record.sweep.metric)), partial(format_metric, record.sweep.metric)
+            self.plots[path].show_points(scale, result, points, record.best, read)
         self._note.setVisible(not valued)
         self._share_height()
         self.mark(chosen)
