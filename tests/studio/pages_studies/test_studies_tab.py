@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtGui import QCloseEvent
 from pytestqt.qtbot import QtBot
 
+from studio.engine.side_command import Answer
 from studio.engine.state import RunState
 from studio.pages.setup.page import SetupPage
 from studio.services.keep_awake import KeepAwake
@@ -249,6 +250,18 @@ def test_closing_the_window_stops_the_study_and_the_next_start_offers_to_go_on(
     assert not context.studies.begin(study)  # a window that stayed after all, since its run could not be handed over
     commands.last.answer(0)
     assert context.settings.get().study_at_work == ""
+
+
+def test_what_a_killed_process_was_at_is_not_told_as_the_reason(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    study = make_study(workspace, "seeds", config())
+    tab = show(qtbot, window, study)
+    tab.detail.head.go_on.click()
+    commands.last.told(Answer(-1, "", "[1/2] lab seed 0", was_killed=True))
+    assert tab.detail.problem.message[2] == (
+        "Its process was killed, or it crashed. The last that it said: [1/2] lab seed 0"
+    )
 
 
 def test_whoever_will_not_wait_ends_planning_too(
