@@ -116,12 +116,12 @@ class ImportanceView(SweepView):
         self.bars = BarList(max_rows=14, full=1.0)
         self.bars.setAccessibleName("Importance of settings")
         self.note = label("", "help", wrap=True)
-        source = label(
+        self._source = label(
             "By PED-ANOVA: which setting tells the best trials from the others. Settings that went together share what either did.",
             "caption",
             wrap=True,
         )
-        inside = in_widget(vbox(self.note, self.bars, source, STRETCH, spacing=SPACING.m, margins=SPACING.s))
+        inside = in_widget(vbox(self.note, self.bars, self._source, STRETCH, spacing=SPACING.m, margins=SPACING.s))
         vbox((scroll_area(inside), 1), parent=self)
 
     def show_record(self, record: SweepRecord, names: SettingNames, chosen: int | None) -> None:
@@ -131,7 +131,8 @@ class ImportanceView(SweepView):
                 for path, share in record.importances.items()
             ]
         )
-        self.bars.setVisible(bool(record.importances))
+        for part in (self.bars, self._source):
+            part.setVisible(bool(record.importances))
         self.note.setText(record.importance_note)
         self.note.setVisible(bool(record.importance_note))
 
