@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -23,10 +23,11 @@ _LOG_FROM = 50.0  # times the smallest: numbers that reach farther are placed by
 
 @dataclass(frozen=True)
 class AxisValues:
-    """One axis: ``values`` of each run, numbers or words; None where a run has none."""
+    """One axis: ``values`` of each run, numbers or words; None where a run has none. ``read`` says how numbers are written."""
 
     title: str
     values: tuple[float | str | None, ...]
+    read: Callable[[float], str] = reading
 
 
 class _Scale:
@@ -36,7 +37,7 @@ class _Scale:
         there = [value for value in axis.values if value is not None]
         numbers = [float(value) for value in there if isinstance(value, int | float) and not isinstance(value, bool)]
         self._words: list[str] = []
-        self._is_log = False
+        self._is_log, self._read = False, axis.read
         if len(numbers) < len(there) or not all(math.isfinite(number) for number in numbers):
             self._words = sorted({str(value) for value in there})
         elif numbers:
@@ -56,8 +57,8 @@ class _Scale:
             most = self._words if len(self._words) <= 8 else [self._words[0], self._words[-1]]
             return [(self.place(word) or 0.0, word) for word in most]
         if self._low == self._high:
-            return [(0.5, f"{self._low:g}")]
-        return [(0.0, f"{self._low:.4g}"), (1.0, f"{self._high:.4g}")]
+            return [(0.5, self._read(self._low))]
+        return [(0.0, self._read(self._low)), (1.0, self._read(self._high))]
 
 
 class ParallelAxes(QWidget):
@@ -132,7 +133,7 @@ class ParallelAxes(QWidget):
             self._near = near
             self.update()
         if near is not None:
-            says = [f"{axis.title}: {_say(axis.values[near])}" for axis, _ in self._axes]
+            says = [f"{axis.title}: {_say(axis, near)}" for axis, _ in self._axes]
             QToolTip.showText(event.globalPosition().toPoint(), "\n".join([self._names[near], *says]), self)
         else:
             QToolTip.hideText()
@@ -171,5 +172,6 @@ def _distance(at: QPointF, points: list[QPointF]) -> float:
     return math.inf
 
 
-def _say(value: float | str | None) -> str:
-    return "–" if value is None else value if isinstance(value, str) else reading(float(value))
+def _say(axis: AxisValues, run: int) -> str:
+    value = axis.values[run]
+    return "–" if value is None else value if isinstance(value, str) else axis.read(float(value))

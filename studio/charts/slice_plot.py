@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
@@ -73,6 +73,7 @@ class SlicePlot(CellTips):
     def __init__(self) -> None:
         super().__init__()
         self._scale, self._result = SliceScale(""), ""
+        self._read: Callable[[float], str] = reading
         self._points: Sequence[SlicePoint] = ()
         self._best: int | None = None
         self._marked: int | None = None
@@ -81,9 +82,16 @@ class SlicePlot(CellTips):
         self.setMinimumWidth(200)
         theme().changed.connect(self.update)
 
-    def show_points(self, scale: SliceScale, result: str, points: Sequence[SlicePoint], best: int | None) -> None:
-        """Draw other trials; ``result`` is the name of what is up, ``best`` the number of the best one."""
-        self._scale, self._result, self._best = scale, result, best
+    def show_points(
+        self,
+        scale: SliceScale,
+        result: str,
+        points: Sequence[SlicePoint],
+        best: int | None,
+        read: Callable[[float], str] = reading,
+    ) -> None:
+        """Draw other trials; ``result`` is the name of what is up, which ``read`` writes, ``best`` the number of the best one."""
+        self._scale, self._result, self._best, self._read = scale, result, best, read
         self._points = [point for point in points if math.isfinite(point.result)]
         results = [point.result for point in self._points]
         self._low, self._high = (min(results), max(results)) if results else (0.0, 1.0)
@@ -103,7 +111,7 @@ class SlicePlot(CellTips):
         if near is None:
             return ""
         value = near.value if isinstance(near.value, str) else reading(near.value)
-        return f"Trial {near.number}{' (pruned)' if near.pale else ''}\n{self._scale.title}: {value}\n{self._result}: {reading(near.result)}"
+        return f"Trial {near.number}{' (pruned)' if near.pale else ''}\n{self._scale.title}: {value}\n{self._result}: {self._read(near.result)}"
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and (near := self._find(event.position())) is not None:
@@ -140,7 +148,7 @@ class SlicePlot(CellTips):
         middle = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         for result in dict.fromkeys((self._low, self._high)) if self._points else ():
             y, high = self._up(result), metrics.height()
-            painter.drawText(QRectF(0, y - high / 2, _LEFT - 6, high), middle, reading(result))
+            painter.drawText(QRectF(0, y - high / 2, _LEFT - 6, high), middle, self._read(result))
         last = -math.inf
         for place, text in self._scale.ticks(room.width()):
             wide = min(metrics.horizontalAdvance(text), 110)

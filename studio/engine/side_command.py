@@ -12,11 +12,13 @@ from training.system.interpreter import NO_ENGINE, NO_ENGINE_ADVICE, engine_envi
 
 
 class Answer(NamedTuple):
-    """``code`` is the exit code, negative for a process that did not start or was killed; ``out`` and ``error`` what it printed."""
+    """``code`` is the exit code, negative for a process that did not start or was killed, which ``was_killed`` tells apart; ``out`` and
+    ``error`` are what it printed."""
 
     code: int
     out: str
     error: str
+    was_killed: bool = False
 
 
 class SideCommand(QObject):
@@ -76,13 +78,14 @@ class SideCommand(QObject):
             self._process.waitForFinished(3000)
 
     def _on_finished(self, code: int, status: QProcess.ExitStatus) -> None:
-        self._answer(code if status is QProcess.ExitStatus.NormalExit else -1)
+        was_killed = status is QProcess.ExitStatus.CrashExit
+        self._answer(-1 if was_killed else code, was_killed)
 
     def _on_error(self, error: QProcess.ProcessError) -> None:
         if error is QProcess.ProcessError.FailedToStart:
             self._answer(-1)
 
-    def _answer(self, code: int) -> None:
+    def _answer(self, code: int, was_killed: bool = False) -> None:
         out, error = (
             bytes(read().data()).decode("utf-8", "replace")
             for read in (self._process.readAllStandardOutput, self._process.readAllStandardError)
@@ -92,4 +95,4 @@ class SideCommand(QObject):
         told, self._told = self._told, None
         self.deleteLater()
         if told is not None:
-            told(Answer(code, out, error.strip()))
+            told(Answer(code, out, error.strip(), was_killed))

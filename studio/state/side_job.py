@@ -84,11 +84,18 @@ class SideJob(QObject):
         stopped, self.is_stopping = self.is_stopping, False
         done = self._take(answer)
         if not (done or stopped or answer.code == _STOPPED):
-            lines = answer.error.splitlines()
-            self.problem = lines[-1] if lines else f"The process ended with code {answer.code}."
+            self.problem = _explain(answer)
         if done:
             self.finished.emit()
         self.changed.emit()
+
+
+def _explain(answer: Answer) -> str:
+    lines = answer.error.splitlines()
+    if answer.was_killed:  # its last line is what it was at, and no reason
+        said = f" The last that it said: {lines[-1]}" if lines else ""
+        return f"Its process was killed, or it crashed.{said}"
+    return lines[-1] if lines else f"The process ended with code {answer.code}."
 
 
 class RunJob(SideJob):

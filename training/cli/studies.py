@@ -100,7 +100,7 @@ def _begin(arguments: argparse.Namespace, interrupt: Interrupt) -> StudyFolder |
     say("Measuring some steps ...")
     with Worker(interrupt) as worker:
         cost = Cost.model_validate(worker.ask("cost", settings=config_data(config)))
-    draft = of_kind.plan(config, options, cost)
+        draft = of_kind.look(worker.ask, config, options, of_kind.plan(config, options, cost))
     plan = make_plan(kind, config, options, cost, draft)
     for line in plan.words:
         say(line)
@@ -173,12 +173,22 @@ def _word_resume(arguments: argparse.Namespace, folder: StudyFolder) -> str:
     return shlex.join(words + (["--out", arguments.out] if arguments.out else []))
 
 
+def _word_state(study: StudyFolder) -> str:
+    """Of one without a result."""
+    reached = study.read_reached()
+    if study.is_claimed():
+        return f"at work: {reached.words}" if reached.words else "at work"
+    if not study.has_begun:
+        return "planned, not begun"
+    return f"failed: {reached.problem}" if reached.problem else "stopped before its end"
+
+
 def _list(arguments: argparse.Namespace) -> int:
     """Name all studies of the workspace, and what came of them."""
     studies = list_studies(workspace_of(arguments))
     found = [(each, each.result()) for each in studies]
     for each, result in found:
-        say(f"{each.id}: {result.sentence if result else 'not at its end'}")
+        say(f"{each.id}: {result.sentence if result else _word_state(each)}")
     if not found:
         say(f"There are no studies in {workspace_of(arguments)} yet.")
     if arguments.json:

@@ -22,6 +22,8 @@ from training.studies.trainer import Trainer, read_metrics
 USUAL_SEEDS, MOST_SETTINGS = 3, 40
 _OF_NO_MATTER = ("none", "name", "place", "device", "data", "order", "judging", "rounding")
 """What settings act on that have no default to go back to, or are no part of the recipe."""
+_INCOMPARABLE = ("none", "name", "place", "device", "data")
+"""Of these what differ in nothing, or in what they are measured on: not even a person who names one can have it compared."""
 _CHOSEN = ("dataset.kind", "model.kind", "objective.kind", "loop.epochs", "loop.max_steps")
 """What the run is about, and how long it is."""
 
@@ -40,11 +42,8 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     count = read_count(options, USUAL_SEEDS, 1)
     found, left_out = find_settings(config, read_names(options, "only"))
     if not found:
-        raise InputError(
-            join_sentences(
-                ["No setting of the recipe is away from its default, so there is nothing to take back.", *left_out]
-            )
-        )
+        nothing = "No setting of the recipe is away from its default, so there is nothing to take back."
+        raise InputError(join_sentences(left_out or [nothing]))
     if len(found) > MOST_SETTINGS:
         raise InputError(f"{len(found)} settings are away from their defaults; name those of interest with --only.")
     runs = plan_seeds(config, count)
@@ -64,12 +63,14 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
 
 def find_settings(config: RunConfig, only: Sequence[str] = ()) -> tuple[list[Ablated], list[str]]:
     """The settings that can go back to their default, and a sentence for each that cannot. Raises InputError for names in ``only`` that
-    are at their default, or are none."""
-    changed = {each.path: each for each in changes_from_defaults(config)}
+    are at their default, are none, or cannot be compared."""
+    changed = {each.path: each for each in changes_from_defaults(config) if _is_comparable(each)}
     for path in only:
         if path not in changed:
             known = ", ".join(changed) or "none"
-            raise InputError(f"--only {path}: is not away from its default; away from theirs are {known}.")
+            raise InputError(
+                f"--only {path}: is no setting away from its default whose effect can be compared; such are {known}."
+            )
     wanted = [changed[path] for path in only] if only else [each for each in changed.values() if _is_recipe(each)]
     found, left_out = [], []
     for each in wanted:
@@ -84,8 +85,12 @@ def find_settings(config: RunConfig, only: Sequence[str] = ()) -> tuple[list[Abl
     return found, left_out
 
 
+def _is_comparable(change: Change) -> bool:
+    return change.path not in _CHOSEN and effect_of(change) not in _INCOMPARABLE
+
+
 def _is_recipe(change: Change) -> bool:
-    return change.path not in _CHOSEN and effect_of(change) not in _OF_NO_MATTER
+    return _is_comparable(change) and effect_of(change) not in _OF_NO_MATTER
 
 
 def carry_out(plan: Plan, trainer: Trainer) -> Result:

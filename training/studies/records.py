@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Annotated, Final, Literal, NamedTuple, get_args
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -154,3 +154,5 @@ class Result(Form):
 
 
 Options = Mapping[str, JsonValue]
+Ask = Callable[..., dict[str, Any]]
+"""``Worker.ask``: what is asked, and what belongs to it by name."""

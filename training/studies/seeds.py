@@ -13,6 +13,7 @@ from training.config.files import config_data
 from training.errors import InputError, pluralize
 from training.studies.records import Cost, Draft, Options, Plan, PlannedRun, Result
 from training.studies.spread import (
+    Values,
     compare_pairs,
     describe_effect,
     describe_values,
@@ -63,10 +64,7 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
     usual = [values for key, values in metrics.items() if key.startswith("as-is-")]
     other = [values for key, values in metrics.items() if key.startswith("other-")]
     values = measure_values([each[name] for each in usual])
-    sentence = (
-        f"{describe_values(name, values)}. Two single runs of it differ by up to {show_size(name, values.noise)} by chance (95 %): "
-        "a smaller difference between two single runs is noise."
-    )
+    sentence = f"{describe_values(name, values)}. {_describe_noise(name, values)}"
     notes = [
         f"{describe_values(each, measure_values([one[each] for one in usual]))}."
         for each in find_shared(usual)
@@ -94,6 +92,12 @@ def carry_out(plan: Plan, trainer: Trainer) -> Result:
             "better": effect.better,
         }
     return Result(kind="seeds", sentence=sentence, notes=tuple(notes), details=details, created=time.time())
+
+
+def _describe_noise(name: str, values: Values) -> str:
+    if not values.std:
+        return "Since they do not differ, they do not tell how far apart two single runs lie by chance."
+    return f"Two single runs of it differ by up to {show_size(name, values.noise)} by chance (95 %): a smaller difference between two single runs is noise."
 
 
 def find_shared(metrics: Sequence[object]) -> list[str]:

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import IO, Any, Final, Self
 
-from training.errors import TrainingError
+from training.errors import InputError, TrainingError
 from training.laboratory.child import Interrupt
 from training.system.interpreter import engine_environment, engine_program
 
@@ -31,6 +31,7 @@ QUESTIONS: Final[Mapping[str, str]] = {
     "close-steps": "training.studies.timing:close_steps",
     "memory": "training.studies.batch.memory:try_batch",
     "noise-scale": "training.studies.batch.noise_scale:measure_noise_scale",
+    "try-folds": "training.studies.cross_validation.folds:try_folds",
     "folds": "training.studies.cross_validation.folds:write_folds",
     "out-of-fold": "training.studies.cross_validation.out_of_fold:evaluate_folds",
 }
@@ -81,7 +82,7 @@ class Worker:
         self._scratch.cleanup()
 
     def ask(self, what: str, **request: object) -> Answer:
-        """The answer. Raises what the question raises, as a TrainingError; WorkerDied where none comes, and Interrupted where an end is asked
+        """The answer. Raises what the question raises, as a TrainingError or InputError; WorkerDied where none comes, and Interrupted where an end is asked
         for meanwhile."""
         from training.studies.trainer import Interrupted
 
@@ -107,7 +108,8 @@ class Worker:
             raise WorkerDied(f"The measuring process ended with code {code}: {last}")
         answer: Answer = json.loads(lines[0])
         if "error" in answer:
-            raise TrainingError(answer["error"], answer.get("advice", ""))
+            kind = InputError if answer.get("is_input") else TrainingError
+            raise kind(answer["error"], answer.get("advice", ""))
         return answer
 
 
@@ -133,7 +135,7 @@ def serve() -> int:
             try:
                 told = answer(**request)
             except TrainingError as error:
-                told = {"error": error.message, "advice": error.advice}
+                told = {"error": error.message, "advice": error.advice, "is_input": isinstance(error, InputError)}
             answers.write(json.dumps(told) + "\n")
             answers.flush()
     if scratch := os.environ.get(SCRATCH):  # the input ended: who asked was killed

@@ -226,12 +226,14 @@ def delete_sweep(sweep: Sweep) -> None:
 
 
 def find_sweep(text: str, workspace: Path) -> Sweep:
-    """The sweep meant by its folder, its id or the start of that, or the name of its configuration (the newest). Raises InputError."""
+    """The sweep meant by its folder, its id, the name of its configuration (the newest, since the ids of all begin with it), or the start of
+    an id. Raises InputError."""
     for path in (Path(text), workspace / SWEEPS / text):
         if (path / _SETTINGS).is_file():
             return read_sweep(path.absolute())
     sweeps, shown = list_sweeps(workspace), escape_unprintable(text)
-    begun = choose_begun(text, sweeps, shown, "sweeps") or next((s for s in reversed(sweeps) if s.name == text), None)
+    named = next((sweep for sweep in reversed(sweeps) if text and sweep.name == text), None)
+    begun = named or choose_begun(text, sweeps, shown, "sweeps")
     if begun is not None:
         return begun
     newest = ", ".join(sweep.id for sweep in sweeps[-3:])

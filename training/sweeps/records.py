@@ -123,10 +123,7 @@ def read_record(sweep: Sweep) -> SweepRecord:
     trials = Trials(sweep)
     known = trials.read()
     best = find_best(sweep, known)
-    complete = sum(state_of(trial) == "complete" for trial in known)
-    importances, note = measure_importances(trials.study) if complete > 1 else ({}, "Importances need complete trials.")
-    if importances and complete < FEWEST_FOR_IMPORTANCE:
-        note = f"Of {complete} complete trials; below {FEWEST_FOR_IMPORTANCE} importances are mostly noise."
+    importances, note = _read_importances(sweep, trials, known)
     spent = measure_spent(sweep, known)
     return SweepRecord(
         sweep,
@@ -137,6 +134,21 @@ def read_record(sweep: Sweep) -> SweepRecord:
         spent,
         explain_end(sweep, spent),
     )
+
+
+def _read_importances(sweep: Sweep, trials: Trials, known: list[FrozenTrial]) -> tuple[Mapping[str, float], str]:
+    """With what has to be said of them; none, and why, where they would tell nothing."""
+    values = [trial.value for trial in known if state_of(trial) == "complete"]
+    if len(values) < 2:
+        return {}, "Importances need complete trials."
+    if len(sweep.space.dimensions) == 1:
+        return {}, "Only one setting is varied, so there is none to compare its importance with."
+    if len(set(values)) == 1:
+        return {}, f"All {len(values)} complete trials came to the same value, so no setting can be said to matter."
+    importances, note = measure_importances(trials.study)
+    if importances and len(values) < FEWEST_FOR_IMPORTANCE:
+        note = f"Of {len(values)} complete trials; below {FEWEST_FOR_IMPORTANCE} importances are mostly noise."
+    return importances, note
 
 
 def find_best(sweep: Sweep, known: list[FrozenTrial]) -> FrozenTrial | None:

@@ -28,6 +28,9 @@ _COMMANDS = (
     (re.compile(r"go on with: python -m training study --resume \S+"), "go on."),
     (re.compile(r"\bsweep work\b"), "the sweep"),
     (re.compile(r"^--(sampler|pruner) (\w+)"), r"The \1 \2"),
+    (re.compile(r"^--folds \d+:"), "Folds:"),
+    (re.compile(r"^--by \w+:"), "Divided by:"),
+    (re.compile(r"take --by (\w+)"), r"divide by \1"),
 )
 """What the engine says to a terminal, and what is the same in the window."""
 STOPPING = "Stopping …"

@@ -51,6 +51,7 @@ def read_summaries(workspace: Path, known: Mapping[StudyFolder, StudySummary]) -
 
 def read_summary(folder: StudyFolder) -> StudySummary:
     """Of one, as it is now."""
+    is_at_work = folder.is_claimed()  # before all else: what came to its end meanwhile has a result by now
     reached, result = folder.read_reached(), folder.result()
     try:
         plan = folder.plan()
@@ -66,7 +67,6 @@ def read_summary(folder: StudyFolder) -> StudySummary:
     if result is not None:
         return summary("done", result.sentence, 1.0)
     fraction = measure_fraction(folder, reached)
-    is_at_work = folder.is_claimed()
     left = tell_left(plan, reached, fraction, time.time() if is_at_work else None)
     if is_at_work:
         return summary("working", reached.words, fraction, left)

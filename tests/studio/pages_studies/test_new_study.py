@@ -109,6 +109,9 @@ def test_why_it_cannot_be_planned_is_told(qtbot: QtBot, window: MainWindow, comm
         2, error="Measuring some steps ...\n/w: up to 2 TB are needed and 1 GB are free; free some space."
     )
     assert "up to 2 TB are needed" in dialog.problem.text()
+    dialog.measure.click()
+    commands.last.answer(2, error="--by time: the data tells no times of its samples; set x, or take --by class.")
+    assert dialog.problem.text() == "Divided by: the data tells no times of its samples; set x, or divide by class."
     dialog.choose("seeds")
     assert not dialog.problem.isVisible()
     dialog.reject()

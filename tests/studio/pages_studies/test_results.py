@@ -253,7 +253,7 @@ def test_a_batch_size_that_is_the_best_already_is_told_so(qtbot: QtBot, window: 
     kept = make_study(workspace, "batch", config, result=make_result("batch", details={"knee": size}))
     card = show(qtbot, window, kept).detail.adopt
     assert not card.adopt.isEnabled()
-    assert "found best" in card.reason.text()
+    assert "study proposes" in card.reason.text()
     assert f"Batch size: {size}" in card.changes.text().splitlines()
     context.draft.set("loop.batch_size", 2 * size)
     assert f"Batch size: {2 * size} → {size}" in card.changes.text()

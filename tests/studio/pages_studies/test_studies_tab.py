@@ -10,13 +10,14 @@ import pytest
 from PySide6.QtGui import QCloseEvent
 from pytestqt.qtbot import QtBot
 
+from studio.engine.side_command import Answer
 from studio.engine.state import RunState
 from studio.pages.setup.page import SetupPage
 from studio.services.keep_awake import KeepAwake
 from studio.state.context import AppContext
 from studio.state.staying_awake import StayingAwake
 from studio.state.studies.studies import AT_WORK
-from studio.state.studies.summary import tell_left
+from studio.state.studies.summary import read_summary, tell_left
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS
@@ -27,6 +28,7 @@ from training.control import Command
 from training.laboratory.child import Interrupt
 from training.runs.folder import create_run
 from training.runs.records.about import About, update_about
+from training.studies.folder import StudyFolder
 from training.studies.records import Reached
 from training.studies.trainer import Trainer
 
@@ -38,6 +40,19 @@ def test_an_empty_workspace_says_what_a_study_is(qtbot: QtBot, window: MainWindo
     qtbot.waitUntil(lambda: "No studies yet" in tab.empty.accessibleName())
     assert tab.empty.isVisible()
     assert tab.empty.button.isEnabled()
+
+
+def test_one_that_comes_to_its_end_while_it_is_looked_at_is_done(
+    workspace: Path, config: MakeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = make_study(workspace, "seeds", config())
+
+    def end(folder: StudyFolder) -> bool:
+        folder.write_result(make_result("seeds"))
+        return False
+
+    monkeypatch.setattr(StudyFolder, "is_claimed", end)
+    assert read_summary(study).state == "done"
 
 
 def test_studies_are_listed_with_their_states_newest_first(
@@ -235,6 +250,18 @@ def test_closing_the_window_stops_the_study_and_the_next_start_offers_to_go_on(
     assert not context.studies.begin(study)  # a window that stayed after all, since its run could not be handed over
     commands.last.answer(0)
     assert context.settings.get().study_at_work == ""
+
+
+def test_what_a_killed_process_was_at_is_not_told_as_the_reason(
+    qtbot: QtBot, window: MainWindow, workspace: Path, config: MakeConfig, commands: Commands
+) -> None:
+    study = make_study(workspace, "seeds", config())
+    tab = show(qtbot, window, study)
+    tab.detail.head.go_on.click()
+    commands.last.told(Answer(-1, "", "[1/2] lab seed 0", was_killed=True))
+    assert tab.detail.problem.message[2] == (
+        "Its process was killed, or it crashed. The last that it said: [1/2] lab seed 0"
+    )
 
 
 def test_whoever_will_not_wait_ends_planning_too(

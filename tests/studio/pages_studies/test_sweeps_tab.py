@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPointF, Qt
 from pytestqt.qtbot import QtBot
 
 if find_spec("optuna") is None:
@@ -31,6 +31,7 @@ from training.sweeps.folder import Sweep
 from training.sweeps.records import read_record
 from training.sweeps.request import SweepRequest
 from training.sweeps.request import make_sweep as make_as_asked
+from training.sweeps.trials import Trials
 
 
 @pytest.fixture(autouse=True)
@@ -87,6 +88,25 @@ def test_a_trial_is_the_chosen_one_in_all_views(qtbot: QtBot, context: AppContex
     assert (detail.head.pill.text(), detail.head.go_on.text()) == ("Not begun", "Start sweep")
     assert detail.find_trial() is None
     assert not detail.adopt.isEnabled()
+
+
+def test_a_share_is_read_in_percent_in_the_slices_as_everywhere(qtbot: QtBot, context: AppContext) -> None:
+    sweep = make_sweep(context.workspace, "checkpoints.monitor=val/accuracy", varied=("optimizer.lr=1e-4:1e-1:log",))
+    trials = Trials(sweep)
+    for number, value in enumerate((0.25, 0.5)):
+        trials.propose(trials.create(), sweep.base())
+        trials.end(number, "complete", value, {})
+    tab = open_tab(qtbot, context)
+    qtbot.waitUntil(lambda: tab.rows.current() == sweep.id)
+    detail = tab.detail
+    detail.choice.set_current("slices")
+    slices = detail.views["slices"]
+    assert isinstance(slices, SlicesView)
+    qtbot.waitUntil(lambda: bool(slices.plots))
+    plot = slices.plots["optimizer.lr"]
+    spots = (QPointF(x, y) for x in range(0, plot.width(), 4) for y in range(0, plot.height(), 4))
+    said = {plot.words_at(spot).rpartition("\n")[2] for spot in spots} - {""}
+    assert said == {"Validation accuracy: 25.00%", "Validation accuracy: 50.00%"}
 
 
 def test_adopting_a_trial_is_one_change_that_can_be_taken_back(qtbot: QtBot, context: AppContext) -> None:

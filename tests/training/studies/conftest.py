@@ -10,7 +10,7 @@ import pytest
 
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.run import resume_run
-from training.errors import TrainingError
+from training.errors import InputError, TrainingError
 from training.laboratory.child import Ended, Interrupt, Say
 from training.runs.folder import RunFolder
 from training.studies import timing
@@ -35,7 +35,8 @@ def in_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         try:
             return getattr(import_module(module), name)(**request)
         except TrainingError as error:  # as it comes out of another process
-            raise TrainingError(error.message, error.advice) from error
+            kind = InputError if isinstance(error, InputError) else TrainingError
+            raise kind(error.message, error.advice) from error
 
     monkeypatch.setattr("training.studies.trainer.train", train)
     monkeypatch.setattr(Worker, "ask", ask)

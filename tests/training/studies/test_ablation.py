@@ -73,7 +73,13 @@ def test_the_recipe_is_all_that_is_away_from_its_default() -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--only", "optimizer.lr"], "--only optimizer.lr: is not away from its default"),
+        (["--only", "optimizer.lr"], "--only optimizer.lr: is no setting away from its default"),
+        (
+            ["--only", "name"],
+            "--only name: is no setting away from its default whose effect can be compared; such are ",
+        ),
+        (["--only", "dataset.kind"], "--only dataset.kind: is no setting"),
+        (["--only", "loop.epochs"], "--only loop.epochs: is no setting"),
         (["--folds", "3"], "--folds: is not for the study ablation"),
     ],
 )

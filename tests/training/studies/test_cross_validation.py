@@ -129,5 +129,21 @@ def test_what_cannot_be_divided(
 
 def test_groups_have_to_be_there(tmp_path: Path, capsys: Captured, in_process: list[str]) -> None:
     config = write_table(tmp_path)
-    assert main(["study", "cv", str(config), "--by", "group", "--workspace", str(tmp_path / "ws")]) != 0
+    assert main(["study", "cv", str(config), "--by", "group", "--workspace", str(tmp_path / "ws")]) == 2
     assert "set dataset.group_column" in capsys.readouterr().err
+    assert not (tmp_path / "ws").exists()
+
+
+def test_a_plan_says_by_what_it_divides_and_makes_nothing_of_too_few_groups(
+    tmp_path: Path, capsys: Captured, in_process: list[str]
+) -> None:
+    words = ["study", "cv", str(write_table(tmp_path, "group_column")), "--plan", "--workspace", str(tmp_path / "ws")]
+    few = ["--set", "dataset.validation_fraction=0.9"]
+    assert main([*words, "--folds", "20", *few]) == 2
+    assert "--folds 20: there are fewer groups of samples than that" in capsys.readouterr().err
+    assert not (tmp_path / "ws").exists()
+    assert main([*words, "--json"]) == 0
+    assert "5 folds of the training part, in whole groups;" in json_line(capsys)["words"][0]
+    write_table(tmp_path, "time_column")
+    assert main([*words, "--json"]) == 0
+    assert "Its last checkpoint counts." in json_line(capsys)["words"][0]

@@ -18,6 +18,7 @@ from training.laboratory.child import Ended
 from training.runs.folder import RunFolder
 from training.studies import trainer
 from training.studies.folder import StudyFolder, list_studies, remove_study
+from training.studies.records import Reached
 
 
 @pytest.fixture
@@ -39,6 +40,8 @@ def planned(config: Path, tmp_path: Path, capsys: Captured, in_process: list[str
 
 def test_a_planned_study_is_begun_by_resume(planned: StudyFolder, capsys: Captured, in_process: list[str]) -> None:
     assert not planned.has_begun
+    assert main(["study", "--list", "--workspace", str(planned.workspace)]) == 0
+    assert f"{planned.id}: planned, not begun" in capsys.readouterr().err
     assert not planned.is_claimed()
     assert main(["study", "--resume", planned.id, "--workspace", str(planned.workspace), "--json"]) == 0
     assert json_line(capsys)["status"] == "completed"
@@ -81,6 +84,15 @@ def test_what_went_wrong_stays_with_it(planned: StudyFolder, monkeypatch: pytest
     assert main(words) == 1
     assert "Something broke." in planned.read_reached().problem
     assert planned.result() is None
+    listing = ["study", "--list", "--workspace", str(planned.workspace)]
+    assert main(listing) == 0
+    assert f"{planned.id}: failed: " in capsys.readouterr().err
+    planned.write_reached(Reached(done=1, parts=2, words="tiny seed 1"))
+    with planned.claim():
+        assert main(listing) == 0
+    assert f"{planned.id}: at work: tiny seed 1" in capsys.readouterr().err
+    assert main(listing) == 0
+    assert f"{planned.id}: stopped before its end" in capsys.readouterr().err
 
 
 def test_a_full_disk_is_told_before_anything_begins(

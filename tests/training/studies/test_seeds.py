@@ -77,6 +77,17 @@ def test_settings_that_change_nothing_are_noise_and_those_that_break_the_run_are
     assert "it is noise: " in told["sentence"]
 
 
+def test_runs_that_are_all_alike_tell_nothing_of_chance(
+    config: Path, tmp_path: Path, capsys: Captured, in_process: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("training.studies.seeds.read_metrics", lambda _run: {"val/accuracy": 0.5})
+    words = ["study", "seeds", str(config), "--seeds", "2", "--set", "checkpoints.monitor=val/accuracy"]
+    assert main([*words, "--workspace", str(tmp_path / "ws"), "--json"]) == 0
+    sentence = json_line(capsys)["sentence"]
+    assert "the same over 2 seeds. Since they do not differ, they do not tell" in sentence
+    assert "by up to 0 points" not in sentence
+
+
 def test_what_was_trained_is_not_trained_again(
     config: Path, tmp_path: Path, capsys: Captured, in_process: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,7 +36,11 @@ def test_answers_are_lines_of_json_beside_nothing_else(
     assert main(["study", "--measure"]) == 0
     out, said = capsys.readouterr()
     told = [json.loads(line) for line in out.splitlines()]
-    assert told == [{"twice": 8}, {"error": "The number is below 0.", "advice": "Take another."}, {"twice": 10}]
+    assert told == [
+        {"twice": 8},
+        {"error": "The number is below 0.", "advice": "Take another.", "is_input": True},
+        {"twice": 10},
+    ]
     assert said.count("my network says hello") == 3
 
 

@@ -367,6 +367,9 @@ def test_a_sweep_is_found_by_its_beginning_and_a_damaged_one_is_told(tmp_path: P
     sweep = make_sweep(tmp_path)
     assert find_sweep(sweep.id[:-3], tmp_path) == sweep
     assert find_sweep("tiny", tmp_path).id == sweep.id
+    newer = make_sweep(tmp_path)
+    assert find_sweep("tiny", tmp_path).id == newer.id
+    newer.remove()
     assert Trials(sweep).read() == []
     with pytest.raises(InputError, match=r"no such sweep in .*; the newest: "):
         find_sweep("other", tmp_path)
@@ -388,6 +391,31 @@ def test_a_pruned_trial_of_several_seeds_counts_by_their_mean_so_far(tmp_path: P
         trials.judge(trial, seed, value)
     trials.end(trial.number, "pruned", None, {})
     assert read_record(sweep).trials[0].value == 2.0
+
+
+@pytest_optuna
+@pytest.mark.parametrize(
+    ("varied", "values", "note"),
+    [
+        (("optimizer.lr=1e-4:1e-1:log",), (1.0, 2.0), "Only one setting is varied"),
+        (
+            ("optimizer.lr=1e-4:1e-1:log", "model.dropout=0:0.5"),
+            (0.5, 0.5),
+            "All 2 complete trials came to the same value",
+        ),
+    ],
+)
+def test_nothing_is_said_to_matter_where_nothing_can_be_told(
+    tmp_path: Path, varied: tuple[str, ...], values: tuple[float, ...], note: str
+) -> None:
+    sweep = make_sweep(tmp_path, varied=varied)
+    trials = Trials(sweep)
+    for number, value in enumerate(values):
+        trials.propose(trials.create(), sweep.base())
+        trials.end(number, "complete", value, {})
+    record = read_record(sweep)
+    assert not record.importances
+    assert record.importance_note.startswith(note)
 
 
 def test_the_seed_after_the_largest_is_the_smallest() -> None:

@@ -208,7 +208,7 @@ def propose(config: RunConfig, knee: int, scale: float | None, samples: int) -> 
         ]
     limits = {knee: "the knee", max(samples // FEWEST_UPDATES, 1): f"{FEWEST_UPDATES} steps an epoch"}
     if scale is not None:
-        limits[max(int(scale), 1)] = "the gradient noise scale"
+        limits[max(round(scale), 1)] = "the gradient noise scale"
     wanted = min(limits)
     size = 1 << max(wanted.bit_length() - 1, 0) if wanted < knee else knee
     if size <= step_size:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from training.config import parse_config
+from training.config import RunConfig, parse_config
 from training.core.splits import divide_into_folds
 from training.data.batching.batches import Data
 from training.engine.assemble import assemble
@@ -26,15 +28,8 @@ def write_folds(settings: dict[str, Any], folds: int, by: str, folder: str) -> d
 
     Raises InputError where the data cannot be divided so."""
     config = parse_config(settings, "the configuration")
-    session = assemble(config, lambda *_: None)
-    try:
-        data = session.data
-        if data.source.varies:
-            raise InputError("dataset.kind: its samples differ from epoch to epoch, so no fold can be left out.")
-        train = data.splits["train"].cpu()
-        chosen = _choose(data, by)
-        refuse_few(len(train), folds + (chosen == "time"))
-        answered, missing = divide(data, train, folds, chosen, config.seed)
+    with _open_divided(config, folds, by) as (data, divided):
+        train, chosen, answered, missing = divided
         called = dict(zip(train.tolist(), tell_apart(data, train), strict=True))
         given = getattr(config.dataset, "exclude", None)
         listed = read_exclude_list(Path(given)) if given else {}
@@ -49,6 +44,35 @@ def write_folds(settings: dict[str, Any], folds: int, by: str, folder: str) -> d
             "fingerprint": data.source.fingerprint,
             "samples": len(train),
         }
+
+
+def try_folds(settings: dict[str, Any], folds: int, by: str) -> dict[str, Any]:
+    """By what the training part would be divided; nothing is written. Raises InputError where it cannot be."""
+    with _open_divided(parse_config(settings, "the configuration"), folds, by) as (_data, divided):
+        return {"by": divided.by}
+
+
+class Divided(NamedTuple):
+    """The numbers of the training part, by what they were divided, and ``divide``'s answer."""
+
+    train: Tensor
+    by: By
+    answered: list[Tensor]
+    missing: list[Tensor]
+
+
+@contextmanager
+def _open_divided(config: RunConfig, folds: int, by: str) -> Iterator[tuple[Data, Divided]]:
+    """The data of ``config``, closed in the end, and its folds."""
+    session = assemble(config, lambda *_: None)
+    try:
+        data = session.data
+        if data.source.varies:
+            raise InputError("dataset.kind: its samples differ from epoch to epoch, so no fold can be left out.")
+        train = data.splits["train"].cpu()
+        chosen = _choose(data, by)
+        refuse_few(len(train), folds + (chosen == "time"))
+        yield data, Divided(train, chosen, *divide(data, train, folds, chosen, config.seed))
     finally:
         session.data.close()
 

@@ -10,11 +10,12 @@ from typing import Any
 from pydantic import JsonValue
 
 from training.config import RunConfig
+from training.config.files import config_data
 from training.config.sections.data.dataset_section import PartsSection
 from training.errors import InputError, pluralize
 from training.labels.progress import FEWEST, MOST, USUAL
 from training.metric_names import show_metric, title_of
-from training.studies.records import Cost, Draft, Options, Plan, PlannedRun, Result
+from training.studies.records import Ask, Cost, Draft, Options, Plan, PlannedRun, Result
 from training.studies.spread import describe_values, measure_values
 from training.studies.trainer import Trainer
 from training.studies.worker import Worker
@@ -35,12 +36,21 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
     return Draft(
         seconds=expected.seconds,
         bytes=expected.bytes,
-        words=(
-            f"{pluralize(folds, 'fold')} of the training part; each run is trained without one, and answers it. The validation part chooses "
-            "the best checkpoint of each, as always.",
-            expected.words,
-        ),
+        words=(expected.words,),
     )
+
+
+def look(ask: Ask, config: RunConfig, options: Options, draft: Draft) -> Draft:
+    """``draft`` with what is known once the data is divided. Raises InputError where it cannot be, before anything is made."""
+    folds = _read_folds(options)
+    asked = str(options.get("by", "auto"))
+    by = ask("try-folds", settings=config_data(config), folds=folds, by=asked)["by"]
+    count = pluralize(folds, "fold")
+    if by == "time":
+        words = f"{count} of the training part by time; each run is trained on what is earlier than one alone, and answers it. Its last checkpoint counts."
+    else:
+        words = f"{count} of the training part, {_BY[by]}; each run is trained without one, and answers it. The validation part chooses the best checkpoint of each, as always."
+    return draft.model_copy(update={"words": (words, *draft.words)})
 
 
 def _read_folds(options: Options) -> int:

@@ -15,7 +15,7 @@ from studio.widgets import Card, button, hbox, label, make_breakable, vbox
 from training.config import RunConfig
 from training.studies.records import Kind, Plan, Result
 
-_KEPT: Mapping[Kind, str] = {"batch": "Setup has the batch size already that the study found best."}
+_KEPT: Mapping[Kind, str] = {"batch": "Setup has the batch size already that the study proposes."}
 """Said where what was studied is what is proposed."""
 
 

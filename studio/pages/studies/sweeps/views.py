@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
@@ -13,7 +14,7 @@ from studio.charts.plots.curve_plot import CurvePlot
 from studio.charts.slice_plot import BEST_COLOR, CHOSEN_COLOR, OTHER_COLOR, SlicePlot, SlicePoint, SliceScale
 from studio.forms.messages import as_sentence
 from studio.pages.studies.sweeps.names import SettingNames
-from studio.state.formats import metric_title
+from studio.state.formats import format_metric, metric_title
 from studio.theme import SPACING, theme
 from studio.widgets import STRETCH, Bar, BarList, FlowLayout, in_widget, label, scroll_area, vbox
 from training.metric_names import is_share
@@ -115,12 +116,12 @@ class ImportanceView(SweepView):
         self.bars = BarList(max_rows=14, full=1.0)
         self.bars.setAccessibleName("Importance of settings")
         self.note = label("", "help", wrap=True)
-        source = label(
+        self._source = label(
             "By PED-ANOVA: which setting tells the best trials from the others. Settings that went together share what either did.",
             "caption",
             wrap=True,
         )
-        inside = in_widget(vbox(self.note, self.bars, source, STRETCH, spacing=SPACING.m, margins=SPACING.s))
+        inside = in_widget(vbox(self.note, self.bars, self._source, STRETCH, spacing=SPACING.m, margins=SPACING.s))
         vbox((scroll_area(inside), 1), parent=self)
 
     def show_record(self, record: SweepRecord, names: SettingNames, chosen: int | None) -> None:
@@ -130,7 +131,8 @@ class ImportanceView(SweepView):
                 for path, share in record.importances.items()
             ]
         )
-        self.bars.setVisible(bool(record.importances))
+        for part in (self.bars, self._source):
+            part.setVisible(bool(record.importances))
         self.note.setText(record.importance_note)
         self.note.setVisible(bool(record.importance_note))
 
@@ -160,7 +162,8 @@ class ParallelView(SweepView):
             )
             for each in record.sweep.space.dimensions
         ]
-        result = AxisValues(as_sentence(metric_title(record.sweep.metric)), tuple(trial.value for trial in shown))
+        read = partial(format_metric, record.sweep.metric)
+        result = AxisValues(as_sentence(metric_title(record.sweep.metric)), tuple(trial.value for trial in shown), read)
         colors = [BEST_COLOR if trial.number == record.best else OTHER_COLOR for trial in shown]
         pale = {row for row, trial in enumerate(shown) if trial.state == "pruned"}
         called = [f"Trial {trial.number}{' (pruned)' if trial.state == 'pruned' else ''}" for trial in shown]
@@ -214,7 +217,8 @@ class SlicesView(SweepView):
             choices = tuple(names.tell(each, choice) for choice in each.choices)
             scale = SliceScale(names.titles[path], each.low, each.high, each.log, choices)
             self.plots[path].setAccessibleDescription(path)
-            self.plots[path].show_points(scale, as_sentence(metric_title(record.sweep.metric)), points, record.best)
+            result, read = as_sentence(metric_title(record.sweep.metric)), partial(format_metric, record.sweep.metric)
+            self.plots[path].show_points(scale, result, points, record.best, read)
         self._note.setVisible(not valued)
         self._share_height()
         self.mark(chosen)
