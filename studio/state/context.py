@@ -41,7 +41,7 @@ from training.runs.cli_consent import code_to_agree
 from training.runs.folder import RunFolder
 from training.runs.records.forms import Manifest
 from training.runs.records.manifest import CheckpointInfo, read_manifest
-from training.runs.relocation import config_here
+from training.runs.relocation import config_here, with_moved
 from training.runs.workspace import default_workspace
 from training.toml_text import read_toml
 
@@ -256,7 +256,8 @@ class AppContext(QObject):
     def branch_from(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
         """Prepare a new run that starts from ``checkpoint``: its settings go into the forms."""
         try:
-            config, here, manifest = folder.config(), config_here(folder), read_manifest(checkpoint.path)
+            config, here = with_moved(folder, folder.config()), config_here(folder)
+            manifest = read_manifest(checkpoint.path)
         except TrainingError as error:
             self.notifier.notify(str(error), "danger")
             return
