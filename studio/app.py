@@ -75,9 +75,24 @@ def main(argv: list[str]) -> int:
     code: int = app.exec()
     for application in begun:
         application.end()
+    is_restart_asked = window.is_restart_asked
     shiboken6.delete(window)  # before the application goes: Python lets go of this function's objects in no fixed order
     gc.collect()  # and of what its cycles hold
+    if is_restart_asked:
+        start_again(argv)
     return code
+
+
+def start_again(argv: list[str]) -> None:
+    """Start this program as it was started, but for what it was to open, in a process of its own."""
+    import sys
+
+    from PySide6.QtCore import QProcess
+
+    words = list(sys.orig_argv[1:])
+    while words and words[-1] in argv:
+        words.pop()
+    QProcess.startDetached(sys.executable, words)
 
 
 def make_link(choice: EngineChoice) -> EngineLink:

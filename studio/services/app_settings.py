@@ -39,6 +39,7 @@ class AppSettings(NamedTuple):
     keep_awake: bool = True
     keep_training: bool = True  # in the background, when the window ends unexpectedly
     workspace: str = ""
+    workspace_target: str = ""  # where it is being moved to, by a rename that may be done already
     smoothing: float = 0.0
     log_scale: bool = False
     data_tile: int = 96  # of the images on the Data page, in pixels

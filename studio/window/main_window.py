@@ -47,6 +47,7 @@ class MainWindow(QMainWindow):
         self._controller: MainController | None = None
         self._pages: dict[str, QWidget] = {}
         self._was_painted = False
+        self.is_restart_asked = False
         self.rail = NavigationRail()
         self.stack = QStackedWidget()
         self.status = StatusStrip()
@@ -135,6 +136,7 @@ class MainWindow(QMainWindow):
         self.shown_changed.connect(context.shown.set_window_shown)
         self.shown_changed.connect(context.queue.set_window_shown)
         controller.closing.ready.connect(self._on_ready_to_close)
+        controller.restart_asked.connect(self.restart)
         self.show_page(self.rail.current())
 
     # ---------------------------------------------------------------------------------------------- pages
@@ -220,6 +222,12 @@ class MainWindow(QMainWindow):
             return
         event.accept()
         self.closed.emit()
+
+    @Slot()
+    def restart(self) -> None:
+        """Close, and have the program started again once all has ended."""
+        self.is_restart_asked = True
+        self.close()
 
     @Slot()
     def _on_ready_to_close(self) -> None:

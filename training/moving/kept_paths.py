@@ -87,20 +87,20 @@ def _mover(old: str, new: str) -> Move:
     return move
 
 
-def _moved(value: Any, move: Move) -> Any:
+def _move_all(value: Any, move: Move) -> Any:
     """``value`` with all texts in it moved."""
     if isinstance(value, str):
         return move(value)
     if isinstance(value, list):
-        return [_moved(each, move) for each in value]
+        return [_move_all(each, move) for each in value]
     if isinstance(value, dict):
-        return {key: _moved(each, move) for key, each in value.items()}
+        return {key: _move_all(each, move) for key, each in value.items()}
     return value
 
 
 def _rewrite_json(path: Path, before: bytes | None, move: Move) -> bytes | None:
     data = parse_json(before or b"{}")
-    after = _moved(data, move)
+    after = _move_all(data, move)
     return None if after == data else (json.dumps(after, indent=1) + "\n").encode()
 
 
@@ -114,7 +114,7 @@ def _rewrite_lines(path: Path, before: bytes | None, move: Move) -> bytes | None
         except (ValueError, RecursionError):  # torn: passed over by its readers
             lines.append(line)
             continue
-        after = _moved(data, move)
+        after = _move_all(data, move)
         lines.append(line if after == data else json.dumps(after).encode() + b"\n")
     return b"".join(lines)
 
@@ -142,7 +142,7 @@ def _rewrite_places(path: Path, before: bytes | None, move: Move) -> bytes | Non
         settings = RunFolder(path.parent).settings()
     except InputError:
         return None
-    places = _moved(read_json(path), move)
+    places = _move_all(read_json(path), move)
     here = places.setdefault(socket.gethostname(), {})
     if not isinstance(here, dict):
         return None

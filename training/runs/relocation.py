@@ -77,6 +77,11 @@ def with_moved(folder: RunFolder, config: RunConfig) -> RunConfig:
     return _change(config, moved) if moved else config
 
 
+def config_told(folder: RunFolder) -> RunConfig:
+    """The run's configuration as it was told, with what was moved. Raises InputError."""
+    return with_moved(folder, folder.config())
+
+
 def require_places(folder: RunFolder, config: RunConfig) -> None:
     """Raise ConfigError for what ``config`` names that is not there, unless the run has a copy of it."""
     try:
