@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
@@ -49,9 +49,7 @@ _OVERWRITTEN = "settings overwritten"
 
 
 class MainController(QObject):
-    """Ties a window to the objects behind it. Signals: ``restart_asked()``: the program has to be started again."""
-
-    restart_asked = Signal()
+    """Ties a window to the objects behind it."""
 
     def __init__(
         self, context: AppContext, window: QMainWindow, rail: NavigationRail, find_topic: Callable[[], str]
@@ -118,8 +116,7 @@ class MainController(QObject):
         """Open the preferences, at a tab where one is named."""
         from studio.window.preferences import open_preferences  # which knows how engines are fetched
 
-        if open_preferences(self.context, self._window, tab):
-            self.restart_asked.emit()
+        open_preferences(self.context, self._window, tab)
 
     @Slot()
     def show_palette(self) -> None:

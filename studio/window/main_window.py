@@ -136,7 +136,6 @@ class MainWindow(QMainWindow):
         self.shown_changed.connect(context.shown.set_window_shown)
         self.shown_changed.connect(context.queue.set_window_shown)
         controller.closing.ready.connect(self._on_ready_to_close)
-        controller.restart_asked.connect(self.restart)
         self.show_page(self.rail.current())
 
     # ---------------------------------------------------------------------------------------------- pages
@@ -223,7 +222,6 @@ class MainWindow(QMainWindow):
         event.accept()
         self.closed.emit()
 
-    @Slot()
     def restart(self) -> None:
         """Close, and have the program started again once all has ended."""
         self.is_restart_asked = True

@@ -14,6 +14,7 @@ from studio.widgets import STRETCH, Card, PathEdit, Segmented, Switch, button, h
 from studio.window.copies import CopyForm
 from studio.window.engine_notice import ENGINES
 from studio.window.engines import EngineForms
+from studio.window.main_window import MainWindow
 from studio.window.moving import move_by_dialog
 from studio.window.trackers import TrackerForms
 from training.errors import InputError
@@ -161,10 +162,11 @@ class PreferencesDialog(QDialog):
         self.accept()
 
 
-def open_preferences(context: AppContext, parent: QWidget, tab: str = "") -> bool:
-    """Show them until they are closed, at a tab where one is named; returns whether the window has to be started again."""
+def open_preferences(context: AppContext, parent: QWidget, tab: str = "") -> None:
+    """Show them until they are closed, at a tab where one is named."""
     dialog = PreferencesDialog(context, parent)
     if tab:
         dialog.show_tab(tab)
     dialog.exec()
-    return dialog.is_restart_asked
+    if dialog.is_restart_asked and isinstance(parent, MainWindow):
+        parent.restart()
