@@ -14,7 +14,6 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from studio import identity
 from studio.services.app_settings import load_settings, settings_file
 
 if TYPE_CHECKING:
@@ -101,8 +100,7 @@ def make_link(choice: EngineChoice) -> EngineLink:
         from studio.engine.in_place import InPlaceLink
 
         return InPlaceLink()
-    from platformdirs import user_log_path
-
     from studio.engine.child import ChildLink
+    from studio.services.logs import log_folder
 
-    return ChildLink(choice.python, user_log_path(identity.APP_NAME, appauthor=False))
+    return ChildLink(choice.python, log_folder())

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from platformdirs import user_config_path
-
-from studio.identity import APP_NAME, VERSION
+from studio.identity import VERSION
 from training.system.interpreter import own_interpreter
 from training.system.newer import is_newer
+from training.system.places import settings_folder
 
 logger = logging.getLogger(__name__)
 
@@ -67,12 +66,12 @@ class AppSettings(NamedTuple):
 
 def settings_file() -> Path:
     """Where the preferences are kept."""
-    return user_config_path(APP_NAME, appauthor=False) / "settings.json"
+    return settings_folder() / "settings.json"
 
 
 def draft_file() -> Path:
     """Where the forms' content is kept between two starts."""
-    return user_config_path(APP_NAME, appauthor=False) / "draft.json"
+    return settings_folder() / "draft.json"
 
 
 def read_object(path: Path) -> dict[str, Any]:
