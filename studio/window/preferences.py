@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QStackedWidget, QTabBar, QWidget
@@ -14,7 +15,6 @@ from studio.widgets import STRETCH, Card, PathEdit, Segmented, Switch, button, h
 from studio.window.copies import CopyForm
 from studio.window.engine_notice import ENGINES
 from studio.window.engines import EngineForms
-from studio.window.main_window import MainWindow
 from studio.window.moving import move_by_dialog
 from studio.window.trackers import TrackerForms
 from training.errors import InputError
@@ -22,6 +22,14 @@ from training.errors import InputError
 _WIDTH = 600
 _HIGHEST = 700
 _FRAME = 140  # pixels of height for tabs and buttons
+
+
+@runtime_checkable
+class Restartable(Protocol):
+    """A window that can have the program started again."""
+
+    def restart(self) -> None:
+        """Close, and have that done."""
 
 
 class PreferencesDialog(QDialog):
@@ -168,5 +176,5 @@ def open_preferences(context: AppContext, parent: QWidget, tab: str = "") -> Non
     if tab:
         dialog.show_tab(tab)
     dialog.exec()
-    if dialog.is_restart_asked and isinstance(parent, MainWindow):
+    if dialog.is_restart_asked and isinstance(parent, Restartable):
         parent.restart()
