@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from studio import identity, preflight
-from training.system import interpreter
+from training.system import interpreter, places
 from training.system.interrupts import leave_when_interrupted
 
 SAMPLE = "preset:sample"
@@ -26,6 +26,7 @@ def main(argv: list[str] | None = None) -> int:
         importlib.import_module("multiprocessing").freeze_support()
         interpreter.leave_bundle()
     leave_when_interrupted()
+    places.become_portable()
     argv = sys.argv[1:] if argv is None else argv
     if argv and _is_command(argv[0]):
         return _train(argv)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import gc
 from typing import TYPE_CHECKING
 
-from studio import identity
 from studio.services.app_settings import load_settings, settings_file
 from studio.services.instance import find_address, hand_over, make_request
 
@@ -85,9 +84,24 @@ def main(argv: list[str]) -> int:
     code: int = app.exec()
     for application in begun:
         application.end()
+    is_restart_asked = window.is_restart_asked
     shiboken6.delete(window)  # before the application goes: Python lets go of this function's objects in no fixed order
     gc.collect()  # and of what its cycles hold
+    if is_restart_asked:
+        start_again(argv)
     return code
+
+
+def start_again(argv: list[str]) -> None:
+    """Start this program as it was started, but for what it was to open, in a process of its own."""
+    import sys
+
+    from PySide6.QtCore import QProcess
+
+    words = list(sys.orig_argv[1:])
+    while words and words[-1] in argv:
+        words.pop()
+    QProcess.startDetached(sys.executable, words)
 
 
 def make_link(choice: EngineChoice) -> EngineLink:
@@ -96,8 +110,7 @@ def make_link(choice: EngineChoice) -> EngineLink:
         from studio.engine.in_place import InPlaceLink
 
         return InPlaceLink()
-    from platformdirs import user_log_path
-
     from studio.engine.child import ChildLink
+    from studio.services.logs import log_folder
 
-    return ChildLink(choice.python, user_log_path(identity.APP_NAME, appauthor=False))
+    return ChildLink(choice.python, log_folder())

@@ -21,8 +21,9 @@ from studio.services.instance import Request
 from studio.services.keep_awake import KeepAwake
 from studio.services.logs import log_folder, log_qt_messages, open_log
 from studio.services.settings import SettingsStore
-from studio.state.context import AppContext, workspace_of
+from studio.state.context import AppContext
 from studio.state.drafts.kept_draft import recall_draft, remember_draft
+from studio.state.moving import find_workspace
 from studio.state.staying_awake import StayingAwake
 from studio.window.application import StudioApplication, text_scale, theme_mode
 from studio.window.desktop import Desktop
@@ -64,7 +65,7 @@ class Application(QObject):
         choice = EngineChoice(chosen.engine_python, chosen.engine_in_process)
         engine = EngineHost(choice, make_link, first_engine)
         engine.set_keep_training(chosen.keep_training)
-        self.context = AppContext(workspace_of(self.settings), self.settings, engine, self)
+        self.context = AppContext(find_workspace(self.settings), self.settings, engine, self)
         at_work = (self.context.studies.job, self.context.sweeps.job)
         self.awake = StayingAwake(self.context.live, at_work, self.context.queue, self.settings, KeepAwake(), self)
         self.desktop = Desktop(self.context, self.window)

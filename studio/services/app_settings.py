@@ -9,15 +9,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from platformdirs import user_config_path
-
-from studio.identity import APP_NAME
+from studio.identity import VERSION
 from training.system.interpreter import own_interpreter
+from training.system.newer import is_newer
+from training.system.places import settings_folder
 
 logger = logging.getLogger(__name__)
 
 THEMES = ("system", "light", "dark")
 TEXT_SIZES = (90, 100, 110, 125, 150)
+_VERSION = "version"  # of the newest Trainwright that wrote the settings
 RAILS = ("auto", "open", "folded")  # the words beside the icons of the areas: where there is room, always, never
 
 
@@ -34,12 +35,14 @@ class AppSettings(NamedTuple):
     engine_index: str = ""  # where engines are installed from: a package index, a proxy, a folder of wheels
     engine_proxy: str = ""
     engine_wheels: str = ""
+    newer_left_alone: str = ""  # the version of which the notice that it wrote the settings was put away
     gpu_left_alone: bool = False  # the notice that a GPU is not used was put away
     engine_in_process: bool = False
     keep_awake: bool = True
     notify: bool = True  # by the desktop, when something ends while the window is not looked at
     keep_training: bool = True  # in the background, when the window ends unexpectedly
     workspace: str = ""
+    workspace_target: str = ""  # where it is being moved to, by a rename that may be done already
     smoothing: float = 0.0
     log_scale: bool = False
     data_tile: int = 96  # of the images on the Data page, in pixels
@@ -64,12 +67,12 @@ class AppSettings(NamedTuple):
 
 def settings_file() -> Path:
     """Where the preferences are kept."""
-    return user_config_path(APP_NAME, appauthor=False) / "settings.json"
+    return settings_folder() / "settings.json"
 
 
 def draft_file() -> Path:
     """Where the forms' content is kept between two starts."""
-    return user_config_path(APP_NAME, appauthor=False) / "draft.json"
+    return settings_folder() / "draft.json"
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -95,6 +98,12 @@ def write_object(path: Path, data: Mapping[str, Any]) -> None:
         logger.warning("%s could not be written: %s", path, error)
 
 
+def find_newer_version(path: Path) -> str:
+    """The version of Trainwright that wrote the settings in ``path``, where it is newer than this one; else ""."""
+    written = read_object(path).get(_VERSION)
+    return str(written) if is_newer(written) else ""
+
+
 def load_settings(path: Path) -> AppSettings:
     """The settings in ``path``; a key of another version or of the wrong type falls back to its default."""
     data = read_object(path)
@@ -109,5 +118,8 @@ def load_settings(path: Path) -> AppSettings:
 
 
 def save_settings(path: Path, settings: AppSettings) -> None:
-    """Write ``settings`` to ``path``."""
-    write_object(path, settings._asdict())
+    """Write ``settings`` to ``path``. What another version keeps there, under names that this one does not know, stays; so does its
+    number, where it is the newer one."""
+    known = settings._asdict()
+    others = {key: value for key, value in read_object(path).items() if key not in (*known, _VERSION)}
+    write_object(path, {_VERSION: find_newer_version(path) or VERSION, **known, **others})

@@ -6,10 +6,9 @@ import logging
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from platformdirs import user_log_path
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
-from studio.identity import APP_NAME
+from training.system.places import logs_folder
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +24,7 @@ _QT_LEVELS = {
 
 def log_folder() -> Path:
     """The folder of all log files."""
-    return user_log_path(APP_NAME, appauthor=False)
+    return logs_folder()
 
 
 def open_log(folder: Path) -> Path:

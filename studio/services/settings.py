@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from studio.services.app_settings import AppSettings, load_settings, save_settings, settings_file
+from studio.services.app_settings import AppSettings, find_newer_version, load_settings, save_settings, settings_file
 
 
 class SettingsStore(QObject):
@@ -25,6 +25,11 @@ class SettingsStore(QObject):
         super().__init__(parent)
         self._path = path or settings_file()
         self._settings = settings or load_settings(self._path)
+
+    @property
+    def newer_version(self) -> str:
+        """The newer Trainwright that wrote them; "" where that was none."""
+        return find_newer_version(self._path)
 
     def get(self) -> AppSettings:
         """The settings as they are now."""

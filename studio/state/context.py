@@ -41,8 +41,7 @@ from training.runs.cli_consent import code_to_agree
 from training.runs.folder import RunFolder
 from training.runs.records.forms import Manifest
 from training.runs.records.manifest import CheckpointInfo, read_manifest
-from training.runs.relocation import config_here
-from training.runs.workspace import default_workspace
+from training.runs.relocation import config_here, config_told
 from training.toml_text import read_toml
 
 logger = logging.getLogger(__name__)
@@ -256,7 +255,7 @@ class AppContext(QObject):
     def branch_from(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
         """Prepare a new run that starts from ``checkpoint``: its settings go into the forms."""
         try:
-            config, here, manifest = folder.config(), config_here(folder), read_manifest(checkpoint.path)
+            config, here, manifest = config_told(folder), config_here(folder), read_manifest(checkpoint.path)
         except TrainingError as error:
             self.notifier.notify(str(error), "danger")
             return
@@ -340,9 +339,3 @@ def name_branch(config: RunConfig, checkpoint: CheckpointInfo) -> RunConfig:
     stem = FROM_STEP.sub("", config.name)
     suffix = f" from step {checkpoint.step}"
     return config.model_copy(update={"name": stem[: LONGEST_NAME - len(suffix)] + suffix})
-
-
-def workspace_of(settings: SettingsStore) -> Path:
-    """The folder of all runs: chosen in the preferences, or the usual one."""
-    chosen = settings.get().workspace
-    return Path(chosen).expanduser() if chosen else default_workspace()

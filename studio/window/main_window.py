@@ -47,6 +47,7 @@ class MainWindow(QMainWindow):
         self._controller: MainController | None = None
         self._pages: dict[str, QWidget] = {}
         self._was_painted = False
+        self.is_restart_asked = False
         self.rail = NavigationRail()
         self.stack = QStackedWidget()
         self.status = StatusStrip()
@@ -220,6 +221,11 @@ class MainWindow(QMainWindow):
             return
         event.accept()
         self.closed.emit()
+
+    def restart(self) -> None:
+        """Close, and have the program started again once all has ended."""
+        self.is_restart_asked = True
+        self.close()
 
     @Slot()
     def _on_ready_to_close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QStackedWidget, QTabBar, QWidget
@@ -10,16 +11,25 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QStackedWidget, QTabBar
 from studio.services.app_settings import TEXT_SIZES
 from studio.state.context import AppContext
 from studio.theme import SPACING
-from studio.widgets import STRETCH, Card, PathEdit, Segmented, Switch, in_widget, label, scroll_area, vbox
+from studio.widgets import STRETCH, Card, PathEdit, Segmented, Switch, button, hbox, in_widget, label, scroll_area, vbox
 from studio.window.copies import CopyForm
 from studio.window.engine_notice import ENGINES
 from studio.window.engines import EngineForms
+from studio.window.moving import move_by_dialog
 from studio.window.trackers import TrackerForms
 from training.errors import InputError
 
 _WIDTH = 600
 _HIGHEST = 700
 _FRAME = 140  # pixels of height for tabs and buttons
+
+
+@runtime_checkable
+class Restartable(Protocol):
+    """A window that can have the program started again."""
+
+    def restart(self) -> None:
+        """Close, and have that done."""
 
 
 class PreferencesDialog(QDialog):
@@ -57,6 +67,10 @@ class PreferencesDialog(QDialog):
         self.workspace.set_placeholder(str(context.workspace))
         self.workspace.line_edit.setAccessibleName("Workspace")
         self.workspace.set_path(settings.workspace)
+        self.move_workspace = button(
+            "Move …", tooltip="Move the workspace with all that is in it", clicked=self._on_move_workspace
+        )
+        self.is_restart_asked = False  # the workspace is elsewhere now
         self.engines, self.trackers, self.copies = EngineForms(context), TrackerForms(context), CopyForm(context)
         self.problem = label("", "problem", wrap=True)
         self.problem.hide()
@@ -84,7 +98,11 @@ class PreferencesDialog(QDialog):
             ),
         )
         folders = Card("Runs", "folder")
-        folders.add(label("Workspace", "field"), self.workspace, label("Takes effect after restart.", "help"))
+        folders.add(
+            label("Workspace", "field"),
+            hbox((self.workspace, 1), self.move_workspace),
+            label("Another folder is used after restart, as it is. “Move …” takes all runs along.", "help", wrap=True),
+        )
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Save | QDialogButtonBox.StandardButton.Cancel)
         buttons.accepted.connect(self._on_accepted)
         buttons.rejected.connect(self.reject)
@@ -131,6 +149,12 @@ class PreferencesDialog(QDialog):
         return ""
 
     @Slot()
+    def _on_move_workspace(self) -> None:
+        if move_by_dialog(self._context, self):
+            self.is_restart_asked = True
+            self.reject()
+
+    @Slot()
     def _on_accepted(self) -> None:
         workspace = self.workspace.path().strip()
         problem = ""
@@ -159,3 +183,5 @@ def open_preferences(context: AppContext, parent: QWidget, tab: str = "") -> Non
     if tab:
         dialog.show_tab(tab)
     dialog.exec()
+    if dialog.is_restart_asked and isinstance(parent, Restartable):
+        parent.restart()

@@ -8,6 +8,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from studio.actions.runs import delete_run
+from studio.identity import VERSION
 from studio.panels.run_words import ENDS, describe_end
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
@@ -36,6 +37,7 @@ class StartNotices(QWidget):
         context.live.attached.connect(self._withdraw)
         context.live.state_changed.connect(self._withdraw)
         context.live.state_changed.connect(self._note_attended)
+        self._tell_of_newer_version()
 
     def add(self, banner: Banner) -> None:
         """Show one more."""
@@ -48,6 +50,19 @@ class StartNotices(QWidget):
         """Take no room when the last one is gone."""
         banners = self.findChildren(Banner)
         self.setVisible(any(not banner.isHidden() for banner in banners))
+
+    def _tell_of_newer_version(self) -> None:
+        settings = self._context.settings
+        newer = settings.newer_version
+        if not newer or newer == settings.get().newer_left_alone:
+            return
+        words = (
+            f"Trainwright {newer} wrote them, and this is {VERSION}. What only {newer} knows is kept for it. Runs and checkpoints of it may "
+            f"not open here: use Trainwright {newer} or later for these."
+        )
+        banner = Banner("info", "The preferences are those of a newer version", words)
+        banner.closed.connect(lambda: settings.update(newer_left_alone=newer))
+        self.add(banner)
 
     @Slot()
     def _on_refreshed(self) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from platformdirs import user_data_path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
@@ -25,6 +24,7 @@ from training.cli import main
 from training.config import RunConfig, parse_config
 from training.config.consent import agree
 from training.engine.runs.run import start_run
+from training.system.places import data_folder
 
 pytestmark = pytest.mark.slow
 
@@ -181,7 +181,7 @@ def test_code_of_a_network_is_run_by_no_question_before_somebody_agreed(
     record = start_run(_with_network(small("classification", tmp_path / "data"), file), context.workspace)
     assert log.is_file()
     log.unlink()
-    (user_data_path("Trainwright", appauthor=False) / "trusted.json").unlink()  # as on another computer
+    (data_folder() / "trusted.json").unlink()  # as on another computer
     _window, page = open_page(qtbot, context)
     context.model_to_try.choose(Path(str(record.last_checkpoint)))
     page.take_files([tmp_path])

@@ -12,6 +12,7 @@ from training.arguments import Parser
 from training.cli.engines_parser import add_engine_commands
 from training.cli.queue_parser import add_queue_commands
 from training.cli.sweep_words import add_sweep
+from training.cli.workspace_parser import add_workspace_commands
 
 TRACKERS = ("tensorboard", "mlflow", "wandb")
 _SHARED: Mapping[str, Mapping[str, Any]] = {
@@ -264,6 +265,8 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--while-held", **_WHILE_HELD)
     add("sweep", "cli.sweep:work_sweep", "try other settings of a configuration, as Optuna proposes them")
     add_sweep(commands.choices["sweep"], _SHARED)
+    add("workspace", "cli.workspace:move", "move the folder that runs live in to another place")
+    add_workspace_commands(commands.choices["workspace"], _SHARED)
     add("queue", "cli.queue:show", "queue runs, and train them one after the other, tonight")
     add_queue_commands(commands.choices["queue"], _SHARED)
 

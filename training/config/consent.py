@@ -6,10 +6,10 @@ import json
 import time
 from pathlib import Path
 
-from platformdirs import user_data_path
 from pydantic import JsonValue
 
 from training.system.atomic import write_text
+from training.system.places import data_folder
 from training.system.untrusted import MEGABYTE, parse_json, read_bytes
 
 _MOST_BYTES = MEGABYTE
@@ -17,7 +17,7 @@ _MOST_BYTES = MEGABYTE
 
 def _store() -> Path:
     """With the person's own data, not with a run or a configuration, which may come from anybody."""
-    return user_data_path("Trainwright", appauthor=False) / "trusted.json"
+    return data_folder() / "trusted.json"
 
 
 def is_agreed(digest: str) -> bool:

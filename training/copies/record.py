@@ -17,6 +17,7 @@ from training.runs.links import FILES
 from training.runs.records.forms import Count, FileFacts
 from training.runs.records.manifest import MANIFEST, seal
 from training.sidecars.faults import Refused
+from training.system.newer import UPDATE, explain_format, is_later_format
 from training.system.untrusted import MEGABYTE, parse_json
 
 RECORD: Final = "copy.json"
@@ -106,6 +107,8 @@ def read_record(store: Store) -> CopyRecord | None:
         raise Refused(
             f"{store.address}/{RECORD}: is damaged, or not of a copy; delete it and copy the run again, or choose another address."
         )
+    if is_later_format(data.get("format"), _FORMAT):
+        raise Refused(f"{explain_format(f'{store.address}/{RECORD}', data.get('format'), _FORMAT)} {UPDATE}")
     if data.get("format") != _FORMAT:
         raise Refused(f"{store.address}/{RECORD}: was written by another version of Trainwright; update this one.")
     try:

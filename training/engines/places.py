@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from filelock import FileLock
-from platformdirs import user_data_path
 
 from training.errors import InputError
 from training.system.atomic import write_text
+from training.system.places import data_folder
 from training.system.untrusted import UnfitFile, parse_json, read_bytes
 
 ENGINE_FILE: Final = "trainwright-engine.json"
@@ -23,12 +23,12 @@ _MOST_BYTES = 1 << 22
 
 def engines_folder() -> Path:
     """Where they are installed, each in a folder of its own."""
-    return user_data_path("Trainwright", appauthor=False) / "engines"
+    return data_folder() / "engines"
 
 
 def memory_file() -> Path:
     """Where it is remembered."""
-    return user_data_path("Trainwright", appauthor=False) / "engines.json"
+    return data_folder() / "engines.json"
 
 
 def list_added() -> list[str]:

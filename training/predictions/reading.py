@@ -18,6 +18,7 @@ from training.errors import InputError
 from training.predictions.record import DIGESTS, FORMAT, NAMES, RECORD, ROWS, EvaluationRecord
 from training.runs.folder import RunFolder, read_json
 from training.runs.records.manifest import digest, seal
+from training.system.newer import UPDATE, explain_format, is_later_format
 from training.system.untrusted import MEGABYTE, escape_unprintable, parse_json, read_bytes
 
 if TYPE_CHECKING:
@@ -133,6 +134,8 @@ def read_record(folder: Path) -> EvaluationRecord:
     if not data or data != seal(data):
         missing = "there is no evaluation here" if not path.exists() else "is damaged or was changed"
         raise InputError(f"{path}: {missing}; {AGAIN}")
+    if is_later_format(data.get("format"), FORMAT):
+        raise InputError(explain_format(path, data.get("format"), FORMAT), UPDATE)
     if data.get("format") != FORMAT:
         given = escape_unprintable(repr(data.get("format")), 60)
         raise InputError(f"{path}: was written in format {given}, and this version reads {FORMAT}; {AGAIN}")

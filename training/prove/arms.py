@@ -33,7 +33,7 @@ from training.runs.records.history import read_history
 from training.runs.records.manifest import verify
 from training.runs.records.proofs import ArmResult, Measurement
 from training.runs.records.series import read_steps
-from training.runs.relocation import require_places
+from training.runs.relocation import require_places, with_moved
 from training.runs.resume_plan import plan_branch
 
 _SINGLE = ("classification", "binary", "multi_label", "regression", "user_loss", "distillation")
@@ -122,7 +122,7 @@ def _find_origin(run: RunFolder, checkpoint: Path | None, config: RunConfig) -> 
     if checkpoint is None:
         return None
     manifest = _with_seed(verify(checkpoint), config.seed)
-    before = parse_config(manifest.config, str(checkpoint), paths=False)
+    before = with_moved(run, parse_config(manifest.config, str(checkpoint), paths=False))
     refuse_by_sheet(checkpoint, plan_branch(before, config, manifest))
     return Branch(checkpoint, manifest, run)
 

@@ -18,6 +18,7 @@ from training.queue.entries import FORMAT, Content, Entry, Removed, name_device,
 from training.runs.folder import RunFolder
 from training.runs.kept_files import keep_files
 from training.system.atomic import sync_folder, write_text
+from training.system.newer import UPDATE, explain_format, is_later_format
 from training.system.untrusted import MEGABYTE, read_bytes
 
 QUEUE = "queue"
@@ -49,8 +50,8 @@ class Queue:
             raise InputError(
                 f"{path}: cannot be read ({why}); bring it back from a copy, or delete it to begin with an empty queue."
             ) from error
-        if content.format > FORMAT:
-            raise InputError(f"{path}: is of a later version of Trainwright; use that one.")
+        if is_later_format(content.format, FORMAT):
+            raise InputError(explain_format(path, content.format, FORMAT), UPDATE)
         return content
 
     def folder_of(self, entry: Entry) -> RunFolder:

@@ -45,12 +45,13 @@ from pydantic import JsonValue, ValidationError
 
 from training.config import RunConfig, parse_config
 from training.config.files import save_config
-from training.errors import InputError
+from training.errors import ConfigError, InputError
 from training.runs.owner import claim, owner_of, refuse_any, release
 from training.runs.records.forms import Parent, StatusRecord
 from training.runs.records.history import read_history
 from training.runs.records.recalled_status import recall
 from training.system.atomic import sync_folder, write_text
+from training.system.newer import UPDATE, explain_version, is_newer
 from training.system.untrusted import MEGABYTE, parse_json, read_bytes
 from training.toml_text import Toml, read_config_text, read_toml
 
@@ -146,7 +147,14 @@ class RunFolder:
 
     def config(self) -> RunConfig:
         """The run's configuration; raises InputError when the file is missing or damaged."""
-        return parse_config(self.settings(), str(self.config_file), paths=False)
+        settings = self.settings()
+        try:
+            return parse_config(settings, str(self.config_file), paths=False)
+        except ConfigError as error:
+            version = read_json(self.environment_file).get("trainwright")
+            if isinstance(version, str) and is_newer(version):
+                raise InputError(f"{explain_version(self.config_file, version)} {error.message}", UPDATE) from error
+            raise
 
     def readable_config(self) -> RunConfig | None:
         """The run's configuration; None when the file is missing or damaged, for what can be told without it."""

@@ -31,6 +31,8 @@ DATA, DEVICE, THREADS = "dataset.path", "precision.device", "precision.threads"
 VALIDATION, TEST = "dataset.validation_path", "dataset.test_path"
 KEPT = (DATA, VALIDATION, TEST, "dataset.images", "dataset.class_list", DEVICE, THREADS)
 """Settings that say where a run works, not what it computes."""
+MOVED = ("objective.teacher", "objective.teacher_weights", "model.weights")
+"""Settings that name what a workspace may hold: where it was moved with all that is in it, they name the same as before."""
 OWN: tuple[str, ...] = ("model.",)
 """A run's folder holds all of the network that goes on: weights, and the code of a person's own file."""
 OWN_DATASET = ("dataset.path", "dataset.trusted", "dataset.arguments")
@@ -68,6 +70,18 @@ def config_here(folder: RunFolder) -> RunConfig:
     return _change(config, here)
 
 
+def with_moved(folder: RunFolder, config: RunConfig) -> RunConfig:
+    """``config``, which a checkpoint of the run keeps, with what was moved called as ``config_here`` calls it."""
+    here = _read_places(folder).get(socket.gethostname(), {})
+    moved = {key: value for key, value in here.items() if key in MOVED}
+    return _change(config, moved) if moved else config
+
+
+def config_told(folder: RunFolder) -> RunConfig:
+    """The run's configuration as it was told, with what was moved. Raises InputError."""
+    return with_moved(folder, folder.config())
+
+
 def require_places(folder: RunFolder, config: RunConfig) -> None:
     """Raise ConfigError for what ``config`` names that is not there, unless the run has a copy of it."""
     try:
@@ -82,9 +96,9 @@ def require_places(folder: RunFolder, config: RunConfig) -> None:
 
 
 def _read_places(folder: RunFolder) -> dict[str, dict[str, JsonValue]]:
-    """The settings of ``KEPT`` that were said on each machine; what others wrote beside them is passed over."""
+    """The settings of ``KEPT`` and ``MOVED`` that were said on each machine; what others wrote beside them is passed over."""
     return {
-        machine: {key: value for key, value in settings.items() if key in KEPT}
+        machine: {key: value for key, value in settings.items() if key in (*KEPT, *MOVED)}
         for machine, settings in read_json(folder.path / PLACES).items()
         if isinstance(settings, dict)
     }

@@ -11,8 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from platformdirs import user_documents_path
-
 from training.embedded_config import is_report
 from training.errors import CheckpointError, InputError
 from training.runs.folder import RunFolder
@@ -28,6 +26,7 @@ from training.runs.records.manifest import (
     verify,
 )
 from training.runs.set_aside import SET_ASIDE, finish_rewind
+from training.system.places import usual_workspace
 from training.toml_text import Toml, read_table
 
 _TEACHER = "objective.teacher"
@@ -42,9 +41,9 @@ Named = TypeVar("Named", bound=_HasId)
 
 
 def default_workspace() -> Path:
-    """``$TRAINWRIGHT_WORKSPACE``, else ``Trainwright`` in the user's documents folder."""
+    """``$TRAINWRIGHT_WORKSPACE``, else ``Trainwright`` in the user's documents folder, or that of portable mode."""
     given = os.environ.get("TRAINWRIGHT_WORKSPACE")
-    return parse_path(given).absolute() if given else user_documents_path() / "Trainwright"
+    return parse_path(given).absolute() if given else usual_workspace()
 
 
 def parse_path(text: str) -> Path:

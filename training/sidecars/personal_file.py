@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from platformdirs import user_config_path
 from pydantic import BaseModel, ValidationError
 
 from training.errors import InputError
 from training.system.atomic import write_text
+from training.system.places import settings_folder
 from training.toml_text import Toml, read_config_text, read_toml
 
 Settings = TypeVar("Settings", bound=BaseModel)
@@ -19,7 +19,7 @@ Settings = TypeVar("Settings", bound=BaseModel)
 
 def personal_file(name: str) -> Path:
     """Its place in the person's own configuration folder."""
-    return user_config_path("Trainwright", appauthor=False) / name
+    return settings_folder() / name
 
 
 def load_settings(kind: type[Settings], path: Path) -> Settings:

@@ -19,9 +19,10 @@ from training.config.files import config_data
 from training.errors import InputError, format_bytes
 from training.runs.folder import RunFolder, explain_unwritable, read_json, remove_folder
 from training.runs.workspace import choose_begun
-from training.studies.records import Cost, Draft, Kind, Options, Plan, Reached, Result
+from training.studies.records import FORMAT, Cost, Draft, Kind, Options, Plan, Reached, Result
 from training.system.atomic import sync_folder, write_text
 from training.system.locks import look_for_holder
+from training.system.newer import UPDATE, explain_format, is_later_format
 from training.system.untrusted import escape_unprintable
 
 STUDIES = "studies"
@@ -48,8 +49,11 @@ class StudyFolder:
 
     def plan(self) -> Plan:
         """What is to be done. Raises InputError where it is missing or damaged."""
+        data = read_json(self.path / PLAN)
+        if is_later_format(data.get("format"), FORMAT):
+            raise InputError(explain_format(self.path / PLAN, data.get("format"), FORMAT), UPDATE)
         try:
-            return Plan.model_validate(read_json(self.path / PLAN))
+            return Plan.model_validate(data)
         except ValidationError as error:
             raise InputError(f"{self.path / PLAN}: is missing or damaged; begin the study again.") from error
 

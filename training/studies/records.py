@@ -25,6 +25,10 @@ TITLES: Final[Mapping[Kind, str]] = {
 """Here, since the window names studies from its start on, and what carries them out takes long to load."""
 
 
+FORMAT: Final = 1
+"""Of plans and results."""
+
+
 class Form(BaseModel):
     """What is written, and never changed."""
 

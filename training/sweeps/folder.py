@@ -28,6 +28,7 @@ from training.runs.workspace import choose_begun
 from training.sweeps.dimension import load_dimension
 from training.sweeps.space import Space
 from training.system.atomic import sync_folder, write_text
+from training.system.newer import UPDATE, explain_format, is_later_format
 from training.system.untrusted import escape_unprintable
 
 SamplerName = Literal["tpe", "gp", "random", "grid"]
@@ -37,6 +38,8 @@ PRUNERS: Final[tuple[str, ...]] = get_args(PrunerName)
 USUAL_TRIALS = 20
 """Where no budget is given."""
 SWEEPS, _SETTINGS = "sweeps", "sweep.json"
+FORMAT: Final = 1
+"""Of ``sweep.json``; one that tells none has this."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,9 @@ def create_sweep(
         try:
             save_config(base, path / "config.toml")
             keep_files(RunFolder(path), base)  # what is edited later is another sweep's
-            write_text(path / _SETTINGS, json.dumps(sweep.dump(), indent=1) + "\n")  # last: it says that all is there
+            write_text(
+                path / _SETTINGS, json.dumps({"format": FORMAT, **sweep.dump()}, indent=1) + "\n"
+            )  # last: it says that all is there
             sync_folder(sweeps)
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
@@ -165,6 +170,8 @@ def read_sweep(path: Path) -> Sweep:
     shown = escape_unprintable(str(path / _SETTINGS), 300)
     if not data:
         raise InputError(f"{shown}: cannot be read, so this is no sweep's folder; bring it back from a copy.")
+    if is_later_format(data.get("format"), FORMAT):
+        raise InputError(explain_format(path / _SETTINGS, data.get("format"), FORMAT), UPDATE)
     try:
         space, limits = data["space"], data["budget"]
         sampler, pruner, seed = data["sampler"], data["pruner"], data["seed"]
@@ -191,7 +198,7 @@ def read_sweep(path: Path) -> Sweep:
             _int(data.get("repeats")) or 1,
         )
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{shown}: is damaged, or of a newer version; bring it back from a copy.") from error
+        raise InputError(f"{shown}: is damaged; bring it back from a copy.") from error
 
 
 def list_folders(workspace: Path) -> list[Path]:

@@ -18,6 +18,7 @@ from PySide6.QtCore import QThread
 from pytestqt.qtbot import QtBot
 
 from studio.engine.deaths import explain_exit
+from studio.identity import VERSION
 from studio.services.app_settings import AppSettings, load_settings, save_settings
 from studio.services.background import Background, Refresher
 from studio.services.crash import Crash, CrashReporter, CrashReports, read_report
@@ -35,6 +36,22 @@ def test_settings_survive_a_round_trip_and_a_bad_file(tmp_path: Path) -> None:
     for garbage in ("", "[]", "{"):
         path.write_text(garbage)
         assert load_settings(path) == AppSettings()
+
+
+def test_what_a_newer_version_wrote_is_kept_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"version": "9.1.0", "theme": "dark", "later": {"kept": [1, 2]}}))
+    store = SettingsStore(path)
+    store.update(smoothing=0.5)
+    store.update(theme="light")
+    kept = json.loads(path.read_text())
+    assert (kept["version"], kept["later"], kept["theme"]) == ("9.1.0", {"kept": [1, 2]}, "light")
+    assert store.newer_version == "9.1.0"
+    for older in ("0.0.9", 3, None, "", "what"):
+        path.write_text(json.dumps({"version": older}))
+        assert store.newer_version == ""
+    store.update(smoothing=0.6)
+    assert json.loads(path.read_text())["version"] == VERSION
 
 
 def test_settings_tell_only_of_real_changes(qtbot: QtBot, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from studio.engine.state import RunState
 from studio.state.context import AppContext
 from studio.widgets import Banner
 from studio.window.main_window import MainWindow
+from studio.window.start_notices import StartNotices
 from tests.studio.conftest import ENDLESS
 from tests.studio.window_driver import open_window, press, run_page
 from training.config import RunConfig
@@ -132,3 +133,15 @@ def test_a_list_of_runs_that_cannot_be_read_is_told(
     page = run_page(open_window(qtbot, context))
     qtbot.waitUntil(lambda: "the drive is gone" in [label.text() for label in page.empty.findChildren(QLabel)])
     assert page.empty.button.isVisible()
+
+
+def test_preferences_of_a_newer_version_are_told_once(
+    qtbot: QtBot, context: AppContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(context.settings), "newer_version", property(lambda _: "9.1.0"))
+    notices = StartNotices(context)
+    qtbot.addWidget(notices)
+    (banner,) = notices.findChildren(Banner)
+    assert "Trainwright 9.1.0 wrote them" in banner.accessibleName()
+    banner._close.click()
+    assert StartNotices(context).findChildren(Banner) == []

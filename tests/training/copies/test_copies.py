@@ -214,7 +214,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "another run's name": (lambda record: record.update(run="../elsewhere"), "does not tell run"),
     "a size beyond the disk": (lambda record: record["files"]["log.txt"].update(bytes=1 << 50), "free some space"),
     "another size": (lambda record: record["files"]["config.toml"].update(bytes=10), "is not what the copy tells"),
-    "another version": (lambda record: record.update(format=2), "another version of Trainwright"),
+    "another version": (lambda record: record.update(format=2), "a newer Trainwright, in format 2"),
     "no files": (lambda record: record.pop("files"), "does not tell files"),
 }  # fmt: skip
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from filelock import FileLock, Timeout
-from platformdirs import user_cache_path
 
 from training.config.sections.loader import Loader
 from training.errors import format_bytes
+from training.system.places import cache_folder
 
 MANIFEST = "manifest.json"
 LOCK = "lock"
@@ -39,11 +39,7 @@ def cache_wish(loader: Loader) -> CacheWish | None:
     """What the settings ask for; None for no cache."""
     if loader.cache == "off":
         return None
-    home = (
-        Path(loader.cache_folder)
-        if loader.cache_folder
-        else user_cache_path("Trainwright", appauthor=False) / "pictures"
-    )
+    home = Path(loader.cache_folder) if loader.cache_folder else cache_folder() / "pictures"
     with suppress(RuntimeError):  # "~name" of a person this computer does not know
         home = home.expanduser()
     return CacheWish(loader.cache, home, int(loader.cache_limit_gb * 10**9))

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from platformdirs import user_data_path
-
 from training.data.download import Remote
+from training.system.places import data_folder
 
 Form = Literal["idx", "arrays", "folder", "list", "faces", "masks"]
 
@@ -41,4 +40,4 @@ def split_names(text: str) -> tuple[str, ...]:
 
 def own_folder() -> Path:
     """Where they are put unless the settings name another place."""
-    return user_data_path("Trainwright", appauthor=False) / "datasets"
+    return data_folder() / "datasets"

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from platformdirs import user_cache_path
 from torch import nn
 
 from training.engine.device import ran_out_of_memory
 from training.errors import InputError
+from training.system.places import cache_folder
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def use_cache_folder(device: torch.device) -> Path:
     are deleted.
     """
     made_by = hashlib.sha256(f"{torch.__version__} {compiler_facts(device)}".encode()).hexdigest()[:8]
-    folder = user_cache_path("Trainwright", appauthor=False) / "compiled" / made_by
+    folder = cache_folder() / "compiled" / made_by
     from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
     if os.environ.get(_CACHE) in (None, default_cache_dir()):  # which inductor sets when it is imported

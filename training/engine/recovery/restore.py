@@ -33,7 +33,7 @@ from training.runs.records.forms import Manifest
 from training.runs.records.history import read_history
 from training.runs.records.series import STEP_ROW, SeriesWriter, read_series
 from training.runs.records.teachers import became_of
-from training.runs.relocation import remember
+from training.runs.relocation import remember, with_moved
 from training.runs.resume_plan import ResumePlan, explain_leak, keeps_run, plan_branch
 from training.runs.rewind import Beyond
 from training.runs.set_aside import SET_ASIDE
@@ -109,7 +109,7 @@ class Branch:
 
     def apply(self, folder: RunFolder, session: Session) -> None:
         """Do what the sheet says, and tell it."""
-        before = parse_config(self.manifest.config, str(self.checkpoint), paths=False)
+        before = with_moved(self.parent, parse_config(self.manifest.config, str(self.checkpoint), paths=False))
         same_data = self.manifest.data.fingerprint == session.data.source.fingerprint
         announced = plan_branch(before, session.config, self.manifest)
         teacher = " and ".join(became_of(self.manifest.teacher, session.data.report.teacher).values())

@@ -23,7 +23,7 @@ from training.runs.folder import RunFolder, claim, create_run, delete_run, relea
 from training.runs.records.forms import Manifest, Parent, StatusRecord
 from training.runs.records.manifest import read_sealed, verify
 from training.runs.records.teachers import read_teacher, teacher_as_it_is, teacher_since
-from training.runs.relocation import DATA, DEVICE, KEPT, config_here, require_places
+from training.runs.relocation import DATA, DEVICE, KEPT, config_here, require_places, with_moved
 from training.runs.resume_plan import ResumePlan, keeps_run, plan_branch, plan_resume
 from training.runs.rewind import list_set_aside, look_beyond
 from training.runs.workspace import find_target
@@ -88,7 +88,7 @@ class Intent:
         if found is None:
             return None, None
         checkpoint, manifest, refused = found
-        before = parse_config(manifest.config, str(checkpoint), paths=False)
+        before = with_moved(self.folder, parse_config(manifest.config, str(checkpoint), paths=False))
         if self.same_run:
             sheet = plan_resume(before, self.wanted, manifest)
             beyond = None if refused else look_beyond(self.folder, checkpoint)
@@ -139,7 +139,7 @@ def resume_run(
         restore: Resume | Branch | FromStart
         if found is not None:
             checkpoint, manifest, refused = found
-            before = parse_config(manifest.config, str(checkpoint), paths=False)
+            before = with_moved(folder, parse_config(manifest.config, str(checkpoint), paths=False))
             refuse_other_settings(folder, before, config)
             hooks.planned(plan_resume(before, config, manifest))
             moved = [replace(item, step=manifest.step) for item in moved]
@@ -182,7 +182,10 @@ def _branch_off(intent: Intent, workspace: Path, hooks: Hooks) -> StatusRecord:
 def _branch_from(
     checkpoint: Path, manifest: Manifest, config: RunConfig, workspace: Path, hooks: Hooks
 ) -> StatusRecord:
-    sheet = plan_branch(parse_config(manifest.config, str(checkpoint), paths=False), config, manifest)
+    before = with_moved(
+        RunFolder(checkpoint.parent.parent), parse_config(manifest.config, str(checkpoint), paths=False)
+    )
+    sheet = plan_branch(before, config, manifest)
     refuse_by_sheet(checkpoint, sheet)
     choose_device(config.precision.device)
     hooks.planned(sheet)

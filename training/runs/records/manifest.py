@@ -19,6 +19,7 @@ from training.runs.folder import RunFolder, read_json
 from training.runs.records.forms import FileFacts, Manifest
 from training.runs.set_aside import finish_rewind
 from training.system.atomic import write_text
+from training.system.newer import UPDATE, explain_format, is_later_format
 from training.system.untrusted import MEGABYTE, escape_unprintable
 
 MANIFEST = "manifest.json"
@@ -104,11 +105,10 @@ def read_manifest(checkpoint: Path) -> Manifest:
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} is missing or damaged; choose another checkpoint.")
     given = record.get("format")
     shown = escape_unprintable(repr(given), 60)
-    if type(given) is int and given > FORMAT:
-        raise NewerFormat(
-            f"{checkpoint}: was written by a newer Trainwright, in format {shown}; this one reads {FORMAT}.",
-            "Update Trainwright.",
-        )
+    if is_later_format(given, FORMAT):
+        versions = record.get("versions")
+        version = versions.get("trainwright") if isinstance(versions, dict) else None
+        raise NewerFormat(explain_format(checkpoint, given, FORMAT, version), UPDATE)
     if given != FORMAT:
         raise CheckpointError(f"{checkpoint}: its {MANIFEST} tells of a format {shown}; choose another checkpoint.")
     if record != seal(record):

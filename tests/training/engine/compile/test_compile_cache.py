@@ -20,9 +20,9 @@ DAY = 86400.0
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A person's cache folder of compiled code; what a start sets for its process is undone."""
-    monkeypatch.setattr(compiler, "user_cache_path", lambda name, appauthor: tmp_path / name)
+    monkeypatch.setattr(compiler, "cache_folder", lambda: tmp_path)
     monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
-    yield tmp_path / "Trainwright" / "compiled"
+    yield tmp_path / "compiled"
     os.environ.pop("TORCHINDUCTOR_CACHE_DIR", None)
 
 
