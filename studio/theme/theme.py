@@ -84,7 +84,7 @@ def qt_palette(palette: Palette) -> QPalette:
         role.Base: palette.surface,
         role.AlternateBase: palette.hover,
         role.Text: palette.text,
-        role.PlaceholderText: palette.faint,
+        role.PlaceholderText: palette.muted,
         role.Button: palette.surface,
         role.ButtonText: palette.text,
         role.BrightText: palette.danger,

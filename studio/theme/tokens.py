@@ -70,9 +70,9 @@ _COLORS = (
     ("border_strong", "#c9ced8", "#3b414d"),
     ("text", "#171a21", "#e8eaef"),
     ("muted", "#5b6472", "#9ba3b1"),
-    ("faint", "#8b94a3", "#6a7280"),
+    ("faint", "#7d8796", "#6a7280"),
     ("accent", "#5147e5", "#6259f0"),
-    ("accent_hover", "#463cd4", "#7169f7"),
+    ("accent_hover", "#463cd4", "#6a61f4"),
     ("accent_pressed", "#3b32b8", "#544bdd"),
     ("accent_soft", "#eeeefe", "#211f40"),
     ("accent_text", "#453bd0", "#aaa5ff"),
@@ -96,13 +96,13 @@ _COLORS = (
 LIGHT = Palette(
     name="light",
     is_dark=False,
-    curves=("#2f63d8", "#e07a00", "#00856a", "#b1458f", "#4fa3d8", "#c8452a", "#8a7a00", "#697386"),
+    curves=("#2f63d8", "#d07001", "#00856a", "#b84c97", "#3691c5", "#d65035", "#776900", "#5a6272"),
     **{name: light for name, light, _ in _COLORS},
 )
 DARK = Palette(
     name="dark",
     is_dark=True,
-    curves=("#6c9bff", "#ffac47", "#37cfa9", "#e58ac8", "#9bd4ff", "#ff8468", "#e0cd57", "#a2abba"),
+    curves=("#6c9bff", "#f2a138", "#37cfa9", "#e98fcf", "#9bd4ff", "#ff8468", "#e6d25e", "#9ca0a9"),
     **{name: dark for name, _, dark in _COLORS},
 )
 
