@@ -189,15 +189,8 @@ class FieldRow(QWidget):
 
     def focus_widgets(self) -> list[QWidget]:
         """What Tab visits in this row, in order."""
-        inner = [
-            child
-            for child in self.editor.findChildren(QWidget)
-            if child.focusPolicy() & Qt.FocusPolicy.TabFocus
-            and child.focusProxy() is None
-            and child.window() is self.window()  # not the list a combo box opens
-        ]
         further = [part for part in (self._way, self._fix, self._mark) if part is not None]
-        return [*inner, self._hint, *further, self._dot]
+        return [self.editor, self._hint, *further, self._dot]
 
     def _lay_out(self) -> None:
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

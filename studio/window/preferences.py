@@ -92,7 +92,7 @@ class PreferencesDialog(QDialog):
         )
         for title, area in areas:
             tabs.addTab(title)
-            stack.addWidget(scroll_area(area))
+            stack.addWidget(scroll_area(area, title))
         tabs.currentChanged.connect(stack.setCurrentIndex)
         self.tabs = tabs
         vbox(tabs, (stack, 1), self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)

@@ -202,6 +202,7 @@ class Legend(QWidget):
                 self._choice.addItem(text, key)
             self._choice.setCurrentIndex(max(self._choice.findData(current), 0))
         self._choice.setAccessibleName("Quantity shown")
+        self._choice.setAccessibleDescription("Quantity shown")  # on Linux its name is what is chosen
         self._title.setText(titles[current])
         self._title.setVisible(len(titles) == 1)
         self._choice.setVisible(len(titles) > 1)
