@@ -164,6 +164,7 @@ class FieldRow(QWidget):
     def set_way(self, way: QWidget) -> None:
         """Show a button before the explanation, which leads to where the setting can be found."""
         self._way = way
+        way.setAccessibleDescription(f"For {self.spec.title}")
         self._put_beside(way)
 
     def set_mark(self, mark: QWidget | None) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QAbstractSpinBox, QApplication, QComboBox, QWidget
 
+_MOST = 500  # keys: more stops has no page
 
-def read_name(widget: QWidget) -> str:
-    """The name that a screen reader says."""
+
+def read(widget: QWidget) -> tuple[str, str, str]:
+    """What a screen reader says of it: role, name, description."""
     said = QAccessible.queryAccessibleInterface(widget)
-    return str(said.text(QAccessible.Text.Name)).strip() if said is not None else ""
+    texts = (said.text(kind).strip() for kind in (QAccessible.Text.Name, QAccessible.Text.Description))
+    return said.role().name, *texts  # type: ignore[return-value]
 
 
 def describe(widget: QWidget) -> str:
@@ -21,7 +26,7 @@ def describe(widget: QWidget) -> str:
     while at is not None and len(ways) < 6:
         ways.append(type(at).__name__ + (f"#{at.objectName()}" if at.objectName() else ""))
         at = at.parentWidget()
-    return f"{' < '.join(ways)} “{read_name(widget)}” at {widget.mapTo(widget.window(), QPoint()).toTuple()}"
+    return f"{' < '.join(ways)} “{read(widget)[1]}” at {widget.mapTo(widget.window(), QPoint()).toTuple()}"
 
 
 def list_stops(root: QWidget) -> list[QWidget]:
@@ -50,13 +55,42 @@ def _is_one_of_several(button: QAbstractButton) -> bool:
 
 
 def walk(start: QWidget, *, backward: bool = False) -> list[QWidget]:
-    """Press Tab from ``start`` until it has the keyboard again, or a stop comes twice."""
+    """Press Tab from ``start`` until something has the keyboard that had it before, which is the last one listed. In a text Tab goes from
+    link to link."""
     start.window().activateWindow()
     start.setFocus(Qt.FocusReason.TabFocusReason)
     QApplication.processEvents()
     key = Qt.Key.Key_Backtab if backward else Qt.Key.Key_Tab
     walked: list[QWidget] = []
-    while (now := QApplication.focusWidget()) is not None and now not in walked:
-        walked.append(now)
+    for _ in range(_MOST):
+        now = QApplication.focusWidget()
+        if now is None:
+            break
+        if not walked or now is not walked[-1]:
+            walked.append(now)
+        if now in walked[:-1]:
+            break
         QTest.keyClick(now, key)
     return walked
+
+
+def find_faults(root: QWidget) -> list[str]:
+    """What keeps somebody from using ``root`` by keyboard and screen reader: stops without a name, stops that cannot be told apart, and
+    stops that Tab does not reach or does not leave."""
+    stops = list_stops(root)
+    faults = [f"has no name: {describe(stop)}" for stop in stops if not _says_what_it_is_for(stop)]
+    said = Counter(read(stop) for stop in stops)
+    faults += [f"is called as another one: {describe(stop)}" for stop in stops if said[read(stop)] > 1]
+    for backward in (False, True) if stops else ():
+        way = "Shift+Tab" if backward else "Tab"
+        walked = walk(stops[0], backward=backward)
+        if not walked or walked[-1] is not stops[0]:
+            faults.append(f"{way} does not come back, but ends at: {describe(walked[-1]) if walked else 'nothing'}")
+        faults += [f"not reached by {way}: {describe(stop)}" for stop in list_stops(root) if stop not in walked]
+    return faults
+
+
+def _says_what_it_is_for(widget: QWidget) -> bool:
+    _role, name, description = read(widget)
+    # Of a list of choices the name is what is chosen, on Linux.
+    return bool(description) if isinstance(widget, QComboBox) and not widget.isEditable() else bool(name)
