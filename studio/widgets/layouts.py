@@ -65,7 +65,8 @@ def chain_tab_order(parts: Iterable[QWidget]) -> None:
 def hand_keyboard_on(outer: QWidget, inner: QWidget) -> None:
     """Whoever gives ``outer`` the keyboard gives it to ``inner``, a part of it. In an order of Tab ``outer`` stands for its parts: one that
     names only ``inner`` leaves ``outer`` behind it, and from there Tab comes back to ``inner`` for ever."""
-    outer.setFocusProxy(None)  # else the policy would be that of the part before, too
+    # Else the policy would be that of the part before, too.
+    outer.setFocusProxy(None)  # type: ignore[arg-type]
     outer.setFocusPolicy(inner.focusPolicy())  # Qt takes nothing else into an order
     outer.setFocusProxy(inner)
 

@@ -49,7 +49,8 @@ class RailItem(QAbstractButton):
         # A ring is for those who came by the keyboard; after a click or at the start it only looks like a fault.
         self._shows_ring = event.reason() in _BY_KEYBOARD
         super().focusInEvent(event)
-        if taken := find_taken(self, self.parentWidget().findChildren(RailItem), event.reason()):
+        rail = self.parentWidget()
+        if rail is not None and (taken := find_taken(self, rail.findChildren(RailItem), event.reason())):
             taken.setFocus(event.reason())
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -9,12 +9,12 @@ import re
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PySide6.QtGui import QColor, QPalette
+from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from studio.charts.plots.curve import curve_color
-from studio.theme import DARK, LIGHT, Mode, Palette, apply, stylesheet
+from studio.theme import DARK, LIGHT, Mode, Palette, Tone, apply, stylesheet
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ themes = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=lambda palette: p
 
 def linear(color: str) -> Floats:
     """The light that a screen gives."""
-    channels = np.array(QColor(color).getRgbF()[:3])
+    channels = np.array([part / 255 for part in bytes.fromhex(color.removeprefix("#"))])
     return np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
 
 
@@ -80,13 +80,14 @@ def test_the_formulas_give_what_is_known_of_them() -> None:
 def test_text_can_be_read(palette: Palette) -> None:
     grounds = (*GROUNDS, "hover", "pressed", "selection", "accent_soft")
     pairs = [(ink, ground) for ink in INKS for ground in grounds]
-    for tone in ("info", "success", "warning", "danger"):
-        pairs += [(ink, f"{tone}_soft") for ink in ("text", "muted", tone)]
+    for name in ("info", "success", "warning", "danger"):
+        pairs += [(ink, f"{name}_soft") for ink in ("text", "muted", name)]
     pairs += [("on_accent", ground) for ground in ("accent", "accent_hover", "accent_pressed")]
     pairs += [("on_danger", ground) for ground in ("danger", "danger_hover")] + [("on_tooltip", "tooltip")]
     faint = {pair: contrast(getattr(palette, pair[0]), getattr(palette, pair[1])) for pair in pairs}
     assert not {pair: found for pair, found in faint.items() if found < TEXT}
-    for tone in ("neutral", "info", "success", "warning", "danger", "accent"):
+    tones: tuple[Tone, ...] = ("neutral", "info", "success", "warning", "danger", "accent")
+    for tone in tones:
         assert contrast(palette.tone(tone), palette.tone_soft(tone)) >= TEXT, tone
 
 
