@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHeaderView, QTableView
 from studio.charts.plots.curve import Line
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.theme import SPACING
-from studio.widgets import ALIGN_RIGHT, NO_PARENT, AnyIndex, dress_table, label, vbox
+from studio.widgets import ALIGN_RIGHT, NO_PARENT, AnyIndex, Card, dress_table, label, vbox
 
 _ROW = 28
 _SIZE = 460, 520
@@ -97,7 +97,9 @@ class ValuesDialog(QDialog):
         note = label(
             "What the chart shows now, unsmoothed, the newest first. Zoom the chart to see fewer.", "help", wrap=True
         )
-        vbox(note, (self.table, 1), buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
+        card = Card()
+        card.add(note, (self.table, 1))
+        vbox((card, 1), buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
         self.values.refresh()
         self.table.setFocus()
 
