@@ -106,6 +106,50 @@ DARK = Palette(
     **{name: dark for name, _, dark in _COLORS},
 )
 
+# For those who asked their system, or us, for high contrast: text on the darkest and the lightest there is, and edges that are seen.
+LIGHT_HIGH = LIGHT._replace(
+    name="light, high contrast",
+    background="#ffffff",
+    hover="#e6e9ee",
+    pressed="#d9dde5",
+    border="#5b6472",
+    border_strong="#171a21",
+    text="#000000",
+    muted="#333a45",
+    faint="#5b6472",
+    accent="#3b32b8",
+    accent_hover="#2f2799",
+    accent_pressed="#241d7a",
+    accent_text="#2f2799",
+    success="#0a4a32",
+    warning="#5c3700",
+    danger="#8c111b",
+    danger_hover="#6e0b14",
+    info="#064568",
+)
+DARK_HIGH = DARK._replace(
+    name="dark, high contrast",
+    background="#000000",
+    surface="#000000",
+    raised="#101216",
+    sunken="#000000",
+    border="#9ba3b1",
+    border_strong="#e8eaef",
+    text="#ffffff",
+    muted="#d5d9e0",
+    faint="#8b94a3",
+    accent="#aaa5ff",
+    accent_hover="#c3bfff",
+    accent_pressed="#8f88f5",
+    accent_text="#c9c6ff",
+    on_accent="#000000",
+    success="#8ae5b8",
+    warning="#ffd18a",
+    danger="#ffb0b4",
+    danger_hover="#ffc8cb",
+    info="#a9dcf8",
+)
+
 
 class Spacing(NamedTuple):
     """Distances in device-independent pixels; nothing between two of these."""

@@ -33,6 +33,8 @@ class PreferencesDialog(QDialog):
         self.setMinimumWidth(_WIDTH)
         self.theme = Segmented((("system", "System"), ("light", "Light"), ("dark", "Dark")))
         self.theme.set_current(settings.theme)
+        self.high_contrast = Switch("High contrast, even where the system does not ask for it")
+        self.high_contrast.setChecked(settings.high_contrast)
         self._text_size_before = settings.text_size
         self.text_size = Segmented([(str(size), f"{size}%") for size in TEXT_SIZES])
         self.text_size.setAccessibleName("Text size")
@@ -59,7 +61,7 @@ class PreferencesDialog(QDialog):
 
     def _lay_out(self) -> None:
         look = Card("Appearance", "sun")
-        look.add(self.theme, label("Text size", "field"), self.text_size)
+        look.add(self.theme, self.high_contrast, label("Text size", "field"), self.text_size)
         engine = Card("Training", "cpu")
         engine.add(
             self.in_process,
@@ -138,6 +140,7 @@ class PreferencesDialog(QDialog):
             return
         self._context.settings.update(
             theme=self.theme.current(),
+            high_contrast=self.high_contrast.isChecked(),
             engine_in_process=self.in_process.isChecked(),
             keep_awake=self.keep_awake.isChecked(),
             keep_training=self.if_window_ends.current() == "keep",

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from studio.charts.plots.curve import curve_color
-from studio.theme import DARK, LIGHT, Mode, Palette, Tone, apply, stylesheet
+from studio.theme import DARK, DARK_HIGH, LIGHT, LIGHT_HIGH, Mode, Palette, Tone, apply, stylesheet
 
 Floats = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ VISIONS: dict[str, Floats] = {
 }
 """What becomes of linear red, green and blue."""
 
-themes = pytest.mark.parametrize("palette", [LIGHT, DARK], ids=lambda palette: palette.name)
+themes = pytest.mark.parametrize("palette", [LIGHT, DARK, LIGHT_HIGH, DARK_HIGH], ids=lambda palette: palette.name)
 
 
 def linear(color: str) -> Floats:
@@ -146,3 +146,12 @@ def test_what_stands_in_an_empty_field_can_be_read_as_it_is_painted(
     assert max(contrast(color, palette.surface) for color in painted) >= TEXT
     assert qapp.palette().color(QPalette.ColorRole.PlaceholderText).name() == palette.muted
     apply(qapp, "light")
+
+
+@pytest.mark.parametrize("palette", [LIGHT_HIGH, DARK_HIGH], ids=lambda palette: palette.name)
+def test_high_contrast_is_higher_and_its_edges_are_seen(palette: Palette) -> None:
+    for ground in GROUNDS:
+        for ink in INKS:
+            assert contrast(getattr(palette, ink), getattr(palette, ground)) >= 7, (ink, ground)
+        for edge in ("border", "border_strong", "accent", "faint"):
+            assert contrast(getattr(palette, edge), getattr(palette, ground)) >= TEXT, (edge, ground)

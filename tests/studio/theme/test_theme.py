@@ -37,7 +37,21 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from studio.theme import DARK, LIGHT, Mode, apply, icon, icon_names, pixmap, set_invalid, stylesheet, theme
+from studio.theme import (
+    DARK,
+    DARK_HIGH,
+    LIGHT,
+    LIGHT_HIGH,
+    Mode,
+    Theme,
+    apply,
+    icon,
+    icon_names,
+    pixmap,
+    set_invalid,
+    stylesheet,
+    theme,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +112,21 @@ def test_system_mode_follows_the_system(qapp: QApplication) -> None:
     theme().set_mode("light")
     qapp.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
     assert theme().palette is LIGHT
+
+
+def test_high_contrast_is_worn_where_the_person_or_the_system_asks_for_it(
+    qapp: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert apply(qapp, "dark", high_contrast=True).palette is DARK_HIGH
+    theme().set_mode("light")
+    assert theme().palette is LIGHT_HIGH
+    assert apply(qapp, "light").palette is LIGHT
+    monkeypatch.setattr(Theme, "_system_wants_contrast", lambda _theme: True)
+    theme()._on_system_contrast_changed()
+    assert theme().palette is LIGHT_HIGH
+    apply(qapp, "system")
+    qapp.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert theme().palette is DARK_HIGH
 
 
 def test_the_images_in_the_style_sheet_exist_even_where_nothing_may_be_written(

@@ -240,12 +240,14 @@ def test_preferences_are_checked_and_taken_over(qtbot: QtBot, context: AppContex
     assert "is a file. Choose a folder" in dialog.problem.text()
     dialog.workspace.set_path("")
     dialog.theme.set_current("dark")
+    dialog.high_contrast.setChecked(True)
     assert dialog.if_window_ends.current() == "keep"
     dialog.if_window_ends.set_current("stop")
     dialog._on_accepted()
     settings = context.settings.get()
     assert not settings.keep_training
     assert settings.theme == "dark"
+    assert settings.high_contrast
 
 
 @pytest.mark.parametrize("module", ["studio.app", "studio.launch", "studio.window.main_window"])
