@@ -8,6 +8,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QAbstractSpinBox, QApplication, QComboBox, QWidget
+from pytestqt.exceptions import TimeoutError
+from pytestqt.qtbot import QtBot
 
 _MOST = 500  # keys: more stops has no page
 
@@ -88,6 +90,20 @@ def find_faults(root: QWidget) -> list[str]:
             faults.append(f"{way} does not come back, but ends at: {describe(walked[-1]) if walked else 'nothing'}")
         faults += [f"not reached by {way}: {describe(stop)}" for stop in list_stops(root) if stop not in walked]
     return faults
+
+
+def wait_for_soundness(qtbot: QtBot, root: QWidget, where: str = "") -> None:
+    """Until ``root`` has no faults: what is read in other threads comes and goes while Tab is pressed."""
+    faults: list[str] = []
+
+    def is_sound() -> bool:
+        faults[:] = find_faults(root)
+        return not faults
+
+    try:
+        qtbot.waitUntil(is_sound, timeout=20_000)
+    except TimeoutError:
+        raise AssertionError("\n".join([where, *faults])) from None
 
 
 def _says_what_it_is_for(widget: QWidget) -> bool:

@@ -22,7 +22,7 @@ from studio.panels.charts.values_dialog import ValuesDialog
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.widgets import vbox
-from tests.studio.keyboard_walk import find_faults
+from tests.studio.keyboard_walk import wait_for_soundness
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -111,6 +111,7 @@ def test_a_right_click_offers_eight_things(qtbot: QtBot, board: MetricsBoard) ->
     assert [action.isEnabled() for action in menu.actions() if action.text()] == [
         True,
         True,
+        False,
         False,
         False,
         False,
@@ -278,7 +279,7 @@ def test_the_values_of_a_chart_are_a_table_that_grows_with_it(qtbot: QtBot, boar
     assert row(0) == ["step 100", "8.000", "1.000"]
     assert row(1)[2] == ""
     assert values.rowCount() == 100
-    assert not find_faults(dialog)
+    wait_for_soundness(qtbot, dialog)
     dialog.table.setCurrentIndex(values.index(0, 1))
     board.append("train/loss", [101, 102], [7.5, 7.25])
     qtbot.waitUntil(lambda: values.rowCount() == 102)

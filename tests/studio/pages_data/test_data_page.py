@@ -24,7 +24,7 @@ from studio.panels.data.data_images import DataImages, Listing
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.theme import dress_at_end
-from tests.studio.keyboard_walk import find_faults
+from tests.studio.keyboard_walk import wait_for_soundness
 from tests.studio.pages_setup.fakes import FakeContext
 from training.data.browse import Browser
 from training.errors import TrainingError
@@ -326,4 +326,4 @@ def test_every_tab_is_used_by_keyboard_and_screen_reader(
         if page.tabs.isTabVisible(number):
             page.tabs.setCurrentIndex(number)
             qtbot.wait(50)
-            assert not find_faults(page), page.tabs.tabText(number)
+            wait_for_soundness(qtbot, page, page.tabs.tabText(number))

@@ -27,7 +27,7 @@ from studio.window.main_window import MainWindow
 from studio.window.page_entries import PAGES
 from studio.window.preferences import PreferencesDialog
 from tests.evaluations import make_evaluation
-from tests.studio.keyboard_walk import find_faults, list_stops, read, walk
+from tests.studio.keyboard_walk import list_stops, read, wait_for_soundness, walk
 from tests.studio.window_driver import open_window, run_page, runs_page
 from training.config import RunConfig
 from training.runs.folder import create_run
@@ -58,7 +58,7 @@ def test_every_page_and_tab_is_used_by_keyboard_and_screen_reader(
     for place in [*(entry.key for entry in PAGES if entry.key not in tabs), *places]:
         window.show_page(place)
         settle(qtbot, window)
-        assert not find_faults(window), place
+        wait_for_soundness(qtbot, window, place)
         assert read(list_stops(window)[0])[1] == window.rail._items[window.rail.current()].text()
 
 
@@ -71,7 +71,7 @@ def test_every_setting_is_reached_and_told_from_the_others(qtbot: QtBot, context
         for fold in setup.panels[number].forms:
             fold._advanced.open()
         settle(qtbot, window)
-        assert not find_faults(window), setup.tabs.tabText(number)
+        wait_for_soundness(qtbot, window, setup.tabs.tabText(number))
 
 
 def test_tab_goes_through_a_form_from_top_to_bottom(qtbot: QtBot, context: AppContext) -> None:
@@ -122,14 +122,14 @@ def test_an_evaluation_and_compared_runs_are_used_by_keyboard_and_screen_reader(
     assert isinstance(page, EvaluatePage)
     qtbot.waitUntil(lambda: page.selection.evaluation is not None)
     settle(qtbot, window)
-    assert not find_faults(window)
+    wait_for_soundness(qtbot, window)
     window.show_page("runs")
     runs = runs_page(window)
     qtbot.waitUntil(lambda: runs.table.model().rowCount() == 2)
     runs.table.selectAll()
     qtbot.waitUntil(runs.compare.isVisible)
     settle(qtbot, window)
-    assert not find_faults(window)
+    wait_for_soundness(qtbot, window)
 
 
 DIALOGS: dict[str, MakeDialog] = {
@@ -155,7 +155,7 @@ def test_every_dialog_is_used_by_keyboard_and_screen_reader(qtbot: QtBot, contex
     dialog.open()
     settle(qtbot, dialog)
     assert list_stops(dialog)
-    assert not find_faults(dialog)
+    wait_for_soundness(qtbot, dialog)
     dialog.close()
 
 
@@ -167,7 +167,7 @@ def test_preferences_are_used_by_keyboard_and_screen_reader(qtbot: QtBot, contex
     for number in range(dialog.tabs.count()):
         dialog.tabs.setCurrentIndex(number)
         settle(qtbot, dialog)
-        assert not find_faults(dialog), dialog.tabs.tabText(number)
+        wait_for_soundness(qtbot, dialog, dialog.tabs.tabText(number))
     dialog.close()
 
 
