@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     from studio.window.main_window import MainWindow
 
     app = make_application()
-    studio.theme.apply(app, theme_mode(settings), font_scale=text_scale(settings))
+    studio.theme.apply(app, theme_mode(settings), font_scale=text_scale(settings), high_contrast=settings.high_contrast)
     store = SettingsStore(settings=settings)
     window = MainWindow(store)
     if config is not None:

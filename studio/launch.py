@@ -129,8 +129,9 @@ class Application(QObject):
     @Slot(object)
     def _on_settings_changed(self, settings: AppSettings) -> None:
         worn, mode, scale = studio.theme.theme(), theme_mode(settings), text_scale(settings)
-        if (worn.mode, worn.font_scale) != (mode, scale):
-            worn.dress(self.app, mode, scale)
+        high = settings.high_contrast
+        if (worn.mode, worn.font_scale, worn.high_contrast) != (mode, scale, high):
+            worn.dress(self.app, mode, scale, high_contrast=high)
         self.context.engine.set_keep_training(settings.keep_training)
         self.context.engine.choose(EngineChoice(settings.engine_python, settings.engine_in_process))
 

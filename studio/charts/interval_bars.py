@@ -95,7 +95,7 @@ class IntervalBars(CellTips):
             painter.setPen(QColor(palette.muted))
             painter.drawText(row, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, bar.text)
             filled = QRectF(QPointF(zero, middle - _BAR / 2), QPointF(zero + bar.value * scale, middle + _BAR / 2))
-            painter.fillRect(filled.normalized(), QColor(palette.border if bar.pale else palette.accent))
+            painter.fillRect(filled.normalized(), QColor(palette.faint if bar.pale else palette.accent))
             ends = (zero + bar.low * scale, zero + bar.high * scale)
             painter.setPen(QPen(QColor(palette.muted if bar.pale else palette.text), 1.5))
             painter.drawLine(QPointF(ends[0], middle), QPointF(ends[1], middle))

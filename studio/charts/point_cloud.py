@@ -56,7 +56,7 @@ class PointCloud:
         there are."""
         canvas = np.zeros((height * width, 4), np.uint8)
         part = self.part
-        groups = [(palette.accent, None)] if part is None else [(palette.border_strong, ~part), (palette.accent, part)]
+        groups = [(palette.accent, None)] if part is None else [(palette.faint, ~part), (palette.accent, part)]
         for name, mask in groups:
             counts = self._count(width, height, mask)
             there = np.flatnonzero(counts)

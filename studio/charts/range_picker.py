@@ -98,9 +98,7 @@ class RangePicker(Histogram):
 
     def _paint_bars(self, painter: QPainter, room: QRectF, palette: Palette) -> None:
         for number, count in enumerate(self._counts):
-            self._paint_bar(
-                painter, room, number, count, palette.accent if self._part is None else palette.border_strong
-            )
+            self._paint_bar(painter, room, number, count, palette.accent if self._part is None else palette.faint)
         for number, count in enumerate(self._part or ()):
             self._paint_bar(painter, room, number, count, palette.accent)
 

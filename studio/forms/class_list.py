@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush, QColor, QKeyEvent
 from PySide6.QtWidgets import QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QWidget
 
 from studio.theme import SPACING, set_property, theme
-from studio.widgets import ALIGN_RIGHT, button, hbox, label, vbox
+from studio.widgets import ALIGN_RIGHT, button, chain_tab_order, hand_keyboard_on, hbox, label, vbox
 from training.config.sections.data.classes import NO_CLASS
 from training.protocol.answers import ClassChoice
 
@@ -95,7 +95,9 @@ class ClassList(QWidget):
         head.addWidget(self.all_button)
         head.addWidget(self.none_button)
         vbox(head, self.search, self.view, parent=self, spacing=SPACING.xs)
-        self.setFocusProxy(self.view)
+        hand_keyboard_on(self, self.view)
+        # Tab comes to the list first, to which the keyboard is handed on: what lies before it would be passed over.
+        chain_tab_order([self.view, self.search, self.all_button, self.none_button])
         self.search.textChanged.connect(self._find)
         self.view.switched.connect(self._on_switched)
 

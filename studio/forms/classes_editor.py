@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit
 from studio.forms.class_list import ClassList
 from studio.forms.editor import Editor
 from studio.theme import set_invalid
-from studio.widgets import in_widget, vbox
+from studio.widgets import hand_keyboard_on, in_widget, vbox
 from training.config.field_spec import FieldSpec
 from training.config.fields import join_names, split_names
 from training.config.sections.data.classes import NO_CLASS
@@ -26,7 +26,7 @@ class ClassesEditor(Editor):
         self.list = ClassList()
         self.list.hide()
         super().__init__(in_widget(vbox(self._line, self.list)), stretch=True)
-        self.setFocusProxy(self._line)
+        hand_keyboard_on(self, self._line)
         self._classes: tuple[ClassChoice, ...] = ()
         self._none = False  # the line is empty since every box was off before, which is not all of them
         self._line.textChanged.connect(self._on_edited)
@@ -55,7 +55,7 @@ class ClassesEditor(Editor):
             self.set_value(names)
         self.list.setVisible(bool(classes))
         self._line.setVisible(not classes)
-        self.setFocusProxy(self.list if classes else self._line)
+        hand_keyboard_on(self, self.list if classes else self._line)
         if had_keyboard:
             self.setFocus()
 

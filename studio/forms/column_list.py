@@ -235,7 +235,7 @@ def _tell(item: QTreeWidgetItem, column: Column) -> None:
     item.setText(_MISSING, f"{column.missing:,}" if column.missing else "none")
     item.setText(_ROLE, column.role)
     item.setToolTip(_ROLE, column.about)
-    inks = {"target": palette.accent_text, "ignored": palette.faint, "left out": palette.faint}
+    inks = {"target": palette.accent_text, "ignored": palette.muted, "left out": palette.muted}
     for at in (_HOLDS, _DISTINCT, _MISSING, _ROLE):
         warns = at == _MISSING and column.missing
         ink = palette.warning if warns else inks.get(column.role, palette.muted) if at == _ROLE else palette.muted

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 from studio.forms.editor import Editor
 from studio.forms.messages import tell_digest
 from studio.theme import SPACING, set_invalid
-from studio.widgets import STRETCH, Banner, button, hbox, in_widget, label, vbox
+from studio.widgets import STRETCH, Banner, button, hand_keyboard_on, hbox, in_widget, label, vbox
 from training.config.consent import agree, is_agreed
 from training.config.field_spec import FieldSpec
 from training.errors import InputError, pluralize
@@ -101,7 +101,7 @@ class ConsentEditor(Editor):
         self._status = label("", "help", wrap=True)
         self._button = button("Look at the file…", "eye", clicked=self._ask)
         super().__init__(in_widget(hbox(self._button, (self._status, 1))), stretch=True)
-        self.setFocusProxy(self._button)
+        hand_keyboard_on(self, self._button)
 
     def value(self) -> Any:
         return self._digest

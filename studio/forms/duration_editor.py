@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from studio.forms.editor import Editor
 from studio.theme import SPACING, set_invalid
-from studio.widgets import hbox, in_widget, label
+from studio.widgets import hand_keyboard_on, hbox, in_widget, label
 from training.config.field_spec import FieldSpec
 from training.core.durations import count_duration, read_duration
 from training.errors import pluralize
@@ -30,7 +30,7 @@ class DurationEditor(Editor):
         self._edit.setFixedWidth(200 if self._several else _WIDTH)
         self.note = label("", "help")
         super().__init__(in_widget(hbox(self._edit, self.note, spacing=SPACING.xs)))
-        self.setFocusProxy(self._edit)
+        hand_keyboard_on(self, self._edit)
         self._length: tuple[int, int] | None = None
         self._by_epochs = False
         self._edit.textChanged.connect(self._on_edited)

@@ -10,7 +10,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from studio.theme import set_invalid
-from studio.widgets import hbox
+from studio.widgets import hand_keyboard_on, hbox
 from training.protocol.answers import ClassChoice, Column
 
 EDITOR_WIDTH = 300
@@ -33,7 +33,7 @@ class Editor(QWidget):
         if not stretch:
             row.addStretch(1)
         self.setMaximumWidth(EDITOR_WIDTH)
-        self.setFocusProxy(control)
+        hand_keyboard_on(self, control)
 
     def value(self) -> Any:
         """What stands in the editor."""

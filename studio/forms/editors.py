@@ -16,7 +16,17 @@ from studio.forms.consent_editor import ConsentEditor
 from studio.forms.duration_editor import DurationEditor
 from studio.forms.editor import Editor
 from studio.forms.names_editor import NamesEditor
-from studio.widgets import ComboBox, NumberEdit, NumberKind, PathEdit, Segmented, Switch, format_number, parse_number
+from studio.widgets import (
+    ComboBox,
+    NumberEdit,
+    NumberKind,
+    PathEdit,
+    Segmented,
+    Switch,
+    format_number,
+    hand_keyboard_on,
+    parse_number,
+)
 from training.config.field_spec import FieldSpec
 from training.protocol.answers import Column
 
@@ -152,7 +162,7 @@ class ChoiceEditor(Editor):
                 self._segments.add_option(choice, title, tooltip=choice)
             super().__init__(self._segments)
             self._segments.current_changed.connect(self._on_chosen)
-            self.setFocusProxy(self._segments.findChildren(QToolButton)[0])
+            hand_keyboard_on(self, self._segments.findChildren(QToolButton)[0])
         else:
             self._combo = ComboBox()
             for row, (choice, title) in enumerate(zip(spec.choices, titles, strict=True)):

@@ -164,6 +164,7 @@ class FieldRow(QWidget):
     def set_way(self, way: QWidget) -> None:
         """Show a button before the explanation, which leads to where the setting can be found."""
         self._way = way
+        way.setAccessibleDescription(f"For {self.spec.title}")
         self._put_beside(way)
 
     def set_mark(self, mark: QWidget | None) -> None:
@@ -189,15 +190,8 @@ class FieldRow(QWidget):
 
     def focus_widgets(self) -> list[QWidget]:
         """What Tab visits in this row, in order."""
-        inner = [
-            child
-            for child in self.editor.findChildren(QWidget)
-            if child.focusPolicy() & Qt.FocusPolicy.TabFocus
-            and child.focusProxy() is None
-            and child.window() is self.window()  # not the list a combo box opens
-        ]
         further = [part for part in (self._way, self._fix, self._mark) if part is not None]
-        return [*inner, self._hint, *further, self._dot]
+        return [self.editor, self._hint, *further, self._dot]
 
     def _lay_out(self) -> None:
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

@@ -16,8 +16,10 @@ class Fold(QWidget):
 
     toggled = Signal(bool)
 
-    def __init__(self) -> None:
+    def __init__(self, form: str) -> None:
+        """``form`` is its heading: several of a page have one of these."""
         super().__init__()
+        self._form = form
         self.button = button("", "chevron-right", "ghost")
         self.button.setProperty("fold", True)
         self.button.setIconSize(QSize(14, 14))
@@ -59,6 +61,7 @@ class Fold(QWidget):
         notes = [f"{changed} changed"] if changed else []
         notes += [f"{wrong} need{'s' if wrong == 1 else ''} attention"] if wrong else []
         self.button.setText(f"Advanced ({', '.join(notes)})" if notes else "Advanced")
+        self.button.setAccessibleName(f"{self._form}: {self.button.text()}")
         self.button.setIcon(icon("chevron-down" if self.is_open else "chevron-right", "muted"))
 
     def _on_toggled(self, is_open: bool) -> None:

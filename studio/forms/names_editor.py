@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit
 from studio.forms.column_list import ColumnList
 from studio.forms.editor import Editor
 from studio.theme import SPACING, set_invalid
-from studio.widgets import hbox, icon_button, in_widget
+from studio.widgets import hand_keyboard_on, hbox, icon_button, in_widget
 from training.config.field_spec import FieldSpec
 from training.config.fields import join_names, split_names
 from training.protocol.answers import Column
@@ -25,7 +25,7 @@ class NamesEditor(Editor):
         self.choose_button = icon_button("list", "Choose columns", clicked=self._open)
         holder = in_widget(hbox((self._edit, 1), self.choose_button, spacing=SPACING.xs))
         super().__init__(holder, stretch=True)
-        self.setFocusProxy(self._edit)
+        hand_keyboard_on(self, self._edit)
         self.list = ColumnList(self, f"Several {spec.title.lower()}s" if spec.mostly_one else "")
         self.choose_button.setVisible(False)
         self.list.ticked.connect(self._on_ticked)

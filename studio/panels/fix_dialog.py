@@ -62,8 +62,7 @@ class FixDialog(QDialog):
         view = SheetView()
         shown = self.fork.plan or ResumePlan(False, (), tuple(diff(config, after)), (), ())
         view.show_sheet(shown, kinds_of(after))
-        area = scroll_area(view)
-        area.setAccessibleName(view.text())
+        area = scroll_area(view, view.text())
         row = hbox(STRETCH, self.apply, cancel)
         where = _describe_way(self.fork, live, since)
         vbox(

@@ -26,6 +26,7 @@ class AppSettings(NamedTuple):
     """What the program remembers. ``engine_python`` is empty for the interpreter the window runs on."""
 
     theme: str = "system"
+    high_contrast: bool = False  # even where the system was not asked for it
     page: str = "setup"
     rail: str = "auto"
     code_beside: bool = True  # the run as code stands beside the forms of a window that has room for three columns

@@ -11,11 +11,13 @@ from studio.theme.icons import IconRole, icon, pixmap
 from studio.theme.properties import LabelRole, Variant, set_invalid, set_property, set_role, set_variant
 from studio.theme.svg import icon_names
 from studio.theme.theme import Theme, theme
-from studio.theme.tokens import DARK, LIGHT, RADIUS, SPACING, FontRole, Mode, Palette, Tone
+from studio.theme.tokens import DARK, DARK_HIGH, LIGHT, LIGHT_HIGH, RADIUS, SPACING, FontRole, Mode, Palette, Tone
 
 __all__ = [
     "DARK",
+    "DARK_HIGH",
     "LIGHT",
+    "LIGHT_HIGH",
     "RADIUS",
     "SPACING",
     "FontRole",
@@ -40,10 +42,10 @@ __all__ = [
 ]
 
 
-def apply(app: QApplication, mode: Mode = "system", *, font_scale: float = 1.0) -> Theme:
+def apply(app: QApplication, mode: Mode = "system", *, font_scale: float = 1.0, high_contrast: bool = False) -> Theme:
     """Dress the application; call again to switch. `font_scale` 1.0 is the designed size (13 px body text)."""
     chosen = theme()
-    chosen.dress(app, mode, font_scale)
+    chosen.dress(app, mode, font_scale, high_contrast=high_contrast)
     return chosen
 
 

@@ -1,17 +1,23 @@
 """The one theme of the process: which palette is in force, and the signal that says it changed."""
 
+from __future__ import annotations
+
 from functools import cache
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
 from studio.theme import fonts, stylesheet
-from studio.theme.tokens import DARK, LIGHT, FontRole, Mode, Palette
+from studio.theme.tokens import DARK, DARK_HIGH, LIGHT, LIGHT_HIGH, FontRole, Mode, Palette
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QAccessibilityHints, QStyleHints
 
 
 class Theme(QObject):
-    """Chooses between the two palettes and dresses the application in one.
+    """Chooses between light and dark, each in usual and in high contrast, and dresses the application so.
 
     Signals: `changed(Palette)` after the application wears a new palette.
     """
@@ -23,7 +29,11 @@ class Theme(QObject):
         self.mode: Mode = "system"
         self.palette: Palette = LIGHT
         self.font_scale = 1.0
+        self.high_contrast = False
+        """Whether the person asked us for it; where the system was asked for it, it is worn as well."""
         self._app: QApplication | None = None
+        self._hints: QStyleHints | None = None
+        self._needs: QAccessibilityHints | None = None
 
     @property
     def is_dark(self) -> bool:
@@ -34,12 +44,16 @@ class Theme(QObject):
         """The font of a role at the person's font scale."""
         return fonts.font(role, self.font_scale)
 
-    def dress(self, app: QApplication, mode: Mode, font_scale: float) -> None:
+    def dress(self, app: QApplication, mode: Mode, font_scale: float, *, high_contrast: bool = False) -> None:
         """Put fonts, colors and style sheet on the application; again to change them."""
         if self._app is not app:
             self._app = app
             app.styleHints().colorSchemeChanged.connect(self._on_system_scheme_changed)
-        self.font_scale = font_scale
+            self._hints = hints = app.styleHints()  # kept, or PySide forgets that what hangs on it lives
+            if hasattr(hints, "accessibility"):  # since Qt 6.10
+                self._needs = hints.accessibility()
+                self._needs.contrastPreferenceChanged.connect(self._on_system_contrast_changed)
+        self.font_scale, self.high_contrast = font_scale, high_contrast
         app.setFont(fonts.font("body", font_scale))
         self.set_mode(mode)
 
@@ -49,11 +63,22 @@ class Theme(QObject):
         hints = QGuiApplication.styleHints()
         wanted = {"light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark, "system": Qt.ColorScheme.Unknown}[mode]
         hints.setColorScheme(wanted)  # also colors the title bar, where the system draws one
-        self._wear(DARK if _is_dark(mode, hints.colorScheme()) else LIGHT)
+        self._choose(_is_dark(mode, hints.colorScheme()))
 
     def _on_system_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
         if self.mode == "system":
-            self._wear(DARK if scheme == Qt.ColorScheme.Dark else LIGHT)
+            self._choose(scheme == Qt.ColorScheme.Dark)
+
+    def _on_system_contrast_changed(self) -> None:
+        self._choose(self.is_dark)
+
+    def _choose(self, dark: bool) -> None:
+        high = self.high_contrast or self._system_wants_contrast()
+        self._wear((DARK_HIGH if high else DARK) if dark else (LIGHT_HIGH if high else LIGHT))
+
+    def _system_wants_contrast(self) -> bool:
+        needs = self._needs
+        return needs is not None and needs.contrastPreference() == Qt.ContrastPreference.HighContrast
 
     def _wear(self, palette: Palette) -> None:
         if self._app is None:
@@ -84,7 +109,7 @@ def qt_palette(palette: Palette) -> QPalette:
         role.Base: palette.surface,
         role.AlternateBase: palette.hover,
         role.Text: palette.text,
-        role.PlaceholderText: palette.faint,
+        role.PlaceholderText: palette.muted,
         role.Button: palette.surface,
         role.ButtonText: palette.text,
         role.BrightText: palette.danger,

@@ -70,9 +70,9 @@ _COLORS = (
     ("border_strong", "#c9ced8", "#3b414d"),
     ("text", "#171a21", "#e8eaef"),
     ("muted", "#5b6472", "#9ba3b1"),
-    ("faint", "#8b94a3", "#6a7280"),
+    ("faint", "#7d8796", "#6a7280"),
     ("accent", "#5147e5", "#6259f0"),
-    ("accent_hover", "#463cd4", "#7169f7"),
+    ("accent_hover", "#463cd4", "#6a61f4"),
     ("accent_pressed", "#3b32b8", "#544bdd"),
     ("accent_soft", "#eeeefe", "#211f40"),
     ("accent_text", "#453bd0", "#aaa5ff"),
@@ -96,14 +96,58 @@ _COLORS = (
 LIGHT = Palette(
     name="light",
     is_dark=False,
-    curves=("#2f63d8", "#e07a00", "#00856a", "#b1458f", "#4fa3d8", "#c8452a", "#8a7a00", "#697386"),
+    curves=("#2f63d8", "#d07001", "#00856a", "#b84c97", "#3691c5", "#d65035", "#776900", "#5a6272"),
     **{name: light for name, light, _ in _COLORS},
 )
 DARK = Palette(
     name="dark",
     is_dark=True,
-    curves=("#6c9bff", "#ffac47", "#37cfa9", "#e58ac8", "#9bd4ff", "#ff8468", "#e0cd57", "#a2abba"),
+    curves=("#6c9bff", "#f2a138", "#37cfa9", "#e98fcf", "#9bd4ff", "#ff8468", "#e6d25e", "#9ca0a9"),
     **{name: dark for name, _, dark in _COLORS},
+)
+
+# For those who asked their system, or us, for high contrast: text on the darkest and the lightest there is, and edges that are seen.
+LIGHT_HIGH = LIGHT._replace(
+    name="light, high contrast",
+    background="#ffffff",
+    hover="#e6e9ee",
+    pressed="#d9dde5",
+    border="#5b6472",
+    border_strong="#171a21",
+    text="#000000",
+    muted="#333a45",
+    faint="#5b6472",
+    accent="#3b32b8",
+    accent_hover="#2f2799",
+    accent_pressed="#241d7a",
+    accent_text="#2f2799",
+    success="#0a4a32",
+    warning="#5c3700",
+    danger="#8c111b",
+    danger_hover="#6e0b14",
+    info="#064568",
+)
+DARK_HIGH = DARK._replace(
+    name="dark, high contrast",
+    background="#000000",
+    surface="#000000",
+    raised="#101216",
+    sunken="#000000",
+    border="#9ba3b1",
+    border_strong="#e8eaef",
+    text="#ffffff",
+    muted="#d5d9e0",
+    faint="#8b94a3",
+    accent="#aaa5ff",
+    accent_hover="#c3bfff",
+    accent_pressed="#8f88f5",
+    accent_text="#c9c6ff",
+    on_accent="#000000",
+    success="#8ae5b8",
+    warning="#ffd18a",
+    danger="#ffb0b4",
+    danger_hover="#ffc8cb",
+    info="#a9dcf8",
 )
 
 

@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from studio.widgets.growing import GrowingRoom, let_grow
     from studio.widgets.inputs import ComboBox, PathEdit, PathMode, leave_undo_to_page, take_keyboard
     from studio.widgets.labels import ElidedLabel, IconLabel, MonoText, SteadyLabel, label, make_breakable, separator
-    from studio.widgets.layouts import STRETCH, Stretch, empty, fill, flow_box, hbox, in_widget, vbox
+    from studio.widgets.layouts import (
+        STRETCH,
+        Stretch,
+        chain_tab_order,
+        empty,
+        fill,
+        flow_box,
+        hand_keyboard_on,
+        hbox,
+        in_widget,
+        vbox,
+    )
     from studio.widgets.messages import Banner, EmptyState
     from studio.widgets.navigation import NavigationRail
     from studio.widgets.numbers import NumberEdit, NumberKind, format_number, parse_number
@@ -47,7 +58,18 @@ _HOMES = {
     "growing": ("GrowingRoom", "let_grow"),
     "inputs": ("ComboBox", "PathEdit", "PathMode", "leave_undo_to_page", "take_keyboard"),
     "labels": ("ElidedLabel", "IconLabel", "MonoText", "SteadyLabel", "label", "make_breakable", "separator"),
-    "layouts": ("STRETCH", "Stretch", "empty", "fill", "flow_box", "hbox", "in_widget", "vbox"),
+    "layouts": (
+        "STRETCH",
+        "Stretch",
+        "chain_tab_order",
+        "empty",
+        "fill",
+        "flow_box",
+        "hand_keyboard_on",
+        "hbox",
+        "in_widget",
+        "vbox",
+    ),
     "messages": ("Banner", "EmptyState"),
     "navigation": ("NavigationRail",),
     "numbers": ("NumberEdit", "NumberKind", "format_number", "parse_number"),

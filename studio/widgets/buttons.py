@@ -1,9 +1,11 @@
 """Buttons, and a row of which exactly one is chosen."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
+from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QBoxLayout,
     QButtonGroup,
     QFrame,
@@ -70,6 +72,22 @@ def icon_button(icon_name: str, name: str, *, clicked: Slot | None = None) -> QT
     return made
 
 
+def find_taken(
+    button: QAbstractButton, others: Iterable[QAbstractButton], reason: Qt.FocusReason
+) -> QAbstractButton | None:
+    """Which of ``others`` Tab has come for when it comes to ``button``: of choices, that which is taken. None where it is the right one."""
+    if button.isChecked() or reason not in (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason):
+        return None
+    return next((other for other in others if other.isChecked()), None)
+
+
+class _Option(QToolButton):
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        if taken := find_taken(self, self.group().buttons(), event.reason()):
+            taken.setFocus(event.reason())
+
+
 class Segmented(QFrame):
     """A row of choices of which exactly one is taken. Signals: `current_changed(key)` when it is another one."""
 
@@ -86,7 +104,7 @@ class Segmented(QFrame):
 
     def add_option(self, key: str, text: str, icon_name: str = "", tooltip: str = "") -> None:
         """Append a choice; the first one added is taken."""
-        option = QToolButton()
+        option = _Option()
         option.setText(text)
         option.setCheckable(True)
         option.setFocusPolicy(Qt.FocusPolicy.TabFocus)

@@ -10,10 +10,12 @@ from studio.widgets.labels import IconLabel, label
 from studio.widgets.layouts import STRETCH, Part, fill, hbox, vbox
 
 
-def scroll_area(widget: QWidget, area: QScrollArea | None = None) -> QScrollArea:
+def scroll_area(widget: QWidget, name: str, area: QScrollArea | None = None) -> QScrollArea:
     """Let a page be taller than the window. It scrolls sideways only where the window is narrower than the page can be.
-    ``area``: one of a class of its own, instead of a plain one."""
+    ``name`` is what a screen reader
+    calls it. ``area``: one of a class of its own, instead of a plain one."""
     area = area or QScrollArea()
+    area.setAccessibleName(name)
     area.setWidget(widget)
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
@@ -68,6 +70,7 @@ class Card(QFrame):
         self._title.setText(title)
         self._title.setVisible(bool(title))
         self.setAccessibleName(title)
+        self._say_what_folds()
         self._update_header()
 
     def set_subtitle(self, subtitle: str) -> None:
@@ -82,6 +85,11 @@ class Card(QFrame):
         self._collapsed = collapsed
         self._content.setVisible(not collapsed)
         self._fold.setIcon(icon("chevron-right" if collapsed else "chevron-down", "muted"))
+        self._say_what_folds()
+
+    def _say_what_folds(self) -> None:
+        """Several cards of a page have one."""
+        self._fold.setAccessibleName(f"{'Unfold' if self._collapsed else 'Fold'} {self._title.text()}")
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         # The whole header folds, not only the small arrow.

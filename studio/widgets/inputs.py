@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from studio.theme import set_invalid
 from studio.widgets.buttons import button
-from studio.widgets.layouts import hbox
+from studio.widgets.layouts import hand_keyboard_on, hbox
 
 PathMode = Literal["file", "folder", "any"]
 
@@ -45,6 +45,15 @@ class ComboBox(QComboBox):
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.setMinimumContentsLength(6)
         self.setMaxVisibleItems(16)
+
+    def setAccessibleName(self, name: str) -> None:
+        """Also the description: on Linux Qt calls a list by what is chosen in it, and nobody would hear what that is for."""
+        super().setAccessibleName(name)
+        super().setAccessibleDescription(name)
+
+    def setAccessibleDescription(self, description: str) -> None:
+        """After the name."""
+        super().setAccessibleDescription(". ".join(filter(None, (self.accessibleName(), description))))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -100,7 +109,7 @@ class PathEdit(QWidget):
         else:
             self._browse.clicked.connect(self._browse_folder if mode == "folder" else self._browse_file)
         self.setAcceptDrops(True)
-        self.setFocusProxy(self.line_edit)
+        hand_keyboard_on(self, self.line_edit)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         hbox((self.line_edit, 1), self._browse, parent=self)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from PySide6.QtCore import Qt
@@ -51,6 +53,22 @@ def _dress(layout: BoxT, parts: tuple[Part, ...], spacing: int, margins: Margins
     layout.setContentsMargins(*(margins if isinstance(margins, tuple) else [margins] * 4))
     fill(layout, *parts)
     return layout
+
+
+def chain_tab_order(parts: Iterable[QWidget]) -> None:
+    """Have Tab visit ``parts`` in this order; what it cannot reach now is left out."""
+    stops = [part for part in parts if part.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    for first, second in pairwise(stops):
+        QWidget.setTabOrder(first, second)
+
+
+def hand_keyboard_on(outer: QWidget, inner: QWidget) -> None:
+    """Whoever gives ``outer`` the keyboard gives it to ``inner``, a part of it. In an order of Tab ``outer`` stands for its parts: one that
+    names only ``inner`` leaves ``outer`` behind it, and from there Tab comes back to ``inner`` for ever."""
+    # Else the policy would be that of the part before, too.
+    outer.setFocusProxy(None)  # type: ignore[arg-type]
+    outer.setFocusPolicy(inner.focusPolicy())  # Qt takes nothing else into an order
+    outer.setFocusProxy(inner)
 
 
 def in_widget(layout: QLayout) -> QWidget:

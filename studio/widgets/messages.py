@@ -122,6 +122,8 @@ class Banner(QFrame):
         self._text.setVisible(bool(text))
         set_property(self, "tone", self._tone)
         self.setAccessibleName(f"{title}. {text}" if text else title)
+        for each in (self._close, *self._buttons.findChildren(QPushButton)):
+            each.setAccessibleDescription(title)  # what is closed or begun over, where there are several messages
 
     def set_caption(self, text: str) -> None:
         """What stands small below the text; "" for nothing."""
@@ -141,6 +143,7 @@ class Banner(QFrame):
     def add_action(self, text: str, callback: Callable[[], object], *, variant: Variant = "secondary") -> QPushButton:
         """Add a button at the right; returns it."""
         made = button(text, variant=variant, clicked=lambda: callback())
+        made.setAccessibleDescription(self._said[0])
         self._actions.addWidget(made)
         return made
 

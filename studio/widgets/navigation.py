@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QAbstractButton, QBoxLayout, QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from studio.theme import RADIUS, SPACING, Tone, font, icon, set_property, theme
-from studio.widgets.buttons import icon_button
+from studio.widgets.buttons import find_taken, icon_button
 from studio.widgets.labels import label
 from studio.widgets.layouts import STRETCH, fill, hbox, vbox
 
@@ -49,6 +49,9 @@ class RailItem(QAbstractButton):
         # A ring is for those who came by the keyboard; after a click or at the start it only looks like a fault.
         self._shows_ring = event.reason() in _BY_KEYBOARD
         super().focusInEvent(event)
+        rail = self.parentWidget()
+        if rail is not None and (taken := find_taken(self, rail.findChildren(RailItem), event.reason())):
+            taken.setFocus(event.reason())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         palette = theme().palette
@@ -227,7 +230,7 @@ class NavigationRail(QFrame):
             self.current_changed.emit(key)
 
     def _go_to(self, item: RailItem) -> None:
-        item.setFocus(Qt.FocusReason.TabFocusReason)
+        item.setFocus(Qt.FocusReason.ShortcutFocusReason)
         item.setChecked(True)
 
     def _describe(self, key: str) -> None:

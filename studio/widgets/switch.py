@@ -49,13 +49,15 @@ class Switch(QAbstractButton):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         track = QRectF(2, (self.height() - self._TRACK.height()) / 2, self._TRACK.width(), self._TRACK.height())
-        off, on = QColor(palette.border_strong), QColor(palette.accent)
+        off, on = QColor(palette.faint), QColor(palette.accent)
         if not self.isEnabled():
             off = on = QColor(palette.pressed)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(mix(off, on, self._knob))
         painter.drawRoundedRect(track, 10, 10)
-        knob = QColor("#ffffff") if self.isEnabled() else QColor(palette.surface)
+        knob = mix(QColor("#ffffff"), QColor(palette.on_accent), self._knob)
+        if not self.isEnabled():
+            knob = QColor(palette.surface)
         painter.setBrush(knob)
         painter.drawEllipse(QRectF(track.left() + 3 + 14 * self._knob, track.top() + 3, 14, 14))
         if self.hasFocus():

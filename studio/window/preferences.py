@@ -43,6 +43,8 @@ class PreferencesDialog(QDialog):
         self.setMinimumWidth(_WIDTH)
         self.theme = Segmented((("system", "System"), ("light", "Light"), ("dark", "Dark")))
         self.theme.set_current(settings.theme)
+        self.high_contrast = Switch("High contrast, even where the system does not ask for it")
+        self.high_contrast.setChecked(settings.high_contrast)
         self._text_size_before = settings.text_size
         self.text_size = Segmented([(str(size), f"{size}%") for size in TEXT_SIZES])
         self.text_size.setAccessibleName("Text size")
@@ -78,7 +80,7 @@ class PreferencesDialog(QDialog):
 
     def _lay_out(self) -> None:
         look = Card("Appearance", "sun")
-        look.add(self.theme, label("Text size", "field"), self.text_size)
+        look.add(self.theme, self.high_contrast, label("Text size", "field"), self.text_size)
         engine = Card("Training", "cpu")
         engine.add(
             self.in_process,
@@ -116,7 +118,7 @@ class PreferencesDialog(QDialog):
         )
         for title, area in areas:
             tabs.addTab(title)
-            stack.addWidget(scroll_area(area))
+            stack.addWidget(scroll_area(area, title))
         tabs.currentChanged.connect(stack.setCurrentIndex)
         self.tabs = tabs
         vbox(tabs, (stack, 1), self.problem, buttons, parent=self, spacing=SPACING.m, margins=SPACING.l)
@@ -168,6 +170,7 @@ class PreferencesDialog(QDialog):
             return
         self._context.settings.update(
             theme=self.theme.current(),
+            high_contrast=self.high_contrast.isChecked(),
             engine_in_process=self.in_process.isChecked(),
             keep_awake=self.keep_awake.isChecked(),
             notify=self.notify.isChecked(),

@@ -1,6 +1,7 @@
 """One curve: its samples, the two lines that draw it, and the dot that stands for a line of one sample."""
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -173,6 +174,12 @@ class CurveSet(dict[str, Curve]):
     def extent(self) -> tuple[float, float] | None:
         """The first and the last position of any; None while all are empty."""
         return span_extents([extent for curve in self.values() if (extent := curve.series.extent) is not None])
+
+    def newest(self) -> Iterator[tuple[str, float, float]]:
+        """Of each that is shown and not faded, the last sample: name, position, value."""
+        for name, curve in self.visible().items():
+            if not curve.is_faded and (sample := curve.series.nearest(math.inf)) is not None:
+                yield name, *sample
 
     def truncate(self, x: float) -> None:
         """Drop samples beyond ``x``; what is faded is of another stretch, and stays."""

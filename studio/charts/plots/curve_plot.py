@@ -15,16 +15,20 @@ from training.runs.pyramid.curve import Pyramid
 from training.runs.pyramid.smoothing import Smoother
 
 _REACH = 14.0  # pixels
+_MOST_TOLD = 10  # curves: nobody listens to more
 
 
 class CurvePlot(Plot):
     """A `Plot` that follows the mouse.
 
-    Signals: `fit_wanted()` on a double click; `menu_wanted(QPoint)` on the screen; `point_clicked(name, x)` on or near a curve.
+    Its accessible description tells the newest value of each curve that is shown.
+
+    Signals: `redrawn()`; `fit_wanted()` on a double click; `menu_wanted(QPoint)` on the screen; `point_clicked(name, x)` on or near a curve.
     """
 
     point_clicked = Signal(str, float)
 
+    redrawn = Signal()
     fit_wanted = Signal()
     menu_wanted = Signal(QPoint)
 
@@ -99,6 +103,20 @@ class CurvePlot(Plot):
                     curve.series.raw.read(start, stop).astype(np.float64),
                 )
         return found
+
+    def draw(self) -> None:
+        super().draw()
+        self.setAccessibleDescription(self._tell_newest())
+        self.redrawn.emit()
+
+    def _tell_newest(self) -> str:
+        told = list(self._curves.newest())
+        newest = [
+            f"{self._legend.word(name) or name} {self.read(value)} at {self.x_reading(x)}"
+            for name, x, value in told[:_MOST_TOLD]
+        ]
+        more = [f"{len(told) - _MOST_TOLD:,} more curves"] if len(told) > _MOST_TOLD else []
+        return "; ".join(newest + more) or "No values yet"
 
     def picture(self) -> QPixmap:
         """What is drawn now, with title and legend, without the crosshair."""

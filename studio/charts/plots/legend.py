@@ -184,6 +184,12 @@ class Legend(QWidget):
             self._entries[key] = LegendEntry(name, color_index, is_faded=is_faded)
             self._entries[key].pressed.connect(lambda: self.entry_pressed.emit(key))
             self._row.insertWidget(self._row.count() - 2, self._entries[key])
+            self._describe_entries()
+
+    def _describe_entries(self) -> None:
+        """Several charts of a page have a curve of the same name."""
+        for entry in self._entries.values():
+            entry.setAccessibleDescription(f"{self._title.text()}: Space hides or shows the curve".removeprefix(": "))
 
     def word(self, key: str) -> str:
         """A curve's name; "" where it has no entry."""
@@ -202,13 +208,16 @@ class Legend(QWidget):
                 self._choice.addItem(text, key)
             self._choice.setCurrentIndex(max(self._choice.findData(current), 0))
         self._choice.setAccessibleName("Quantity shown")
+        self._choice.setAccessibleDescription("Quantity shown")  # on Linux its name is what is chosen
         self._title.setText(titles[current])
         self._title.setVisible(len(titles) == 1)
         self._choice.setVisible(len(titles) > 1)
+        self._describe_entries()
         self._fit_words()
 
     def _on_chosen(self) -> None:
         self._title.setText(self._choice.currentText())
+        self._describe_entries()
         self.title_chosen.emit(self._choice.currentData())
 
     def set_value(self, key: str, text: str) -> None:

@@ -240,7 +240,7 @@ class Plot(QWidget):
         for name, curve in self._curves.items():
             at = math.inf if self._cursor is None else self._cursor
             sample = curve.series.nearest(at) if len(curve.series) else None
-            self._legend.set_value(name, self._read(sample[1]) if sample else "")
+            self._legend.set_value(name, self.read(sample[1]) if sample else "")
         if self._cursor is None:
             several = (
                 sum(not curve.is_faded for curve in self._curves.values()) > 1
@@ -250,7 +250,8 @@ class Plot(QWidget):
             shown = position(self._curves.nearest_position(self._cursor) * self._x_scale)
             self._legend.set_note(f"{self._x_name} {shown}", shown)
 
-    def _read(self, value: float) -> str:
+    def read(self, value: float) -> str:
+        """A value as it is read off."""
         return format_share(value) if self._percent and math.isfinite(value) else reading(value)
 
     # ---------------------------------------------------------------- wiring

@@ -17,7 +17,7 @@ from studio.forms.messages import KIND_TITLES, kind_sentence
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import default_kind
 from studio.theme import SPACING, set_invalid
-from studio.widgets import STRETCH, ComboBox, label, vbox
+from studio.widgets import STRETCH, ComboBox, hand_keyboard_on, label, vbox
 from training import catalog
 from training.errors import Problem
 
@@ -40,7 +40,7 @@ class KindChooser(QWidget):
         self.section = section
         self._control = control
         self._mark: QWidget | None = None
-        self.setFocusProxy(control)
+        hand_keyboard_on(self, control)
         self.title = label(KIND_TITLES[section], "field")
         self.title.setToolTip(self.path)
         self.title.setFixedWidth(label_width)
@@ -88,7 +88,7 @@ class KindChooser(QWidget):
 
     def focus_widgets(self) -> list[QWidget]:
         """What Tab visits here, in order."""
-        return [self._control, self._fix, *([self._mark] if self._mark is not None else []), self._dot]
+        return [self, self._fix, *([self._mark] if self._mark is not None else []), self._dot]
 
 
 class ListChooser(KindChooser):

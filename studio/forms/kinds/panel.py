@@ -50,7 +50,7 @@ class KindPanel(QFrame):
         self._columns = 1 + max(group.column for group in groups)
         columns = [self._make_column([group for group in groups if group.column == at]) for at in range(self._columns)]
         self._body = in_widget(hbox(*((column, 1) for column in columns), spacing=SPACING.m))
-        self._area = scroll_area(self._body)
+        self._area = scroll_area(self._body, "Kinds to choose from")
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         vbox(self.search, self.nothing, (self._area, 1), parent=self, margins=SPACING.m)

@@ -62,7 +62,9 @@ class DataPage(QWidget):
         self.points.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.nothing = label("", "subtitle", wrap=True)
         self.samples = QStackedWidget()
-        text = scroll_area(in_widget(vbox(self.text_bar, self.text, STRETCH, margins=SPACING.l, spacing=SPACING.s)))
+        text = scroll_area(
+            in_widget(vbox(self.text_bar, self.text, STRETCH, margins=SPACING.l, spacing=SPACING.s)), "Texts"
+        )
         for each in (self.browser, self.rows, text, self.points, self.nothing):
             self.samples.addWidget(each)
         self.classes = ClassesTab(context, question)
@@ -76,8 +78,8 @@ class DataPage(QWidget):
         self.stack = QStackedWidget()
         for name, screen in (
             ("Samples", self.samples),
-            ("Classes", scroll_area(self.classes)),
-            ("Parts && report", scroll_area(self.parts)),
+            ("Classes", scroll_area(self.classes, "Classes")),
+            ("Parts && report", scroll_area(self.parts, "Parts and report")),
             ("Columns", self.columns),
         ):
             self.tabs.addTab(name)

@@ -64,8 +64,7 @@ class ViewStage(QWidget):
         self._columns: list[QVBoxLayout] = []
         self._row = hbox(spacing=SPACING.m)
         content = in_widget(vbox(metrics, (self._row, 1), spacing=SPACING.m, margins=(0, 0, SPACING.s, 0)))
-        self.area = scroll_area(content)
-        self.area.setAccessibleName("Views of the evaluation")
+        self.area = scroll_area(content, "Views of the evaluation")
         vbox(self.area, parent=self)
         self._lay_out()
 

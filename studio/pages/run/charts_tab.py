@@ -57,7 +57,6 @@ class ChartsTab(QWidget):
         screen = in_widget(vbox(self.numbers, (charts, 1), spacing=SPACING.m))
         parts, layers = self.records.parts, self.records.layers
         self.area = FirstScreen(screen, TextsCard(self._context), parts, self.boundary, self.evaluation, layers)
-        self.area.setAccessibleName("Charts")
         vbox(self.area, parent=self)
 
     def _connect(self) -> None:

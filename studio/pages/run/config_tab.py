@@ -22,7 +22,7 @@ class ConfigTab(QWidget):
             "Open in Setup", "sliders", tooltip="Put these settings into the forms; undo takes them back"
         )
         self.take.clicked.connect(self._take)
-        area = scroll_area(in_widget(vbox(self.settings, STRETCH, margins=SPACING.l)))
+        area = scroll_area(in_widget(vbox(self.settings, STRETCH, margins=SPACING.l)), "Settings of the run")
         self.other = ComboBox()
         self.other.setAccessibleName("Compare the settings with")
         self.other.setMinimumWidth(220)

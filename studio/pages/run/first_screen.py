@@ -20,7 +20,7 @@ class FirstScreen(QScrollArea):
         self._rows.setSpacing(SPACING.m)
         for row, part in enumerate((first, *below)):
             self._rows.addWidget(part, row, 0)
-        scroll_area(content, self)
+        scroll_area(content, "Charts", self)
         self.verticalScrollBar().rangeChanged.connect(self._keep_width)
         self._keep_width(0, 0)
 

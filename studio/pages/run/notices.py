@@ -35,7 +35,7 @@ class NoticeStrip(QWidget):
         self.panel = QFrame()
         set_property(self.panel, "notices", True)
         self._content = in_widget(vbox(outcome, findings, STRETCH, spacing=SPACING.s, margins=SPACING.m))
-        self._area = scroll_area(self._content)
+        self._area = scroll_area(self._content, "Notices of the run")
         vbox((self._area, 1), parent=self.panel, spacing=0)
         self.panel.hide()
         self._below: QWidget | None = None

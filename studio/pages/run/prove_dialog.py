@@ -46,7 +46,7 @@ class ProveDialog(QDialog):
             self.words,
             self.progress,
             self.problem,
-            (scroll_area(in_widget(vbox(self.view, STRETCH))), 1),
+            (scroll_area(in_widget(vbox(self.view, STRETCH)), "Proof"), 1),
             hbox(STRETCH, self.start, self.cancel, self.close_button),
             parent=self,
             spacing=SPACING.m,

@@ -29,7 +29,7 @@ class SystemTab(QWidget):
         self.charts = LoadCharts(context.shown)
         self.machine.add(self.load, self.charts)
         cards = (self.machine, self.profile, self.environment)
-        self.area = scroll_area(in_widget(vbox(*cards, STRETCH, spacing=SPACING.m, margins=SPACING.l)))
+        self.area = scroll_area(in_widget(vbox(*cards, STRETCH, spacing=SPACING.m, margins=SPACING.l)), "System")
         vbox(self.area, parent=self)
         context.shown.attached.connect(self._show_run)
         context.shown.state_changed.connect(self._on_state_changed)

@@ -47,7 +47,7 @@ class BranchSheet(QWidget):
         self.card = Card("Branch", "branch")
         self.summary = label("", wrap=True)
         self.view = SheetView()
-        self._area = scroll_area(self.view)
+        self._area = scroll_area(self.view, "What the branch restores, changes and ignores")
         self.more = button("Show summary", "chevron-down", "ghost", tooltip="What is restored, changed and ignored")
         self.more.clicked.connect(lambda: self._choose(not self._is_unfolded))
         cancel = button("Cancel", tooltip="Start from the beginning instead")

@@ -82,7 +82,7 @@ class FindingsPanel(Card):
         self._line = ProgressLine()
         self._list = QWidget()
         self._rows = vbox(parent=self._list)
-        self._area = scroll_area(self._list)
+        self._area = scroll_area(self._list, "Findings of the check")
         self._area.setMaximumHeight(_MOST_HEIGHT)
         close = icon_button("cross", "Put the findings away", clicked=self._withdraw)
         self.cancel.hide()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
@@ -29,7 +28,7 @@ from studio.panels.data.engine_query import DEBOUNCE
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
 from studio.theme import SPACING, icon, theme
-from studio.widgets import BesideOrOver, in_widget, separator, vbox
+from studio.widgets import BesideOrOver, chain_tab_order, in_widget, separator, vbox
 from training.config.rules.inactive_settings import find_inactive
 from training.config.rules.task import offer_monitors
 from training.config.run import alternatives
@@ -264,8 +263,7 @@ class SetupPage(QWidget):
                 chain.extend(form.focus_widgets())
             chain.extend(panel.chain())
         chain += self.bar.focus_widgets()
-        for first, second in pairwise(chain):
-            QWidget.setTabOrder(first, second)
+        chain_tab_order(chain)
 
     # ------------------------------------------------------------------------------------------ Qt's own
 

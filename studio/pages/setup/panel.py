@@ -48,6 +48,7 @@ class Panel(BesideOrOver):
         left = vbox(*self.forms, STRETCH, spacing=SPACING.l, margins=(SPACING.l, SPACING.l, SPACING.s, SPACING.l))
         right = vbox(preview, STRETCH, spacing=SPACING.l, margins=(SPACING.s, above, SPACING.l, SPACING.l))
         self._left_area = FittingArea(in_widget(left))
+        self._left_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it follows what has the keyboard in it
         right_area = FittingArea(in_widget(right))
         right_area.setAccessibleName("Preview")
         GrowingRoom(right_area)

@@ -71,8 +71,9 @@ class TryItPage(QWidget):
         self._inputs = in_widget(vbox(self.images, self.form, self.prompt, STRETCH, spacing=SPACING.m))
         right = in_widget(vbox(self.answers, self.plane, STRETCH, spacing=SPACING.m))
         self._columns = hbox((self._inputs, 1), (right, 1), spacing=SPACING.m)
-        self._area = scroll_area(in_widget(vbox(self.summary, self._columns, STRETCH, spacing=SPACING.m)))
-        self._area.setAccessibleName("Samples and answers")
+        self._area = scroll_area(
+            in_widget(vbox(self.summary, self._columns, STRETCH, spacing=SPACING.m)), "Samples and answers"
+        )
         holder = QWidget()
         self._stack = QStackedLayout(holder)
         self._stack.addWidget(self.empty)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QGridLayout, QLabel, QLineEdit, QWidget
 
 from studio.theme import SPACING, set_role
-from studio.widgets import Card, ComboBox, button, empty, in_widget, label
+from studio.widgets import Card, ComboBox, button, chain_tab_order, empty, in_widget, label
 from training.core.readers.cell_reading import parse_moment, parse_number
 from training.facts import lies_outside, show_span
 from training.protocol.model_answers import InputColumn, ModelDescription, PickedRow
@@ -70,8 +68,8 @@ class RowForm(Card):
             self.set_subtitle("An empty field is a value that is not known. A table can be dropped here as well.")
         for number, column in enumerate(columns if single else ()):
             self._add_field(number, column)
-        for first, second in pairwise([self.example, self.from_table, *self._fields.values()]):
-            QWidget.setTabOrder(first, second)  # widgets that are made later come last in the window
+        # Widgets that are made later come last in the window.
+        chain_tab_order([self.example, self.from_table, *self._fields.values()])
 
     def row(self) -> dict[str, str]:
         """What is filled in, "" where nothing is."""

@@ -18,6 +18,7 @@ from studio.actions.saving import ask_for_place, save_file
 from studio.charts.plots.curve import Line
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.panels.charts.enlarged_chart import EnlargedChart
+from studio.panels.charts.values_dialog import ValuesDialog
 from studio.state.context import AppContext
 from studio.theme import icon
 from training.runs.folder import RunFolder
@@ -56,6 +57,7 @@ class ChartMenu(QObject):
         menu.addAction(icon("fit", "text"), "Fit", plot.fit_wanted.emit)
         enlarge = menu.addAction("Enlarge", self.enlarge)
         enlarge.setEnabled(not is_large)
+        menu.addAction("Values as a table", self.show_values).setEnabled(has_samples)
         menu.addSeparator()
         for words, handle in (
             ("Copy image", self.copy_image),
@@ -73,6 +75,10 @@ class ChartMenu(QObject):
     def enlarge(self) -> None:
         """Show the chart in a window of its own as large as the window."""
         EnlargedChart(self._plot, self._plot.title or self._title).open()
+
+    def show_values(self) -> None:
+        """Show the numbers in view beside the chart."""
+        ValuesDialog(self._plot, self._plot.title or self._title).show()
 
     def copy_image(self) -> None:
         """Put it on the clipboard as it is drawn."""

@@ -9,7 +9,7 @@ from studio.engine.state import ENDED, RunState
 from studio.state.context import AppContext
 from studio.state.runs.way_on import LONGER, RESUME, START_OVER, way_on
 from studio.theme import Variant, icon, set_property
-from studio.widgets import button, dress_button, hbox
+from studio.widgets import button, dress_button, hand_keyboard_on, hbox
 from training.runs.folder import RunFolder
 from training.runs.records.manifest import CheckpointInfo
 
@@ -38,7 +38,7 @@ class ResumeButton(QWidget):
         set_property(self.main, "split", "left")
         set_property(self.more, "split", "right")
         hbox(self.main, self.more, parent=self, spacing=0)
-        self.setFocusProxy(self.main)
+        hand_keyboard_on(self, self.main)
         self.set_primary(False)
         self.hide()
 

@@ -93,7 +93,7 @@ def _describe(column: Column) -> tuple[str, str, str, str]:
 def _ink(role: str, about: bool) -> str:
     palette = theme().palette
     if role in ("target", "ignored", "left out"):
-        return palette.accent_text if role == "target" else palette.faint
+        return palette.accent_text if role == "target" else palette.muted
     return palette.muted if about else palette.text
 
 

@@ -18,9 +18,11 @@ from studio.charts.metrics_board import MetricsBoard
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.panels.charts.chart_menu import ChartMenu
 from studio.panels.charts.enlarged_chart import EnlargedChart
+from studio.panels.charts.values_dialog import ValuesDialog
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.widgets import vbox
+from tests.studio.keyboard_walk import wait_for_soundness
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -91,12 +93,13 @@ def right_click(plot: CurvePlot) -> QMenu:
     return menu
 
 
-def test_a_right_click_offers_seven_things(qtbot: QtBot, board: MetricsBoard) -> None:
+def test_a_right_click_offers_eight_things(qtbot: QtBot, board: MetricsBoard) -> None:
     menu = right_click(board.plot("loss"))
     words = [action.text() for action in menu.actions() if action.text()]
     assert words == [
         "Fit",
         "Enlarge",
+        "Values as a table",
         "Copy image",
         "Save as PNG …",
         "Save as SVG …",
@@ -108,6 +111,7 @@ def test_a_right_click_offers_seven_things(qtbot: QtBot, board: MetricsBoard) ->
     assert [action.isEnabled() for action in menu.actions() if action.text()] == [
         True,
         True,
+        False,
         False,
         False,
         False,
@@ -241,4 +245,53 @@ def test_an_enlarged_chart_whose_place_is_gone_goes_with_its_dialog(qtbot: QtBot
     dialog.destroyed.connect(lambda: gone.append(True))
     delete(card)
     dialog.reject()
+    qtbot.waitUntil(lambda: bool(gone))
+
+
+def test_a_chart_says_its_newest_values_to_those_who_do_not_see_it(board: MetricsBoard) -> None:
+    plot = board.plot("loss")
+    assert plot.accessibleDescription() == "Training 8.000 at step 100; Validation 1.000 at step 100"
+    board.append("train/loss", [101], [7.5])
+    board.refresh()
+    assert plot.accessibleDescription() == "Training 7.500 at step 101; Validation 1.000 at step 100"
+    plot.hide_curve("train/loss", True)
+    board.refresh()
+    assert plot.accessibleDescription() == "Validation 1.000 at step 100"
+    board.clear()
+    board.refresh()
+    assert plot.accessibleDescription() == "No values yet"
+
+
+def test_the_values_of_a_chart_are_a_table_that_grows_with_it(qtbot: QtBot, board: MetricsBoard) -> None:
+    plot = board.plot("loss")
+    menu = right_click(plot)
+    next(action for action in menu.actions() if action.text() == "Values as a table").trigger()
+    menu.close()
+    (dialog,) = board.findChildren(ValuesDialog)
+    qtbot.waitUntil(dialog.isVisible)
+    values = dialog.values
+
+    def row(number: int) -> list[str]:
+        return [str(values.index(number, column).data()) for column in range(values.columnCount())]
+
+    titles = [values.headerData(column, Qt.Orientation.Horizontal) for column in range(values.columnCount())]
+    assert titles == ["Position", "Training", "Validation"]
+    assert row(0) == ["step 100", "8.000", "1.000"]
+    assert row(1)[2] == ""
+    assert values.rowCount() == 100
+    wait_for_soundness(qtbot, dialog)
+    dialog.table.setCurrentIndex(values.index(0, 1))
+    board.append("train/loss", [101, 102], [7.5, 7.25])
+    qtbot.waitUntil(lambda: values.rowCount() == 102)
+    assert row(0) == ["step 102", "7.250", ""]
+    assert dialog.table.currentIndex().row() == 2  # where the person was
+    board.append("val/loss", [102], [0.5])  # later than the step that it is of
+    qtbot.waitUntil(lambda: row(0)[2] == "0.5000")
+    board.truncate(50)
+    qtbot.waitUntil(lambda: values.rowCount() == 50)
+    assert row(0)[0] == "step 50"
+    gone: list[bool] = []
+    dialog.destroyed.connect(lambda: gone.append(True))
+    board.layout().removeWidget(plot)  # type: ignore[union-attr]
+    delete(plot)
     qtbot.waitUntil(lambda: bool(gone))

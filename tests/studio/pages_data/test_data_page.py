@@ -24,6 +24,7 @@ from studio.panels.data.data_images import DataImages, Listing
 from studio.services.notifier import Notification
 from studio.state.context import AppContext
 from studio.theme import dress_at_end
+from tests.studio.keyboard_walk import wait_for_soundness
 from tests.studio.pages_setup.fakes import FakeContext
 from training.data.browse import Browser
 from training.errors import TrainingError
@@ -307,3 +308,22 @@ def test_rows_are_filtered_by_part_and_by_a_cell(
     texts = [str(sizes.index(2, column).data()) for column in range(sizes.columnCount())]
     assert texts[3] == "3 (5.0%)"
     assert texts[5] == "0.3 to 5.9"
+
+
+@pytest.mark.parametrize("kind", ["images", "table"])
+def test_every_tab_is_used_by_keyboard_and_screen_reader(
+    qtbot: QtBot, qapp: QApplication, context: FakeContext, folder: Path, kind: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "pets.csv"
+    file.write_text("kind,weight\n" + "".join(f"{'cat' if row % 2 else 'dog'},{row}\n" for row in range(40)))
+    given = (
+        {"kind": "image_folder", "path": str(folder)}
+        if kind == "images"
+        else {"kind": "table", "path": str(file), "targets": ["kind"]}
+    )
+    page = open_page(qtbot, qapp, context, **given)
+    for number in range(page.tabs.count()):
+        if page.tabs.isTabVisible(number):
+            page.tabs.setCurrentIndex(number)
+            qtbot.wait(50)
+            wait_for_soundness(qtbot, page, page.tabs.tabText(number))

@@ -21,7 +21,7 @@ def test_parts_fill_the_room_and_give_it_back(qtbot: QtBot) -> None:
     first, second, content = QWidget(), QWidget(), QWidget()
     words = label("below")
     vbox(first, vbox(second), words, parent=content, spacing=0)
-    area = scroll_area(content)
+    area = scroll_area(content, "Cards")
     qtbot.addWidget(area)
     GrowingRoom(area)
     let_grow(first, 50, 1000)

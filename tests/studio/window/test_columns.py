@@ -13,7 +13,7 @@ def test_a_narrow_window_puts_the_side_below_without_scrolling_sideways(qtbot: Q
     main, side = QWidget(), QWidget()
     main.setMinimumWidth(600)
     columns = TwoColumns(main, side)
-    area = scroll_area(columns)
+    area = scroll_area(columns, "Columns")
     qtbot.addWidget(area)
     area.resize(1080, 700)
     area.show()

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from studio.state.context import AppContext
@@ -21,6 +20,7 @@ from studio.window.engine_notice import ENGINES
 from studio.window.engines import EngineRow
 from studio.window.preferences import PreferencesDialog
 from tests.studio.conftest import MakeHost
+from tests.studio.keyboard_walk import wait_for_soundness
 from tests.studio.window_driver import answer_next_question, open_window, press
 from tests.training.engines.stand_ins import make_python, serve_index, write_index
 from training.config import RunConfig
@@ -95,9 +95,7 @@ def test_engines_are_tried_explained_and_chosen(
     row_of(qtbot, dialog, "good").use.click()
     assert context.settings.get().engine_python == str(tmp_path / "good/bin/python")
     assert "In use" in read(row_of(qtbot, dialog, "good"))
-    for widget in dialog.engines.findChildren(QWidget):  # what the keyboard reaches has a name
-        if widget.isVisible() and widget.focusPolicy() & Qt.FocusPolicy.TabFocus:
-            assert widget.accessibleName() or (isinstance(widget, QAbstractButton) and widget.text()), widget
+    wait_for_soundness(qtbot, dialog)
 
 
 def test_where_there_is_none_the_way_to_one_is_told(qtbot: QtBot, dialog: PreferencesDialog) -> None:

@@ -63,9 +63,8 @@ class ChartGrid(QWidget):
         self._grid = QGridLayout(inside)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(SPACING.m)
-        self._area = scroll_area(inside)
+        self._area = scroll_area(inside, "Curves of the compared runs")
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._area.setAccessibleName("Curves of the compared runs")
         vbox((self._area, 1), parent=self)
 
     def show_charts(self, names: Sequence[str]) -> None:

@@ -44,7 +44,7 @@ class SharesView(QWidget):
         self.axes = ParallelAxes()
         self.axes.line_pressed.connect(self._on_pressed)
         self._card = Card("Parallel coordinates")
-        self._card.add((scroll_area(self.axes), 1))
+        self._card.add((scroll_area(self.axes, "Parallel coordinates"), 1))
         self._source = label(_SOURCE, "caption", wrap=True)
         drawing = SaveMenu(context, self.axes, lambda: "compared-runs", drawing=self.axes)
         self.save = SaveMenu(context, self, lambda: "importance-of-settings", tabulate=lambda: [self.table.tabulate()])
@@ -54,7 +54,7 @@ class SharesView(QWidget):
         self._card.setMinimumHeight(_CARD)
         self.table.setMinimumHeight(_TABLE)
         inside = in_widget(vbox(head, self._note, (self._card, 3), (self.table, 2), self._source))
-        vbox((scroll_area(inside), 1), parent=self)
+        vbox((scroll_area(inside, "Which settings made the difference"), 1), parent=self)
 
     def rebuild(self) -> None:
         """Show the runs compared now."""

@@ -96,7 +96,7 @@ class StudyDetail(QWidget):
             spacing=SPACING.m,
             margins=(SPACING.m, SPACING.l, SPACING.l, SPACING.l),
         )
-        vbox((scroll_area(in_widget(content)), 1), parent=self)
+        vbox((scroll_area(in_widget(content), "Study"), 1), parent=self)
 
     # ------------------------------------------------------------------------------------------- reading
 

@@ -82,7 +82,7 @@ class NewStudyDialog(QDialog):
         cards = in_widget(vbox(*self._cards.values(), STRETCH, spacing=SPACING.xs))
         cards.setFixedWidth(_CARDS)
         options = in_widget(vbox((self._options, 1), margins=(SPACING.l, 0, SPACING.s, 0)))
-        body = scroll_area(in_widget(hbox(cards, (options, 1), spacing=SPACING.s)))
+        body = scroll_area(in_widget(hbox(cards, (options, 1), spacing=SPACING.s)), "New study")
         takes = vbox(self.words, self.progress, self.problem, spacing=SPACING.s)
         vbox(
             label(name, "section", wrap=True),

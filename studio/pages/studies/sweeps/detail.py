@@ -109,7 +109,7 @@ class SweepDetail(QWidget):
             spacing=SPACING.m,
             margins=(SPACING.m, SPACING.l, SPACING.l, SPACING.l),
         )
-        vbox((scroll_area(in_widget(content)), 1), parent=self)
+        vbox((scroll_area(in_widget(content), "Sweep"), 1), parent=self)
 
     def _connect(self) -> None:
         self.choice.current_changed.connect(self._on_view)

@@ -69,7 +69,7 @@ class NewSweepDialog(QDialog):
         inside = vbox(label(frozen, "help", wrap=True), self.varied, self.options, STRETCH, spacing=SPACING.m)
         vbox(
             label("New sweep", "section"),
-            (scroll_area(in_widget(inside)), 1),
+            (scroll_area(in_widget(inside), "New sweep"), 1),
             self.expected,
             self.problem,
             hbox(STRETCH, self.start, self.create_only, button("Cancel", clicked=self.reject)),

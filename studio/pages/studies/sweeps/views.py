@@ -122,7 +122,7 @@ class ImportanceView(SweepView):
             wrap=True,
         )
         inside = in_widget(vbox(self.note, self.bars, self._source, STRETCH, spacing=SPACING.m, margins=SPACING.s))
-        vbox((scroll_area(inside), 1), parent=self)
+        vbox((scroll_area(inside, "Importance of settings"), 1), parent=self)
 
     def show_record(self, record: SweepRecord, names: SettingNames, chosen: int | None) -> None:
         self.bars.set_bars(
@@ -146,7 +146,7 @@ class ParallelView(SweepView):
         self.axes.line_pressed.connect(lambda row: self.trial_pressed.emit(self._numbers[row]))
         self._numbers: list[int] = []
         self._note = label(_NO_VALUES, "help")
-        self._area = scroll_area(self.axes)
+        self._area = scroll_area(self.axes, "Parallel coordinates")
         vbox(self._note, (self._area, 1), parent=self)
 
     def show_record(self, record: SweepRecord, names: SettingNames, chosen: int | None) -> None:
@@ -183,7 +183,7 @@ class SlicesView(SweepView):
         self.plots: dict[str, SlicePlot] = {}
         self._flow = FlowLayout(spacing=SPACING.m, cell=_SLICE)
         self._note = label(_NO_VALUES, "help")
-        vbox(self._note, (scroll_area(in_widget(vbox(self._flow, STRETCH))), 1), parent=self)
+        vbox(self._note, (scroll_area(in_widget(vbox(self._flow, STRETCH)), "Results by setting"), 1), parent=self)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

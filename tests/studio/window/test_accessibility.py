@@ -1,0 +1,181 @@
+"""Every page, tab and dialog by keyboard and as a screen reader reads it: each stop has a name of its own, and Tab reaches all and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QWidget
+from pytestqt.qtbot import QtBot
+
+from studio.actions.export_dialog import ExportDialog
+from studio.actions.question import Answer, Question
+from studio.actions.trash_dialog import TrashDialog
+from studio.engine.state import RunState
+from studio.pages.evaluate.page import EvaluatePage
+from studio.pages.runs.name_dialog import NameDialog
+from studio.pages.setup.page import SetupPage
+from studio.pages.setup.presets import PresetDialog
+from studio.pages.studies.finders.new_study import NewStudyDialog
+from studio.pages.studies.sweeps.new_dialog import NewSweepDialog
+from studio.state.context import AppContext
+from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog
+from studio.window.help import HelpWindow
+from studio.window.main_window import MainWindow
+from studio.window.page_entries import PAGES
+from studio.window.preferences import PreferencesDialog
+from tests.evaluations import make_evaluation
+from tests.studio.keyboard_walk import list_stops, read, wait_for_soundness, walk
+from tests.studio.window_driver import open_window, run_page, runs_page
+from training.config import RunConfig
+from training.runs.folder import create_run
+
+MakeConfig = Callable[..., RunConfig]
+MakeDialog = Callable[[AppContext, MainWindow], QDialog]
+
+
+def train(qtbot: QtBot, context: AppContext, config: RunConfig) -> None:
+    context.start_run(config)
+    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
+
+
+def settle(qtbot: QtBot, window: QWidget) -> None:
+    """What is read for a page comes in another thread; nothing is shown of most of it here."""
+    window.repaint()
+    qtbot.wait(50)
+
+
+def test_every_page_and_tab_is_used_by_keyboard_and_screen_reader(
+    qtbot: QtBot, context: AppContext, config: MakeConfig
+) -> None:
+    window = open_window(qtbot, context)
+    train(qtbot, context, config("first"))
+    train(qtbot, context, config("second"))
+    tabs = {"run": list(run_page(window).tabs._entries), "studies": ["studies", "sweeps", "queue"]}
+    places = [f"{entry.key}/{tab}" for entry in PAGES for tab in tabs.get(entry.key, [])]
+    for place in [*(entry.key for entry in PAGES if entry.key not in tabs), *places]:
+        window.show_page(place)
+        settle(qtbot, window)
+        wait_for_soundness(qtbot, window, place)
+        assert read(list_stops(window)[0])[1] == window.rail._items[window.rail.current()].text()
+
+
+def test_every_setting_is_reached_and_told_from_the_others(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "setup")
+    setup = window.page("setup")
+    assert isinstance(setup, SetupPage)
+    for number in range(setup.tabs.count()):
+        setup.tabs.setCurrentIndex(number)
+        for fold in setup.panels[number].forms:
+            fold._advanced.open()
+        settle(qtbot, window)
+        wait_for_soundness(qtbot, window, setup.tabs.tabText(number))
+
+
+def test_tab_goes_through_a_form_from_top_to_bottom(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "setup")
+    setup = window.page("setup")
+    assert isinstance(setup, SetupPage)
+    settle(qtbot, window)
+    walked = walk(setup.header.presets)
+    names = [read(stop)[1] for stop in walked]
+    order = [
+        "Presets",
+        "Name",
+        "Find a setting",
+        "Samples",
+        "Noise",
+        "Dataset: Advanced",
+        "Preview",
+        "Start training",
+        "Setup",
+    ]
+    assert sorted(order, key=names.index) == order
+    places = [
+        stop.mapTo(window, stop.rect().topLeft()).y() for stop in walked if setup.panels[0].forms[0].isAncestorOf(stop)
+    ]
+    rows = [y for y in places if y == max(places[: places.index(y) + 1])]
+    assert len(rows) > len(places) / 3  # parts of a row are beside each other
+
+
+def test_tab_comes_to_the_choice_that_is_taken(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "runs")
+    context.settings.update(theme="dark")
+    walked = [read(stop)[1] for stop in walk(window.menu_button)]
+    assert "Dark" in walked
+    assert "Follow the system" not in walked
+    assert "Runs" in walked
+    assert "Data" not in walked
+    context.settings.update(theme="light")
+
+
+def test_an_evaluation_and_compared_runs_are_used_by_keyboard_and_screen_reader(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    made = [create_run(workspace, config(name)) for name in ("first", "second")]
+    make_evaluation(made[1].path, samples=60, on="validation")
+    window = open_window(qtbot, context)
+    context.open_run(made[1].path)
+    page = window.page("run/evaluate")
+    assert isinstance(page, EvaluatePage)
+    qtbot.waitUntil(lambda: page.selection.evaluation is not None)
+    settle(qtbot, window)
+    wait_for_soundness(qtbot, window)
+    window.show_page("runs")
+    runs = runs_page(window)
+    qtbot.waitUntil(lambda: runs.table.model().rowCount() == 2)
+    runs.table.selectAll()
+    qtbot.waitUntil(runs.compare.isVisible)
+    settle(qtbot, window)
+    wait_for_soundness(qtbot, window)
+
+
+DIALOGS: dict[str, MakeDialog] = {
+    "about": lambda _context, window: AboutDialog(window),
+    "keys": lambda _context, window: ShortcutsDialog(window.controller.actions.table, window),
+    "report": lambda _context, window: ReportDialog("Report", "What happened.", "Traceback", Path(), window),
+    "help": lambda _context, window: HelpWindow(window),
+    "export": lambda _context, window: ExportDialog("lab", 40, Path(), {}, parent=window),
+    "trash": TrashDialog,
+    "presets": lambda _context, window: PresetDialog(window),
+    "names": lambda _context, window: NameDialog(window, "Tags", "Choose some.", ["a", "b"], ["a"]),
+    "question": lambda _context, window: Question(window, "Delete?", "It can be undone.", [Answer("yes", "Delete")]),
+    "study": lambda context, window: NewStudyDialog(context, context.draft.config() or RunConfig(), "lr-range", window),
+    "sweep": lambda context, window: NewSweepDialog(context, context.draft.config() or RunConfig(), window),
+}
+
+
+@pytest.mark.parametrize("name", DIALOGS)
+def test_every_dialog_is_used_by_keyboard_and_screen_reader(qtbot: QtBot, context: AppContext, name: str) -> None:
+    window = open_window(qtbot, context, "models")
+    dialog = DIALOGS[name](context, window)
+    qtbot.addWidget(dialog)
+    dialog.open()
+    settle(qtbot, dialog)
+    assert list_stops(dialog)
+    wait_for_soundness(qtbot, dialog)
+    dialog.close()
+
+
+def test_preferences_are_used_by_keyboard_and_screen_reader(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "models")
+    dialog = PreferencesDialog(context, window)
+    qtbot.addWidget(dialog)
+    dialog.open()
+    for number in range(dialog.tabs.count()):
+        dialog.tabs.setCurrentIndex(number)
+        settle(qtbot, dialog)
+        wait_for_soundness(qtbot, dialog, dialog.tabs.tabText(number))
+    dialog.close()
+
+
+def test_the_palette_is_used_by_keyboard_and_screen_reader(qtbot: QtBot, context: AppContext) -> None:
+    window = open_window(qtbot, context, "models")
+    qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    palette = window.controller.palette
+    assert palette is not None
+    qtbot.waitUntil(palette.isVisible)
+    assert all(read(stop)[1] for stop in list_stops(palette))
+    palette.hide()
