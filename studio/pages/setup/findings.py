@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -89,8 +89,9 @@ class FindingsPanel(Card):
         self.add_action(self._pill, self.fit_button, self.cancel, close)
         self.add(self._line, self._area)
         self.hide()
-        for signal in (context.draft.edited, context.draft.kind_changed, context.draft.replaced):
+        for signal in (context.draft.edited, context.draft.kind_changed):
             signal.connect(self._withdraw)
+        context.draft.replaced.connect(self._on_replaced)
 
     def check(self, *, whole: bool = False) -> None:
         """Ask the engine about the draft as it stands; the files are looked at again, of very many samples all of them where ``whole``."""
@@ -138,6 +139,8 @@ class FindingsPanel(Card):
     def _on_fitted(self, fit: OneBatchFit) -> None:
         self._fit = fit
         self._show(self._found)
+        for finding in fit.findings[:1]:
+            self._show_row(finding)
 
     def _on_unfitted(self, refusal: Refusal) -> None:
         self._show(self._found)
@@ -165,7 +168,17 @@ class FindingsPanel(Card):
         if event.size().width() != event.oldSize().width():
             self._fit_height()
 
+    def _on_replaced(self) -> None:
+        """What suits other data comes a moment after they were chosen: a check that was begun meanwhile begins again."""
+        asked = self._ticket is not None
+        self._withdraw()
+        if asked:
+            self.check()
+
     def _withdraw(self) -> None:
+        page = self.parentWidget()
+        if page is not None and self.isAncestorOf(self.window().focusWidget()):
+            page.setFocus()  # else Qt gives it to what comes next, and Ctrl+Z, for example, would reach no page
         if self._ticket is not None:
             self._context.engine.interrupt(self._ticket)
             self._ticket = None
@@ -220,6 +233,11 @@ class FindingsPanel(Card):
         self.show()
         self._fit_height()
 
+    def _show_row(self, finding: Finding) -> None:
+        """Scroll to it, once its place is known."""
+        row = next(row for row in self._list.findChildren(QWidget) if row.property("finding") == finding.title)
+        QTimer.singleShot(0, row, lambda: self._area.ensureWidgetVisible(row))
+
     def _make_row(self, finding: Finding) -> QWidget:
         """With settings called as the forms beside call them."""
         title, advice = (with_titles(words, self._context.draft.kind) for words in (finding.title, finding.advice))
@@ -252,7 +270,7 @@ class FindingsPanel(Card):
             mute.clicked.connect(lambda: self.mute(finding))
             fill(line, (mute, 0, _TOP))
         row = in_widget(line)
-        row.setProperty("finding", True)
+        row.setProperty("finding", finding.title)
         row.setAccessibleName(f"{finding.level}: {title} {advice}".strip())
         return row
 

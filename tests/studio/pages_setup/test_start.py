@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.forms.field_row import FieldRow
@@ -15,6 +15,7 @@ from studio.pages.setup.previews.optimization_preview import OptimizationPreview
 from studio.panels.data.preview_frame import PreviewFrame
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, join_path, kinds
+from studio.widgets import vbox
 from tests.studio.every_setting import named, other_value, settings_of, wrong_value
 from tests.studio.pages_setup.fakes import FakeContext, answer, refusal, words
 from training.config.field_spec import FieldSpec
@@ -375,6 +376,53 @@ def test_what_a_finding_proposes_is_applied_to_the_draft_and_checked_again(
     context.draft.undo()
     assert context.draft.value("loop.batch_size") != 8
     assert context.draft.value("loop.accumulation") == 1, "one step back takes all of it back"
+
+
+def test_the_keyboard_stays_on_the_page_when_what_was_pressed_goes(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    holder = QWidget()
+    vbox(QPushButton("Elsewhere"), page, parent=holder)
+    with qtbot.waitExposed(holder):
+        holder.show()
+    page.bar.check_button.click()
+    found = {"level": "warning", "title": "Too large.", "fix": {"loop.batch_size": 8}}
+    context.engine.checks[-1].done({"findings": [found]})
+    (apply,) = [made for made in page.findings.findChildren(QPushButton) if made.text() == "Apply"]
+    apply.setFocus()
+    apply.click()
+    context.engine.checks[-1].done({"findings": []})
+    focused = holder.focusWidget()
+    stays = focused is page or page.isAncestorOf(focused)
+    page.setParent(None)  # the holder ends first
+    assert stays, "or Ctrl+Z would take nothing back"
+
+
+def test_a_check_begins_again_when_the_settings_that_suit_other_data_follow(
+    page: SetupPage, context: FakeContext
+) -> None:
+    page.bar.check_asked.emit()
+    settings = context.draft.settings()
+    settings["loop"]["batch_size"] = 8
+    context.draft.replace(settings)
+    first, second = context.engine.checks
+    assert first.inquiry.canceled
+    assert second.config["loop"]["batch_size"] == 8
+    second.done({"findings": [{"level": "info", "title": "Warm-up is long."}]})
+    assert page.findings.texts() == ["info: Warm-up is long."]
+    context.draft.replace({**settings, RUN: {**settings[RUN], "seed": 9}})
+    assert len(context.engine.checks) == 2, "what was found is put away, and nobody asked for more"
+
+
+def test_what_fitting_one_batch_came_to_is_scrolled_to(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    page.bar.check_asked.emit()
+    warnings = [{"level": "warning", "title": f"Fault {number}."} for number in range(20)]
+    context.engine.checks[-1].done({"findings": warnings})
+    page.findings.fit_button.click()
+    learned = "It learns 16 samples by heart."
+    context.engine.fits[-1].done({"fitted": True, "findings": [{"level": "ok", "title": learned}]})
+    (row,) = [each for each in page.findings.findChildren(QWidget) if each.property("finding") == learned]
+    qtbot.waitUntil(lambda: not row.visibleRegion().isEmpty())
 
 
 def test_a_proposal_for_a_setting_that_is_gone_changes_nothing(page: SetupPage, context: FakeContext) -> None:
