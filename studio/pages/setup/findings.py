@@ -76,6 +76,7 @@ class FindingsPanel(Card):
         self._fitter = Asker(context.engine)
         self._found: tuple[Finding, ...] = ()  # by the last look at the draft as it stands
         self._fit: OneBatchFit | None = None
+        self._was_replaced = False  # with all other settings
         self._pill = StatusPill()
         self.fit_button = button(FIT, variant="ghost", tooltip=_FIT_TIP, clicked=self.fit_one_batch)
         self.cancel = button("Cancel", "stop", "ghost", clicked=self._cancel)
@@ -168,14 +169,20 @@ class FindingsPanel(Card):
         if event.size().width() != event.oldSize().width():
             self._fit_height()
 
-    def _on_replaced(self) -> None:
-        """What suits other data comes a moment after they were chosen: a check that was begun meanwhile begins again."""
-        asked = self._ticket is not None
-        self._withdraw()
-        if asked:
+    @Slot()
+    def follow(self) -> None:
+        """Check again, where a check was put away by settings that came by themselves: what suits other data comes a moment after
+        they were chosen."""
+        if self._was_replaced:
             self.check()
 
+    def _on_replaced(self) -> None:
+        shown = not self.isHidden()
+        self._withdraw()
+        self._was_replaced = shown
+
     def _withdraw(self) -> None:
+        self._was_replaced = False
         page = self.parentWidget()
         if page is not None and self.isAncestorOf(self.window().focusWidget()):
             page.setFocus()  # else Qt gives it to what comes next, and Ctrl+Z, for example, would reach no page

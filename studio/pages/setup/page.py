@@ -132,6 +132,7 @@ class SetupPage(QWidget):
         self.bar.start_asked.connect(self.start)
         self.bar.check_asked.connect(self.check)
         self.bar.fix_asked.connect(self.draft.apply)
+        self.other_data.followed.connect(self.findings.follow)
         self.findings.timed.connect(self.run_time.set_measured)
         self.run_time.changed.connect(self._update)
         self.bar.problem_chosen.connect(self.go_to)

@@ -398,20 +398,27 @@ def test_the_keyboard_stays_on_the_page_when_what_was_pressed_goes(
     assert stays, "or Ctrl+Z would take nothing back"
 
 
+@pytest.mark.parametrize("answered", [False, True])
 def test_a_check_begins_again_when_the_settings_that_suit_other_data_follow(
-    page: SetupPage, context: FakeContext
+    page: SetupPage, context: FakeContext, answered: bool
 ) -> None:
     page.bar.check_asked.emit()
+    if answered:
+        context.engine.checks[-1].done({"findings": [{"level": "info", "title": "Of other settings."}]})
     settings = context.draft.settings()
     settings["loop"]["batch_size"] = 8
-    context.draft.replace(settings)
-    first, second = context.engine.checks
-    assert first.inquiry.canceled
-    assert second.config["loop"]["batch_size"] == 8
-    second.done({"findings": [{"level": "info", "title": "Warm-up is long."}]})
+    context.draft.replace(settings, follows="dataset")
+    page.other_data.followed.emit()
+    assert answered or context.engine.checks[0].inquiry.canceled
+    assert len(context.engine.checks) == 2
+    assert context.engine.checks[1].config["loop"]["batch_size"] == 8
+    context.engine.checks[1].done({"findings": [{"level": "info", "title": "Warm-up is long."}]})
     assert page.findings.texts() == ["info: Warm-up is long."]
-    context.draft.replace({**settings, RUN: {**settings[RUN], "seed": 9}})
-    assert len(context.engine.checks) == 2, "what was found is put away, and nobody asked for more"
+    context.draft.replace({**settings, RUN: {**settings[RUN], "seed": 9}})  # a preset, for example
+    assert page.findings.isHidden()
+    context.draft.set("seed", 10)
+    page.other_data.followed.emit()
+    assert len(context.engine.checks) == 2, "that was put away by the person"
 
 
 def test_what_fitting_one_batch_came_to_is_scrolled_to(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
