@@ -354,8 +354,14 @@ def test_a_finding_that_is_no_problem_here_is_muted_until_that_is_undone(
     (mute,) = [made for made in page.findings.findChildren(QPushButton) if made.text() == "Not a problem here"]
     qtbot.mouseClick(mute, Qt.MouseButton.LeftButton)
     assert context.engine.checks[-1].config["muted_findings"] == ["table.target_leak:total"]
+    context.engine.checks[-1].done({"findings": []})
+    told = "Said to be no problem here: table.target_leak:total."
+    assert told in words(page.findings)
     context.draft.undo()
     assert context.draft.value("muted_findings") == []
+    page.bar.check_button.click()
+    context.engine.checks[-1].done({"findings": []})
+    assert told not in words(page.findings)
 
 
 def test_what_a_finding_proposes_is_applied_to_the_draft_and_checked_again(
