@@ -233,8 +233,8 @@ class FindingsPanel(Card):
                 fill(self._rows, label(f"{len(group)} {one if len(group) == 1 else several}", "caption"))
             fill(self._rows, *(self._make_row(finding) for finding in group))
         if muted := self._context.draft.value("muted_findings"):
-            words = f"Said to be no problem here: {', '.join(muted)}. Muted findings brings them back."
-            fill(self._rows, label(make_breakable(words), "caption", wrap=True, selectable=True))
+            told = f"Said to be no problem here: {', '.join(muted)}. Muted findings brings them back."
+            fill(self._rows, label(make_breakable(told), "caption", wrap=True, selectable=True))
         fill(self._rows, STRETCH)
         self._line.hide()
         self.cancel.hide()
