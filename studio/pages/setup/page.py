@@ -119,9 +119,8 @@ class SetupPage(QWidget):
         self.draft.problems_changed.connect(self._update)
         self.draft.touched.demanded.connect(self._update)
         self.draft.touched.demanded.connect(self._go_to_first)
-        self.header.preset_used.connect(self._go_to_first)
-        self.context.file_opened.connect(self._go_to_first)
-        self.findings.fields_blamed.connect(self._go_to_first)
+        for signal in (self.header.preset_used, self.context.file_opened, self.findings.fields_blamed):
+            signal.connect(self._go_to_first)
         self.draft.changed.connect(self._offer_monitors)
         self.draft.stepped.connect(self._undo_notice.show)
         self.draft.kind_changed.connect(partial(withdraw_move, self.context))
