@@ -4,19 +4,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from studio.charts.gestures import TIP
 from studio.charts.plots.curve import Line
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.charts.plots.gradient_plot import GradientPlot
+from studio.charts.plots.marker_key import MarkerKey
 from studio.charts.plots.markers import MARKER_WORDS, MarkerKind
 from studio.charts.plots.shared_x import SharedX
 from studio.charts.redraw_clock import RedrawClock
 from studio.charts.smoothing_slider import SmoothingSlider
-from studio.theme import SPACING, set_role
-from studio.widgets import ElidedLabel, Segmented, Switch, button, hbox, label, vbox
+from studio.theme import SPACING
+from studio.widgets import Segmented, Switch, button, hbox, label, vbox
 
 _CURVES = (
     ("train/loss", "Training", "loss", 0, True),
@@ -135,8 +136,7 @@ class MetricsBoard(QWidget):
     def _name_markers(self) -> None:
         """Say what the markers mean, of the kinds that there are."""
         there = [plot.marker_counts for plot in self._plots.values()]
-        words = [words for kind, words in MARKER_WORDS.items() if any(counts[kind] for counts in there)]
-        self.marker_key.setText("   ".join(words))
+        self.marker_key.show_kinds([kind for kind in MARKER_WORDS if any(counts[kind] for counts in there)])
 
     # ------------------------------------------------------------------ look
 
@@ -203,8 +203,7 @@ class MetricsBoard(QWidget):
         self._axis.setAccessibleName("Horizontal axis")
         self._axis.hide()
         self._axis.current_changed.connect(self._on_axis_chosen)
-        self.marker_key = ElidedLabel("", Qt.TextElideMode.ElideRight)
-        set_role(self.marker_key, "caption")
+        self.marker_key = MarkerKey()
         self._fit = button("Fit", "fit", "ghost", tooltip=_FIT, clicked=self._on_fit_wanted)
 
     def _lay_out(self) -> None:

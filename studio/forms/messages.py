@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -25,6 +26,8 @@ KIND_TITLES = {
     "schedule": "LR scheduler",
 }
 
+
+_OVERRIDE = re.compile(r"(?<![\w./-])([a-z]+\.[a-z_0-9]+)=([^\s,;:()]+?)(?=[,;:()]|\.?(?:\s|$))")
 
 KindOf = Callable[[str], str]
 """What is chosen in a section: ``Draft.kind``."""
@@ -124,6 +127,26 @@ def tell_change(change: Change, kind_of: KindOf) -> str:
     old, new = (tell_value(change, kind_of, value) for value in (change.old, change.new))
     came = change.old is None and (spec := _spec_of(change, kind_of)) is not None and not spec.optional
     return f"{title_of(change, kind_of)}: {new if came else f'{old} → {new}'}"
+
+
+def tell_overrides(text: str, kind_of: KindOf) -> str:
+    """``text`` with what the command line sets as the forms say it: ``optimizer.lr=0.01`` as "Learning rate = 0.01"."""
+
+    def say(found: re.Match[str]) -> str:
+        path, written = found.groups()
+        value = read_value(written)
+        change = Change(path, value, value)
+        return f"{title_of(change, kind_of)} = {tell_value(change, kind_of, value)}"
+
+    return _OVERRIDE.sub(say, text)
+
+
+def read_value(written: str) -> Any:
+    """What JSON makes of it: what is none is a word."""
+    try:
+        return json.loads(written)
+    except ValueError:
+        return written
 
 
 def _spec_of(change: Change, kind_of: KindOf) -> FieldSpec | None:

@@ -10,7 +10,7 @@ from functools import partial
 from pydantic import JsonValue
 from PySide6.QtWidgets import QDialog, QWidget
 
-from studio.forms.messages import kinds_of, tell_change
+from studio.forms.messages import kinds_of, tell_change, with_titles
 from studio.panels.sheet_view import SheetView
 from studio.state.context import AppContext, name_branch
 from studio.state.runs.way_on import START_OVER
@@ -129,9 +129,10 @@ def make_banner(
     number = rf"\bstep ({found.step}|{found.step:,})\b"  # where a branch begins, or what was skipped, for example
     named = found.since is not None or re.search(number, found.title, re.IGNORECASE)
     title = f"{found.title.removesuffix('.')} (step {found.step:,})" if found.step and not named else found.title
+    kind_of = None if config is None else kinds_of(config)
     proposal = describe_proposal(config, found.fix)
-    text = "\n".join(part for part in (found.advice, proposal) if part)
-    banner = Banner(_TONES[found.level], title, text, closable=closable)
+    text = "\n".join(part for part in (with_titles(found.advice, kind_of), proposal) if part)
+    banner = Banner(_TONES[found.level], with_titles(title, kind_of), text, closable=closable)
     if proposal:
         banner.add_action(OFFER, lambda: apply(found.fix))
     return banner

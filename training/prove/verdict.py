@@ -69,7 +69,9 @@ def _note(arm: ArmResult, began: float, start: int) -> ArmResult:
     ended = _mean_end(_array(arm))
     if arm.fault or len(arm.losses) <= _LAST_ROWS or not ended > _GROWN * began > 0:
         return arm
-    return arm.model_copy(update={"fault": f"{ended / began:.3g} times as high at the end as at step {start + 1:,}"})
+    return arm.model_copy(
+        update={"fault": f"{ended / began:.3g} times as high over the last third as at step {start + 1:,}"}
+    )
 
 
 def judge(pairs: Sequence[Pair], effects: Effects, steps: int, started: Mapping[str, float]) -> Judgment:

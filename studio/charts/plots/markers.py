@@ -72,7 +72,7 @@ class MarkerLayer(QObject):
         self.counts: Counter[MarkerKind] = Counter()  # of each kind how many there are
         # By place; None: to be found.
         self._by_kind: dict[MarkerKind, tuple[list[Marker], NDArray[np.float64]]] | None = None
-        self._drawn: list[tuple[object, float, float, int]] = []
+        self._drawn: list[tuple[object, tuple[float, float], int]] = []
         self._palette: Palette | None = None
         self._points = pg.ScatterPlotItem(pxMode=True, hoverable=True, hoverSize=16, tip=None)
         self._points.setZValue(20)
@@ -123,22 +123,28 @@ class MarkerLayer(QObject):
         """Place the markers between two positions, `pixels` apart on the screen, at the heights `height_at(marker)` (in
         the plot's own coordinates)."""
         shown = self._thin_out(first, last, pixels)
-        heights = [height_at(marker) for marker in shown]
-        drawn = [(marker.key, marker.x, height, marker.covered) for marker, height in zip(shown, heights, strict=True)]
+        whole = first + (last - first) * MARKER_ROOM / max(
+            pixels, 1
+        )  # beside its line rather than half behind the axis
+        places = [
+            (max(marker.x, whole) if marker.line is not None and marker.x >= first else marker.x, height_at(marker))
+            for marker in shown
+        ]
+        drawn = [(marker.key, place, marker.covered) for marker, place in zip(shown, places, strict=True)]
         if palette is self._palette and drawn == self._drawn:
             return
         looks = {kind: _dress(kind, palette) for kind in _SYMBOLS}
         self._points.setData(
             [
                 {
-                    "pos": (marker.x, height),
+                    "pos": place,
                     "symbol": _SYMBOLS[marker.kind],
                     "size": _SIZES[marker.kind],
                     "pen": looks[marker.kind][0],
                     "brush": looks[marker.kind][1],
                     "data": marker,
                 }
-                for marker, height in zip(shown, heights, strict=True)
+                for marker, place in zip(shown, places, strict=True)
             ]
         )
         self._points.setVisible(bool(shown))  # painting none of them takes as long as painting a curve
@@ -197,6 +203,11 @@ def _dress(kind: MarkerKind, palette: Palette) -> tuple[QPen, QBrush]:
     edge = {"checkpoint": palette.accent_text, "best": _BEST_EDGE}.get(kind, palette.surface)
     fill = _BEST_COLOR if kind == "best" else _color(kind, palette)
     return pg.mkPen(QColor(edge), width=1.5), pg.mkBrush(QColor(fill))
+
+
+def find_color(kind: MarkerKind, palette: Palette) -> str:
+    """The one that tells it from others."""
+    return {"checkpoint": palette.accent_text, "best": _BEST_COLOR}.get(kind) or _color(kind, palette)
 
 
 def _color(kind: MarkerKind, palette: Palette) -> str:

@@ -136,6 +136,7 @@ class FindingActions(QObject):
     @Slot()
     def _on_attached(self) -> None:
         self._replayed = None
+        self.list.select("")  # that was one of another run
         self._read_proofs()
         self._follow_trace()
         self._replay()

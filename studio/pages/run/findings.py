@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
+from studio.forms.messages import with_titles
 from studio.panels.fix_dialog import describe_proposal, make_banner
 from studio.state.runs.run_findings import RunFindings, identify_finding
 from studio.theme import IconRole, Tone
@@ -180,7 +181,9 @@ def _count_quiet(notes: int, cleared: int, dismissed: int) -> tuple[Tone, str, s
 
 
 def _quiet_line(image: str, role: IconRole, what: str, finding: Finding, *buttons: QWidget) -> QWidget:
-    words: QLabel = label(make_breakable(f"{what}: {finding.title}"), "caption", wrap=True, selectable=True)
+    words: QLabel = label(
+        make_breakable(f"{what}: {with_titles(finding.title)}"), "caption", wrap=True, selectable=True
+    )
     return in_widget(hbox(IconLabel(image, 14, role), (words, 1), *buttons))
 
 

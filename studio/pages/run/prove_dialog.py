@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QDialog, QWidget
 from shiboken6 import isValid
 
+from studio.forms.messages import kinds_of, tell_overrides, with_titles
 from studio.panels.proof_view import ProofView
 from studio.state.context import AppContext
 from studio.theme import SPACING
@@ -42,7 +43,7 @@ class ProveDialog(QDialog):
         self.cancel = button("Cancel proof", "stop", tooltip="Arms that are done are kept", clicked=self._job.stop)
         self.close_button = button("Close", clicked=self.close)
         vbox(
-            label(make_breakable(finding.title), "section", wrap=True),
+            label(make_breakable(with_titles(finding.title)), "section", wrap=True),
             self.words,
             self.progress,
             self.problem,
@@ -84,7 +85,7 @@ class ProveDialog(QDialog):
         if isinstance(plan, ProofPlan):
             self._plan = plan
             self._proved = any(each.key == plan.key for each in kept)
-            self.words.setText(make_breakable("\n".join(plan.words)))
+            self.words.setText(make_breakable(tell_overrides("\n".join(plan.words), kinds_of(plan.after))))
         else:
             self._plan = None
             self.words.setText(f"{plan.message} {plan.advice}".strip() if self.folder.path.is_dir() else GONE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -76,6 +76,7 @@ class FindingsPanel(Card):
         self._fitter = Asker(context.engine)
         self._found: tuple[Finding, ...] = ()  # by the last look at the draft as it stands
         self._fit: OneBatchFit | None = None
+        self._was_replaced = False  # with all other settings
         self._pill = StatusPill()
         self.fit_button = button(FIT, variant="ghost", tooltip=_FIT_TIP, clicked=self.fit_one_batch)
         self.cancel = button("Cancel", "stop", "ghost", clicked=self._cancel)
@@ -89,8 +90,9 @@ class FindingsPanel(Card):
         self.add_action(self._pill, self.fit_button, self.cancel, close)
         self.add(self._line, self._area)
         self.hide()
-        for signal in (context.draft.edited, context.draft.kind_changed, context.draft.replaced):
+        for signal in (context.draft.edited, context.draft.kind_changed):
             signal.connect(self._withdraw)
+        context.draft.replaced.connect(self._on_replaced)
 
     def check(self, *, whole: bool = False) -> None:
         """Ask the engine about the draft as it stands; the files are looked at again, of very many samples all of them where ``whole``."""
@@ -138,6 +140,8 @@ class FindingsPanel(Card):
     def _on_fitted(self, fit: OneBatchFit) -> None:
         self._fit = fit
         self._show(self._found)
+        for finding in fit.findings[:1]:
+            self._show_row(finding)
 
     def _on_unfitted(self, refusal: Refusal) -> None:
         self._show(self._found)
@@ -165,7 +169,23 @@ class FindingsPanel(Card):
         if event.size().width() != event.oldSize().width():
             self._fit_height()
 
+    @Slot()
+    def follow(self) -> None:
+        """Check again, where a check was put away by settings that came by themselves: what suits other data comes a moment after
+        they were chosen."""
+        if self._was_replaced:
+            self.check()
+
+    def _on_replaced(self) -> None:
+        shown = not self.isHidden()
+        self._withdraw()
+        self._was_replaced = shown
+
     def _withdraw(self) -> None:
+        self._was_replaced = False
+        page = self.parentWidget()
+        if page is not None and self.isAncestorOf(self.window().focusWidget()):
+            page.setFocus()  # else Qt gives it to what comes next, and Ctrl+Z, for example, would reach no page
         if self._ticket is not None:
             self._context.engine.interrupt(self._ticket)
             self._ticket = None
@@ -212,6 +232,9 @@ class FindingsPanel(Card):
             if group:
                 fill(self._rows, label(f"{len(group)} {one if len(group) == 1 else several}", "caption"))
             fill(self._rows, *(self._make_row(finding) for finding in group))
+        if muted := self._context.draft.value("muted_findings"):
+            told = f"Said to be no problem here: {', '.join(muted)}. Muted findings brings them back."
+            fill(self._rows, label(make_breakable(told), "caption", wrap=True, selectable=True))
         fill(self._rows, STRETCH)
         self._line.hide()
         self.cancel.hide()
@@ -219,6 +242,11 @@ class FindingsPanel(Card):
         self._area.show()
         self.show()
         self._fit_height()
+
+    def _show_row(self, finding: Finding) -> None:
+        """Scroll to it, once its place is known."""
+        row = next(row for row in self._list.findChildren(QWidget) if row.property("finding") == finding.title)
+        QTimer.singleShot(0, row, lambda: self._area.ensureWidgetVisible(row))
 
     def _make_row(self, finding: Finding) -> QWidget:
         """With settings called as the forms beside call them."""
@@ -252,7 +280,7 @@ class FindingsPanel(Card):
             mute.clicked.connect(lambda: self.mute(finding))
             fill(line, (mute, 0, _TOP))
         row = in_widget(line)
-        row.setProperty("finding", True)
+        row.setProperty("finding", finding.title)
         row.setAccessibleName(f"{finding.level}: {title} {advice}".strip())
         return row
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.forms.messages import format_value
 from studio.pages.setup.drops import find_small_side
@@ -48,7 +48,11 @@ class OtherData(QObject):
     Another kind of data is set up at once. What is to be learned of a table only its preview tells, so the rest follows with
     it, within the same step. A preset, a file or a step back is what somebody asked for: only what is chosen afterwards
     counts. A branch keeps the settings it begins with.
+
+    Signal: `followed()`: settings that suit the data took the place of others.
     """
+
+    followed = Signal()
 
     def __init__(self, context: AppContext, question: EngineQuery[DatasetReport], parent: QObject) -> None:
         super().__init__(parent)
@@ -238,6 +242,7 @@ class OtherData(QObject):
     def _write(self, data: Settings) -> None:
         with self._own_writing():
             self._draft.replace(data, follows="dataset")
+        self.followed.emit()
 
     @contextmanager
     def _own_writing(self) -> Iterator[None]:

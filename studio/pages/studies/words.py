@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePath
-from typing import Any
 
-from studio.forms.messages import KindOf, tell_value, title_of, with_titles
+from studio.forms.messages import KindOf, tell_overrides, with_titles
 from studio.state.formats import kind_title
 from studio.state.found_list import State
 from studio.state.side_job import FolderJob
 from studio.theme import Tone
 from training.config import RunConfig
-from training.config.diff import Change
 
 STATE_WORDS: Mapping[State, tuple[str, Tone]] = {
     "planned": ("Not begun", "info"),
@@ -34,7 +31,6 @@ _COMMANDS = (
 )
 """What the engine says to a terminal, and what is the same in the window."""
 STOPPING = "Stopping …"
-_OVERRIDE = re.compile(r"(?<![\w./-])([a-z]+\.[a-z_0-9]+)=([^\s,;:()]+?)(?=[,;:()]|\.?(?:\s|$))")
 
 
 def name_state(state: State, fraction: float | None, folder: Path, job: FolderJob) -> tuple[str, Tone]:
@@ -56,23 +52,8 @@ def describe_config(config: RunConfig) -> str:
     return f"{model} on {data}{where}, {kind_title('optimizer', config.optimizer.kind)}"
 
 
-def read_value(written: str) -> Any:
-    """What JSON makes of it: what is none is a word."""
-    try:
-        return json.loads(written)
-    except ValueError:
-        return written
-
-
 def in_words(text: str, kind: KindOf) -> str:
     """``text`` of the command line as the forms say it: ``optimizer.lr=0.01`` as "Learning rate = 0.01"."""
-
-    def say(found: re.Match[str]) -> str:
-        path, written = found.groups()
-        value = read_value(written)
-        change = Change(path, value, value)
-        return f"{title_of(change, kind)} = {tell_value(change, kind, value)}"
-
     for command, words in _COMMANDS:
         text = command.sub(words, text)
-    return with_titles(_OVERRIDE.sub(say, text), kind)
+    return with_titles(tell_overrides(text, kind), kind)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
@@ -12,6 +13,7 @@ from studio.charts.metrics_board import MetricsBoard
 from studio.charts.plots.curve_plot import CurvePlot
 from studio.charts.plots.markers import Marker
 from studio.charts.redraw_clock import RedrawClock
+from studio.theme import theme
 
 
 def test_hidden_plots_are_not_drawn_and_catch_up_when_shown(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,3 +178,17 @@ def test_a_rate_that_hardly_falls_does_not_look_like_one_that_ends_at_zero(qtbot
     values = [value for _, level in axis.tickValues(bottom, top, 80) for value in level]
     assert 0 in values
     assert len(values) > 1
+
+
+def test_what_the_marks_mean_is_said_in_the_colors_in_which_they_are_drawn(qtbot: QtBot) -> None:
+    board = MetricsBoard()
+    qtbot.addWidget(board)
+    board.resize(1400, 700)
+    with qtbot.waitExposed(board):
+        board.show()
+    board.mark_finding("loss", "error", 5, "It diverged", "a", None)
+    board.mark_finding("lr", "warning", 5, "It is high", "b", None)
+    assert board.marker_key.text() == "▲┆ Error   ▲┆ Warning"
+    image = board.marker_key.grab().toImage()
+    seen = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+    assert {QColor(theme().palette.danger).name(), QColor(theme().palette.warning).name()} <= seen

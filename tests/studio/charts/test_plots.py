@@ -343,3 +343,16 @@ def test_the_longest_number_has_room_beside_the_axis_in_every_size_of_text(
     metrics = QFontMetrics(axis.style["tickFont"])
     assert axis.maximumWidth() == axis_width()
     assert metrics.horizontalAdvance("1.002e-12") + axis.style["tickTextOffset"][0] <= axis_width()
+
+
+def test_a_finding_at_the_first_step_is_drawn_whole_beside_its_line(plot: CurvePlot) -> None:
+    plot.append("train", np.arange(1, 101), np.linspace(2, 1, 100))
+    plot.add_marker("error", 1, "It diverged", "error")
+    plot.refresh()
+    canvas = plot.findChild(QWidget, "canvas")
+    assert canvas is not None
+    edge = canvas.view.sceneBoundingRect().left()  # type: ignore[attr-defined]
+    assert marker_place(plot, "error").x() - drawn_point(plot, "error").size() / 2 >= edge - 1
+    line = plot._markers._markers["error"].line
+    assert line is not None
+    assert line.value() == 1

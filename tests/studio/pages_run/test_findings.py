@@ -136,6 +136,26 @@ def test_a_mark_on_the_curve_opens_its_finding(
     assert marked.message[1] == "It is too high."
 
 
+def test_settings_are_called_as_the_forms_call_them_and_the_mark_ends_with_its_run(
+    qtbot: QtBot, context: AppContext, config: MakeConfig, workspace: Path
+) -> None:
+    first, second = (
+        make_run(workspace, config(name), found("loop.clip_norm is 1.", advice=advice), Completed(step=90))
+        for name, advice in (("one", "Set optimizer.lr."), ("two", ""))
+    )
+    page = run_page(open_window(qtbot, context))
+    context.open_run(first.path)
+    qtbot.waitUntil(lambda: page.findings.count == 1)
+    (banner,) = page.findings.findChildren(Banner)
+    assert banner.message[1:] == ("Gradient clipping (norm) is 1.", "Set Learning rate.")
+    page.findings.select(CODE)
+    context.open_run(second.path)
+    qtbot.waitUntil(lambda: [each.message[2] for each in page.findings.findChildren(Banner)] == [""])
+    assert not any(each.property("marked") for each in page.findings.findChildren(Banner))
+    press(page.findings, NO_PROBLEM)
+    qtbot.waitUntil(lambda: quiet(page) == [f"{NO_PROBLEM}: Gradient clipping (norm) is 1."])
+
+
 def test_marks_are_folded_by_plot_and_step() -> None:
     marks = place_findings(
         [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.forms.field_row import FieldRow
@@ -15,6 +15,7 @@ from studio.pages.setup.previews.optimization_preview import OptimizationPreview
 from studio.panels.data.preview_frame import PreviewFrame
 from studio.state.drafts.draft import Draft
 from studio.state.drafts.setting_specs import RUN, join_path, kinds
+from studio.widgets import vbox
 from tests.studio.every_setting import named, other_value, settings_of, wrong_value
 from tests.studio.pages_setup.fakes import FakeContext, answer, refusal, words
 from training.config.field_spec import FieldSpec
@@ -353,8 +354,14 @@ def test_a_finding_that_is_no_problem_here_is_muted_until_that_is_undone(
     (mute,) = [made for made in page.findings.findChildren(QPushButton) if made.text() == "Not a problem here"]
     qtbot.mouseClick(mute, Qt.MouseButton.LeftButton)
     assert context.engine.checks[-1].config["muted_findings"] == ["table.target_leak:total"]
+    context.engine.checks[-1].done({"findings": []})
+    told = "Said to be no problem here: table.target_leak:total."
+    assert told in words(page.findings)
     context.draft.undo()
     assert context.draft.value("muted_findings") == []
+    page.bar.check_button.click()
+    context.engine.checks[-1].done({"findings": []})
+    assert told not in words(page.findings)
 
 
 def test_what_a_finding_proposes_is_applied_to_the_draft_and_checked_again(
@@ -375,6 +382,60 @@ def test_what_a_finding_proposes_is_applied_to_the_draft_and_checked_again(
     context.draft.undo()
     assert context.draft.value("loop.batch_size") != 8
     assert context.draft.value("loop.accumulation") == 1, "one step back takes all of it back"
+
+
+def test_the_keyboard_stays_on_the_page_when_what_was_pressed_goes(
+    qtbot: QtBot, page: SetupPage, context: FakeContext
+) -> None:
+    holder = QWidget()
+    vbox(QPushButton("Elsewhere"), page, parent=holder)
+    with qtbot.waitExposed(holder):
+        holder.show()
+    page.bar.check_button.click()
+    found = {"level": "warning", "title": "Too large.", "fix": {"loop.batch_size": 8}}
+    context.engine.checks[-1].done({"findings": [found]})
+    (apply,) = [made for made in page.findings.findChildren(QPushButton) if made.text() == "Apply"]
+    apply.setFocus()
+    apply.click()
+    context.engine.checks[-1].done({"findings": []})
+    focused = holder.focusWidget()
+    stays = focused is page or page.isAncestorOf(focused)
+    page.setParent(None)  # the holder ends first
+    assert stays, "or Ctrl+Z would take nothing back"
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_check_begins_again_when_the_settings_that_suit_other_data_follow(
+    page: SetupPage, context: FakeContext, answered: bool
+) -> None:
+    page.bar.check_asked.emit()
+    if answered:
+        context.engine.checks[-1].done({"findings": [{"level": "info", "title": "Of other settings."}]})
+    settings = context.draft.settings()
+    settings["loop"]["batch_size"] = 8
+    context.draft.replace(settings, follows="dataset")
+    page.other_data.followed.emit()
+    assert answered or context.engine.checks[0].inquiry.canceled
+    assert len(context.engine.checks) == 2
+    assert context.engine.checks[1].config["loop"]["batch_size"] == 8
+    context.engine.checks[1].done({"findings": [{"level": "info", "title": "Warm-up is long."}]})
+    assert page.findings.texts() == ["info: Warm-up is long."]
+    context.draft.replace({**settings, RUN: {**settings[RUN], "seed": 9}})  # a preset, for example
+    assert page.findings.isHidden()
+    context.draft.set("seed", 10)
+    page.other_data.followed.emit()
+    assert len(context.engine.checks) == 2, "that was put away by the person"
+
+
+def test_what_fitting_one_batch_came_to_is_scrolled_to(qtbot: QtBot, page: SetupPage, context: FakeContext) -> None:
+    page.bar.check_asked.emit()
+    warnings = [{"level": "warning", "title": f"Fault {number}."} for number in range(20)]
+    context.engine.checks[-1].done({"findings": warnings})
+    page.findings.fit_button.click()
+    learned = "It learns 16 samples by heart."
+    context.engine.fits[-1].done({"fitted": True, "findings": [{"level": "ok", "title": learned}]})
+    (row,) = [each for each in page.findings.findChildren(QWidget) if each.property("finding") == learned]
+    qtbot.waitUntil(lambda: not row.visibleRegion().isEmpty())
 
 
 def test_a_proposal_for_a_setting_that_is_gone_changes_nothing(page: SetupPage, context: FakeContext) -> None:

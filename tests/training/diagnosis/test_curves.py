@@ -109,7 +109,7 @@ def test_a_loss_of_a_thousand_times_its_start_is_told_at_the_first_look_with_its
     assert found.step == first
     assert found.evidence["highest_loss"] == pytest.approx(highest, rel=0.05)
     if highest > 1e4:
-        assert re.search(r"rose to 1\d,\d{3} at step 11\d and is", found.title)
+        assert re.search(r"rose to 1\d,\d{3} at step 11\d and was", found.title)
     single = noisy(LEARNS, 0.02)
     single[700] = 1e6
     assert "loss.diverged" not in judge(make_run(single))

@@ -14,7 +14,7 @@ has to say is a *finding*: an error keeps a run from working, a warning is worth
 found of several columns, parts or settings, the place comes after a colon: `table.target_leak:total`.
 
 **Apply** in the window writes what a finding proposes into the settings, and can be undone. **Not a problem here** mutes it: its code, and its place, go to
-*Muted findings* among the settings of the run, where it can be taken out again. On the command line:
+*Muted findings* among the settings of the run, where it can be taken out again; Check says which are there. On the command line:
 
     python -m training check run.toml --fix table.target_leak --out better.toml
     python -m training check run.toml --mute table.identifier:zip --out better.toml

@@ -44,8 +44,8 @@ def judge_diverged(run: Recorded) -> Iterator[Finding]:
     )
     yield rules.DIVERGED.find(
         "error" if worse else "warning",
-        f"The training loss diverged: it was {_show(best.mean)} around step {best.last:,}{rose} and is {_show(now.mean)} now, with a learning rate of "
-        f"{peak_rate(run):.3g}.",
+        f"The training loss diverged: it was {_show(best.mean)} around step {best.last:,}{rose} and was {_show(now.mean)} around step "
+        f"{now.last:,}, with a learning rate of up to {peak_rate(run):.3g}.",
         "The rate is too high: branch from the last checkpoint before that with a lower one.",
         evidence={
             "cause": "learning rate too high",

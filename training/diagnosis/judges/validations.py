@@ -59,7 +59,7 @@ def judge_overfitted(run: Recorded) -> Iterator[Finding]:
     metric = f", though {run.config.monitor} still gets better" if improves else ""
     yield rules.OVERFITTED.find(
         "warning" if sick else "info",
-        f"The network overfits since step {best_step:,}: the validation loss rose from {rise.lowest:.4g} to {rise.now:.4g} while the training loss "
+        f"The network overfits: the validation loss rose from {rise.lowest:.4g} around step {best_step:,} to {rise.now:.4g} while the training loss "
         f"fell{metric}.",
         _advise(run, best_step),
         evidence={
@@ -151,7 +151,7 @@ def _advise(run: Recorded, best_step: int) -> str:
             f"{run.parameters:,} weights learn {_count(run, 'train'):,} samples by heart, and nothing restrains them: dropout, or a smaller network, "
             "and an end once validation gets no better."
         )
-    return f"Let it end once validation gets no better; the checkpoint of step {best_step:,} is the one to use."
+    return f"Let it end once validation gets no better; by the validation loss, the weights around step {best_step:,} were the best."
 
 
 def _restrain(run: Recorded, validations: int) -> dict[str, JsonValue]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
+from training import catalog
 from training.config import RunConfig
 from training.diagnosis.rates import fitting_rate, usual_rate
 from training.events import Finding, FindingLevel
@@ -47,7 +48,7 @@ def rate_findings(config: RunConfig, peak: float, known: bool, total: int) -> li
         fix["schedule.max_lr"] = None
     beside = f" at a momentum of {momentum:g}" if swings else ""
     title = (
-        f"The learning rate reaches {peak:g}{beside}; {optimizer.kind} usually works between {band[0]:g} and {band[1]:g}: "
+        f"The learning rate reaches {peak:.4g}{beside}; {catalog.entry('optimizer', optimizer.kind).title} usually works between {band[0]:g} and {band[1]:g}: "
         f"{'training may diverge' if high else 'the weights will hardly move'}."
     )
     evidence = {"peak": peak, "low": band[0], "high": band[1]}

@@ -120,7 +120,7 @@ class NonFiniteLog:
         if count <= 0:  # a roll back may have gone behind where the attempt began
             return
         title = f"Skipped: {pluralize(count, 'step')} whose gradient was not finite."
-        advice = "A few are normal with fp16. Many mean that the learning rate is too high."
+        advice = "A few are normal with fp16. Many mean that the learning rate is too high, unless another finding names their cause."
         if progress.skipped == progress.step:
             title = f"Nothing was learned: no gradient was finite, so the run's {pluralize(count, 'step')} left the weights alone."
             advice = "Begin with other weights, look for broken samples, or use fp32 or bf16 in the place of fp16."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from studio.forms.messages import KindOf, kinds_of, tell_value, title_of
-from studio.pages.studies.words import in_words, read_value
+from studio.forms.messages import KindOf, kinds_of, read_value, tell_value, title_of
+from studio.pages.studies.words import in_words
 from training.config import RunConfig
 from training.config.diff import Change
 from training.sweeps.dimension import Dimension, Value, show_value
