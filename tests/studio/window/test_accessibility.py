@@ -133,7 +133,7 @@ def test_an_evaluation_and_compared_runs_are_used_by_keyboard_and_screen_reader(
 
 
 DIALOGS: dict[str, MakeDialog] = {
-    "about": lambda _context, window: AboutDialog(window),
+    "about": lambda _context, window: AboutDialog("", window),
     "keys": lambda _context, window: ShortcutsDialog(window.controller.actions.table, window),
     "report": lambda _context, window: ReportDialog("Report", "What happened.", "Traceback", Path(), window),
     "help": lambda _context, window: HelpWindow(window),
