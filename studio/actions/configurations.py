@@ -6,6 +6,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from studio.actions.recent_files import remember_file
 from studio.actions.saving import ask_for_place
 from studio.state.context import AppContext
 from training.errors import TrainingError
@@ -33,4 +34,5 @@ def ask_and_save(context: AppContext, parent: QWidget) -> None:
     except TrainingError as error:
         context.notifier.notify(str(error), "danger", title="The configuration was not saved")
         return
+    remember_file(context.settings, path)
     context.notifier.notify(f"Saved as {path.name}.", "success")

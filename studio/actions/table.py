@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from studio.actions.curves import TITLE
 from studio.actions.queueing import add_draft, explain_branch
+from studio.actions.recent_files import RecentMenu
 from studio.actions.report import TITLE as REPORT_TITLE
 from studio.actions.runs import pause_or_continue
 from studio.engine.state import ENDED, RunAction, RunState, is_enabled
@@ -246,4 +247,6 @@ class ActionSet(QObject):
             for action in self.table:
                 if action.menu == group:
                     inner.addAction(self.actions[action.id])
+                if action.menu == group and action.id == "open_config":
+                    inner.addMenu(RecentMenu(self._context, inner))
         return made

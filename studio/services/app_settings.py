@@ -53,6 +53,7 @@ class AppSettings(NamedTuple):
     )
     run_filters: str = ""  # filters of runs that were kept, one a line
     run_groups: str = ""  # how runs are grouped: "repeats", or names of settings, one a line
+    recent_files: str = ""  # configurations that were opened or saved, the newest first, a line each
     recent: str = ""  # what was chosen in the command palette, the newest first, a line each
     left_alone: str = ""  # the interrupted run whose notice the person put away
     attended: str = ""  # the run that a window shows while it is trained
