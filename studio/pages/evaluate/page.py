@@ -18,6 +18,8 @@ from studio.pages.evaluate.view_list import VIEWS
 from studio.pages.evaluate.view_stage import ViewStage
 from studio.pages.evaluate.views.importance_view import ImportanceView
 from studio.pages.evaluate.views.residuals_view import ResidualsView
+from studio.panels.kept_sizes import KeptSizes
+from studio.services.settings import SettingsStore
 from studio.state.context import AppContext
 from studio.state.evaluations.evaluation_job import EvaluationJob
 from studio.state.evaluations.kept_intervals import KeptIntervals
@@ -71,7 +73,7 @@ class EvaluatePage(QWidget):
 
     def _lay_out(self) -> None:
         self.stage = ViewStage(self.metrics)
-        split = _Split()
+        split = _Split(self._context.settings)
         split.addWidget(self.stage)
         split.addWidget(self.samples)
         self._content = in_widget(vbox(self.stage.tabs, (split, 1), spacing=SPACING.s))
@@ -206,18 +208,14 @@ class EvaluatePage(QWidget):
 class _Split(QSplitter):
     """The views beside the samples, which keep their share of the width until a person moves the handle."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: SettingsStore) -> None:
         super().__init__(Qt.Orientation.Horizontal)
-        self._is_moved = False
+        self._kept = KeptSizes(self, settings, "evaluate")
         self.setHandleWidth(SPACING.m)
         self.setChildrenCollapsible(False)
-        self.splitterMoved.connect(self._keep)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if not self._is_moved:
-            side = min(round(event.size().width() * _SHARE), round(_MOST * max(theme().font_scale, 1.0)))
-            self.setSizes([event.size().width() - side, side])
-
-    def _keep(self) -> None:
-        self._is_moved = True
+        width = event.size().width()
+        side = min(round(width * _SHARE), round(_MOST * max(theme().font_scale, 1.0)))
+        self.setSizes(self._kept.find() or [width - side, side])

@@ -17,6 +17,7 @@ from studio.pages.runs.filter_field import FilterField
 from studio.pages.runs.organizer import Organizer
 from studio.pages.runs.table import LEAST_NAME, ROW_HEIGHT, RunsTable
 from studio.pages.runs.view_menu import ViewMenu
+from studio.panels.kept_sizes import KeptSizes
 from studio.panels.run_words import UNLISTED
 from studio.state.context import AppContext
 from studio.state.runs.run_library import RunSummary
@@ -73,9 +74,6 @@ class RunsPage(QWidget):
         self.compare = ComparePanel(context)
         self.empty = EmptyState("runs", *_READING)
         self.no_match = EmptyState("search", *_NO_MATCH)
-        self._table_sizes: dict[
-            Qt.Orientation, int
-        ] = {}  # as the person left them: its height above what is compared, its width beside it
         self._timer = QTimer(self, interval=_REFRESH)
         self._compares_next = False  # those that are listed at the next look
         self._lay_out()
@@ -91,7 +89,9 @@ class RunsPage(QWidget):
         self.compare.hide()
         self._split.addWidget(self.compare)
         self._split.setCollapsible(1, False)
-        self._split.splitterMoved.connect(self._on_split_moved)
+        # As the person left them: the height of the table above what is compared, its width beside it.
+        self._sizes = KeptSizes(self._split, self._context.settings, "runs")
+        self._split.splitterMoved.connect(self._fit_columns)
         self._content = in_widget(
             vbox(top, self.filter.problem, (self._split, 1), spacing=SPACING.m, margins=SPACING.l)
         )
@@ -188,7 +188,7 @@ class RunsPage(QWidget):
                 + LEAST_NAME
                 + self.table.verticalScrollBar().sizeHint().width()
             )
-            width = self._table_sizes.get(way) or min(wanted, round(self._split.width() * _MOST_SHARE))
+            width = next(iter(self._sizes.find()), 0) or min(wanted, round(self._split.width() * _MOST_SHARE))
             self._split.setSizes([width, max(self._split.width() - width, 1)])
             QTimer.singleShot(0, self, self._fit_columns)
             return
@@ -198,13 +198,8 @@ class RunsPage(QWidget):
         )
         room = (round(self._split.height() * _MOST_HEIGHT) - around) // ROW_HEIGHT
         rows = min(max(self.model.rowCount(), 1), max(min(room, _ROWS_ABOVE), _FEWEST_ABOVE))
-        height = self._table_sizes.get(way) or around + rows * ROW_HEIGHT
+        height = next(iter(self._sizes.find()), 0) or around + rows * ROW_HEIGHT
         self._split.setSizes([height, max(self._split.height() - height, 1)])
-
-    @Slot()
-    def _on_split_moved(self) -> None:
-        self._table_sizes[self._split.orientation()] = self._split.sizes()[0]
-        self._fit_columns()
 
     @Slot()
     def _update_count(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QSplitter, QStackedLayout, QWidget
 
 from studio.actions.places import WRONG_SETUP
 from studio.pages.studies.set_list import SetList, SetRow
+from studio.panels.kept_sizes import KeptSizes
 from studio.state.context import AppContext
 from studio.state.found_list import FoundList
 from studio.state.side_job import FolderJob
@@ -46,7 +47,6 @@ class SetTab(QWidget):
         self.reason = label("", "help", wrap=True)
         self.empty = EmptyState(words.icon, f"Reading the {words.many} …", words.reading)
         self._timer = QTimer(self, interval=_LOOK)
-        self._is_moved = False  # the handle, by the person
         self._lay_out()
         self.rows.chosen.connect(self._show_chosen)
         self.empty.action_triggered.connect(lambda: self.open_new(""))
@@ -77,7 +77,7 @@ class SetTab(QWidget):
             self._split.addWidget(part)
         self._split.setChildrenCollapsible(False)
         self._split.setStretchFactor(1, 1)
-        self._split.splitterMoved.connect(self._on_moved)
+        self._sizes = KeptSizes(self._split, self._context.settings, self.words.many)
         self._stack = QStackedLayout()
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._split)
@@ -133,16 +133,11 @@ class SetTab(QWidget):
         if any(each.state == "working" for each in self._found.items) and not self._job.is_busy:
             self._found.refresh()
 
-    @Slot()
-    def _on_moved(self) -> None:
-        self._is_moved = True
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if not self._is_moved:
-            width = self.width()
-            side = min(max(round(width * _SHARE), _LEAST_LIST), _MOST_LIST)
-            self._split.setSizes([side, max(width - side, 1)])
+        width = self.width()
+        side = next(iter(self._sizes.find()), min(max(round(width * _SHARE), _LEAST_LIST), _MOST_LIST))
+        self._split.setSizes([side, max(width - side, 1)])
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -16,6 +16,7 @@ from studio.pages.studies.sweeps.trial_dialog import TrialDialog
 from studio.pages.studies.sweeps.trial_values import TrialValues, read_values
 from studio.pages.studies.sweeps.trials_table import TrialsTable
 from studio.pages.studies.sweeps.views import CurvesView, ImportanceView, ParallelView, SlicesView, SweepView
+from studio.panels.kept_sizes import KeptSizes
 from studio.state.context import AppContext
 from studio.state.formats import format_ago
 from studio.state.sweeps.sweep_list import KnownSweep
@@ -98,7 +99,7 @@ class SweepDetail(QWidget):
         self._split.setHandleWidth(SPACING.s)
         self._split.addWidget(self._stack)
         self._split.addWidget(below)
-        self._split.setSizes(_SIZES)
+        self._split.setSizes(KeptSizes(self._split, self._context.settings, "sweep").find() or _SIZES)
         self._split.setChildrenCollapsible(False)
         content = vbox(
             self.head,
