@@ -10,9 +10,9 @@ from studio.state.engines import engines_of
 from studio.theme import SPACING, set_role
 from studio.widgets import Card, PathEdit, ProgressLine, Segmented, button, hbox, in_widget, label, vbox
 from training.engines.install import Installed, Unfinished
-from training.engines.kinds import KINDS, Machine, estimate_size, explain_refusal, look_at_this_machine
+from training.engines.kinds import KINDS, Machine, explain_refusal, look_at_this_machine
 from training.engines.request import Progress, Request
-from training.errors import format_bytes
+from training.system.installed import without_secrets
 
 
 class InstallCard(Card):
@@ -90,12 +90,8 @@ class InstallCard(Card):
             reason = f"There is an engine {request.title} already: remove it first."
         if not reason and unfinished is not None and unfinished.is_busy and not busy:
             reason = "Another process is just installing it."
-        size = estimate_size(request.sort, self._machine)
-        self.plan.setText(
-            reason
-            or f"About {format_bytes(size.download)} to download from {' and '.join(request.list_sources(self._machine))}; "
-            f"{format_bytes(size.disk)} on the disk."
-        )
+        plan = request.announce(self._machine)
+        self.plan.setText(reason or plan[:1].upper() + plan[1:])
         for widget in (self.kind, self.options):
             widget.setEnabled(not busy)
         go_on = unfinished is not None and not busy
@@ -134,9 +130,8 @@ class InstallCard(Card):
     def _on_start(self) -> None:
         request = self.make_request()
         self._made = ""
-        self._context.settings.update(
-            engine_index=request.index, engine_proxy=request.proxy, engine_wheels=request.wheels
-        )
+        index, proxy = without_secrets(request.index), without_secrets(request.proxy)  # a password is not kept
+        self._context.settings.update(engine_index=index, engine_proxy=proxy, engine_wheels=request.wheels)
         unfinished = self._find_unfinished(request)
         engines_of(self._context).install(request if unfinished is None else unfinished.request)
 

@@ -9,7 +9,7 @@ from training.cli.options import agree, workspace_of
 from training.engines.change import add_engine as remember_engine
 from training.engines.change import remove_engine as take_out
 from training.engines.install import Unfinished, discard, install, list_unfinished, refuse
-from training.engines.kinds import Machine, estimate_size, look_at_this_machine
+from training.engines.kinds import estimate_size, look_at_this_machine
 from training.engines.of_runs import find_dependents, require_rest
 from training.engines.overview import (
     STATES,
@@ -23,7 +23,7 @@ from training.engines.overview import (
 from training.engines.request import Progress, Request
 from training.engines.search import Found
 from training.engines.trial import try_and_keep
-from training.errors import InputError, format_bytes, list_first
+from training.errors import InputError, list_first
 from training.laboratory.child import Interrupt, count_signals
 from training.live_line import LiveLine, Part
 from training.streams import print_json, say, write_out
@@ -104,7 +104,7 @@ def install_engine(arguments: argparse.Namespace) -> int:
     )
     machine = look_at_this_machine()
     refuse(request, machine, arguments.anyway)
-    say(announce(request, machine))
+    say(f"{request.sort.title}: {request.announce(machine)}")
     if arguments.plan and arguments.json:
         size = estimate_size(request.sort, machine)
         print_json({"from": request.list_sources(machine), "download": size.download, "disk": size.disk})
@@ -122,15 +122,6 @@ def install_engine(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(installed.model_dump(mode="json"))
     return 1 if installed.told else 0
-
-
-def announce(request: Request, machine: Machine) -> str:
-    """What is going to be fetched, from where, and about how much."""
-    size = estimate_size(request.sort, machine)
-    return (
-        f"{request.sort.title}: about {format_bytes(size.download)} to download from {' and '.join(request.list_sources(machine))}, "
-        f"{format_bytes(size.disk)} on the disk."
-    )
 
 
 def _show(line: LiveLine) -> Callable[[Progress], None]:

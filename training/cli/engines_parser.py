@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from training.arguments import Parser
-
-_KINDS = ("cpu", "cuda", "rocm", "apple")
+from training.engines.kinds import KINDS
 
 
 def add_engine_commands(engines: Parser, shared: Mapping[str, Mapping[str, Any]]) -> None:
@@ -40,7 +39,7 @@ def add_engine_commands(engines: Parser, shared: Mapping[str, Mapping[str, Any]]
     option = add(
         "install", "install an engine: an environment of its own with torch; asks before anything is downloaded"
     )
-    option("kind", choices=_KINDS, metavar="|".join(_KINDS), help="cpu, cuda (NVIDIA), rocm (AMD) or apple")
+    option("kind", choices=tuple(KINDS), metavar="|".join(KINDS), help="cpu, cuda (NVIDIA), rocm (AMD) or apple")
     option("--name", default="", metavar="NAME", help="what it is called, where there is one of this kind already")
     option("--index", default="", metavar="URL", help="take everything from this package index (a mirror) instead")
     option("--proxy", default="", metavar="URL", help="reach it through this proxy; by default HTTPS_PROXY says")

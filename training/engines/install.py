@@ -22,10 +22,11 @@ from training.engines.fetch import Fetcher
 from training.engines.kinds import Machine, estimate_size, explain_refusal, look_at_this_machine
 from training.engines.places import ENGINE_FILE, PARTIAL, engines_folder, read_record, write_record
 from training.engines.plan import DiskFull, Plan, make_plan, parse_plan, pip_environment, run_pip
-from training.engines.request import Canceled, Progress, Report, Request, check_request, hide_key
+from training.engines.request import Canceled, Progress, Report, Request, check_request
 from training.engines.search import interpreter_of
 from training.engines.trial import judge_engine, try_engine
 from training.errors import InputError, format_bytes
+from training.system.installed import without_secrets
 from training.system.interpreter import is_frozen, without_python
 from training.system.pip_settings import read_pip_settings
 from training.system.resources import find_engine_wheel
@@ -233,7 +234,7 @@ class _Installation:
         told = compare_build(self._request, answer)
         record = {
             "kind": self._request.kind,
-            "from": [hide_key(each) for each in self._request.list_sources(self._machine)],
+            "from": self._request.list_sources(self._machine),
             "torch": answer.torch,
             "build": answer.build,
             "trainwright": training.__version__,
@@ -268,7 +269,7 @@ def compare_build(request: Request, answer: Answer) -> str:
     if answer.build.startswith(wanted) or (request.kind == "apple" and answer.build == "CPU"):
         return ""
     came = f"torch {answer.torch} ({answer.build})"
-    source = hide_key(request.index) or request.wheels or "the package index"
+    source = without_secrets(request.index) or request.wheels or "the package index"
     use = "It trains on the CPU alone." if answer.build == "CPU" else "It works, and is larger than it had to be."
     return f"{request.sort.title} was asked for, and {source} gave {came}. {use if request.kind != 'cpu' or answer.cuda or answer.hip else ''}".strip()
 

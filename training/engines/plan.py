@@ -17,10 +17,10 @@ from typing import Any, Final
 import training
 from training.engines.fetch import Fetcher, Wheel
 from training.engines.kinds import Machine, explain_build, find_index
-from training.engines.request import Canceled, Request, hide_key
+from training.engines.request import Canceled, Request
 from training.engines.requirements import list_requirements
 from training.errors import InputError
-from training.system.installed import canonical_name
+from training.system.installed import canonical_name, without_secrets
 from training.system.interpreter import without_python
 from training.system.pip_settings import PipSettings, read_pip_settings
 from training.system.resources import find_checkout, find_engine_wheel
@@ -216,7 +216,7 @@ def _check_build(request: Request, wheels: Sequence[Wheel]) -> None:
     other = explain_build(request.sort, torch.version, [each.name for each in wheels])
     if other:
         raise InputError(
-            f"Nothing was downloaded: {hide_key(request.index) or request.wheels or 'the package index'} has torch {torch.version} for "
+            f"Nothing was downloaded: {without_secrets(request.index) or request.wheels or 'the package index'} has torch {torch.version} for "
             f"{other} and not the {request.sort.title} build that was asked for.",
             "Name an index that has it, or install the other kind.",
         )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
-from training.engines.kinds import KINDS, Kind, KindName, Machine, find_index
+from training.engines.kinds import KINDS, Kind, KindName, Machine, estimate_size, find_index
 from training.errors import TrainingError, format_bytes, pluralize
+from training.system.installed import without_secrets
 
 Stage = Literal["preparing", "resolving", "downloading", "unpacking", "trying"]
 _STAGES: dict[Stage, str] = {
@@ -48,11 +49,19 @@ class Request(BaseModel):
     def list_sources(self, machine: Machine) -> list[str]:
         """Where it comes from, as it can be shown to anybody."""
         if self.index:
-            return [hide_key(self.index), *([self.wheels] if self.wheels else [])]
+            return [without_secrets(self.index), *([self.wheels] if self.wheels else [])]
         if self.wheels:
             return [self.wheels]
         special = find_index(self.sort, machine)
         return [*([special] if special else []), "the package index that pip uses"]
+
+    def announce(self, machine: Machine) -> str:
+        """What is going to be fetched, from where, and about how much."""
+        size = estimate_size(self.sort, machine)
+        return (
+            f"about {format_bytes(size.download)} to download from {' and '.join(self.list_sources(machine))}, "
+            f"{format_bytes(size.disk)} on the disk."
+        )
 
 
 class Progress(BaseModel):
@@ -93,19 +102,20 @@ class Canceled(TrainingError):
     exit_code = 130
 
 
-def hide_key(address: str) -> str:
-    """``address`` without a name and password in it."""
-    parts = urlsplit(address)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", "")) if parts.netloc else address
-
-
 def check_request(request: Request) -> str:
     """What is wrong with it, naming the setting; "" where nothing is."""
     for name, address in (("package index", request.index), ("proxy", request.proxy)):
-        if address and urlsplit(address).scheme not in ("http", "https", "file", "socks5"):
+        if address and _find_scheme(address) not in ("http", "https", "file", "socks5"):
             return f"The {name} {address} is no address: it begins with https:// or http://."
     if request.wheels and not Path(request.wheels).is_dir():
         return f"There is no folder {request.wheels} of wheels."
     if Path(request.title).name != request.title or request.title.startswith(".") or "." in request.title:
         return f"The name {request.title!r} cannot be a folder's: use letters, figures, - and _."
     return ""
+
+
+def _find_scheme(address: str) -> str:
+    try:
+        return urlsplit(address).scheme
+    except ValueError:  # brackets that hold no IPv6 address
+        return ""

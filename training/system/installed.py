@@ -79,7 +79,7 @@ def _describe(record: Path) -> Package | None:
 
 def _follow(name: str, version: str, direct: Mapping[str, Any]) -> Package:
     """https://packaging.python.org/en/latest/specifications/direct-url"""
-    url = _without_secrets(str(direct.get("url", "")))
+    url = without_secrets(str(direct.get("url", "")))
     repository, archive, folder = (direct.get(key) for key in ("vcs_info", "archive_info", "dir_info"))
     if isinstance(repository, dict):
         return Package(name, version, "repository", url, commit=str(repository.get("commit_id", "")))
@@ -108,7 +108,7 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _without_secrets(url: str) -> str:
+def without_secrets(url: str) -> str:
     """``url`` without what stands before the @ of its host; empty where it is no URL."""
     try:
         parts = urlsplit(url)
