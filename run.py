@@ -268,7 +268,8 @@ def advice(output: str) -> str:
     ending = "\n".join(output.strip().splitlines()[-15:])
     known = {
         NO_NETWORK: "the package index cannot be reached. The first set-up needs the internet: check the connection (behind a "
-        "proxy: set HTTPS_PROXY; with an index of your own: set PIP_INDEX_URL) and start again.",
+        "proxy: set HTTPS_PROXY; with an index of your own: PIP_INDEX_URL; offline: PIP_NO_INDEX=1, and PIP_FIND_LINKS to a folder of all wheels, "
+        "hatchling's among them) and start again.",
         "(?i)CERTIFICATE.VERIFY.FAILED": "the package index could not prove who it is. Check this computer's date and time; behind "
         "a company's proxy, set PIP_CERT to its certificate file. Then start again.",
         r"No space left on device|Errno 28|os error 28": f"the disk is full. Make room for about 8 GB at {HERE} and in the folder "
