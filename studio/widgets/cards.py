@@ -12,8 +12,7 @@ from studio.widgets.layouts import STRETCH, Part, fill, hbox, vbox
 
 def scroll_area(widget: QWidget, name: str, area: QScrollArea | None = None) -> QScrollArea:
     """Let a page be taller than the window. It scrolls sideways only where the window is narrower than the page can be.
-    ``name`` is what a screen reader
-    calls it. ``area``: one of a class of its own, instead of a plain one."""
+    ``name`` is what a screen reader calls it. ``area``: one of a class of its own, instead of a plain one."""
     area = area or QScrollArea()
     area.setAccessibleName(name)
     area.setWidget(widget)
