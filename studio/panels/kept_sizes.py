@@ -38,7 +38,7 @@ class KeptSizes(QObject):
         self._settings.update(splits="\n".join([*others, " ".join(words)]))
 
     def _key(self, way: Qt.Orientation) -> str:
-        return f"{self._name}-{way.name.lower()}"
+        return f"{self._name}-{'horizontal' if way == Qt.Orientation.Horizontal else 'vertical'}"
 
 
 def _parse(text: str, key: str) -> list[int]:
