@@ -68,6 +68,7 @@ class Validation:
                 progress.note_train_loss()
         if due:
             self._diagnosis.after_validation(progress.step)
+            self._step_logger.restart_clock()  # what is told and judged of it is no training time either
         return improved
 
     def forget_later(self) -> None:
