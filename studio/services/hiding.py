@@ -12,6 +12,8 @@ _QUOTED = re.compile("“[^”\n]*”")
 _CODE = re.compile(
     r"""[^\s"']*[/\\](?=(?:site-packages|dist-packages|lib/python3\.\d+|studio|training)[/\\][^\s"']*\.py\b)"""
 )
+_FRAME = re.compile(r'File "(?!…)[^"\n]*[/\\]([^"/\\\n]+\.py)"')
+"""Of a traceback, in a file of the person's own: which folder it lies in tells nothing."""
 _PLACE = re.compile(
     r"""(?P<mark>["'])(?:~|[A-Za-z]:)?[/\\][^"'\n]*(?P=mark)"""
     r"""|(?<![\w.…])(?:~|[A-Za-z]:|\w+:/)?[/\\][^\s"'<>|:;,()\[\]“”]+(?:[ ]+[^\s"'<>|:;,()\[\]“”]*[/\\][^\s"'<>|:;,()\[\]“”]*)*"""
@@ -23,7 +25,7 @@ def hide_places(text: str) -> str:
     """``text`` without paths (those of installed code are cut to what is the same everywhere), names of runs, what stands in “ ”, and
     the names of this computer and of who uses it."""
     text = _RUN.sub("‹run›", _QUOTED.sub("“…”", text))
-    text = _PLACE.sub("‹path›", _CODE.sub("…/", text))
+    text = _PLACE.sub("‹path›", _FRAME.sub(r'File "…/\1"', _CODE.sub("…/", text)))
     for name, word in ((_find_user(), "‹user›"), (socket.gethostname(), "‹computer›")):
         if len(name) > 2:
             text = re.sub(rf"\b{re.escape(name)}\b", word, text)

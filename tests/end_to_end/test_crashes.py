@@ -57,5 +57,5 @@ def test_a_native_crash_is_offered_with_its_stack_at_the_next_start(isolated_hom
     assert second.returncode == 0, second.stderr
     assert "banner: The program crashed last time" in second.stdout
     assert "Fatal Python error" in second.stdout
-    assert f'{PROGRAM}", line' in second.stdout, "the stack names the place"
+    assert f'…/{PROGRAM.name}", line' in second.stdout, "the stack names the place"
     assert list(isolated_home.rglob("native-*.txt")) == []

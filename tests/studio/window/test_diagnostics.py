@@ -94,6 +94,7 @@ def test_the_version_is_told_to_programs(capsys: pytest.CaptureFixture[str]) -> 
             'File "/home/anna/.venv/lib/python3.11/site-packages/torch/nn/a.py", line 3',
             'File "…/site-packages/torch/nn/a.py", line 3',
         ),
+        ('File "/home/anna/our patients/net.py", line 3', 'File "…/net.py", line 3'),
         ("[Errno 2] No such file: '/home/anna/x y'", "[Errno 2] No such file: ‹path›"),
         (r"C:\Users\Anna Smith\data\x.csv: is empty", "‹path›: is empty"),
         ("“our patients” was interrupted", "“…” was interrupted"),

@@ -45,7 +45,7 @@ class Look:
 LOOK = Look(
     "#ffffff",
     "#171a21",
-    ("#2f63d8", "#e07a00", "#00856a", "#b1458f", "#4fa3d8", "#c8452a", "#8a7a00", "#697386"),
+    ("#2f63d8", "#d07001", "#00856a", "#b84c97", "#3691c5", "#d65035", "#776900", "#5a6272"),
 )
 """By day; the window hands over the colors of its own theme."""
 
