@@ -3,12 +3,12 @@ before anything is loaded, and costs a look at the disk where there is none."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import os
 import stat
 import sys
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +38,7 @@ def find_address(settings: AppSettings) -> str:
     # A home may be shared between computers, and a workspace between people.
     computer = "" if sys.platform == "win32" else os.uname().nodename
     words = "\0".join((computer, str(settings_file()), workspace))
-    name = hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    name = f"{zlib.crc32(words.encode('utf-8', 'surrogateescape')):08x}"
     if sys.platform == "win32":
         return rf"\\.\pipe\{APP_NAME}-{name}"
     folder = _find_folder()
