@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import py_compile
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 _PYTHON_BRINGS = re.compile(r"lib(python3|ssl|crypto|sqlite3|ffi|bz2|lzma|uuid|z|expat|mpdec)\b")
@@ -29,6 +31,8 @@ _WITH_SYMBOLS = re.compile(
 )
 """Large for what only debuggers read. Not all: the libraries beside NumPy and Pillow, which their wheels have patched, break when they
 are stripped."""
+_DESCRIBED = re.compile(r"^training/config/sections/.*\.pyc$")
+"""Their docstrings are what the window says of each kind of data, network, optimizer and so on."""
 _UNUSED = re.compile(
     r"PySide6/Qt/(translations|qml)/|PySide6/Qt/plugins/(platformthemes/libqgtk3|virtualkeyboard|generic|egldeviceintegrations)"
     r"|PySide6/Qt/plugins/(platforms/libq(eglfs|linuxfb|vkkhrdisplay|minimal|vnc)|networkinformation|tls|xcbglintegrations)"
@@ -101,3 +105,11 @@ def strip_symbols(entries: list[tuple[str, str, str]], folder: Path) -> list[tup
             source = str(copy)
         kept.append((name, source, kind))
     return kept
+
+
+def keep_docstrings(entries: Iterable[tuple[str, str, str]], site: Path) -> None:
+    """Compile again, with docstrings, the modules among ``entries`` (place, compiled file, kind) that the window reads them of."""
+    for place, compiled, _ in entries:
+        name = place.replace("\\", "/")
+        if _DESCRIBED.search(name):
+            py_compile.compile(str(site / name[:-1]), compiled, name[:-1], doraise=True, optimize=1)
