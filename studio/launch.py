@@ -87,7 +87,7 @@ class Application(QObject):
         controller.closing.begun_changed.connect(self._on_closing)
         self.door.asked.connect(self._on_asked)
         if isinstance(self.app, StudioApplication):
-            self.app.file_opened.connect(lambda file: self._open(file, start=False))
+            self.app.listen(lambda file: self._open(file, start=False))
         self._open(config or "", start)
         self.context.library.refresh()
         # Start brings the Run page to the front: it should not have to be built then.
@@ -95,7 +95,7 @@ class Application(QObject):
 
     def _open(self, name: str, start: bool) -> None:
         """The folder of a run, a configuration's file or a preset; "" for none."""
-        if name and Path(name).is_dir():
+        if name and os.path.isdir(name):  # noqa: PTH112 - which has no error where nobody may look
             self.context.open_run(Path(name).resolve())
         elif name:
             self.context.open_config(name, start)

@@ -4,7 +4,9 @@ for it, and no name or place of a person's runs and data stands in it."""
 from __future__ import annotations
 
 import platform
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
@@ -22,6 +24,9 @@ from training.system.untrusted import escape_unprintable
 
 _LOG_LINES = 60
 _LONGEST_LINE = 500
+_MOST_SEARCHED = (
+    4 * _LONGEST_LINE
+)  # for paths, which takes the square of it: minutes for a line of a hundred thousand letters
 _MEMORY = 10**6  # bytes; the other numbers are smaller
 _PACKAGES = ("PySide6-Essentials", "pyqtgraph", "numpy", "pydantic", "polars", "SQLAlchemy", "torch", "torchvision")
 
@@ -52,6 +57,8 @@ def _find_packages() -> dict[str, JsonValue]:
             found[name] = version(name)
         except PackageNotFoundError:  # of an engine in a window's environment, or of all in a frozen one
             continue
+    if "PySide6-Essentials" not in found and find_spec("PySide6") is not None:
+        found["PySide6-Essentials"] = import_module("PySide6").__version__  # which loads nothing of Qt yet
     return found
 
 
@@ -94,5 +101,5 @@ def write_diagnostics(python: str, log: Path) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
     except OSError as error:
         lines = [f"The log cannot be read: {error.strerror}"]
-    tail = [escape_unprintable(hide_places(line), _LONGEST_LINE) for line in lines]
+    tail = [escape_unprintable(hide_places(line[:_MOST_SEARCHED]), _LONGEST_LINE) for line in lines]
     return "\n".join([format_facts(collect_facts(python)), "", "The end of the log:", "", *tail])

@@ -8,6 +8,8 @@ import socket
 
 _RUN = re.compile(r"[\w.-]*-\d{8}-\d{6}-[0-9a-f]{4}\b")
 """The name of a run's folder, which holds the name that a person gave."""
+_ACCOUNT = re.compile(r"(?<=//)[^\s/@]*@|(?<![^\s'\"=])[^\s/@:]+:[^\s/@]+@(?=[\w.-]+:\d)")
+"""Name and password in an address."""
 _QUOTED = re.compile("“[^”\n]*”")
 _CODE = re.compile(
     r"""[^\s"']*[/\\](?=(?:site-packages|dist-packages|lib/python3\.\d+|studio|training)[/\\][^\s"']*\.py\b)"""
@@ -16,15 +18,17 @@ _FRAME = re.compile(r'File "(?!…)[^"\n]*[/\\]([^"/\\\n]+\.py)"')
 """Of a traceback, in a file of the person's own: which folder it lies in tells nothing."""
 _PLACE = re.compile(
     r"""(?P<mark>["'])(?:~|[A-Za-z]:)?[/\\][^"'\n]*(?P=mark)"""
-    r"""|(?<![\w.…])(?:~|[A-Za-z]:|\w+:/)?[/\\][^\s"'<>|:;,()\[\]“”]+(?:[ ]+[^\s"'<>|:;,()\[\]“”]*[/\\][^\s"'<>|:;,()\[\]“”]*)*"""
+    r"""|(?<![\w.…])(?:~|[A-Za-z]:|\w+:/)?[/\\][^\s"'<>|:;,()\[\]“”]+(?:(?:[ ]+[^\s"'<>|:;,()\[\]“”/\\]+){0,3}[ ]+[^\s"'<>|:;,()\[\]“”]*[/\\][^\s"'<>|:;,()\[\]“”]*)*"""
+    r"""(?:(?:[ ]+[^\s"'<>|:;,()\[\]“”/\\]+){1,3}(?=:(?:\s|\d|$)))?"""
 )
-"""A path in quotation marks, or one whose blanks are taken for its own where another slash follows."""
+"""A path in quotation marks, or one whose blanks are taken for its own where another slash or a colon follows soon: a word too many
+is hidden rather than one too few."""
 
 
 def hide_places(text: str) -> str:
-    """``text`` without paths (those of installed code are cut to what is the same everywhere), names of runs, what stands in “ ”, and
-    the names of this computer and of who uses it."""
-    text = _RUN.sub("‹run›", _QUOTED.sub("“…”", text))
+    """``text`` without paths (those of installed code are cut to what is the same everywhere), names of runs, what stands in “ ”, names
+    and passwords in addresses, and the names of this computer and of who uses it."""
+    text = _RUN.sub("‹run›", _QUOTED.sub("“…”", _ACCOUNT.sub("", text)))
     text = _PLACE.sub("‹path›", _FRAME.sub(r'File "…/\1"', _CODE.sub("…/", text)))
     for name, word in ((_find_user(), "‹user›"), (socket.gethostname(), "‹computer›")):
         if len(name) > 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import locale
+from collections.abc import Callable
 
 from PySide6.QtCore import QCoreApplication, QEvent, Signal
 from PySide6.QtGui import QFileOpenEvent, QIcon
@@ -17,9 +18,21 @@ class StudioApplication(QApplication):
     """Signals: `file_opened(str)`: opened in the Finder of macOS, which tells of it by an event."""
 
     file_opened = Signal(str)
+    _early: (
+        tuple[str, ...] | None
+    ) = ()  # opened before anybody listened: the event comes before the window is furnished
+
+    def listen(self, slot: Callable[[str], object]) -> None:
+        """Tell ``slot`` of each file, and now of those that were opened before."""
+        early, self._early = self._early or (), None
+        self.file_opened.connect(slot)
+        for file in early:
+            slot(file)
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QFileOpenEvent):
+            if self._early is not None:
+                self._early = (*self._early, event.file())
             self.file_opened.emit(event.file())
             return True
         return super().event(event)

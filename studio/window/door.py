@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 
@@ -19,6 +22,7 @@ logger = logging.getLogger(__name__)
 _PATIENCE = 2.0  # seconds for one that knocked to say what it wants
 _REST = 0.2  # seconds after a knock that failed: of too many open files the next one fails as well
 _BACKLOG = 8
+_TURN = 20.0  # seconds: longer than another start waits for a window that hangs
 
 
 class Door(QObject):
@@ -41,12 +45,13 @@ class Door(QObject):
         """Listen from now on; False where another window does so already, which has taken ``request`` over."""
         if self._listener is not None or not self._address:
             return True
-        try:
-            self._listener = self._listen()
-        except OSError:
-            if hand_over(self._address, request):
-                return False
-            self._clear_away()
+        with _one_at_a_time(self._address):
+            try:
+                self._listener = self._listen()
+            except OSError:
+                if hand_over(self._address, request):
+                    return False
+                self._clear_away()
         if self._listener is not None:
             threading.Thread(target=self._serve, args=(self._listener,), name="door", daemon=True).start()
         return True
@@ -76,22 +81,46 @@ class Door(QObject):
                 logger.info("The door was left: %s", error)
                 time.sleep(_REST)
                 continue
+            if self._listener is not listener:  # closed meanwhile
+                connection.close()
+                return
             try:
                 if connection.poll(_PATIENCE):
                     self._knocked.emit(parse_request(connection.recv_bytes(MOST_BYTES)), connection)
-            except (OSError, EOFError, ValueError) as error:
+            except (OSError, EOFError, ValueError, RecursionError) as error:
                 logger.info("Something else knocked: %s", error)
                 connection.close()
 
     @Slot(object, object)
     def _on_knocked(self, request: Request, connection: Connection) -> None:
         with connection:
+            if self._listener is None:  # the window ends: who knocked opens one of its own
+                return
             try:
                 connection.send_bytes(TAKEN)  # first: what is asked may take as long as a person looks at a question
             except OSError as error:
                 logger.info("Nobody waits at the door any more, and opens a window: %s", error)
                 return
         self.asked.emit(request)
+
+
+@contextmanager
+def _one_at_a_time(address: str) -> Iterator[None]:
+    """Of two that were started at once where a window was killed, the second would take away the socket of the first."""
+    if sys.platform == "win32":  # where the system itself lets one alone make the pipe
+        yield
+        return
+    from filelock import FileLock, Timeout  # not before the first paint
+
+    lock = FileLock(f"{address}.lock")
+    try:
+        lock.acquire(timeout=_TURN)
+    except (OSError, Timeout) as error:
+        logger.warning("The door is opened without a look at other starts: %s", error)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def bring_to_front(window: QWidget, token: str) -> None:

@@ -23,6 +23,7 @@ from training.runs.records.manifest import digest
 from training.system.atomic import sync_folder, write_text
 
 _CHUNK: Final = 4 << 20
+_COARSE: Final = 2.0  # seconds: how exactly the disks of cameras keep times
 _NO_RENAME: Final = (errno.EXDEV, errno.EBUSY, errno.ENOTEMPTY, errno.EEXIST)
 
 
@@ -94,8 +95,15 @@ def finish_move(workspace: Path) -> bool:
 
 
 def delete_old(plan: MovePlan) -> None:
-    """Delete the folder that was copied. Raises InputError, also where somebody works in it."""
+    """Delete the folder that was copied. Raises InputError, also where somebody works in it, or has worked in it since."""
     refuse_work(plan.workspace)
+    for name, kind in _relative(plan.workspace):
+        old, new = plan.workspace / name, plan.target / name
+        if not os.path.lexists(new) or (kind == "file" and _is_later(old, new)):
+            raise InputError(
+                f"{old}: was made or changed after the workspace was copied; the old folder was not deleted. Keep it, and delete it by hand "
+                f"once what you need of it is in {plan.target}."
+            )
     try:
         shutil.rmtree(plan.workspace)
     except OSError as error:
@@ -221,6 +229,11 @@ def _is_same(old: Path, new: Path, kind: str) -> bool:
     if kind == "file":
         return digest(old) == digest(new)
     return kind == "folder" or old.readlink() == new.readlink()
+
+
+def _is_later(old: Path, new: Path) -> bool:
+    """Whether the original was written after it was copied: a copy keeps the time, as well as the disk can."""
+    return old.stat().st_mtime > new.stat().st_mtime + _COARSE
 
 
 def _clear(target: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QTimer
@@ -12,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from studio import __main__ as front_door
+from studio.services.diagnostics import write_diagnostics
 from studio.services.hiding import hide_places
 from studio.services.logs import LOG_FILE, log_folder
 from studio.state.context import AppContext
@@ -87,6 +89,12 @@ def test_the_version_is_told_to_programs(capsys: pytest.CaptureFixture[str]) -> 
     assert "--json goes with --version alone" in capsys.readouterr().err
 
 
+def test_a_line_without_end_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "log").write_text("last " + "/data" * 200_000, encoding="utf-8")
+    end = write_diagnostics("", tmp_path / "log").splitlines()[-1]
+    assert end == "last ‹path›"
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -99,6 +107,10 @@ def test_the_version_is_told_to_programs(capsys: pytest.CaptureFixture[str]) -> 
         (r"C:\Users\Anna Smith\data\x.csv: is empty", "‹path›: is empty"),
         ("“our patients” was interrupted", "“…” was interrupted"),
         ("patients-mlp-20261128-083312-ab12 cannot be followed", "‹run› cannot be followed"),
+        ("/home/anna/My Old Data/cats.csv: is empty", "‹path›: is empty"),
+        ("/home/anna/My Old Data: is empty", "‹path›: is empty"),
+        ("https://anna:secret@proxy.org:8080/simple is away", "‹path›:8080/simple is away"),
+        ("proxy anna:secret@proxy.org:8080", "proxy proxy.org:8080"),
         ("~/data and s3://bucket/run", "‹path› and ‹path›"),
         ("by anna at 12:30, 3/4 of a/b", "by ‹user› at 12:30, 3/4 of a/b"),
     ],

@@ -67,11 +67,13 @@ def test_what_the_finder_opens_is_told() -> None:
     code = (
         "from PySide6.QtCore import QUrl; from PySide6.QtGui import QFileOpenEvent\n"
         "from studio.window.application import make_application\n"
-        "app = make_application(); app.file_opened.connect(print)\n"
-        "app.sendEvent(app, QFileOpenEvent(QUrl.fromLocalFile('/runs/a b.toml')))"
+        "app = make_application()\n"
+        "app.sendEvent(app, QFileOpenEvent(QUrl.fromLocalFile('/runs/a b.toml')))\n"
+        "app.listen(print)\n"
+        "app.sendEvent(app, QFileOpenEvent(QUrl.fromLocalFile('/runs/c.toml')))"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert answer.stdout.strip() == "/runs/a b.toml", answer.stderr
+    assert answer.stdout.split("\n") == ["/runs/a b.toml", "/runs/c.toml", ""], answer.stderr
 
 
 def test_every_system_gets_the_same_style() -> None:

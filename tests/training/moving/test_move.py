@@ -109,6 +109,24 @@ def test_to_another_disk_it_is_copied_and_compared(workspace: Path, tmp_path: Pa
     assert names_of_runs(target) == ["pupil", "teacher"]
 
 
+def test_an_old_folder_that_somebody_worked_in_since_is_not_deleted(workspace: Path, tmp_path: Path) -> None:
+    plan = plan_copy(workspace, tmp_path / "place")
+    move_workspace(plan)
+    late = workspace / "runs" / "late"
+    late.mkdir()
+    (late / "config.toml").write_text("")
+    with pytest.raises(InputError, match=r"late.*made or changed after"):
+        delete_old(plan)
+    assert (late / "config.toml").is_file()
+    shutil.rmtree(late)
+    changed = next(path for path in workspace.glob("runs/*/config.toml"))
+    later = changed.stat().st_mtime + 60
+    os.utime(changed, (later, later))
+    with pytest.raises(InputError, match=r"config\.toml.*made or changed after"):
+        delete_old(plan)
+    assert changed.is_file()
+
+
 @pytest.mark.parametrize("stage", ["Copying", "Comparing"])
 def test_a_canceled_copy_leaves_nothing(workspace: Path, tmp_path: Path, stage: str) -> None:
     before, target, seen = read_tree(workspace), tmp_path / "deep" / "place", set[str]()
