@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from training.errors import InputError, TrainingError
+from training.queue.device import fits
 from training.queue.entries import ALL_DEVICES
 from training.queue.store import Queue
 from training.queue.workers import refuse_worker, worker_of, workers
@@ -35,13 +36,16 @@ def list_logs(queue: Queue) -> list[str]:
 
 
 def start_worker(queue: Queue, device: str, program: Sequence[str] = ()) -> Owner | None:
-    """Begin a worker of ``device`` in a process of its own, and wait until it is one; None where it was done with everything at once, and
+    """Begin a worker of ``device`` in a process of its own, and wait until it is one; None where there is nothing to do, or it was done at once, and
     where nobody waits any more (``Queue.is_left``): it begins all the same. ``program`` is the engine's command line where that is not this very
     program.
 
     Raises InputError where there is one already, TrainingError, with its last words, where it cannot work.
     """
     refuse_worker(queue, device)
+    content = queue.read()
+    if not any(fits(queue, entry, device) for entry in (*content.waiting, *content.at_work)):
+        return None  # it would be a worker for a moment, and nobody could say whether it is one
     log = log_of(queue, device)
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
