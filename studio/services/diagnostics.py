@@ -24,9 +24,6 @@ from training.system.untrusted import escape_unprintable
 
 _LOG_LINES = 60
 _LONGEST_LINE = 500
-_MOST_SEARCHED = (
-    4 * _LONGEST_LINE
-)  # for paths, which takes the square of it: minutes for a line of a hundred thousand letters
 _MEMORY = 10**6  # bytes; the other numbers are smaller
 _PACKAGES = ("PySide6-Essentials", "pyqtgraph", "numpy", "pydantic", "polars", "SQLAlchemy", "torch", "torchvision")
 
@@ -101,5 +98,5 @@ def write_diagnostics(python: str, log: Path) -> str:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
     except OSError as error:
         lines = [f"The log cannot be read: {error.strerror}"]
-    tail = [escape_unprintable(hide_places(line[:_MOST_SEARCHED]), _LONGEST_LINE) for line in lines]
+    tail = [escape_unprintable(line, _LONGEST_LINE) for line in hide_places("\n".join(lines)).split("\n")]
     return "\n".join([format_facts(collect_facts(python)), "", "The end of the log:", "", *tail])

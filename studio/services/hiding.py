@@ -6,6 +6,7 @@ import getpass
 import re
 import socket
 
+_MOST_SEARCHED = 2000  # letters of a line: the search takes the square of them, minutes for a hundred thousand
 _RUN = re.compile(r"[\w.-]*-\d{8}-\d{6}-[0-9a-f]{4}\b")
 """The name of a run's folder, which holds the name that a person gave."""
 _ACCOUNT = re.compile(r"(?<=//)[^\s/@]*@|(?<![^\s'\"=])[^\s/@:]+:[^\s/@]+@(?=[\w.-]+:\d)")
@@ -27,13 +28,19 @@ is hidden rather than one too few."""
 
 def hide_places(text: str) -> str:
     """``text`` without paths (those of installed code are cut to what is the same everywhere), names of runs, what stands in “ ”, names
-    and passwords in addresses, and the names of this computer and of who uses it."""
-    text = _RUN.sub("‹run›", _QUOTED.sub("“…”", _ACCOUNT.sub("", text)))
-    text = _PLACE.sub("‹path›", _FRAME.sub(r'File "…/\1"', _CODE.sub("…/", text)))
-    for name, word in ((_find_user(), "‹user›"), (socket.gethostname(), "‹computer›")):
-        if len(name) > 2:
-            text = re.sub(rf"\b{re.escape(name)}\b", word, text)
-    return text
+    and passwords in addresses, and the names of this computer and of who uses it. A line is cut at 2,000 letters."""
+    names = [
+        (name, word) for name, word in ((_find_user(), "‹user›"), (socket.gethostname(), "‹computer›")) if len(name) > 2
+    ]
+    return "\n".join(_hide(line[:_MOST_SEARCHED], names) for line in text.split("\n"))
+
+
+def _hide(line: str, names: list[tuple[str, str]]) -> str:
+    line = _RUN.sub("‹run›", _QUOTED.sub("“…”", _ACCOUNT.sub("", line)))
+    line = _PLACE.sub("‹path›", _FRAME.sub(r'File "…/\1"', _CODE.sub("…/", line)))
+    for name, word in names:
+        line = re.sub(rf"\b{re.escape(name)}\b", word, line)
+    return line
 
 
 def _find_user() -> str:
