@@ -103,7 +103,11 @@ def write_object(path: Path, data: Mapping[str, Any]) -> None:
 
 def find_newer_version(path: Path) -> str:
     """The version of Trainwright that wrote the settings in ``path``, where it is newer than this one; else ""."""
-    written = read_object(path).get(_VERSION)
+    return _newer_version(read_object(path))
+
+
+def _newer_version(data: Mapping[str, Any]) -> str:
+    written = data.get(_VERSION)
     return str(written) if is_newer(written) else ""
 
 
@@ -123,6 +127,6 @@ def load_settings(path: Path) -> AppSettings:
 def save_settings(path: Path, settings: AppSettings) -> None:
     """Write ``settings`` to ``path``. What another version keeps there, under names that this one does not know, stays; so does its
     number, where it is the newer one."""
-    known = settings._asdict()
-    others = {key: value for key, value in read_object(path).items() if key not in (*known, _VERSION)}
-    write_object(path, {_VERSION: find_newer_version(path) or VERSION, **known, **others})
+    known, kept = settings._asdict(), read_object(path)
+    others = {key: value for key, value in kept.items() if key not in (*known, _VERSION)}
+    write_object(path, {_VERSION: _newer_version(kept) or VERSION, **known, **others})
