@@ -89,9 +89,7 @@ class Closing(QObject):
         """Stop the run, keep it, then end the engines."""
         if self.begun:
             return
-        self.begun = True
-        self.begun_changed.emit(True)
-        self._stop_jobs()
+        self._begin()
         if self._context.engine.training and self._context.live.state is not RunState.STARTING:
             self._context.live.ask(Command.STOP)
             self._on_run_state()
@@ -103,9 +101,7 @@ class Closing(QObject):
         """Hand the run over, then end the other engines."""
         if self.begun:
             return
-        self.begun = True
-        self.begun_changed.emit(True)
-        self._stop_jobs()
+        self._begin()
         if self._context.engine.in_process:
             # A thread cannot be left behind: the run is kept at its very step, and another process goes on from there.
             self._handing_over = True
@@ -128,7 +124,9 @@ class Closing(QObject):
         elif self.begun and not self.done and not self._handing_over and not self._context.live.live:
             self._shut_down()
 
-    def _stop_jobs(self) -> None:
+    def _begin(self) -> None:
+        self.begun = True
+        self.begun_changed.emit(True)
         self._context.studies.end()
         self._context.sweeps.job.end()
 
