@@ -81,9 +81,7 @@ class Moving(QObject):
             return
         self.stage, self.problem, self._is_canceled = Stage.MOVING, "", False
         self.progress = MoveProgress()
-        if (
-            self.plan.same_disk
-        ):  # a rename cannot be done together with the setting: whoever starts next has to know of it
+        if self.plan.same_disk:  # a rename cannot be done together with the setting: the next start has to know of it
             self._context.settings.update(workspace_target=str(self.plan.target))
         work = partial(move_workspace, self.plan, self._tell(), self._is_given_up)
         self._background.submit(work, self._on_moved, self._on_not_moved)

@@ -214,11 +214,10 @@ class MainController(QObject):
 
     def _tell_of_interruption(self) -> None:
         live = self.context.live
-        config = live.config()
         self.context.notifier.notify(
             live.death.sentence if live.death else "The training process exited unexpectedly.",
             "danger",
-            title=f"“{config.name if config else live.title}” was interrupted",
+            title=f"“{live.name}” was interrupted",
             action_text="Show run",
             action=self.context.show_work,
         )
@@ -249,9 +248,7 @@ class MainController(QObject):
         if (job := self.closing.name_job()) and not ask_about_job(self._window, job):
             return
         if self.closing.must_ask:
-            live = self.context.live
-            config = live.config()
-            choice = ask_about_run(self._window, config.name if config else live.title)
+            choice = ask_about_run(self._window, self.context.live.name)
             if choice is CloseChoice.CANCEL:
                 return
             if choice is CloseChoice.BACKGROUND and self.closing.must_ask:

@@ -68,8 +68,7 @@ class Desktop(QObject):
 
     def _tell_of_run(self, state: RunState) -> None:
         live = self._context.live
-        config = live.config()
-        name = f"“{config.name if config else live.title}”"
+        name = f"“{live.name}”"
         if state is RunState.INTERRUPTED:
             words = f"{live.death or 'The training process exited unexpectedly.'}"
             self._tell(f"{name} was interrupted", words, self._context.show_work, urgent=True)

@@ -278,9 +278,8 @@ class RunPage(QWidget):
     @Slot()
     def _show_work(self) -> None:
         live = self._context.live
-        config = live.config()
         away = self._run is not live and live.live
-        self.header.show_work((config.name if config else live.title) if away else "")
+        self.header.show_work(live.name if away else "")
 
     def _show_outcome(self) -> None:
         run = self._run

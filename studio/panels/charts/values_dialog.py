@@ -1,4 +1,4 @@
-"""The numbers of a chart as a table, for whoever reads rather than looks."""
+"""The numbers of a chart as a table, for those who read rather than look."""
 
 from __future__ import annotations
 

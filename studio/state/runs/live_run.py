@@ -100,6 +100,12 @@ class LiveRun(RunSignals):
         final = self.history.final if self.history else None
         return final.step if isinstance(final, Completed) else None
 
+    @property
+    def name(self) -> str:
+        """What its configuration calls it; else what it was started as."""
+        config = self.config()
+        return config.name if config else self.title
+
     def config(self) -> RunConfig | None:
         """The configuration as it runs; None when there is none, or it cannot be read."""
         if self._config is None and self.folder is not None:
