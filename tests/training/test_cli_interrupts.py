@@ -154,7 +154,7 @@ def test_ctrl_c_at_any_moment_after_the_start_ends_in_one_sentence(config: Path,
             process.send_signal(signal.SIGINT)
             _output, error = process.communicate(timeout=200)
         said = [line for line in error.splitlines() if not line.startswith("import time:")]
-        assert process.returncode == 130
+        assert process.returncode == 130, said
         if (workspace / "runs").exists():
             assert any(line.startswith("stopped at step") for line in said)
         else:

@@ -57,7 +57,7 @@ class CheckpointSaver:
         person saved in between would roll back elsewhere.
         """
         progress = self._session.progress
-        if self._manager.newest_step == progress.step and not (best or again):
+        if not self._writer.hooks.saves or (self._manager.newest_step == progress.step and not (best or again)):
             return
         self._step_logger.flush()
         # The steps a checkpoint stands for must outlive a power cut, too: on disk before it, but behind the loop's back.

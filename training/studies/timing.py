@@ -1,140 +1,174 @@
-"""Sessions that are kept ready in a measuring process: some of their own steps, timed again and again."""
+"""Runs that are kept ready in a measuring process: each stands still between two turns, of which the record of its own steps tells how fast it trains."""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final
 
-import torch
-
-from training.config import parse_config
-from training.data import MicroBatches
-from training.engine.assemble import assemble
-from training.engine.compile import compile_session
-from training.engine.fit import POLL_SECONDS
-from training.engine.recovery.nonfinite import NonFiniteLog
+from training.config import RunConfig, parse_config
+from training.engine.recovery.memory import count_saved_bytes
+from training.engine.runs.hooks import Hooks
+from training.engine.runs.run import start_run
 from training.engine.session import Session
-from training.engine.step import train_step
-from training.engine.step_logger import StepLogger
+from training.errors import TrainingError
+from training.events import Event, PhaseChanged
 from training.optim.optimizers import implementation
 from training.runs.folder import RunFolder
+from training.runs.records.series import Rows, read_series
 from training.studies.worker import SCRATCH
-from training.system.process import heap_left_alone
 
-WARM = 3
-_SHOWN_LOSSES = 5
+FIRST_STEPS: Final = 5
+"""Those whose losses are told; they come before the first turn."""
+LARGEST_SAVED: Final = 32 << 20
+"""Bytes of weights. Those of a larger network are not saved: each checkpoint of it comes long after the one before, and takes room on the disk."""
 
 
-class Steps:
-    """The steps of a session, from its first on, epoch after epoch, recorded as a run records them: where steps are short, that is a part of
-    what they take."""
+class TimedRun:
+    """An ordinary run, in a thread and in a folder of its own, that trains only while somebody waits for it: what validations, checkpoints and the record cost
+    its steps is timed with them. Raises what the run raises, as TrainingError."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
-        self.losses: list[float] = []
-        self._loss = torch.zeros(())
+    def __init__(self, config: RunConfig, fused: bool) -> None:
+        self.config = config
+        self.session: Session
+        self._hooks = Hooks(
+            started=self._enter, watch=self._notice, flushed=self._count, ready=self._meet, followed=False, fused=fused
+        )
+        self._stands = threading.Event()
+        self._fault: BaseException | None = None
+        self._step = self._skipped = self._samples = self._made = 0
+        self._before = self._seconds = 0.0
+        self._turn = FIRST_STEPS, 0.0
         with ExitStack() as opened:
-            scratch = TemporaryDirectory(prefix="trainwright-", dir=os.environ.get(SCRATCH))
-            folder = RunFolder(Path(opened.enter_context(scratch)))
-            skips = NonFiniteLog(session, lambda event: None, folder.series_file)
-            self._logger = StepLogger(session, folder, skips)
-            opened.callback(self._logger.close)
-            opened.callback(self._logger.discard)
-            opened.enter_context(heap_left_alone())
+            scratch = TemporaryDirectory(prefix="trainwright-", dir=os.environ.get(SCRATCH), ignore_cleanup_errors=True)
+            self._workspace = Path(opened.enter_context(scratch))
+            self._thread = threading.Thread(target=self._train, name="timed run", daemon=True)
+            opened.callback(self._end)
+            self._thread.start()
+            self._wait()
             self._opened = opened.pop_all()
-        self._windows = self._iterate()
-        self._polled = time.perf_counter()
 
-    def take(self) -> int:
-        """Make the next one, without waiting for the device; returns its samples."""
-        window, session = next(self._windows), self.session
-        lr = session.next_lr()
-        self._loss, norm = (session.compiled or train_step)(session, window, lr)
-        session.progress.count_step()
-        self._logger.add(lr, window.samples, self._loss, norm)
-        if len(self.losses) < _SHOWN_LOSSES:
-            self.losses.append(float(self._loss))
-        if time.perf_counter() - self._polled >= POLL_SECONDS:
-            self._polled = time.perf_counter()
-            self._logger.flush()
-        return window.samples
+    def take_turn(self, seconds: float) -> dict[str, Any]:
+        """Train for ``seconds`` that count, two steps at least: answers samples, steps and seconds. Those of a quarter of that time go before and do not
+        count, and no fewer than batches may have been read ahead while others had their turn, which would look free."""
+        ahead = self.session.data.batches_ahead(self.config.loader.prefetch_factor)
+        self._skipped, self._before = ahead, seconds / 4.0
+        self._samples = self._made = 0
+        self._seconds, self._turn = 0.0, (2, seconds)
+        self._stands.clear()
+        self._hooks.control.paused.clear()
+        self._wait()
+        return {"samples": self._samples, "steps": self._made, "seconds": self._seconds}
 
-    def wait(self) -> None:
-        """Until the last of them is done."""
-        self._loss.item()
+    def read_losses(self) -> list[float]:
+        """Of the first steps."""
+        losses: list[float] = read_series(self._folder.series_file)["loss"][:FIRST_STEPS].tolist()
+        return losses
 
     def close(self) -> None:
-        """Drop the records; the session stays open."""
+        """End it and delete what it wrote."""
         self._opened.close()
 
-    def _iterate(self) -> Iterator[MicroBatches]:
-        session = self.session
-        while True:
-            yield from session.data.steps(session.progress.epoch)
-            self._logger.flush()
-            session.end_epoch()
+    def _wait(self) -> None:
+        self._stands.wait()
+        if self._fault is not None:
+            raise self._fault
+
+    def _end(self) -> None:
+        self._hooks.control.discard = True
+        self._hooks.control.request_stop()
+        self._thread.join()
+
+    # ---------------------------------------------------------------- in the run's thread
+
+    def _train(self) -> None:
+        try:
+            record = start_run(self.config, self._workspace, self._hooks)
+            if not self._hooks.control.stop:  # failed, or done before anybody expected it
+                self._fault = TrainingError(record.reason or "", record.advice or "")
+        except BaseException as error:  # noqa: BLE001 - raised where the run is waited for
+            self._fault = error
+        finally:
+            self._stands.set()
+
+    def _enter(self, folder: RunFolder) -> None:
+        self._folder = folder
+
+    def _meet(self, session: Session) -> None:
+        """Behind the run's last step its rates begin again."""
+        steps, once = session.total_steps, session.schedule
+        session.total_steps = steps * 10**6
+        session.schedule = replace(
+            once, lr=lambda step: once.lr(step % steps), momentum=lambda step: once.momentum(step % steps)
+        )
+        self.session = session
+        self._hooks.saves = count_saved_bytes(session) <= LARGEST_SAVED
+
+    def _notice(self, event: Event) -> None:
+        if isinstance(event, PhaseChanged) and event.phase == "paused":
+            self._stands.set()
+
+    def _count(self, row: Rows, _newest: Rows) -> None:
+        """A row of the record: some steps, and how fast they were made. What is told of them is training time alone."""
+        step = int(row["step"][0])
+        made, samples = step - self._step, self._samples_until(step) - self._samples_until(self._step)
+        seconds = samples / float(row["samples_per_second"][0])
+        self._step = step
+        if self._skipped > 0 or self._before > 0.0:
+            self._skipped -= made
+            self._before -= seconds
+            return
+        self._made += made
+        self._samples += samples
+        self._seconds += seconds
+        steps, least = self._turn
+        if self._made >= steps and self._seconds >= least:
+            self._hooks.control.paused.set()
+
+    def _samples_until(self, step: int) -> int:
+        plan = self.session.data.plan
+        epochs, steps = divmod(step, plan.steps)
+        return epochs * plan.n + min(steps * plan.samples_per_step, plan.n)
 
 
-_OPEN: dict[str, Steps] = {}
+_OPEN: dict[str, TimedRun] = {}
 
 
 def open_steps(arm: str, settings: dict[str, Any], fused: bool = True) -> dict[str, Any]:
-    """Make the session of a configuration ready under the name ``arm``: assembled, compiled, and ``WARM`` steps made. Answers the losses of its
-    first steps, how its batches come, the form of its optimizer, and the seconds that all that took. ``fused`` False: not the fused form, where there
-    is one."""
+    """Begin a run of a configuration, under the name ``arm``, and let it stand behind its first steps. Answers their losses, how its batches come, the form of its
+    optimizer, and the seconds that all that took. ``fused`` False: not the fused form, where there is one."""
     began = time.perf_counter()
-    config = parse_config(settings, arm)
-    # What a step takes is asked, not whether the run would go well: a row of skipped steps ends nothing here.
-    config = config.model_copy(update={"loop": config.loop.model_copy(update={"max_skipped_steps": sys.maxsize})})
     close_steps(arm)
-    session = assemble(config, lambda *_: None, fused=fused)
-    with ExitStack() as on_error:
-        on_error.callback(session.data.close)
-        compile_session(session, lambda *_: None)
-        steps = Steps(session)
-        on_error.callback(steps.close)
-        for _ in range(max(WARM, _SHOWN_LOSSES)):
-            steps.take()
-        steps.wait()
-        on_error.pop_all()
-    _OPEN[arm] = steps
+    run = _OPEN[arm] = TimedRun(_let_go_on(parse_config(settings, arm)), fused)
     return {
-        "losses": steps.losses,
-        "device": session.device.type,
-        "mode": session.data.report.batches.mode,
-        "optimizer": implementation(session.optimizer),
+        "losses": run.read_losses(),
+        "device": run.session.device.type,
+        "mode": run.session.data.report.batches.mode,
+        "optimizer": implementation(run.session.optimizer),
         "seconds": time.perf_counter() - began,
     }
 
 
+def _let_go_on(config: RunConfig) -> RunConfig:
+    """What a step takes is asked, not whether the run would go well: nothing ends it early, and it keeps no answers."""
+    endless = {"max_skipped_steps": sys.maxsize, "early_stopping_patience": None, "stopping_threshold": None}
+    update = {**endless, "on_out_of_memory": "stop", "keep_predictions": False}
+    return config.model_copy(update={"loop": config.loop.model_copy(update=update)})
+
+
 def time_steps(arm: str, seconds: float) -> dict[str, Any]:
-    """Make steps for ``seconds``, two at least: answers samples, steps and seconds. Those of a quarter of that time go before and are not counted, and no
-    fewer than batches may have been read ahead while others had their turn, which would look free."""
-    steps = _OPEN[arm]
-    ahead = steps.session.data.batches_ahead(steps.session.config.loader.prefetch_factor)
-    began, made = time.perf_counter(), 0
-    while made < ahead or time.perf_counter() - began < seconds / 4.0:
-        steps.take()
-        made += 1
-    steps.wait()
-    began, samples, made = time.perf_counter(), 0, 0
-    while made < 2 or time.perf_counter() - began < seconds:
-        samples += steps.take()
-        made += 1
-    steps.wait()
-    return {"samples": samples, "steps": made, "seconds": time.perf_counter() - began}
+    """``TimedRun.take_turn``."""
+    return _OPEN[arm].take_turn(seconds)
 
 
 def close_steps(arm: str) -> dict[str, Any]:
-    """Give back what the session of ``arm`` holds."""
-    steps = _OPEN.pop(arm, None)
-    if steps is not None:
-        steps.close()
-        steps.session.data.close()
+    """Give back what the run of ``arm`` holds."""
+    if (run := _OPEN.pop(arm, None)) is not None:
+        run.close()
     return {}

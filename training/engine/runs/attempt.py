@@ -147,7 +147,8 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
     loads = restore is not None and restore.checkpoint is not None
     if isinstance(restore, Branch | Resume):
         auto = replace(auto, normalization=read_normalization(config, restore.manifest))
-    session = assemble(config, report, auto, writer.hooks.kept, loads, _keep_code(folder, config, restore))
+    code = _keep_code(folder, config, restore)
+    session = assemble(config, report, auto, writer.hooks.kept, loads, code, writer.hooks.fused)
     try:
         require_data_of(session, writer.hooks.report)
         with explain_disk_errors(folder.data_file):

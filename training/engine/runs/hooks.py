@@ -23,7 +23,8 @@ class Hooks:
     runs. ``trackers``: where the run is sent besides those that the person uses always. ``copy_to``: an
     address that it is copied to, "" for where it was copied to before or where the person has all runs copied. ``report``: whose data
     a new run must have, None for whatever it has. ``judge`` says what is doubtful about a new run, before its first step, ``compare`` of one that is complete. ``ready`` hears of
-    the session when all is as the first step finds it. Without ``followed`` the run is sent to no tracker and copied nowhere."""
+    the session when all is as the first step finds it. Without ``followed`` the run is sent to no tracker and copied nowhere. Of runs that are only timed: without ``saves`` no
+    checkpoint is written, and without ``fused`` the optimizer takes its foreach form."""
 
     planned: Callable[[ResumePlan], None] = lambda sheet: None
     started: Callable[[RunFolder], None] = lambda folder: None
@@ -38,3 +39,5 @@ class Hooks:
     compare: Callable[[Session, RunFolder], Sequence[Finding]] = lambda session, folder: ()
     ready: Callable[[Session], None] = lambda session: None
     followed: bool = True
+    saves: bool = True
+    fused: bool = True

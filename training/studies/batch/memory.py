@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import psutil
@@ -15,9 +14,9 @@ from training.engine.assemble import assemble
 from training.engine.device import ran_out_of_memory
 from training.engine.recovery.memory import count_saved_bytes
 from training.engine.session import Session
+from training.engine.step import train_step
 from training.errors import InputError
 from training.objectives import MetricSet
-from training.studies.timing import Steps
 from training.system.host_memory import forget_peak, host_memory, peak_resident
 
 _STEPS = 2  # the first makes the optimizer's state, so that the second alone has all in memory
@@ -59,10 +58,10 @@ def _find_free(device: torch.device) -> int:
 
 
 def _work(session: Session) -> None:
-    with closing(Steps(session)) as steps:
-        for _ in range(_STEPS):
-            steps.take()
     objective, data = session.objective, session.data
+    for window in islice(chain(data.steps(0), data.steps(0)), _STEPS):  # an epoch may have but one
+        train_step(session, window, session.next_lr())
+        session.progress.count_step()
     metrics = MetricSet(objective.metrics, objective.tables)
     pairs = ((batch.inputs, batch.targets) for batch in islice(data.evaluation_batches("validation"), 1))
     evaluation.evaluate(session.answer, pairs, objective.loss, metrics.metric, autocast=session.numerics.autocast)

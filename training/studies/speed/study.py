@@ -55,7 +55,7 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
             f"--only {' '.join(read_only(options))}: is nothing that is tried; tried are {', '.join([*known, FUSED])}."
         )
     count = len(candidates) + with_fused
-    seconds = count * estimate_seconds(cost.start, cost.step)
+    seconds = count * estimate_seconds(cost.start, cost.step + cost.validation * cost.validations / cost.steps)
     paths = ", ".join([*dict.fromkeys(each.path for each in candidates), *[f"{FUSED} optimizer"] * with_fused])
     return Draft(
         seconds=seconds,
