@@ -54,17 +54,19 @@ GIVEN: Final[Mapping[str, Sequence[str]]] = {
 }
 """What is otherwise than in ``lr_range``: there is something to be gained."""
 SECONDS: Final = 3.0
-"""Of a run's steps, about."""
+"""Of the steps of the faster of two runs, about: in a run of a moment, what is done a few times in each run takes a larger share."""
 
 
 class Pair(NamedTuple):
-    """Two configurations, and what the study stated of the second beside the first."""
+    """Two configurations, and what the study stated of the second beside the first; ``speed`` is how many times as fast as the configuration that
+    the study began with the faster one is, by that."""
 
     name: str
     first: RunConfig
     second: RunConfig
     stated: tuple[float, float, float]
     same: bool
+    speed: float
 
 
 def carry_out(config: RunConfig, only: Sequence[str]) -> dict[str, Any]:
@@ -81,18 +83,19 @@ def carry_out(config: RunConfig, only: Sequence[str]) -> dict[str, Any]:
 
 def list_pairs(config: RunConfig, study: Mapping[str, Any], kept_alone: bool) -> list[Pair]:
     """Each that was tried beside what was kept before it, and all that is proposed beside the configuration."""
-    found, base, same = [], config, True
+    found, base, same, gain = [], config, True, 1.0
     for tried in study["details"]["tried"]:
         override = overrides_of({tried["setting"]: tried["value"]})[0]
         other = change(base, [override])
         if tried["kept"] or not kept_alone:
             stated = (tried["ratio"], tried["low"], tried["high"])
-            found.append(Pair(override, base, other, stated, not tried["changes_results"]))
+            faster = gain * max(1.0, tried["ratio"])
+            found.append(Pair(override, base, other, stated, not tried["changes_results"], faster))
         if tried["kept"]:
-            base, same = other, same and not tried["changes_results"]
+            base, same, gain = other, same and not tried["changes_results"], gain * tried["ratio"]
     details = study["details"]
     if "ratio" in details:
-        found.append(Pair("all", config, base, (details["ratio"], details["low"], details["high"]), same))
+        found.append(Pair("all", config, base, (details["ratio"], details["low"], details["high"]), same, gain))
     return found
 
 
@@ -175,8 +178,8 @@ def main() -> None:
         print(
             f"{name:15} {'itself':28} stated {speed.show_ratio(nothing)}{'' if nothing.low <= 1.0 <= nothing.high else ' WRONG'}"
         )
-        steps = max(math.ceil(SECONDS / study["step"]), 50)
         for pair in list_pairs(config, study, arguments.kept):
+            steps = max(math.ceil(SECONDS / study["step"] * pair.speed), 50)
             file = place / "runs" / f"{make_slug(pair.name)}.json"
             measured = keep(file, partial(measure, pair, steps, arguments.rounds))
             found.append(report(name, pair, measured))
