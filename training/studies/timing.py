@@ -27,12 +27,12 @@ from training.studies.worker import SCRATCH
 FIRST_STEPS: Final = 5
 """Those whose losses are told; they come before the first turn."""
 LARGEST_SAVED: Final = 32 << 20
-"""Bytes of weights. Those of a larger network are not saved: each checkpoint of it comes long after the one before, and takes room on the disk."""
+"""Bytes of weights, their average, and what numbers the optimizer has of them at the start. Those of a larger network are not saved: each checkpoint of it comes long after the one before, and takes room on the disk."""
 
 
 class TimedRun:
     """An ordinary run, in a thread and in a folder of its own, that trains only while somebody waits for it: what validations, checkpoints and the record cost
-    its steps is timed with them. Raises what the run raises, as TrainingError."""
+    its steps is timed with them, their own time is not. Raises what the run raises, as TrainingError."""
 
     def __init__(self, config: RunConfig, fused: bool) -> None:
         self.config = config
@@ -76,7 +76,8 @@ class TimedRun:
         self._opened.close()
 
     def _wait(self) -> None:
-        self._stands.wait()
+        while not self._stands.wait(1.0) and self._thread.is_alive():
+            pass
         if self._fault is not None:
             raise self._fault
 
@@ -90,8 +91,9 @@ class TimedRun:
     def _train(self) -> None:
         try:
             record = start_run(self.config, self._workspace, self._hooks)
-            if not self._hooks.control.stop:  # failed, or done before anybody expected it
-                self._fault = TrainingError(record.reason or "", record.advice or "")
+            self._fault = TrainingError(
+                record.reason or "", record.advice or ""
+            )  # nobody waits for one that was closed
         except BaseException as error:  # noqa: BLE001 - raised where the run is waited for
             self._fault = error
         finally:

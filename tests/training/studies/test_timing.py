@@ -32,11 +32,13 @@ def test_a_run_trains_in_its_turns_alone_and_goes_on_behind_its_end(scratch: Pat
     (folder,) = scratch.glob("*/runs/*")
     run = timing._OPEN["A"]
     plan = run.session.data.plan
-    told = [timing.time_steps("A", 0.2) for _ in range(2)]
+    told = []
+    while run.session.progress.step < 3 * plan.steps:
+        told.append(timing.time_steps("A", 0.05))
     stood = run.session.progress.step
     for turn in told:
-        assert turn["steps"] > plan.steps
-        assert turn["seconds"] >= 0.2
+        assert turn["steps"] >= 2
+        assert turn["seconds"] >= 0.05
         assert turn["samples"] == pytest.approx(turn["steps"] * plan.n / plan.steps, abs=plan.samples_per_step)
     assert stood >= sum(turn["steps"] for turn in told)
     assert [*(folder / "checkpoints").iterdir()]
@@ -62,7 +64,7 @@ def test_steps_that_are_no_numbers_are_timed_all_the_same(scratch: Path) -> None
         "loop.clip_norm=none",
         "loop.max_skipped_steps=2",
     )
-    assert timing.time_steps("A", 0.3)["steps"] > 2
+    assert timing.time_steps("A", 0.3)["steps"] >= 2
 
 
 def test_a_run_that_fails_says_so_instead_of_a_speed(scratch: Path) -> None:
@@ -72,5 +74,6 @@ def test_a_run_that_fails_says_so_instead_of_a_speed(scratch: Path) -> None:
         raise MemoryError
 
     timing._OPEN["A"].session.compiled = run_out  # type: ignore[assignment]
-    with pytest.raises(TrainingError, match="ran out of memory in step"):
-        timing.time_steps("A", 0.3)
+    for _ in range(2):
+        with pytest.raises(TrainingError, match="ran out of memory in step"):
+            timing.time_steps("A", 0.3)

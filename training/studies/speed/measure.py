@@ -37,9 +37,10 @@ class Ratio(NamedTuple):
         return self.interval.low > 1.0
 
 
-def estimate_seconds(start: float, step: float) -> float:
-    """About what ``measure_pair`` takes, of processes that take ``start`` seconds until their first step and ``step`` for each."""
-    return PAIRS * (start + 6 * step + 2 * TURNS * 1.25 * max(SECONDS, 3 * step))
+def estimate_seconds(start: float, step: float, between: float) -> float:
+    """About what ``measure_pair`` takes, of processes that take ``start`` seconds until their first step, ``step`` for each, and ``between`` two for
+    validation on average, which does not count."""
+    return PAIRS * (start + (1.0 + between / step) * (6 * step + 2 * TURNS * 1.25 * max(SECONDS, 3 * step)))
 
 
 def measure_pair(trainer: Trainer, first: RunConfig, second: RunConfig, fused: bool = True) -> dict[str, Any]:

@@ -55,13 +55,13 @@ def plan(config: RunConfig, options: Options, cost: Cost) -> Draft:
             f"--only {' '.join(read_only(options))}: is nothing that is tried; tried are {', '.join([*known, FUSED])}."
         )
     count = len(candidates) + with_fused
-    seconds = count * estimate_seconds(cost.start, cost.step + cost.validation * cost.validations / cost.steps)
+    seconds = count * estimate_seconds(cost.start, cost.step, cost.validation * cost.validations / cost.steps)
     paths = ", ".join([*dict.fromkeys(each.path for each in candidates), *[f"{FUSED} optimizer"] * with_fused])
     return Draft(
         seconds=seconds,
         words=(
             f"{'One value is' if count == 1 else f'Up to {count} values are'} tried beside what was kept before, turn by turn in {PAIRS} "
-            f"pairs of processes, of: {paths}. No run is made.",
+            f"pairs of processes, of: {paths}. No run is kept.",
             f"That takes up to about {format_duration(seconds)}; compiling adds seconds to minutes.",
         ),
     )
