@@ -41,11 +41,12 @@ def add_draft(context: AppContext) -> None:
         context.notifier.notify(problem, "info")
         context.show_page("setup")
     else:
-        context.queue.submit(partial(_add, config), partial(_tell_added, context), partial(complain, context))
+        python = context.settings.get().engine_python
+        context.queue.submit(partial(_add, config, python), partial(_tell_added, context), partial(complain, context))
 
 
-def _add(config: RunConfig, queue: Queue) -> tuple[Entry, Overview]:
-    return queue.add(config), look_at(queue)
+def _add(config: RunConfig, python: str, queue: Queue) -> tuple[Entry, Overview]:
+    return queue.add(config, python=python), look_at(queue)
 
 
 def _tell_added(context: AppContext, added: tuple[Entry, Overview]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from training.cli.options import load_given, workspace_of
@@ -16,6 +17,7 @@ from training.queue.store import Queue
 from training.queue.worker import work_off
 from training.queue.workers import describe, is_held
 from training.streams import print_json, say, write_out
+from training.system.interpreter import is_frozen
 from training.system.untrusted import escape_unprintable
 
 _NAME = 32
@@ -31,7 +33,7 @@ def add(arguments: argparse.Namespace) -> int:
     if arguments.device is not None:
         arguments.overrides = [*arguments.overrides, f"precision.device={name_device(arguments.device)}"]
     queue = _queue(arguments)
-    entry = queue.add(load_given(arguments), arguments.top)
+    entry = queue.add(load_given(arguments), arguments.top, "" if is_frozen() else sys.executable)
     overview = look_at(queue)
     shown = next((each for each in overview.shown if each.entry.id == entry.id), None)
     if shown is not None and shown.place:

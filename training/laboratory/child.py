@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
 
+from training.errors import TrainingError
 from training.laboratory.record import Kill
 from training.laboratory.steps import CRASH_EPOCH
 from training.runs.folder import RunFolder
@@ -57,6 +58,10 @@ def count_signals(interrupt: Interrupt) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+class NoEngine(TrainingError):
+    """The Python that was to train cannot be started."""
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a process ended: its exit code, the last lines it wrote, and the kill where there was one."""
@@ -73,24 +78,30 @@ def train(
     kill_it: bool = False,
     look: Callable[[], None] = lambda: None,
     options: Sequence[str] = (),
+    python: str = "",
 ) -> Ended:
-    """Begin ``run``, or go on with it, in a process of its own, until that ends; ``look`` is called all the while, ``options`` are of ``resume``.
+    """Begin ``run``, or go on with it, in a process of its own, until that ends; ``look`` is called all the while, ``options`` are of ``resume``, ``python`` is the engine's ("": our own).
+    Raises NoEngine where that cannot be started.
 
     ``kill_it`` kills the process (SIGKILL) in the middle of epoch ``CRASH_EPOCH``; where it was too fast for that, it
     has ended and there is no kill.
     """
     of_run = ("--workspace", str(run.path.parent.parent), "--json", "--while-held")
-    process = subprocess.Popen(
-        [*engine_program(), "resume", str(run.path), *of_run, *options],
-        stdin=subprocess.PIPE,  # nothing is ever written: it ends with this process, however that ends, and so does the run
-        stdout=subprocess.DEVNULL,  # what the record says is in the run's folder
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        errors="replace",
-        env=engine_environment(os.environ),
-        start_new_session=os.name == "posix",  # Ctrl+C is ours to pass on, once
-    )
+    program = engine_program(python)
+    try:
+        process = subprocess.Popen(
+            [*program, "resume", str(run.path), *of_run, *options],
+            stdin=subprocess.PIPE,  # nothing is ever written: it ends with this process, however that ends, and so does the run
+            stdout=subprocess.DEVNULL,  # what the record says is in the run's folder
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            env=engine_environment(os.environ, python),
+            start_new_session=os.name == "posix",  # Ctrl+C is ours to pass on, once
+        )
+    except OSError as error:
+        raise NoEngine(f"The engine {program[0]} cannot be started ({error.strerror or error})") from error
     assert process.stdin is not None
     assert process.stderr is not None
     words: list[str] = []

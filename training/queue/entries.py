@@ -21,7 +21,7 @@ OVER: tuple[State, ...] = ("done", "failed", "stopped", "passed over")
 
 class Entry(BaseModel):
     """A run that waits, is at work or had its turn. ``run`` is its id, "" before it has a folder, ``worker`` the device of the worker
-    that has it or had it last, ``reason`` why it is in this state, ``stop`` whether somebody asked for this run's end. Times are seconds
+    that has it or had it last, ``python`` that of the engine that was chosen for it ("": its worker's), ``reason`` why it is in this state, ``stop`` whether somebody asked for this run's end. Times are seconds
     since 1970."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow")
@@ -29,6 +29,7 @@ class Entry(BaseModel):
     id: str
     name: str
     device: str = AUTO
+    python: str = ""
     added: float = 0.0
     state: State = "waiting"
     reason: str = ""

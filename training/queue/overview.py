@@ -30,7 +30,7 @@ class Shown:
     def dump(self, workspace: Path) -> dict[str, object]:
         """As ``--json`` tells it."""
         entry = self.entry
-        told = entry.model_dump(include={"id", "name", "device", "added", "run", "worker", "began", "ended"})
+        told = entry.model_dump(include={"id", "name", "device", "python", "added", "run", "worker", "began", "ended"})
         folder = str(workspace / "runs" / entry.run) if entry.run else None
         changes = {"state": self.state, "reason": self.reason or None, "place": self.place or None}
         return told | {"run": entry.run or None, "worker": entry.worker or None, "folder": folder} | changes

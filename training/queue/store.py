@@ -89,13 +89,13 @@ class Queue:
                 f"The queue in {self.folder} cannot be written ({error.strerror or error}); free some space or make it writable."
             ) from error
 
-    def add(self, config: RunConfig, top: bool = False) -> Entry:
-        """Queue ``config`` as it is now, with the code and the exclude list that it names as they are now."""
+    def add(self, config: RunConfig, top: bool = False, python: str = "") -> Entry:
+        """Queue ``config`` as it is now, with the code and the exclude list that it names as they are now, for the engine of ``python``."""
         config = parse_config(with_absolute_paths(config_data(config), Path.cwd()))
         with self.change() as change:
             self._clear_away(change.content)  # before, so that a folder of this very id is gone, too
             key, device = str(change.content.next_id), name_device(config.precision.device)
-            entry = Entry(id=key, name=config.name, device=device, added=time.time())
+            entry = Entry(id=key, name=config.name, device=device, python=python, added=time.time())
             folder = self.folder_of(entry)
             folder.path.mkdir(parents=True)
             try:

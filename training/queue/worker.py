@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 
 from training.control import Command, send
 from training.errors import InputError
-from training.laboratory.child import BUSY, Ended, Interrupt, Say, train
+from training.laboratory.child import BUSY, Ended, Interrupt, NoEngine, Say, train
 from training.queue.device import explain_wait, fits
 from training.queue.entries import ALL_DEVICES, Entry, State, without
 from training.queue.making import check_entry, make_run
 from training.queue.store import FILE, Change, Queue
 from training.queue.workers import be_worker, is_held, leave
-from training.runs.folder import RunFolder, owner_of
+from training.runs.folder import RunFolder, delete_run, owner_of
 
 _LOOK_SECONDS = 1.0  # where it waits
 _MOMENT = 0.05
@@ -96,7 +96,15 @@ class _Worker:
             return
         self.say(f"[{entry.id}] {entry.name}: {run.id}")
         watch = _StopWatch(self.queue, entry, run)
-        ended = train(run, self.say, self.interrupt, look=watch.look, options=("--made",))
+        try:
+            ended = train(run, self.say, self.interrupt, look=watch.look, options=("--made",), python=entry.python)
+        except NoEngine as error:  # the next worker could not start it either
+            if run.events_file.exists():
+                self._note_end(entry, "passed over", f"{error}; resume its run with another engine.", run)
+            else:
+                delete_run(run)
+                self._note_end(entry, "passed over", f"{error}; queue it again.", None)
+            return
         if ended.code == BUSY or owner_of(run.path) is not None:
             # Another process took it, maybe what is left of a worker that was killed: the entry, still at work, is looked at again.
             self._rest(_LOOK_SECONDS)

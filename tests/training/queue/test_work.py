@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from tests.training.queue.working import PATIENCE, Person, is_alive, wait_until
 from tests.training.tiny import tiny, write_idx
+from training.config import load_config
 from training.engine.runs.run import start_run, train_made_run
 from training.errors import RunBusyError
 from training.laboratory import child
@@ -58,6 +59,29 @@ def test_the_queue_is_worked_off_past_a_run_that_fails_and_data_that_was_moved_a
     (person.folder / "elsewhere").rename(person.folder / "data")
     person.types("retry", "2")
     assert person.states == {"moved": "waiting", "last": "done", "fails": "failed"}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the engine here is a script of POSIX's shell")
+def test_a_run_is_trained_by_the_engine_that_it_was_queued_for(person: Person) -> None:
+    person.adds("given")
+    assert person.entry("given")["python"] == sys.executable
+    engine, used, broken = (person.folder / name for name in ("python", "used", "broken"))
+    engine.write_text(f'#!/bin/sh\ntouch "{used}"\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    engine.chmod(0o755)
+    queue = Queue(person.workspace)
+    queue.remove_all(["1"], lambda _entry: False)
+    config = load_config(person.config)
+    queue.add(config, python=str(engine))
+    queue.add(config, python=str(person.folder / "removed"))
+    broken.write_text("", encoding="utf-8")  # which nobody may execute
+    queue.add(config, python=str(broken))
+    person.types("work")
+    ended = [queue.read().find(key) for key in ("2", "3", "4")]
+    assert [each.state for each in ended] == ["done", "passed over", "passed over"]
+    assert used.exists()
+    assert "removed cannot be started (No such file or directory); queue it again." in ended[1].reason
+    assert "broken cannot be started (Permission denied)" in ended[2].reason
 
 
 @pytest.mark.slow
