@@ -156,6 +156,7 @@ ACTIONS = (
     Action("shortcuts", "Keyboard and mouse", "Help", "", "?"),
     Action("report", "Report a problem …", "Help", "warning"),
     Action("log", "Open the log folder", "Help", "folder"),
+    Action("updates", "Check for updates …", "Help", "download"),
     Action("about", "About Trainwright", "Help", "info"),
 )
 

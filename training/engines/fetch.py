@@ -28,6 +28,7 @@ from training.system.pip_settings import PipSettings
 
 _SECONDS = 30.0  # without a byte
 _CHUNK = 1 << 18
+_MOST_PAGE = 1 << 26
 _AHEAD = 16  # chunks that are read while the disk writes
 _TRIES = 5  # in a row that brought nothing
 _REST_SECONDS = 1.0
@@ -62,6 +63,25 @@ class Fetcher:
         self._opener: OpenerDirector = build_opener(
             *handlers, HTTPSHandler(context=_make_context(settings.certificates if settings else ""))
         )
+
+    def read(self, url: str, accept: str) -> bytes | None:
+        """A page, whole; None where there is none. Raises InputError where it cannot be had, Canceled."""
+        try:
+            response, page = self._open(url, {"Accept": accept}), b""
+            for chunk in _read_ahead(response, self._is_given_up):
+                page += chunk
+                if len(page) > _MOST_PAGE:
+                    raise ValueError("it sends too much")
+            if len(page) < int(response.headers.get("Content-Length") or 0):
+                raise ConnectionError("it broke off")
+            return page
+        except HTTPError as error:
+            error.close()
+            if error.code in (404, 410):
+                return None
+            raise InputError(f"{_host(url)} answers {error.code}.") from error
+        except (HTTPException, OSError, ValueError) as error:
+            raise InputError(f"{_host(url)} cannot be reached ({explain(error)}).") from error
 
     def find_sizes(self, wheels: Iterable[Wheel]) -> list[Wheel]:
         """The same with their sizes, as far as they can be known before."""

@@ -13,7 +13,7 @@ UPDATE: Final = "Update Trainwright."
 
 def is_newer(version: object) -> bool:
     """Whether ``version``, as a file tells it, is that of a newer Trainwright."""
-    return isinstance(version, str) and _number(version) > _number(__version__)
+    return isinstance(version, str) and number_of(version) > number_of(__version__)
 
 
 def is_later_format(given: object, known: int) -> bool:
@@ -36,5 +36,6 @@ def _show(what: object, most: int) -> str:
     return escape_unprintable(str(what), most)
 
 
-def _number(version: str) -> tuple[int, ...]:
+def number_of(version: str) -> tuple[int, ...]:
+    """Its first three numbers, by which versions are compared."""
     return tuple(int(part) for part in re.findall(r"[0-9]{1,9}", version)[:3])

@@ -23,12 +23,22 @@ class PipSettings:
     certificates: str = ""
 
 
-def read_pip_settings(python: str = sys.executable, environ: Mapping[str, str] = os.environ) -> PipSettings:
-    """What ``pip config list`` tells of files and variables; PyPI where there is no pip that could tell."""
+def read_pip_settings(
+    python: str = sys.executable, environ: Mapping[str, str] = os.environ, seconds: float = 60.0
+) -> PipSettings:
+    """What ``pip config list`` tells of files and variables; PyPI where there is no pip that could tell in so many ``seconds``."""
     asked = [python, "-m", "pip", "config", "list", "--disable-pip-version-check"]
     with suppress(OSError, subprocess.SubprocessError):
-        told = subprocess.run(asked, env=dict(environ), capture_output=True, text=True, timeout=60.0, check=True).stdout
-        return parse_pip_settings(told.splitlines())
+        told = subprocess.run(
+            asked,
+            env=dict(environ),
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=True,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+        return parse_pip_settings(told.stdout.splitlines())
     return PipSettings()
 
 
