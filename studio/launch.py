@@ -88,6 +88,8 @@ class Application(QObject):
         self.door.asked.connect(self._on_asked)
         if isinstance(self.app, StudioApplication):
             self.app.listen(lambda file: self._open(file, start=False))
+            self.app.can_quit = lambda: controller.closing.done
+            self.app.quit_asked.connect(controller.quit)
         self._open(config or "", start)
         self.context.library.refresh()
         # Start brings the Run page to the front: it should not have to be built then.

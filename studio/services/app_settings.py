@@ -37,11 +37,16 @@ class AppSettings(NamedTuple):
     engine_index: str = ""  # where engines are installed from: a package index, a proxy, a folder of wheels
     engine_proxy: str = ""
     engine_wheels: str = ""
+    update_check: bool = False  # once a day a package index is asked whether there is a newer version
+    update_asked: float = 0.0  # when it was, in seconds since 1970
+    update_found: str = ""  # the newer version that it told
+    update_left_alone: str = ""  # the one of which the notice was put away
     newer_left_alone: str = ""  # the version of which the notice that it wrote the settings was put away
     gpu_left_alone: bool = False  # the notice that a GPU is not used was put away
     engine_in_process: bool = False
     keep_awake: bool = True
     notify: bool = True  # by the desktop, when something ends while the window is not looked at
+    tray: bool = False  # an icon there, and a closed window stays in it
     keep_training: bool = True  # in the background, when the window ends unexpectedly
     workspace: str = ""
     workspace_target: str = ""  # where it is being moved to, by a rename that may be done already

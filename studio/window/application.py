@@ -15,9 +15,11 @@ from studio.theme import Mode
 
 
 class StudioApplication(QApplication):
-    """Signals: `file_opened(str)`: opened in the Finder of macOS, which tells of it by an event."""
+    """Signals: `file_opened(str)`: opened in the Finder of macOS, which tells of it by an event. `quit_asked()`: by the desktop, of a window that has
+    something to end first."""
 
-    file_opened = Signal(str)
+    file_opened, quit_asked = Signal(str), Signal()
+    can_quit: Callable[[], bool] = staticmethod(lambda: True)
     _early: (
         tuple[str, ...] | None
     ) = ()  # opened before anybody listened: the event comes before the window is furnished
@@ -34,6 +36,10 @@ class StudioApplication(QApplication):
             if self._early is not None:
                 self._early = (*self._early, event.file())
             self.file_opened.emit(event.file())
+            return True
+        if event.type() is QEvent.Type.Quit and not self.can_quit():
+            event.ignore()
+            self.quit_asked.emit()
             return True
         return super().event(event)
 

@@ -31,6 +31,7 @@ from studio.widgets import NavigationRail, Toast, ToastArea
 from studio.window.closing import CloseChoice, Closing, ask_about_job, ask_about_run
 from studio.window.crash_notices import CrashNotices
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog, report_problem
+from studio.window.door import bring_to_front
 from studio.window.engine_notice import ENGINES, EngineNotice
 from studio.window.help import HelpWindow
 from studio.window.page_entries import PAGES
@@ -39,6 +40,8 @@ from studio.window.palette.palette import CommandPalette
 from studio.window.palette.sources import Sources
 from studio.window.queue_notice import QueueNotice
 from studio.window.start_notices import StartNotices
+from studio.window.tray import Tray
+from studio.window.update_notice import UPDATES, notice_update
 from studio.window.work_notice import notice_study, notice_sweep
 from training.errors import InputError
 from training.runs.folder import RunFolder
@@ -66,6 +69,7 @@ class MainController(QObject):
         self.notices = StartNotices(context)
         self.engine_notice = EngineNotice(context, self.notices, self.show_preferences)
         self.queue_notice, self.crashes = QueueNotice(context, self.notices), CrashNotices(self.notices, window)
+        notice_update(context, self.notices)
         self.left_work = notice_study(self.notices, context), notice_sweep(self.notices, context)
         self.actions = ActionSet(
             context,
@@ -79,6 +83,7 @@ class MainController(QObject):
                 "trash": lambda: TrashDialog(context, window).exec(),
                 "preferences": lambda: self.show_preferences(),
                 "engines": lambda: self.show_preferences(ENGINES),
+                "updates": lambda: self.show_preferences(UPDATES),
                 "help": self._help_here,
                 "getting_started": lambda: self.show_help("getting-started"),
                 "glossary": lambda: self.show_help("glossary"),
@@ -88,10 +93,11 @@ class MainController(QObject):
                 "about": lambda: AboutDialog(context.settings.get().interpreter, window).exec(),
                 "palette": self.show_palette,
                 "rail": rail.fold_asked.emit,
-                "quit": window.close,
+                "quit": self.quit,
             },
             with_pages(PAGES),
         )
+        self.tray, self._is_quitting = Tray(context, window, self.actions.actions), False
         center = window.centralWidget()
         assert center is not None
         self.toasts = ToastArea(center, rail.find_room_for_notices, rail.make_room_for_notices)
@@ -236,6 +242,17 @@ class MainController(QObject):
 
     # -------------------------------------------------------------------------------------------- closing
 
+    @Slot()
+    def quit(self) -> None:
+        """Close the window for good, though there is a tray; in sight, where something is to be asked or waited for."""
+        if not self._window.isVisible() and (self.closing.begun or self.closing.must_ask or self.closing.name_job()):
+            bring_to_front(self._window, "")
+        self._is_quitting = True
+        try:
+            self._window.close()
+        finally:
+            self._is_quitting = False
+
     def answer_close(self, event: QCloseEvent) -> None:
         """The person wants to close the window: ask what is to become of a run, and let it go when all has ended."""
         if self.closing.done:
@@ -243,7 +260,11 @@ class MainController(QObject):
             return
         event.ignore()
         if self.closing.begun:
-            self._offer_to_end_now()
+            _offer_to_end_now(self.context, self.closing)
+            return
+        if self.tray.takes_window and not self._is_quitting:
+            _remember(self.context, self._window)
+            self.tray.take_window()
             return
         if (job := self.closing.name_job()) and not ask_about_job(self._window, job):
             return
@@ -253,7 +274,7 @@ class MainController(QObject):
                 return
             if choice is CloseChoice.BACKGROUND and self.closing.must_ask:
                 self._window.hide()
-                self._remember()
+                _remember(self.context, self._window, closed=time.time())
                 self.closing.leave_in_background()
                 return
             if self.closing.must_ask:
@@ -263,22 +284,8 @@ class MainController(QObject):
                 )
         elif job := self.closing.name_job():
             self.context.notifier.notify(f"The window closes when the {job} has stopped.", "info", title="Stopping")
-        self._remember()
+        _remember(self.context, self._window, closed=time.time())
         self.closing.stop_and_close()
-
-    def _offer_to_end_now(self) -> None:
-        self.context.notifier.notify(
-            "What is at work is being saved. Ending the engine now loses the steps since the last checkpoint.",
-            "warning",
-            title="Still stopping",
-            action_text="End now",
-            action=self.closing.end_now,
-        )
-
-    def _remember(self) -> None:
-        geometry = bytes(self._window.saveGeometry().toBase64().data()).decode()
-        self.context.settings.update(geometry=geometry, closed=time.time())
-        remember_draft(self.context.draft)
 
     @Slot(object)
     def _on_not_handed_over(self, death: EngineDeath) -> None:
@@ -290,3 +297,20 @@ class MainController(QObject):
             title="Not moved to the background",
             details=death.log,
         )
+
+
+def _remember(context: AppContext, window: QMainWindow, **more: float) -> None:
+    """What the next start finds as it was."""
+    geometry = bytes(window.saveGeometry().toBase64().data()).decode()
+    context.settings.update(geometry=geometry, **more)
+    remember_draft(context.draft)
+
+
+def _offer_to_end_now(context: AppContext, closing: Closing) -> None:
+    context.notifier.notify(
+        "What is at work is being saved. Ending the engine now loses the steps since the last checkpoint.",
+        "warning",
+        title="Still stopping",
+        action_text="End now",
+        action=closing.end_now,
+    )

@@ -225,7 +225,7 @@ class MainWindow(QMainWindow):
     def restart(self) -> None:
         """Close, and have the program started again once all has ended."""
         self.is_restart_asked = True
-        self.close()
+        self.controller.quit()
 
     @Slot()
     def _on_ready_to_close(self) -> None:

@@ -17,6 +17,9 @@ from studio.window.engine_notice import ENGINES
 from studio.window.engines import EngineForms
 from studio.window.moving import move_by_dialog
 from studio.window.trackers import TrackerForms
+from studio.window.tray import has_tray
+from studio.window.update_notice import UPDATES
+from studio.window.updates import UpdateForm
 from training.errors import InputError
 
 _WIDTH = 600
@@ -33,7 +36,7 @@ class Restartable(Protocol):
 
 
 class PreferencesDialog(QDialog):
-    """Appearance, training, folders; engines; trackers; copies. What is said of engines counts at once, the rest is taken over when Save is pressed; another size of the text can be seen at once."""
+    """Appearance, training, folders; engines; trackers; copies; updates. What is said of engines and updates counts at once, the rest is taken over when Save is pressed; another size of the text can be seen at once."""
 
     def __init__(self, context: AppContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -65,6 +68,14 @@ class PreferencesDialog(QDialog):
         self.notify.setToolTip(
             "By the desktop, when a run, a study, a sweep or the queue ends and another window is in front."
         )
+        self.tray = Switch("Icon in the tray")
+        self.tray.setChecked(settings.tray)
+        self.tray.setToolTip(
+            "Closing the window then leaves the program there, with all that is at work; “Quit” ends it."
+            if has_tray()
+            else "This desktop has no tray."
+        )
+        self.tray.setEnabled(has_tray() or settings.tray)
         self.workspace = PathEdit("folder", title="Choose the workspace")
         self.workspace.set_placeholder(str(context.workspace))
         self.workspace.line_edit.setAccessibleName("Workspace")
@@ -74,6 +85,7 @@ class PreferencesDialog(QDialog):
         )
         self.is_restart_asked = False  # the workspace is elsewhere now
         self.engines, self.trackers, self.copies = EngineForms(context), TrackerForms(context), CopyForm(context)
+        self.updates = UpdateForm(context)
         self.problem = label("", "problem", wrap=True)
         self.problem.hide()
         self._lay_out()
@@ -91,6 +103,7 @@ class PreferencesDialog(QDialog):
             ),
             self.keep_awake,
             self.notify,
+            self.tray,
             label("If the window ends unexpectedly", "field"),
             self.if_window_ends,
             label(
@@ -115,6 +128,7 @@ class PreferencesDialog(QDialog):
             (ENGINES, self.engines),
             ("Trackers", self.trackers),
             ("Copies", self.copies),
+            (UPDATES, self.updates),
         )
         for title, area in areas:
             tabs.addTab(title)
@@ -174,6 +188,7 @@ class PreferencesDialog(QDialog):
             engine_in_process=self.in_process.isChecked(),
             keep_awake=self.keep_awake.isChecked(),
             notify=self.notify.isChecked(),
+            tray=self.tray.isChecked(),
             keep_training=self.if_window_ends.current() == "keep",
             workspace=workspace,
         )
