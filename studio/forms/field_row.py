@@ -16,7 +16,7 @@ from studio.forms.fix_link import FixLink
 from studio.forms.messages import describe_range, format_value, problem_sentence
 from studio.state.drafts.setting_specs import default_value, join_path
 from studio.theme import SPACING, icon, set_role
-from studio.widgets import Hint, hbox, label, leave_undo_to_page, wrap_tooltip
+from studio.widgets import Hint, hbox, label, leave_undo_to_page, set_tooltip
 from training.config.field_spec import FieldSpec
 from training.config.rules.inactive_settings import Inactive
 from training.errors import Problem
@@ -66,7 +66,7 @@ class FieldRow(QWidget):
         self.title.setFixedWidth(label_width)
         self.title.setBuddy(self.editor)
         self._explanation = " ".join(part for part in (spec.help, describe_range(spec)) if part)
-        self.title.setToolTip(wrap_tooltip("\n".join(filter(None, (self._explanation, self.path)))))
+        set_tooltip(self.title, "\n".join(filter(None, (self._explanation, self.path))))
         self._dot = ResetDot(spec.title, format_value(default_value(spec), spec))
         self._hint = Hint(self._explanation)
         self._hint.setAccessibleName(f"Explanation of {spec.title}")
@@ -157,7 +157,7 @@ class FieldRow(QWidget):
         usable = bool(self.sentence) or not self.inactive.why
         for part in (self.title, self.editor, self._dot):
             part.setEnabled(usable)
-        self.editor.setToolTip("" if usable else wrap_tooltip(self.inactive.why))
+        set_tooltip(self.editor, "" if usable else self.inactive.why)
         told = (self.sentence, self.inactive.why, self.note, self._explanation)
         self.editor.describe(self.spec.title, " ".join(part for part in told if part))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from studio.widgets.bars import Bar, BarList
-    from studio.widgets.buttons import Hint, Segmented, button, dress_button, icon_button, wrap_tooltip
+    from studio.widgets.buttons import Hint, Segmented, button, dress_button, icon_button, set_tooltip, wrap_tooltip
     from studio.widgets.cards import Card, scroll_area
     from studio.widgets.drawer import BesideOrOver
     from studio.widgets.figures import BigNumber, KeyValueTable, ProgressLine, StatusPill
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "bars": ("Bar", "BarList"),
-    "buttons": ("Hint", "Segmented", "button", "dress_button", "icon_button", "wrap_tooltip"),
+    "buttons": ("Hint", "Segmented", "button", "dress_button", "icon_button", "set_tooltip", "wrap_tooltip"),
     "cards": ("Card", "scroll_area"),
     "drawer": ("BesideOrOver",),
     "figures": ("BigNumber", "KeyValueTable", "ProgressLine", "StatusPill"),

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QToolButton,
     QToolTip,
+    QWidget,
 )
 
 from studio.theme import IconRole, Variant, icon, set_variant
@@ -153,12 +154,17 @@ class Hint(QToolButton):
 
     def set_text(self, text: str) -> None:
         """Change the explanation."""
-        self.setToolTip(wrap_tooltip(text))
+        set_tooltip(self, text)
         self.setAccessibleName("Explanation")
-        self.setAccessibleDescription(text)
 
     def _show(self) -> None:
         QToolTip.showText(self.mapToGlobal(self.rect().bottomLeft()), self.toolTip(), self)
+
+
+def set_tooltip(widget: QWidget, text: str) -> None:
+    """Say more about a widget: as a tool tip that breaks its lines, and in plain words to a screen reader, which would read its marks."""
+    widget.setToolTip(wrap_tooltip(text))
+    widget.setAccessibleDescription(text)
 
 
 def wrap_tooltip(text: str) -> str:

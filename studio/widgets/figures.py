@@ -186,8 +186,10 @@ class KeyValueTable(QWidget):
 
     def set_value(self, key: str, value: str) -> None:
         """Change one value. Raises KeyError for a name that has no row."""
-        if self._values[key].text() != value:
-            self._values[key].setText(value)
+        shown = self._values[key]
+        if shown.text() != value:
+            shown.setText(value)
+            shown.setAccessibleName(f"{key}: {value}")
 
     def _rebuild(self, names: list[str]) -> None:
         empty(self._grid)
@@ -195,7 +197,6 @@ class KeyValueTable(QWidget):
         top = Qt.AlignmentFlag.AlignTop
         for row, name in enumerate(names):
             value = label("", selectable=True, wrap=True)
-            value.setAccessibleName(name)
             self._grid.addWidget(label(name, "caption"), row, 0, top)
             self._grid.addWidget(value, row, 1, top)
             self._values[name] = value

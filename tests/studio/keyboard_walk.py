@@ -7,7 +7,15 @@ from collections import Counter
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QAbstractSpinBox, QApplication, QComboBox, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractScrollArea,
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QLabel,
+    QWidget,
+)
 from pytestqt.exceptions import TimeoutError
 from pytestqt.qtbot import QtBot
 
@@ -77,12 +85,19 @@ def walk(start: QWidget, *, backward: bool = False) -> list[QWidget]:
 
 
 def find_faults(root: QWidget) -> list[str]:
-    """What keeps somebody from using ``root`` by keyboard and screen reader: stops without a name, stops that cannot be told apart, and
-    stops that Tab does not reach or does not leave."""
+    """What keeps somebody from using ``root`` by keyboard and screen reader: stops without a name, stops that cannot be told apart, stops that Tab
+    does not reach or does not leave, and words that are shown and not read, or read with the marks of HTML."""
     stops = list_stops(root)
     faults = [f"has no name: {describe(stop)}" for stop in stops if not _says_what_it_is_for(stop)]
     said = Counter(read(stop) for stop in stops)
     faults += [f"is called as another one: {describe(stop)}" for stop in stops if said[read(stop)] > 1]
+    shown = [each for each in root.findChildren(QWidget) if each.isVisible()]
+    faults += [
+        f"does not read “{each.text()}”: {describe(each)}"
+        for each in shown
+        if isinstance(each, QLabel) and _hides_words(each)
+    ]
+    faults += [f"reads marks of HTML: {describe(each)}" for each in shown if "<div" in "".join(read(each))]
     for backward in (False, True) if stops else ():
         way = "Shift+Tab" if backward else "Tab"
         walked = walk(stops[0], backward=backward)
@@ -104,6 +119,11 @@ def wait_for_soundness(qtbot: QtBot, root: QWidget, where: str = "") -> None:
         qtbot.waitUntil(is_sound, timeout=20_000)
     except TimeoutError:
         raise AssertionError("\n".join([where, *faults])) from None
+
+
+def _hides_words(label: QLabel) -> bool:
+    """Whether its name stands in the place of what it shows."""
+    return bool(label.accessibleName()) and label.text() not in label.accessibleName()
 
 
 def _says_what_it_is_for(widget: QWidget) -> bool:

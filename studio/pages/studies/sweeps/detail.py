@@ -33,8 +33,8 @@ from studio.widgets import (
     label,
     make_breakable,
     scroll_area,
+    set_tooltip,
     vbox,
-    wrap_tooltip,
 )
 from training.errors import TrainingError, format_bytes, format_duration
 from training.sweeps.by_hand import stop_trial
@@ -209,7 +209,7 @@ class SweepDetail(QWidget):
         reason = self._adoption.reason if self._adoption is not None else str(tried)
         self.reason.setText(make_breakable(reason))
         self.reason.setVisible(bool(reason))
-        self.adopt.setToolTip(wrap_tooltip(told))
+        set_tooltip(self.adopt, told)
 
     def _read_tried(self, trial: TrialRecord) -> TrialValues | str:
         """What it tried, or why that cannot be told."""
