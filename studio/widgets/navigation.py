@@ -175,10 +175,13 @@ class NavigationRail(QFrame):
         """Make an item current. Raises KeyError for an unknown key."""
         self._items[key].setChecked(True)
 
-    def set_dot(self, key: str, tone: Tone | None) -> None:
-        """A colored dot at the right of an item; None removes it."""
-        self._items[key].dot = tone
-        self._describe(key)
+    def set_dot(self, key: str, tone: Tone | None, words: str = "") -> None:
+        """A colored dot at the right of an item, which says ``words`` to a screen reader; None removes it."""
+        item = self._items[key]
+        item.dot = tone
+        item.setAccessibleDescription(words)
+        set_property(item, "marked", tone is not None)
+        item.update()
 
     def set_foot(self, foot: QWidget) -> None:
         """Where notices lie while this is folded: below the page, as high as they are."""
@@ -232,9 +235,3 @@ class NavigationRail(QFrame):
     def _go_to(self, item: RailItem) -> None:
         item.setFocus(Qt.FocusReason.ShortcutFocusReason)
         item.setChecked(True)
-
-    def _describe(self, key: str) -> None:
-        item = self._items[key]
-        item.setAccessibleDescription(item.dot or "")
-        set_property(item, "marked", bool(item.dot))
-        item.update()

@@ -209,7 +209,8 @@ class MainController(QObject):
 
     @Slot(object)
     def _on_run_state(self, state: RunState) -> None:
-        self._rail.set_dot("run", STATE_WORDS[state][1] if state is not RunState.IDLE else None)
+        words, tone = STATE_WORDS[state] if state is not RunState.IDLE else ("", None)
+        self._rail.set_dot("run", tone, words)
         if state is RunState.INTERRUPTED and self._last_state in LIVE and not self._is_in_sight():
             self._tell_of_interruption()
         self._last_state = state

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from studio.preflight import install_as_root
 
-PACKAGES = ("postgresql",)
+SCREEN_READER = {"Xvfb": "xvfb", "dbus-daemon": "dbus", "/usr/libexec/at-spi-bus-launcher": "at-spi2-core"}
+"""What the program is read aloud by, a program each, and its package."""
 
 
 def find_postgres() -> Path | None:
@@ -21,18 +22,23 @@ def find_postgres() -> Path | None:
     return Path(elsewhere).resolve().parent if elsewhere else None
 
 
+def list_missing() -> list[str]:
+    """The packages that are not here."""
+    readers = [package for program, package in SCREEN_READER.items() if shutil.which(program) is None]
+    return [*([] if find_postgres() else ["postgresql"]), *readers]
+
+
 def main() -> int:
     """Install what is missing; returns the exit code."""
-    if find_postgres() is not None:
+    missing = list_missing()
+    if not missing:
         return 0
     try:
-        if install_as_root(PACKAGES, "Servers for the tests"):
+        if install_as_root(missing, "Servers for the tests"):
             return 0
     except subprocess.CalledProcessError as error:
         sys.stderr.write(f"{error.stderr.strip()}\n")
-    sys.stderr.write(
-        f"Servers for the tests are missing; on Debian and Ubuntu: sudo apt install {' '.join(PACKAGES)}\n"
-    )
+    sys.stderr.write(f"Servers for the tests are missing; on Debian and Ubuntu: sudo apt install {' '.join(missing)}\n")
     return 1
 
 
