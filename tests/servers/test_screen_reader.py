@@ -57,13 +57,15 @@ def test_a_run_is_set_up_trained_and_evaluated_by_ear(home: dict[str, str], tmp_
         assert "How often the whole training set is seen." in epochs.description
         press("push button", "Start training")
         reader.find(root, "label", "Completed")
-        assert reader.find(root, "radio button", "Run").description == "Completed"
-        loss = reader.find(root, "filler", "Curves: Loss").description
-        assert re.fullmatch(r"Training [\d.]+ at step 24; Validation [\d.]+ at step 24", loss)
+        run = reader.find(root, "radio button", "Run")
+        reader.wait(lambda: run if run.description == "Completed" else None, "that the run is complete, at its area")
+        curves = reader.find(root, "filler", "Curves: Loss")
+        last = r"Training [\d.]+ at step 24; Validation [\d.]+ at step 24"
+        reader.wait(lambda: curves if re.fullmatch(last, curves.description) else None, "the last values of the losses")
         told = reader.find(root, "filler", "Validation accuracy: ").name.partition(": ")[2]
         press("page tab", "Evaluate")
         press("push button", "Evaluate")
-        assert reader.find(root, "filler", "Accuracy: ").name == f"Accuracy: {told}"
+        reader.find(root, "filler", f"Accuracy: {told}")
         rows = reader.find(root, "table", "Table of the samples")
         headings = {each.name for each in rows.walk() if each.role == "column header"}
         assert {"Sample", "True", "Predicted", "Probability"} <= headings
