@@ -46,7 +46,7 @@ class UpdateForm(QWidget):
         """Tell what is known by now."""
         updates = self._updates
         self.source.setText(
-            f"Fetches the names of {APP_NAME}'s files, some kilobytes, from {name_source(self._settings.get())}. Nothing of you or your work is "
+            f"Fetches the names of {APP_NAME}'s files, some kilobytes, from {name_source(self._settings.get())}. Nothing about you or your work is "
             "sent, and nothing is installed."
         )
         self.check.setEnabled(not updates.is_asking)
