@@ -11,6 +11,7 @@ import pytest
 from tests.training.tiny import tiny
 from training.config.files import config_data
 from training.errors import TrainingError
+from training.runs.index.workspace_database import VARIABLE
 from training.studies import timing
 from training.studies.worker import SCRATCH
 
@@ -27,7 +28,11 @@ def open_tiny(*overrides: str) -> dict[str, Any]:
     return timing.open_steps("A", dict(config_data(tiny(*overrides))))
 
 
-def test_a_run_trains_in_its_turns_alone_and_goes_on_behind_its_end(scratch: Path) -> None:
+def test_a_run_trains_in_its_turns_alone_and_goes_on_behind_its_end(
+    scratch: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = tmp_path_factory.mktemp("team") / "index.sqlite"
+    monkeypatch.setenv(VARIABLE, f"sqlite:///{index}")
     assert len(open_tiny("loop.epochs=1", "schedule.kind=polynomial")["losses"]) == timing.FIRST_STEPS
     (folder,) = scratch.glob("*/runs/*")
     run = timing._OPEN["A"]
@@ -45,6 +50,7 @@ def test_a_run_trains_in_its_turns_alone_and_goes_on_behind_its_end(scratch: Pat
     timing.close_steps("A")
     assert run.session.progress.step == stood
     assert not [*scratch.iterdir()]
+    assert not index.exists()  # a team's index is spared runs that nobody keeps
 
 
 def test_a_large_network_is_not_saved(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:

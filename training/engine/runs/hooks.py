@@ -23,7 +23,7 @@ class Hooks:
     runs. ``trackers``: where the run is sent besides those that the person uses always. ``copy_to``: an
     address that it is copied to, "" for where it was copied to before or where the person has all runs copied. ``report``: whose data
     a new run must have, None for whatever it has. ``judge`` says what is doubtful about a new run, before its first step, ``compare`` of one that is complete. ``ready`` hears of
-    the session when all is as the first step finds it. Without ``followed`` the run is sent to no tracker and copied nowhere. Of runs that are only timed: without ``saves`` no
+    the session when all is as the first step finds it. Without ``followed`` the run is sent to no tracker and copied nowhere, and the index of runs hears of it from who lists them. Of runs that are only timed: without ``saves`` no
     checkpoint is written, and without ``fused`` the optimizer takes its foreach form."""
 
     planned: Callable[[ResumePlan], None] = lambda sheet: None

@@ -73,7 +73,7 @@ class RunWriter:
                 self._open_files(undo)
             heart = Heartbeat(self.folder.path, self._lose)
             undo.callback(heart.stop)
-            self._recorder = IndexRecorder(self.folder)
+            self._recorder = IndexRecorder(self.folder) if self.hooks.followed else None
             self._undo = undo.pop_all()
         return self
 
@@ -96,7 +96,8 @@ class RunWriter:
         try:
             self._undo.close()
         finally:
-            self._recorder.finish(write=not self.book.lost)
+            if self._recorder is not None:
+                self._recorder.finish(write=not self.book.lost)
 
     def _lose(self, fault: TrainingError) -> None:
         self.book.lost = not is_gone(self.folder.path)  # it is there, so another process has it: write nothing more
@@ -139,7 +140,7 @@ class RunWriter:
                     raise
                 logger.warning("The end of the run could not be written down: %s", error)
         self.book.note(event)
-        if isinstance(event, EpochEnded | CheckpointSaved):
+        if self._recorder is not None and isinstance(event, EpochEnded | CheckpointSaved):
             self._recorder.notice()
         self.tell(self.hooks.watch, event)
 
@@ -196,8 +197,8 @@ class RunWriter:
         self.hooks.started(self.folder)
         self.control.watch(self.folder.path)
         self.book.write(status="running", reason=None, advice=None, fix={})
-        self._recorder.notice()
-        if self.hooks.followed:
+        if self._recorder is not None:
+            self._recorder.notice()
             self._begin_followers()
 
     def _begin_followers(self) -> None:
