@@ -12,9 +12,10 @@ from studio.services.app_settings import AppSettings
 from training.engines.fetch import Fetcher
 from training.errors import InputError
 from training.system.installed import without_secrets
-from training.system.interpreter import is_checkout, is_frozen, without_python
+from training.system.interpreter import is_frozen, without_python
 from training.system.newer import is_newer, number_of
 from training.system.pip_settings import PipSettings, read_pip_settings
+from training.system.resources import find_checkout
 
 _PACKAGE = "trainwright"
 _PIP_SECONDS = 10.0  # the end of the window waits for it
@@ -53,7 +54,7 @@ def explain_update(version: str) -> tuple[str, str]:
     """That there is this one, and how it is got here."""
     if is_frozen():
         way = "Install its package or installer over this one; runs and settings stay."
-    elif is_checkout():
+    elif find_checkout() is not None:
         way = "Get it by “git pull”, and start again."
     else:
         way = f"Get it by “pip install --upgrade {_PACKAGE}”, and start again."

@@ -32,17 +32,10 @@ LEAKING = frozenset(
 )
 """Beside PYTHON*: what belongs to this Python, and is fatal or misleading for another one; pip's would install somewhere else."""
 
-_ROOT = Path(training.__file__).resolve().parent.parent
-
 
 def is_frozen() -> bool:
     """Whether this is the installed program, whose ``sys.executable`` is no Python."""
     return bool(getattr(sys, "frozen", False))
-
-
-def is_checkout() -> bool:
-    """Whether this runs from its source code, neither frozen nor installed by pip."""
-    return not is_frozen() and not {"site-packages", "dist-packages"} & set(_ROOT.parts)
 
 
 def bundled_engines() -> list[Path]:
@@ -79,8 +72,9 @@ def engine_environment(base: Mapping[str, str], python: str = "") -> dict[str, s
     other = (python or own_interpreter()) != sys.executable
     environment = without_python(base) if other else {key: base[key] for key in base if key != "PYTHONHOME"}
     environment.update(PYTHONUNBUFFERED="1", PYTHONSAFEPATH="1", PYTHONIOENCODING="utf-8")
-    if is_checkout():
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_ROOT), environment.get("PYTHONPATH", "")]))
+    root = Path(training.__file__).resolve().parent.parent
+    if not is_frozen() and not {"site-packages", "dist-packages"} & set(root.parts):
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(root), environment.get("PYTHONPATH", "")]))
     return environment
 
 

@@ -134,7 +134,7 @@ def test_how_it_is_got_depends_on_what_this_is(
     monkeypatch: pytest.MonkeyPatch, frozen: bool, checkout: bool, way: str
 ) -> None:
     monkeypatch.setattr("studio.services.updates.is_frozen", lambda: frozen)
-    monkeypatch.setattr("studio.services.updates.is_checkout", lambda: checkout)
+    monkeypatch.setattr("studio.services.updates.find_checkout", lambda: Path() if checkout else None)
     title, words = explain_update("9.9")
     assert title == "Trainwright 9.9 is out"
     assert way in words
