@@ -30,11 +30,7 @@ class Tray(QObject):
         super().__init__(window)
         self._context, self._window, self._actions = context, window, actions
         self.icon: QSystemTrayIcon | None = None
-        self._menu = QMenu(window)
-        self._menu.addAction(f"Show {identity.APP_NAME}", self._show_window)
-        self._menu.addActions([actions[name] for name in _COMMANDS])
-        self._menu.addSeparator()
-        self._menu.addAction(actions["quit"])
+        self._menu: QMenu | None = None  # most people never choose it
         self._guard = QTimer(self, interval=_LOOK_MS)
         self._guard.timeout.connect(self.look)
         context.settings.changed.connect(self._follow)
@@ -65,6 +61,7 @@ class Tray(QObject):
         is_chosen = self._context.settings.get().tray
         if is_chosen and self.icon is None:
             self.icon = QSystemTrayIcon(QIcon(str(identity.APP_ICON)), self)
+            self._menu = self._menu or self._make_menu()
             self.icon.setContextMenu(self._menu)
             self.icon.activated.connect(self._on_activated)
             self._tell()
@@ -73,6 +70,14 @@ class Tray(QObject):
             self.icon.hide()
             self.icon.deleteLater()
             self.icon = None
+
+    def _make_menu(self) -> QMenu:
+        menu = QMenu(self._window)
+        menu.addAction(f"Show {identity.APP_NAME}", self._show_window)
+        menu.addActions([self._actions[name] for name in _COMMANDS])
+        menu.addSeparator()
+        menu.addAction(self._actions["quit"])
+        return menu
 
     @Slot()
     def _tell(self) -> None:
