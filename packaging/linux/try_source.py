@@ -110,7 +110,7 @@ class Newcomer:
         """What a person does with the line; True where there was one."""
         line = _TO_PASTE.search(told)
         if line is not None:
-            run_as_root(self.root, line[1].replace("apt install", "apt-get install -qq --yes --no-install-recommends"))
+            run_as_root(self.root, line[1].replace("apt install", "apt-get install -qq --yes --no-install-recommends") + " >/dev/null")
         return line is not None
 
 
@@ -176,7 +176,7 @@ def prepare(root: Root, release: str, uv: Path | None, wheels: Path | None) -> N
         root.make(f"debian:{release}")
     shutil.copyfile("/etc/resolv.conf", root.path / "etc/resolv.conf")
     run_as_root(root, "apt-get -qq update")
-    run_as_root(root, "apt-get -qq install --yes --no-install-recommends python3 ca-certificates")
+    run_as_root(root, "apt-get -qq install --yes --no-install-recommends python3 ca-certificates >/dev/null")
     run_as_root(root, f"id {USER} >/dev/null 2>&1 || useradd --create-home {USER}")
     place = Path(f"{root.path}{PLACE}")
     shutil.rmtree(place, ignore_errors=True)

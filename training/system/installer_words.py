@@ -15,7 +15,10 @@ _PASSWORD = r"\b407\b.*(Client Error|Authentication)|proxy authorization require
 _PROXY = r"ProxyError|tunnel error"
 _HOST = r"host='([^']+)'|(?:Looking in indexes: |Failed to fetch: `?)https?://(?:[^@/\s]*@)?([^/:\s]+)"
 _REFUSED = r"Could not fetch URL https?://(?:[^@/\s]*@)?([^/\s]+)\S*: (?!404)(\d{3} [A-Z][a-z]+ Error: .*?) for url"
-_MISSING = r"No matching distribution found for ([^\s;]+)|Because (?:only )?(\S+?)(?:[<>=!~]\S*)? (?:was not found|is available)"
+_MISSING = (
+    r"No matching distribution found for ([^\s;]+)|"
+    r"Because (?:only |there (?:is|are) no versions? of )?([\w-]+)\S* (?:was not found|is available|has no wheels|and you)"
+)
 
 
 class Cause(NamedTuple):
