@@ -16,7 +16,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -49,28 +48,26 @@ class SetUpError(Exception):
 def main(argv: list[str]) -> int:
     """Returns the exit code; on Linux and macOS the program replaces this process and leaves its own."""
     if sys.version_info < OLDEST_PYTHON:
-        print(too_old(sys.version_info[:3]), file=sys.stderr)
+        say(too_old(sys.version_info[:3]))
         return 1
     if argv[:1] in (["-h"], ["--help"]):
         print(__doc__)
         return 0
     testing = argv[:1] == ["test"]
+    failed = "The wheels are not fetched" if argv == ["wheels"] else "Trainwright is not set up"
     try:
         if argv == ["wheels"]:
             fetch_wheels()
             return 0
         set_up(testing)
     except SetUpError as error:
-        print(f"\nTrainwright is not set up: {error}", file=sys.stderr)
+        say(f"\n{failed}: {error}")
         return 1
     except OSError as error:
-        print(
-            f"\nTrainwright is not set up: cannot write to {error.filename or HERE} ({error.strerror}).",
-            file=sys.stderr,
-        )
+        say(f"\n{failed}: cannot write to {error.filename or HERE} ({error.strerror}).")
         return 1
     except KeyboardInterrupt:
-        print("\nThe set-up was interrupted; the next start does it again.", file=sys.stderr)
+        say("\nThe set-up was interrupted; the next start does it again.")
         return 130
     return run_tests(argv[1:]) if testing else start(argv)
 
@@ -102,6 +99,7 @@ def set_up(testing: bool) -> None:
     except SetUpError:
         UNFINISHED.unlink()  # an installer that failed by itself left nothing half-written, a killed one may have
         raise
+    spell_path()
     version = python_version()
     if version is None:
         raise SetUpError(f"{environment_python()} does not start; delete {ENVIRONMENT} and try again.")
@@ -109,6 +107,16 @@ def set_up(testing: bool) -> None:
     STAMP.write_text(json.dumps(stamp), encoding="utf-8")
     UNFINISHED.unlink()
     say(f"Set up in {time.monotonic() - began:.0f} seconds.")
+
+
+def spell_path() -> None:
+    """Have every Python find a checkout in a folder with letters of any script: before 3.13 it reads the line that names the folder in the
+    system's encoding, on Windows another one than the UTF-8 of that line."""
+    site = "Lib/site-packages" if os.name == "nt" else "lib/python3*/site-packages"
+    for line in ENVIRONMENT.glob(f"{site}/_editable*.pth"):
+        path = line.read_text(encoding="utf-8").strip()
+        if sys.version_info < (3, 13) and not path.isascii():
+            line.write_text(f"import sys; sys.path.append({path!a})\n", encoding="ascii")
 
 
 def read_pyproject() -> dict[str, Any]:
@@ -190,9 +198,13 @@ def make_environment() -> None:
 
 
 def can_make_environments() -> bool:
-    """Debian's Python comes without ensurepip until python3-venv is installed. Asked of a fresh process each time."""
-    ask = [sys.executable, "-c", "import venv, ensurepip"]
-    return subprocess.run(ask, env=clean(os.environ), capture_output=True, check=False).returncode == 0
+    """Debian's Python comes without ensurepip until python3-venv is installed."""
+    return works(sys.executable, "-c", "import venv, ensurepip")
+
+
+def works(python: str, *words: str) -> bool:
+    """Whether that Python can carry it out. A fresh process each time: what was just installed counts."""
+    return subprocess.run([python, *words], env=clean(os.environ), capture_output=True, check=False).returncode == 0
 
 
 def venv_package() -> str:
@@ -232,8 +244,10 @@ def fetch_wheels() -> None:
     if WHEELS.is_dir():
         shutil.rmtree(WHEELS)
     part.rename(WHEELS)
-    version = ".".join(map(str, sys.version_info[:2]))
-    say(f"All is in {WHEELS}, for Python {version} on such a system. Beside another run.py it does without a network.")
+    version = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
+    say(
+        f"All is in {WHEELS}, for {version} on a system like this one. Beside another run.py it does without a network."
+    )
 
 
 def list_requirements() -> list[str]:
@@ -268,19 +282,15 @@ def install_with_uv(what: list[str]) -> bool:
 
 def has_pip() -> bool:
     """Whether the environment has pip, after bringing it in where this Python carries one."""
-
-    def works(*words: str) -> bool:
-        command = [str(environment_python()), *words]
-        return subprocess.run(command, env=clean(os.environ), capture_output=True, check=False).returncode == 0
-
-    return works("-c", "import pip") or works("-m", "ensurepip")
+    python = str(environment_python())
+    return works(python, "-c", "import pip") or works(python, "-m", "ensurepip")
 
 
 def run_pip(verb: str, what: list[str]) -> int:
     """The exit code of the environment's pip."""
-    options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
-    # By variables, which reach the pip that fetches the build tool, too. Why an index gives nothing is told to those alone who want to know all.
-    environ = {**clean(os.environ), "PIP_RETRIES": "3", "PIP_VERBOSE": "2"}
+    # By variables, which reach the pip that fetches the build tool, too.
+    environ = {**clean(os.environ), "PIP_RETRIES": "3", "PIP_PROGRESS_BAR": "off"}
+    options = ["--disable-pip-version-check", "--no-input"]
     return follow([str(environment_python()), "-m", "pip", verb, *options, *what], environ)
 
 
@@ -292,6 +302,8 @@ def list_sources() -> list[str]:
 def follow(command: list[str], environ: dict[str, str]) -> int:
     """Run an installer in the checkout, its words in the log. On a terminal one line says what it is busy with, and for how long;
     elsewhere there is a line for each thing that takes long."""
+    from training.system.installer_words import progress
+
     live, began, busy, ended = sys.stderr.isatty(), time.monotonic(), ["starting"], threading.Event()
 
     def tick() -> None:
@@ -321,23 +333,13 @@ def follow(command: list[str], environ: dict[str, str]) -> int:
     return process.returncode
 
 
-def progress(line: str) -> tuple[str, bool] | None:
-    """What an installer's line says it is doing, and whether that takes long; None for a line that says nothing new."""
-    download = re.match(r"\s*Downloading (?:\S*/)?(\S+?)(?:-\d\S*)? \(([\d.]+) ?([kKMG]i?B)\)", line)
-    if download:
-        name, size, unit = download.groups()
-        return f"downloading {name} ({size} {unit})", unit[0] == "G" or (unit[0] == "M" and float(size) >= 50)
-    if line.startswith("Installing collected packages"):
-        return "unpacking", True
-    collect = re.match(r"\s*Collecting (\S+)", line)
-    return (f"looking for {collect.group(1)}", False) if collect else None
-
-
 def advice(output: str) -> str:
     """The sentence for what an installer said before it failed."""
-    from training.system.installer_words import find_cause, last_words
+    from training.system.installer_words import ask_for_more, find_cause, last_words
 
     cause = find_cause(output)
+    if cause and cause.kind == "missing" and not WHEELS.is_dir():
+        cause = find_cause(ask_for_more(cause.name, str(environment_python()), clean(os.environ))) or cause
     if cause is None:
         return f"the installer failed (all that it said is in {LOG}):\n{last_words(output)}"
     offline = f"Without a network: run `python3 run.py wheels` on a computer like this one that has one, and copy the folder `wheels` to {HERE}."
@@ -347,7 +349,7 @@ def advice(output: str) -> str:
         f"an index of your own, PIP_INDEX_URL) and start again. {offline}",
         "proxy": f"Check its address in HTTPS_PROXY, and start again. {offline}",
         "refused": f"Start again later, or name another index by PIP_INDEX_URL. {offline}",
-        "missing": "Python 3.11 to 3.13 on 64-bit Linux, Windows or macOS is known to work.",
+        "missing": "Python 3.11 to 3.14 on 64-bit Linux, Windows or macOS is known to work.",
     }
     on_this = f"for Python {sys.version.split()[0]} on this system"
     if cause.kind != "missing":

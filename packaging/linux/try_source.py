@@ -110,7 +110,10 @@ class Newcomer:
         """What a person does with the line; True where there was one."""
         line = _TO_PASTE.search(told)
         if line is not None:
-            run_as_root(self.root, line[1].replace("apt install", "apt-get install -qq --yes --no-install-recommends") + " >/dev/null")
+            run_as_root(
+                self.root,
+                line[1].replace("apt install", "apt-get install -qq --yes --no-install-recommends") + " >/dev/null",
+            )
         return line is not None
 
 

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,7 +42,7 @@ LINES += [f"Requires-Dist: trainwright[{{part}}]; extra == 'test'" for part in (
 def build_editable(folder, settings=None, metadata=None):
     wheel, record = "trainwright-1-py3-none-any.whl", "trainwright-1.dist-info/"
     with zipfile.ZipFile(pathlib.Path(folder, wheel), "w") as archive:
-        archive.writestr("trainwright.pth", str(pathlib.Path.cwd()))
+        archive.writestr("_editable_impl_trainwright.pth", str(pathlib.Path.cwd()))
         archive.writestr(record + "METADATA", "\\n".join(LINES))
         archive.writestr(record + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
         archive.writestr(record + "RECORD", "")
@@ -81,9 +80,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=["pip", "uv"])
-def checkout(
-    request: pytest.FixtureRequest, tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Path]:
+def checkout(request: pytest.FixtureRequest, tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A program of two files that is set up for real, but for its environment, which is copied."""
     folder = tmp_path / "Meine Modelle, 訓練 и обучение"
     (folder / "studio").mkdir(parents=True)
@@ -135,6 +132,8 @@ def test_a_folder_of_wheels_does_without_a_network(
     run.set_up(testing=False)
     assert f"from {checkout / 'wheels'}" in capsys.readouterr().err
     assert start(checkout) == "9999.0 ['a b']"
+    (line,) = run.ENVIRONMENT.glob("**/_editable*.pth")
+    assert line.read_bytes().isascii() or sys.version_info >= (3, 13)  # as any system's encoding reads it
     shutil.rmtree(checkout / "wheels")
     run.set_up(testing=False)
     assert capsys.readouterr().err == ""

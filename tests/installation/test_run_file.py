@@ -13,6 +13,7 @@ import pytest
 
 import run
 from tests.all_checks import run_all
+from training.system.installer_words import progress
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-ins for Python are shell scripts")
 
@@ -205,7 +206,7 @@ def test_a_failed_installer_becomes_advice(output: str, expected: str) -> None:
     ],
 )
 def test_progress_is_read_from_what_the_installer_says(line: str, expected: tuple[str, bool] | None) -> None:
-    assert run.progress(line) == expected
+    assert progress(line) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""Why pip or uv failed, read from what it said. Standard library only: run.py asks before anything is installed."""
+"""What pip and uv say: what they are busy with, and why they failed. Standard library only: run.py asks before anything is installed."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from typing import Literal, NamedTuple
 
@@ -41,11 +42,11 @@ def find_cause(told: str) -> Cause | None:
         return Cause("password", "the proxy wants a name and a password", remedy)
     if re.search(_PROXY, told):
         return _explain_proxy(told, host)
-    if re.search(_NO_NETWORK, told):
-        return Cause("network", f"{host} cannot be reached", name=host)
     if re.search(r"(?i)CERTIFICATE.VERIFY.FAILED|invalid peer certificate", told):
         remedy = "Check this computer's date and time; behind a company's proxy, set PIP_CERT to its certificate file."
         return Cause("certificate", f"{host} could not prove who it is", remedy)
+    if re.search(_NO_NETWORK, told):
+        return Cause("network", f"{host} cannot be reached", name=host)
     if insecure := _find(r"repository located at (\S+) is not a trusted or secure host", told):
         sentence = f"pip takes nothing from {insecure} over http, which anybody on the way could change"
         return Cause("insecure", sentence, "Name it with https://, or trust it: set PIP_TRUSTED_HOST to its name.")
@@ -55,6 +56,32 @@ def find_cause(told: str) -> Cause | None:
         version = ".".join(map(str, sys.version_info[:2]))
         return Cause("missing", f"{missing} is not to be had there for Python {version} on this system", name=missing)
     return None
+
+
+def progress(line: str) -> tuple[str, bool] | None:
+    """What an installer's line says it is doing, and whether that takes long; None for a line that says nothing new."""
+    download = re.match(r"\s*Downloading (?:\S*/)?(\S+?)(?:-\d\S*)? \(([\d.]+) ?([kKMG]i?B)\)", line)
+    if download:
+        name, size, unit = download.groups()
+        return f"downloading {name} ({size} {unit})", unit[0] == "G" or (unit[0] == "M" and float(size) >= 50)
+    if line.startswith("Installing collected packages"):
+        return "unpacking", True
+    collect = re.match(r"\s*Collecting (\S+)", line)
+    return (f"looking for {collect.group(1)}", False) if collect else None
+
+
+def ask_for_more(name: str, python: str, environ: dict[str, str]) -> str:
+    """Why ``name`` is missing: that an index gives nothing, and why, pip tells those alone who want to know everything. "" where there is a
+    version of it, if only for others, or no pip."""
+    name = re.split(r"[^\w.-]", name)[0]
+    command = [python, "-m", "pip", "index", "versions", "-vv", "--retries", "0", name]
+    try:
+        done = subprocess.run(
+            command, env=environ, capture_output=True, encoding="utf-8", errors="replace", check=False
+        )
+    except OSError:
+        return ""
+    return f"{done.stdout}{done.stderr}" if done.returncode else ""
 
 
 def last_words(told: str) -> str:

@@ -28,6 +28,12 @@ TUNNEL = (
             "one.example cannot be reached: the proxy does not answer",
         ),
         ("HTTPSConnectionPool(host='a.b', port=443): Max retries exceeded", "network", "a.b cannot be reached"),
+        (
+            "HTTPSConnectionPool(host='a.b', port=443): Max retries exceeded (Caused by SSLError(SSLCertVerificationError(1, "
+            "'[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate in certificate chain",
+            "certificate",
+            "a.b could not prove who it is",
+        ),
         ("cause: dns error", "network", "the package index cannot be reached"),
         ("invalid peer certificate: UnknownIssuer", "certificate", "the package index could not prove who it is"),
         (
