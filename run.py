@@ -113,10 +113,10 @@ def spell_path() -> None:
     """Have every Python find a checkout in a folder with letters of any script: before 3.13 it reads the line that names the folder in the
     system's encoding, on Windows another one than the UTF-8 of that line."""
     site = "Lib/site-packages" if os.name == "nt" else "lib/python3*/site-packages"
-    for line in ENVIRONMENT.glob(f"{site}/_editable*.pth"):
-        path = line.read_text(encoding="utf-8").strip()
-        if sys.version_info < (3, 13) and not path.isascii():
-            line.write_text(f"import sys; sys.path.append({path!a})\n", encoding="ascii")
+    for file in ENVIRONMENT.glob(f"{site}/_editable*.pth") if sys.version_info < (3, 13) else ():
+        lines = file.read_text(encoding="utf-8").splitlines()
+        spelled = [each if each.isascii() else f"import sys; sys.path.append({each!a})" for each in lines]
+        file.write_text("\n".join(spelled), encoding="ascii")
 
 
 def read_pyproject() -> dict[str, Any]:

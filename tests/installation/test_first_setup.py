@@ -42,7 +42,7 @@ LINES += [f"Requires-Dist: trainwright[{{part}}]; extra == 'test'" for part in (
 def build_editable(folder, settings=None, metadata=None):
     wheel, record = "trainwright-1-py3-none-any.whl", "trainwright-1.dist-info/"
     with zipfile.ZipFile(pathlib.Path(folder, wheel), "w") as archive:
-        archive.writestr("_editable_impl_trainwright.pth", str(pathlib.Path.cwd()))
+        archive.writestr("_editable_impl_trainwright.pth", f"{{pathlib.Path.cwd()}}\\n" * 2)  # once a package, as hatchling does
         archive.writestr(record + "METADATA", "\\n".join(LINES))
         archive.writestr(record + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
         archive.writestr(record + "RECORD", "")
