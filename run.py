@@ -226,8 +226,13 @@ def install(testing: bool) -> None:
     """Install the project and what it needs, with uv when it is there (faster), else or after it failed with pip."""
     what = ["-e", ".[test]" if testing else ".[studio,engine]"]  # the tests' tools bring both along
     say(f"Installing Trainwright, PyTorch and Qt ({f'from {WHEELS}' if WHEELS.is_dir() else size_to_fetch()})")
-    if install_with_uv(["pip", *what]) or (has_pip() and run_pip("install", [*list_sources(), *what]) == 0):
+    if install_with_uv(["pip", *what]):
         return
+    if has_pip():
+        if sources := list_sources():  # an old pip, as Debian's, can take minutes to find out what fits together
+            run_pip("install", [*sources, "--upgrade", "pip"])
+        if run_pip("install", [*sources, *what]) == 0:
+            return
     raise SetUpError(advice(LOG.read_text(encoding="utf-8", errors="replace")))
 
 

@@ -31,7 +31,6 @@ USER = "newcomer"
 HOME = f"/home/{USER}"
 PLACE = f"{HOME}/Meine Modelle, 訓練 и обучение/trainwright"
 RUNS = f"{HOME}/Documents/Trainwright/runs"
-DISPLAY = ":78"
 _AS_ROOT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"}
 _TO_PASTE = re.compile(r"sudo (apt install [\w.+ -]+)$", re.MULTILINE)
 _NO_NETWORK = ["unshare", "--net"]
@@ -68,15 +67,15 @@ class Newcomer:
             if not self._paste(told):
                 raise RecipeError("That failed, with nothing to paste.")
 
-    def show_window(self, picture: Path) -> None:
+    def show_window(self, display: str, picture: Path) -> None:
         """Start the sample in the window, take a picture of it, and wait until it is trained."""
         before = count_trained(self.root)
         while True:
             began = time.monotonic()
             with subprocess.Popen(
-                self.command("preset:sample", "--start", DISPLAY=DISPLAY), stderr=subprocess.PIPE, text=True
+                self.command("preset:sample", "--start", DISPLAY=display), stderr=subprocess.PIPE, text=True
             ) as program:
-                window = self._wait_for_window(program)
+                window = self._wait_for_window(program, display)
                 if window is None:
                     told = program.stderr.read() if program.stderr else ""
                     tell(f"with a display: code {program.wait()}, {time.monotonic() - began:.1f} s", told.strip())
@@ -90,16 +89,16 @@ class Newcomer:
                             raise RecipeError("The sample was not trained in the window.")
                         time.sleep(0.2)
                     tell(f"window after {seen:.1f} s, the sample trained in it after {time.monotonic() - began:.1f} s")
-                    subprocess.run(["import", "-display", DISPLAY, "-window", "root", str(picture)], check=True)
+                    subprocess.run(["import", "-display", display, "-window", "root", str(picture)], check=True)
                 finally:
                     program.terminate()
                 return
 
-    def _wait_for_window(self, program: subprocess.Popen[str]) -> str | None:
+    def _wait_for_window(self, program: subprocess.Popen[str], display: str) -> str | None:
         look = ["xdotool", "search", "--onlyvisible", "--name", "Trainwright"]
         while program.poll() is None:
             found = subprocess.run(
-                look, env=os.environ | {"DISPLAY": DISPLAY}, capture_output=True, text=True, check=False
+                look, env=os.environ | {"DISPLAY": display}, capture_output=True, text=True, check=False
             )
             if found.stdout.strip():
                 return found.stdout.split()[0]
@@ -138,7 +137,7 @@ def main(argv: list[str] | None = None) -> int:
     root = Root(options.root.resolve(), [*options.bind, "/tmp/.X11-unix"], {})
     given = dict(word.split("=", 1) for word in options.env)
     with ExitStack() as stack:
-        stack.enter_context(open_display())
+        display = stack.enter_context(open_display())
         prepare(root, options.release, options.uv, options.wheels)
         network = _NO_NETWORK if options.wheels else []
         if options.proxy:
@@ -157,18 +156,18 @@ def main(argv: list[str] | None = None) -> int:
         if "Installing" in offline.start("--version"):
             raise RecipeError("A second start set up again.")
         offline.start()
-        offline.show_window(options.picture)
+        offline.show_window(display, options.picture)
     return 0
 
 
 @contextmanager
-def open_display() -> Iterator[None]:
-    """An Xvfb of this machine that anybody may use."""
-    with subprocess.Popen(["Xvfb", DISPLAY, "-ac", "-screen", "0", "1280x900x24"], stderr=subprocess.DEVNULL) as server:
+def open_display() -> Iterator[str]:
+    """The name of a new Xvfb of this machine that anybody may use."""
+    command = ["Xvfb", "-displayfd", "1", "-ac", "-screen", "0", "1280x900x24"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         try:
-            while not Path("/tmp/.X11-unix", f"X{DISPLAY[1:]}").exists():
-                time.sleep(0.1)
-            yield
+            assert server.stdout is not None
+            yield f":{server.stdout.readline().strip()}"
         finally:
             server.terminate()
 
