@@ -246,8 +246,7 @@ def fetch_wheels() -> None:
     shutil.rmtree(part, ignore_errors=True)
     if not (has_pip() or install_with_uv(["pip"])) or run_pip("wheel", ["-w", str(part), *list_requirements()]):
         raise SetUpError(advice(LOG.read_text(encoding="utf-8", errors="replace")))
-    if WHEELS.is_dir():
-        shutil.rmtree(WHEELS)
+    shutil.rmtree(WHEELS, ignore_errors=True)
     part.rename(WHEELS)
     version = f"Python {sys.version_info[0]}.{sys.version_info[1]}"
     say(
@@ -260,8 +259,8 @@ def list_requirements() -> list[str]:
     tables = read_pyproject()
     project, building = tables["project"], tables["build-system"]["requires"]
     extras = [each for part in ("studio", "engine", "test") for each in project["optional-dependencies"][part]]
-    others = [each for each in extras if not each.startswith(f"{project['name']}[")]
-    return ["pip", "editables~=0.3", *building, *project["dependencies"], *others]
+    extras = [each for each in extras if not each.startswith(f"{project['name']}[")]
+    return ["pip", "editables~=0.3", *building, *project["dependencies"], *extras]
 
 
 def size_to_fetch() -> str:
@@ -347,6 +346,7 @@ def advice(output: str) -> str:
         cause = find_cause(ask_for_more(cause.name, str(environment_python()), clean(os.environ))) or cause
     if cause is None:
         return f"the installer failed (all that it said is in {LOG}):\n{last_words(output)}"
+    on_this = f"for Python {sys.version.split()[0]} on this system"
     offline = f"Without a network: run `python3 run.py wheels` on a computer like this one that has one, and copy the folder `wheels` to {HERE}."
     remedies = {
         "disk": f"Make room for about 8 GB at {HERE} and in the folder for temporary files, and start again.",
@@ -354,14 +354,12 @@ def advice(output: str) -> str:
         f"an index of your own, PIP_INDEX_URL) and start again. {offline}",
         "proxy": f"Check its address in HTTPS_PROXY, and start again. {offline}",
         "refused": f"Start again later, or name another index by PIP_INDEX_URL. {offline}",
-        "missing": "Python 3.11 to 3.14 on 64-bit Linux, Windows or macOS is known to work.",
     }
-    on_this = f"for Python {sys.version.split()[0]} on this system"
     if cause.kind != "missing":
         return f"{cause.sentence}. {cause.remedy or remedies[cause.kind]}"
     if WHEELS.is_dir():
         return f"{cause.name} is not among the wheels in {WHEELS}, or not {on_this}. `python3 run.py wheels` fetches them all, on a computer like this one."
-    return f"{cause.name} does not exist {on_this}. {remedies['missing']}"
+    return f"{cause.name} does not exist {on_this}. PyTorch is made for Python 3.11 to 3.14 on 64-bit Linux, Windows and macOS (Apple's chips)."
 
 
 def say(text: str) -> None:
