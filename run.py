@@ -299,8 +299,8 @@ def run_pip(verb: str, what: list[str]) -> int:
 
 
 def list_sources() -> list[str]:
-    """The options of pip and of uv by which everything comes from the folder of wheels; none where there is no such folder."""
-    return ["--no-index", "--find-links", str(WHEELS)] if WHEELS.is_dir() else []
+    """The options of pip and of uv by which everything comes from the folder of wheels, if there is one. A comma in a path parts it for uv."""
+    return ["--no-index", "--find-links", WHEELS.as_uri()] if WHEELS.is_dir() else []
 
 
 def follow(command: list[str], environ: dict[str, str]) -> int:

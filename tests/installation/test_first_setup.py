@@ -24,6 +24,7 @@ requires = ["hatchling>=1.27"]
 build-backend = "hatchling"
 [project]
 name = "trainwright"
+version = "1"
 dependencies = ["numpy>=1.26"]
 [project.optional-dependencies]
 studio = []
@@ -95,6 +96,13 @@ def checkout(request: pytest.FixtureRequest, tmp_path: Path, template: Path, mon
     if request.param == "uv" and uv is None:
         pytest.skip("uv is not here")
     monkeypatch.setattr("shutil.which", lambda name: uv if request.param == "uv" else None)
+    if request.param == "uv":
+        followed = run.follow  # uv alone: what it fails at, pip would do in its place
+        monkeypatch.setattr(
+            run,
+            "follow",
+            lambda command, environ: followed(command, environ) if command[0] == uv or "wheel" in command else 1,
+        )
     return folder
 
 
@@ -143,7 +151,7 @@ def test_a_folder_of_wheels_does_without_a_network(
 def test_a_wheel_that_is_missing_in_the_folder_is_named(checkout: Path, wheels: Path, name: str) -> None:
     shutil.rmtree(wheels / name)
     lay_beside(checkout, wheels)
-    with pytest.raises(run.SetUpError, match=rf"^{name}>=\S+ is not among the wheels in .*run\.py wheels"):
+    with pytest.raises(run.SetUpError, match=rf"^{name}(>=\S+)? is not among the wheels in .*run\.py wheels"):
         run.set_up(testing=False)
 
 

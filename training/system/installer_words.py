@@ -87,7 +87,7 @@ def ask_for_more(name: str, python: str, environ: dict[str, str]) -> str:
 def last_words(told: str) -> str:
     """What a failed installer ended with: the lines that are errors, else the last ones, without anybody's password."""
     lines = [re.sub(r"//[^/\s]*@", "//", line) for line in told.strip().splitlines() if line.strip()]
-    return "\n".join([line for line in lines if re.match(r"\s*(ERROR|[Ee]rror)\b", line)][-5:] or lines[-15:])
+    return "\n".join([line for line in lines if re.match(r"\s*(ERROR|[Ee]rror|cause)\b", line)][-5:] or lines[-15:])
 
 
 def _explain_proxy(told: str, host: str) -> Cause:
