@@ -47,6 +47,15 @@ class Loop:
                 self.roll_back.undo(row)
                 self.validation.forget_later()
 
+    def _is_due(self) -> bool:
+        """Whether to look at what is asked for; in several processes all look after the same step, when the first of them is due."""
+        if self.session.ranks.count > 1 and self.session.shared is not None:
+            return self.session.shared.due
+        if time.perf_counter() - self.polled < POLL_SECONDS:  # a clock of its own, whatever flushes or ends
+            return False
+        self.polled = time.perf_counter()
+        return True
+
     def _train_epoch(self) -> None:
         """Train to the end of the epoch, or until ``control`` says stop, or until the windows have to be cut again."""
         session, progress, control = self.session, self.session.progress, self.writer.control
@@ -58,8 +67,7 @@ class Loop:
             loss, norm = step
             progress.count_step()
             self.step_logger.add(lr, window.samples, loss, norm)
-            if time.perf_counter() - self.polled >= POLL_SECONDS:  # a clock of its own, whatever flushes or ends
-                self.polled = time.perf_counter()
+            if self._is_due():
                 self.step_logger.flush()
                 control.poll()
             if progress.window == session.data.steps_per_epoch:

@@ -7,7 +7,7 @@ import pickle
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -15,12 +15,12 @@ import psutil
 import torch
 from torch import Tensor
 
-from training.errors import InputError, TrainingError, pluralize
+from training.errors import InputError, TrainingError
 
 Value = TypeVar("Value")
 
-SILENCE_SECONDS = 600.0
-"""How long one may wait for another between two steps, at the most: a disk that is slow to take a checkpoint is waited for."""
+SILENCE_SECONDS = 1800.0
+"""How long one may wait for another while all train, at the most: a slow disk that takes a checkpoint is waited for."""
 _LOOK_SECONDS = 0.02
 _WORDS_SECONDS = 3.0  # for the last words of one that fails
 
@@ -57,11 +57,23 @@ class Ranks:
         """What is inside is done by rank 0 first, then by the others: what it leaves on disk need not be made again."""
         yield
 
-    def tell_failure(self, reason: str) -> None:
-        """Let the others know why this one ends."""
+    def tell_failure(self, error: BaseException) -> None:
+        """Let the others know why this one ends, unless another one was first."""
+
+    @contextmanager
+    def failures_told(self) -> Iterator[None]:
+        """What is raised inside is told to the others."""
+        try:
+            yield
+        except BaseException as error:
+            self.tell_failure(error)
+            raise
 
     def refuse_lost(self) -> None:
         """Raise RankLost where another one has said that it fails, or its process is gone."""
+
+    def begin_together(self) -> None:
+        """From here on all ranks do the same at the same time, and answer each other at once."""
 
     def watch(self, look: Callable[[], object]) -> None:
         """``look`` is called while this one waits for another; what it raises ends the waiting."""
@@ -98,6 +110,7 @@ class JoinedRanks(Ranks):
         self._distributed: Any = distributed
         self._store: Any = distributed.distributed_c10d._get_default_store()
         self._said = 0
+        self._together = False
         self._look: Callable[[], object] = lambda: None
         self._store.set(self._key(f"process {self.rank}"), f"{socket.gethostname()} {os.getpid()}")
 
@@ -110,6 +123,10 @@ class JoinedRanks(Ranks):
         return tuple(told.tolist())
 
     def share(self, value: Value) -> Value:
+        if self._together:
+            told = self._padded(pickle.dumps(value) if self.rank == 0 else b"")
+            self._collect(lambda: self._distributed.broadcast(told, 0))
+            return value if self.rank == 0 else _unpack(told)
         key = self._next_key()
         if self.rank == 0:
             self._store.set(key, pickle.dumps(value))
@@ -117,9 +134,17 @@ class JoinedRanks(Ranks):
         return self._read(key)
 
     def gather(self, value: Value) -> list[Value]:
+        if self._together:
+            told = self._padded(pickle.dumps(value))
+            found = [torch.empty_like(told) for _ in range(self.count)]
+            self._collect(lambda: self._distributed.all_gather(found, told))
+            return [_unpack(each) for each in found]
         key = self._next_key()
         self._store.set(f"{key} {self.rank}", pickle.dumps(value))
         return [self._read(f"{key} {rank}") for rank in range(self.count)]
+
+    def begin_together(self) -> None:
+        self._together = True
 
     @contextmanager
     def one_first(self) -> Iterator[None]:
@@ -129,8 +154,12 @@ class JoinedRanks(Ranks):
         if not self.rank:
             self.share(None)
 
-    def tell_failure(self, reason: str) -> None:
-        self._store.set(self._key(f"failed {self.rank}"), reason)
+    def tell_failure(self, error: BaseException) -> None:
+        if isinstance(error, RankLost):
+            return
+        text = error.message if isinstance(error, TrainingError) else f"{type(error).__name__}: {error}"
+        with suppress(RuntimeError):  # the store is gone, and with it whoever would read it
+            self._store.set(self._key(f"failed {self.rank}"), " ".join(text.split()))
 
     def watch(self, look: Callable[[], object]) -> None:
         self._look = look
@@ -145,6 +174,11 @@ class JoinedRanks(Ranks):
         """Let go of the connections."""
         if self._distributed.is_initialized():
             self._distributed.destroy_process_group()
+
+    def _padded(self, told: bytes) -> Tensor:
+        """As long as the longest of all ranks, the true length before it."""
+        (most,) = self.agree(len(told))
+        return torch.frombuffer(bytearray(len(told).to_bytes(8) + told + bytes(most - len(told))), dtype=torch.uint8)
 
     def _key(self, name: str) -> str:
         return f"trainwright {name}"
@@ -194,23 +228,9 @@ class JoinedRanks(Ranks):
         return [rank for rank in range(self.count) if rank != self.rank]
 
 
-def describe_share(samples: int, count: int) -> str:
-    """ "256 = 8 x 32": how a batch is shared out."""
-    low, more = divmod(samples, count)
-    each = f"{low}" if not more else f"{low} or {low + 1}"
-    return f"{samples} = {count} x {each}"
-
-
-def refuse_other_count(slots: int, count: int) -> None:
-    """Raise InputError where ``count`` processes cannot share ``slots``."""
-    if slots % count == 0:
-        return
-    fitting = ", ".join(str(number) for number in range(1, slots + 1) if slots % number == 0)
-    raise InputError(
-        f"loop.slots: {pluralize(slots, 'slot')} cannot be shared out among {count} processes.",
-        f"Use {fitting} of them, or set loop.slots to a multiple of {count}, which makes another run.",
-        fix={"loop.slots": count},
-    )
+def _unpack(told: Tensor) -> Any:
+    data = told.numpy().tobytes()
+    return pickle.loads(data[8 : 8 + int.from_bytes(data[:8])])  # of our own processes alone
 
 
 def _lives(process: int) -> bool:

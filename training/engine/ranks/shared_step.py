@@ -78,7 +78,7 @@ class SharedStep:
         if not self._joined and self._ranks.count > 1:
             self._joined = True
             if not out_of_memory:
-                self._ranks.tell_failure(" ".join(f"{type(error).__name__}: {error}".split()))
+                self._ranks.tell_failure(error)
             self._ranks.agree(OUT_OF_MEMORY if out_of_memory else FAILED, 0, 0)
 
     def _run(self, window: MicroBatches, batches: Iterable[Any]) -> Iterator[Any]:

@@ -6,10 +6,11 @@ import torch
 
 from training.config.sections.user_file import UserFile
 from training.data.batching.slots import Piece, Slots, draw_seed
-from training.engine.ranks.group import Ranks, refuse_other_count
+from training.engine.ranks.group import Ranks
 from training.engine.ranks.shared_step import SharedStep
 from training.engine.session import Session
 from training.errors import InputError
+from training.launch.share import refuse_other_count
 from training.own_code.user_rng import set_user_seed
 
 
