@@ -10,8 +10,8 @@ from typing import Any
 
 from training.arguments import Parser
 from training.cli.engines_parser import add_engine_commands
-from training.cli.ranks_option import parse_count
 from training.cli.queue_parser import add_queue_commands
+from training.cli.ranks_option import parse_count
 from training.cli.sweep_words import add_sweep
 from training.cli.workspace_parser import add_workspace_commands
 

@@ -40,8 +40,8 @@ def train_in_ranks(arguments: argparse.Namespace, read: Callable[[], RunConfig],
 
 
 def _take_part(arguments: argparse.Namespace, train: Train) -> int:
+    from training.engine.ranks.follow import follow
     from training.engine.ranks.group import JoinedRanks
-    from training.engine.ranks.start import follow
 
     if not torchrun.rank():
         torchrun.tell_process()

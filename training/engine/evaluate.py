@@ -9,8 +9,8 @@ import torch
 
 from training.core import evaluation
 from training.core.averaging import measure_statistics as measure_on
-from training.engine.recovery.memory import OutOfMemory
 from training.engine.ranks.shared_evaluation import evaluate_shared
+from training.engine.recovery.memory import OutOfMemory
 from training.engine.recovery.replay import preserve_state
 from training.engine.session import Session
 from training.objectives import MetricSet, Tables

@@ -147,7 +147,9 @@ class Validation:
     def _measure_and_keep(self) -> tuple[dict[str, float], Tables]:
         ranks = self._session.ranks
         kept = None
-        if self._session.config.loop.keep_predictions:  # one of several processes keeps all, and so makes the whole pass
+        if (
+            self._session.config.loop.keep_predictions
+        ):  # one of several processes keeps all, and so makes the whole pass
             kept = ranks.share(None if ranks.rank else self._keep())
             self._share_size()
         return kept or evaluate(self._session, "validation", "val/", self._out_of_memory)

@@ -15,12 +15,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from training.errors import InputError
 from training.streams import say
 from training.system.hardware import core_count
+from training.system.process import birth
 
 PLACE = "TRAINWRIGHT_RANKS"
 """The variable that names the folder in which the first process, torch's launcher and we tell each other what exit codes cannot."""
@@ -65,6 +67,10 @@ def run_in_ranks(words: Sequence[str], count: int) -> int:
         agent = subprocess.Popen(command, env=environment, start_new_session=True)
         _forward_signals(agent, place)
         agent.wait()
+        while (process := _read(place / _PROCESS)) and birth(
+            int(process)
+        ):  # torch's launcher was killed, the run was not yet
+            time.sleep(_PARENT_SECONDS)
         code = _read(place / _CODE)
         if code:
             return int(code)
@@ -75,7 +81,8 @@ def run_in_ranks(words: Sequence[str], count: int) -> int:
 def tell(what: str, text: str) -> None:
     """Let the supervising process know; nothing where there is none."""
     if PLACE in os.environ:
-        (Path(os.environ[PLACE]) / what).write_text(text, encoding="utf-8")
+        with suppress(OSError):  # whoever supervises is gone, and its folder with it
+            (Path(os.environ[PLACE]) / what).write_text(text, encoding="utf-8")
 
 
 def tell_process() -> None:

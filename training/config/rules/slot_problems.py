@@ -21,4 +21,6 @@ def slot_problems(config: RunConfig) -> Iterator[Problem]:
         advice = "choose Model, or off, or set loop.slots to 1."
         yield Problem("precision.compile", f"{why}; {advice}", {"precision.compile": "model"})
     if precision.cuda_graphs == "on":
-        yield Problem("precision.cuda_graphs", f"{why}; turn it off, or set loop.slots to 1.", {"precision.cuda_graphs": "off"})
+        yield Problem(
+            "precision.cuda_graphs", f"{why}; turn it off, or set loop.slots to 1.", {"precision.cuda_graphs": "off"}
+        )

@@ -161,26 +161,15 @@ class Data:
     def steps(self, epoch: int, start: int = 0) -> Iterator[MicroBatches]:
         """The windows of an epoch from number ``start`` on. What a window is left with is skipped at the next."""
         plan = self.plan
-        if self.slots.count > 1:
-            yield from self._slot_steps(epoch, start)
-            return
-        batches = self._batches("train", self._order(epoch), plan.bounds_from(start), epoch)
+        windows = self.slots.cut_steps(plan, start)
+        bounds = [piece.bounds for pieces in windows for piece in pieces] if windows else plan.bounds_from(start)
+        batches = self._batches("train", self._order(epoch), bounds, epoch)
         for step in range(start, plan.steps):
             last = step == plan.steps - 1
-            count = len(plan.batches_of(step)) if last else plan.accumulation
-            stream = islice(batches, count)
-            yield MicroBatches(plan.samples(step) if last else plan.samples_per_step, count, stream)
-            for _ in stream:
-                pass
-
-    def _slot_steps(self, epoch: int, start: int) -> Iterator[MicroBatches]:
-        plan = self.plan
-        steps = [list(self.slots.cut(plan.batches_of(step))) for step in range(start, plan.steps)]
-        bounds = [piece.bounds for pieces in steps for piece in pieces]
-        batches = self._batches("train", self._order(epoch), bounds, epoch)
-        for step, pieces in enumerate(steps, start):
-            stream = islice(batches, len(pieces))
-            yield MicroBatches(plan.samples(step), len(pieces), stream, pieces, partial(self.begin_piece, epoch, step))
+            pieces = windows[step - start] if windows else ()
+            count = len(pieces) if windows else len(plan.batches_of(step)) if last else plan.accumulation
+            stream, begin = islice(batches, count), partial(self.begin_piece, epoch, step)
+            yield MicroBatches(plan.samples(step) if last else plan.samples_per_step, count, stream, pieces, begin)
             for _ in stream:
                 pass
 
@@ -193,14 +182,14 @@ class Data:
 
     def rebuild_step(self, epoch: int, number: int) -> MicroBatches:
         """The very window that training saw, in whichever process, read again without disturbing the pass that is under way."""
-        bounds = self.plan.batches_of(number)
-        if self.slots.count > 1:
-            pieces = list(self.slots.of_all().cut(bounds))
-            batches = self._batches("look", self._order(epoch), [piece.bounds for piece in pieces], epoch)
-            begin = partial(self.begin_piece, epoch, number)
-            return MicroBatches(self.plan.samples(number), len(pieces), batches, pieces, begin)
-        batches = self._batches("look", self._order(epoch), bounds, epoch)
-        return MicroBatches(self.plan.samples(number), len(bounds), batches)
+        batches = self.plan.batches_of(number)
+        pieces = list(self.slots.of_all().cut(batches)) if self.slots.count > 1 else []
+        bounds = [piece.bounds for piece in pieces] or batches
+        stream, begin = (
+            self._batches("look", self._order(epoch), bounds, epoch),
+            partial(self.begin_piece, epoch, number),
+        )
+        return MicroBatches(self.plan.samples(number), len(bounds), stream, pieces, begin)
 
     def window_samples(self, epoch: int, number: int) -> Tensor:
         """int64 (n,): the samples of a window by their numbers in the dataset, in the order in which it has them."""
@@ -329,7 +318,8 @@ class Data:
             return Batch(tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous(), raw.indices)
         targets = self._targets.index_select(0, raw.numbers) if raw.targets is None else raw.targets
         if facts.layout != "image":
-            self._refuse_other_shape(tuple(samples.shape[1:]))
+            if self._fixed_by and self.source.runs_own_code:
+                refuse_other_shape(tuple(samples.shape[1:]), tuple(facts.shape), self._fixed_by)
             return Batch(self.normalization.apply(samples), targets, raw.indices)
         views = [self._make_view(raw, targets, epoch) for epoch in epochs]
         images, targets, indices = views[0]
@@ -340,15 +330,6 @@ class Data:
             # Not contiguous(), which leaves one channel as it is, and convolutions take that for channels last.
             inputs = inputs.clone(memory_format=torch.contiguous_format)
         return Batch(inputs, targets, indices)
-
-    def _refuse_other_shape(self, shape: tuple[int, ...]) -> None:
-        """A person's ``collate_fn`` may give each batch a length of its own, of which only a person's own network knows."""
-        if self._fixed_by and self.source.runs_own_code and shape != tuple(self.facts.shape):
-            now, first = (" x ".join(map(str, each)) for each in (shape, self.facts.shape))
-            raise InputError(
-                f"model.kind: {self._fixed_by} takes samples of one size, but collate_fn made a batch of {now} and the first sample "
-                f"is {first}; pad all to one fixed length, or choose user_file."
-            )
 
     def _make_view(self, raw: RawBatch, targets: Tensor, epoch: int | None) -> tuple[Tensor, Tensor, Tensor]:
         """Normalized images (B, H, W, C) as the epoch shows them, with their targets and indices."""
@@ -366,3 +347,13 @@ class Data:
                 images, share = self._augment.mix(images[::2], images[1::2], indices, epoch)
                 targets = mix_targets(targets[::2], targets[1::2], share, len(self.facts.names))
         return images, targets, indices
+
+
+def refuse_other_shape(shape: tuple[int, ...], wanted: tuple[int, ...], network: str) -> None:
+    """A person's ``collate_fn`` may give each batch a length of its own, of which only a person's own network knows."""
+    if shape != wanted:
+        now, first = (" x ".join(map(str, each)) for each in (shape, wanted))
+        raise InputError(
+            f"model.kind: {network} takes samples of one size, but collate_fn made a batch of {now} and the first sample "
+            f"is {first}; pad all to one fixed length, or choose user_file."
+        )

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 
 from training.core import counter_rng
+from training.core.batch_plan import BatchPlan
 
 
 class Piece(NamedTuple):
@@ -49,6 +50,10 @@ class Slots:
                 used = min(self.count, max(1, size // self.least))
                 if slot < used:
                     yield Piece(slot, number, first + size * slot // used, first + size * (slot + 1) // used)
+
+    def cut_steps(self, plan: BatchPlan, start: int) -> list[list[Piece]]:
+        """This process's pieces of each step of an epoch from ``start`` on; empty where batches are not cut."""
+        return [list(self.cut(plan.batches_of(step))) for step in range(start, plan.steps)] if self.count > 1 else []
 
 
 def draw_seed(seed: int, epoch: int, window: int, piece: Piece) -> int:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from pathlib import Path
 
 from training.control import Control
 from training.engine.ranks.group import Ranks
 from training.errors import TrainingError
-
-LOOK_SECONDS = 0.1
 
 
 class RankControl(Control):
@@ -20,8 +18,7 @@ class RankControl(Control):
         super().__init__()
         self._heard = heard
         self._ranks = ranks
-        self._together = False
-        self._looked = time.perf_counter()
+        self._together: Callable[[], bool] | None = None
 
     def watch(self, run_folder: Path) -> None:
         if not self._ranks.rank:
@@ -30,24 +27,20 @@ class RankControl(Control):
     def give_up(self, fault: TrainingError) -> None:
         self._heard.give_up(fault)
 
-    def begin_together(self) -> None:
-        """From here on all ranks ``poll`` at the same steps."""
-        self._together = True
+    def begin_together(self, is_due: Callable[[], bool]) -> None:
+        """From here on all ranks ``poll`` after the same steps: those of which ``is_due`` is true in all of them."""
+        self._together = is_due
 
     def is_due(self) -> bool:
-        """Whether it is time to look again, by this process's clock."""
-        return time.perf_counter() - self._looked >= LOOK_SECONDS
+        return self.asks() if self._together is None else self._together()
 
-    def refuse_stop(self) -> None:
-        """Whoever waits for another process while nothing is trained yet ends the waiting by that."""
-        if self._heard.stop and not self._together:
-            self.poll()
+    def asks(self) -> bool:
+        """Whether it is time by this process's clock."""
+        return self._heard.is_due()
 
     def poll(self) -> None:
         heard = self._heard
-        self._looked = time.perf_counter()
-        if not self._ranks.rank:
-            heard.poll()
+        heard.poll()  # a rank other than 0 follows no file
         mine = (
             heard.stop, heard.discard, heard.fault is not None, heard.save, heard.validate, heard.paused.is_set(),
         )  # fmt: skip

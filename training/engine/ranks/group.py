@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import pickle
-import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
-import psutil
 import torch
 from torch import Tensor
 
 from training.errors import InputError, TrainingError
+from training.system.process import birth, machine
 
 Value = TypeVar("Value")
 
@@ -90,6 +89,8 @@ class JoinedRanks(Ranks):
     """One of several processes that torchrun started. Numbers go through gloo on CPUs and NCCL on GPUs, other words through the store
     that torchrun keeps, which nobody has to answer at once."""
 
+    _store: Any  # takes bytes, whatever its stub says
+
     def __init__(self) -> None:
         """Joins the others; raises InputError where they cannot be reached."""
         from torch import distributed
@@ -108,11 +109,11 @@ class JoinedRanks(Ranks):
                 "Each process has to be able to open connections to the first one's machine (MASTER_ADDR, MASTER_PORT).",
             ) from error
         self._distributed: Any = distributed
-        self._store: Any = distributed.distributed_c10d._get_default_store()
+        self._store = distributed.distributed_c10d._get_default_store()
         self._said = 0
         self._together = False
         self._look: Callable[[], object] = lambda: None
-        self._store.set(self._key(f"process {self.rank}"), f"{socket.gethostname()} {os.getpid()}")
+        self._store.set(self._key(f"process {self.rank}"), pickle.dumps((machine(), os.getpid())))
 
     def add(self, tensor: Tensor) -> None:
         self._collect(lambda: self._distributed.all_reduce(tensor))
@@ -124,7 +125,7 @@ class JoinedRanks(Ranks):
 
     def share(self, value: Value) -> Value:
         if self._together:
-            told = self._padded(pickle.dumps(value) if self.rank == 0 else b"")
+            told = self._pad(pickle.dumps(value) if self.rank == 0 else b"")
             self._collect(lambda: self._distributed.broadcast(told, 0))
             return value if self.rank == 0 else _unpack(told)
         key = self._next_key()
@@ -135,7 +136,7 @@ class JoinedRanks(Ranks):
 
     def gather(self, value: Value) -> list[Value]:
         if self._together:
-            told = self._padded(pickle.dumps(value))
+            told = self._pad(pickle.dumps(value))
             found = [torch.empty_like(told) for _ in range(self.count)]
             self._collect(lambda: self._distributed.all_gather(found, told))
             return [_unpack(each) for each in found]
@@ -175,7 +176,7 @@ class JoinedRanks(Ranks):
         if self._distributed.is_initialized():
             self._distributed.destroy_process_group()
 
-    def _padded(self, told: bytes) -> Tensor:
+    def _pad(self, told: bytes) -> Tensor:
         """As long as the longest of all ranks, the true length before it."""
         (most,) = self.agree(len(told))
         return torch.frombuffer(bytearray(len(told).to_bytes(8) + told + bytes(most - len(told))), dtype=torch.uint8)
@@ -216,8 +217,8 @@ class JoinedRanks(Ranks):
         for rank in self._others:
             if not self._store.check([self._key(f"process {rank}")]):
                 continue
-            host, process = self._store.get(self._key(f"process {rank}")).decode().rsplit(" ", 1)
-            if host == socket.gethostname() and not _lives(int(process)):
+            where, process = pickle.loads(self._store.get(self._key(f"process {rank}")))
+            if where == machine() and birth(process) is None:
                 raise RankLost(
                     f"Rank {rank} of {self.count} (process {process}) has ended without a word: it was killed, or it crashed.",
                     "Resume to go on from the last checkpoint. Where memory is short, use fewer processes; the log of that rank is in the run's folder.",
@@ -231,10 +232,3 @@ class JoinedRanks(Ranks):
 def _unpack(told: Tensor) -> Any:
     data = told.numpy().tobytes()
     return pickle.loads(data[8 : 8 + int.from_bytes(data[:8])])  # of our own processes alone
-
-
-def _lives(process: int) -> bool:
-    try:
-        return psutil.Process(process).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False

@@ -30,9 +30,7 @@ class SharedStep:
     become the mean of what each slot makes of those before the step, by its samples: the same in every number of processes.
     """
 
-    def __init__(
-        self, model: nn.Module, parameters: Sequence[nn.Parameter], slots: Slots, all_buffers: bool
-    ) -> None:
+    def __init__(self, model: nn.Module, parameters: Sequence[nn.Parameter], slots: Slots, all_buffers: bool) -> None:
         """``all_buffers``: a person's own network may change any buffer, others do so in their normalization alone."""
         self._slots = slots
         self._parameters = list(parameters)
@@ -52,7 +50,8 @@ class SharedStep:
 
     def begin(self, window: MicroBatches, loss: Callable[..., Tensor], batches: Iterable[Any]) -> tuple[Any, Any]:
         """``loss`` and ``batches`` for the step, which are summed up over all processes once the last batch was worked off."""
-        self.total = torch.zeros(())
+        first = self._parameters[0]
+        self.total = torch.zeros((), dtype=torch.promote_types(first.dtype, torch.float32), device=first.device)
         self._joined = False
 
         def note(*given: Any) -> Tensor:
@@ -129,8 +128,6 @@ class SharedStep:
             flat = torch.cat([gradient.reshape(-1) for gradient in bucket])
             ranks.add(flat)
             _put(flat, bucket)
-        device = self._parameters[0].device
-        self.total = self.total.to(device)
         sums = torch.cat([self.total.reshape(1), *(change.reshape(-1).to(self.total.dtype) for change in changes)])
         ranks.add(sums)
         self.total = sums[0]

@@ -30,7 +30,9 @@ def share_slots(session: Session, ranks: Ranks) -> None:
             fix={"loop.slots": 1},
         )
     each = count // ranks.count
-    least = 2 if config.loop.batch_size >= 2 * count else 1  # batch normalization has nothing to normalize over with one sample
+    least = (
+        2 if config.loop.batch_size >= 2 * count else 1
+    )  # batch normalization has nothing to normalize over with one sample
     data.slots = Slots(count, range(ranks.rank * each, (ranks.rank + 1) * each), least)
 
     def begin(epoch: int, window: int, piece: Piece) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from training.checkpoints import CheckpointManager
 from training.config import RunConfig
+from training.control import StopRequested
 from training.data_report import DataReport
 from training.diagnosis import LiveDiagnosis
 from training.engine.assemble import assemble
@@ -64,10 +65,6 @@ logger = logging.getLogger(__name__)
 
 SHOWN_LEFT_OUT = 20
 AT_ONCE = "Stopped at once, without saving."
-
-
-class StopRequested(Exception):
-    """The person asked for a stop while the data was still being prepared."""
 
 
 def run_attempt(
@@ -138,11 +135,7 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
     folder = writer.folder
 
     def report(phase: str, fraction: float | None) -> None:
-        writer.control.poll()
-        if writer.control.fault is not None:
-            raise writer.control.fault
-        if writer.control.stop:
-            raise StopRequested
+        writer.control.refuse_stop()
         writer.emit(PhaseChanged(phase=phase, fraction=fraction))
 
     report("preparing data", None)
