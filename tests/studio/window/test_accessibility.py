@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
 from studio.actions.export_dialog import ExportDialog
 from studio.actions.question import Answer, Question
 from studio.actions.trash_dialog import TrashDialog
-from studio.engine.state import RunState
 from studio.pages.evaluate.page import EvaluatePage
 from studio.pages.runs.name_dialog import NameDialog
 from studio.pages.setup.page import SetupPage
@@ -24,27 +23,15 @@ from studio.state.context import AppContext
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog
 from studio.window.help import HelpWindow
 from studio.window.main_window import MainWindow
-from studio.window.page_entries import PAGES
 from studio.window.preferences import PreferencesDialog
 from tests.evaluations import make_evaluation
+from tests.studio.every_page import MakeConfig, list_places, settle, train
 from tests.studio.keyboard_walk import list_stops, read, wait_for_soundness, walk
-from tests.studio.window_driver import open_window, run_page, runs_page
+from tests.studio.window_driver import open_window, runs_page
 from training.config import RunConfig
 from training.runs.folder import create_run
 
-MakeConfig = Callable[..., RunConfig]
 MakeDialog = Callable[[AppContext, MainWindow], QDialog]
-
-
-def train(qtbot: QtBot, context: AppContext, config: RunConfig) -> None:
-    context.start_run(config)
-    qtbot.waitUntil(lambda: context.live.state is RunState.COMPLETED and not context.start_problem())
-
-
-def settle(qtbot: QtBot, window: QWidget) -> None:
-    """What is read for a page comes in another thread; nothing is shown of most of it here."""
-    window.repaint()
-    qtbot.wait(50)
 
 
 def test_every_page_and_tab_is_used_by_keyboard_and_screen_reader(
@@ -53,9 +40,7 @@ def test_every_page_and_tab_is_used_by_keyboard_and_screen_reader(
     window = open_window(qtbot, context)
     train(qtbot, context, config("first"))
     train(qtbot, context, config("second"))
-    tabs = {"run": list(run_page(window).tabs._entries), "studies": ["studies", "sweeps", "queue"]}
-    places = [f"{entry.key}/{tab}" for entry in PAGES for tab in tabs.get(entry.key, [])]
-    for place in [*(entry.key for entry in PAGES if entry.key not in tabs), *places]:
+    for place in list_places(window):
         window.show_page(place)
         settle(qtbot, window)
         wait_for_soundness(qtbot, window, place)
