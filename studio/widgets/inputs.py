@@ -75,9 +75,10 @@ class SearchLine(QLineEdit):
     def __init__(self, name: str, placeholder: str = "") -> None:
         super().__init__(placeholderText=placeholder or name)
         self.setAccessibleName(name)
-        self.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition).setText("Search")
         self.setClearButtonEnabled(True)
-        self.findChild(QAction, "_q_qlineeditclearaction").setText("Clear")
+        for clear in self.findChildren(QAction):
+            clear.setText("Clear")
+        self.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition).setText("Search")
 
 
 class PathLine(QLineEdit):
