@@ -92,7 +92,7 @@ def test_nothing_is_cut_on_any_page(
 
 def _grab(window: QWidget) -> NDArray[np.uint8]:
     """(_FINE * height, _FINE * width, 3)"""
-    image = QImage(_FINE * window.size(), QImage.Format.Format_RGB888)
+    image = QImage(window.size() * _FINE, QImage.Format.Format_RGB888)
     image.setDevicePixelRatio(_FINE)
     window.render(image)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
