@@ -13,23 +13,32 @@ from pytestqt.qtbot import QtBot
 from studio.actions.export_dialog import ExportDialog
 from studio.actions.question import Answer, Question
 from studio.actions.trash_dialog import TrashDialog
+from studio.charts.plots.curve_plot import CurvePlot
+from studio.forms.consent_editor import ConsentDialog
 from studio.pages.evaluate.page import EvaluatePage
+from studio.pages.models.card_dialog import CardDialog
+from studio.pages.run.about_row import AboutDialog as TagsAndNotes
 from studio.pages.runs.name_dialog import NameDialog
 from studio.pages.setup.page import SetupPage
 from studio.pages.setup.presets import PresetDialog
 from studio.pages.studies.finders.new_study import NewStudyDialog
 from studio.pages.studies.sweeps.new_dialog import NewSweepDialog
+from studio.panels.charts.enlarged_chart import EnlargedChart
+from studio.panels.charts.values_dialog import ValuesDialog
+from studio.panels.fix_dialog import FixDialog
 from studio.state.context import AppContext
 from studio.window.dialogs import AboutDialog, ReportDialog, ShortcutsDialog
 from studio.window.help import HelpWindow
 from studio.window.main_window import MainWindow
+from studio.window.moving import MoveDialog
 from studio.window.preferences import PreferencesDialog
 from tests.evaluations import make_evaluation
 from tests.studio.every_page import MakeConfig, list_places, settle, train
 from tests.studio.keyboard_walk import list_stops, read, wait_for_soundness, walk
-from tests.studio.window_driver import open_window, runs_page
+from tests.studio.window_driver import open_window, run_page, runs_page
 from training.config import RunConfig
 from training.runs.folder import create_run
+from training.runs.records.about import About
 
 MakeDialog = Callable[[AppContext, MainWindow], QDialog]
 
@@ -129,7 +138,24 @@ DIALOGS: dict[str, MakeDialog] = {
     "question": lambda _context, window: Question(window, "Delete?", "It can be undone.", [Answer("yes", "Delete")]),
     "study": lambda context, window: NewStudyDialog(context, context.draft.config() or RunConfig(), "lr-range", window),
     "sweep": lambda context, window: NewSweepDialog(context, context.draft.config() or RunConfig(), window),
+    "move": MoveDialog,
+    "tags and notes": lambda _context, window: TagsAndNotes(About(tags=("a",), notes="b"), window),
+    "model card": lambda _context, window: CardDialog(Path(__file__), window),
+    "consent": lambda _context, window: ConsentDialog(Path("net.py"), b"import torch", "0123", window),
+    "fix": lambda context, window: _make_fix_dialog(context, window),
+    "enlarged chart": lambda _context, window: EnlargedChart(_find_chart(window), "Loss"),
+    "values": lambda _context, window: ValuesDialog(_find_chart(window), "Loss"),
 }
+
+
+def _find_chart(window: MainWindow) -> CurvePlot:
+    window.show_page("run")
+    return next(iter(run_page(window).charts.curves.board.plots()))
+
+
+def _make_fix_dialog(context: AppContext, window: MainWindow) -> FixDialog:
+    config = context.draft.config() or RunConfig()
+    return FixDialog(create_run(context.workspace, config), config, {"optimizer.lr": 1e-4}, live=False, parent=window)
 
 
 @pytest.mark.parametrize("name", DIALOGS)
