@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from studio.actions.question import Question
 from studio.actions.queueing import move_entry, remove_entries, retry_entries
 from studio.pages.studies.queue.tab import QueueTab
 from studio.pages.studies.queue.table import ENGINE, NAME, OUTCOME, PLACE, PROGRESS, STATE
@@ -22,7 +21,7 @@ from studio.widgets import Toast
 from studio.window.main_window import MainWindow
 from tests.studio.conftest import ENDLESS
 from tests.studio.queue_driver import add, begin, names, worker_process
-from tests.studio.window_driver import open_window, press
+from tests.studio.window_driver import answer_next_question, open_window, press
 from training.config import RunConfig, parse_config
 from training.engines.search import name_environment
 from training.errors import TrainingError
@@ -164,24 +163,15 @@ def test_another_turn_is_taken_by_the_engine_that_is_chosen_now_or_by_the_runs_o
     assert sorted(column(tab, ENGINE)) == ["gone", "python", "python"]  # of an empty folder nobody knows what it is
 
     def retry(entry: Entry, answer: str) -> str:
-        said: list[str] = []
-
-        def look() -> None:
-            dialog = QApplication.activeModalWidget()
-            assert isinstance(dialog, Question)
-            said.append(f"{dialog.title} {[each.text() for each in dialog.findChildren(QPushButton)]}")
-            press(dialog, answer)
-
         tab.table.choose(entry.id)
-        QTimer.singleShot(50, look)
+        asked = answer_next_question(qtbot, answer)
         press(tab, "Retry")
-        qtbot.waitUntil(lambda: bool(said))
-        return said[0]
+        return asked[0]
 
     now = name_environment(Path(sys.executable))
     assert retry(first, "Retry with python").startswith("Retry with the engine python?")
     qtbot.waitUntil(lambda: column(tab, STATE).count("Waiting") == 1)
-    assert retry(second, f"Retry with {now}") == f"The engine gone is gone ['Retry with {now}', 'Cancel']"
+    assert retry(second, f"Retry with {now}") == "The engine gone is gone"
     qtbot.waitUntil(lambda: column(tab, STATE).count("Waiting") == 2)
     retry(third, "Cancel")
     left = {entry.id: (entry.state, entry.python) for entry in queue.read().entries}
