@@ -8,7 +8,6 @@ from PySide6.QtCore import QSize, Qt, QUrl, Slot
 from PySide6.QtGui import QKeySequence, QTextBlockFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
-    QLineEdit,
     QListWidget,
     QListWidgetItem,
     QTextBrowser,
@@ -16,8 +15,8 @@ from PySide6.QtWidgets import (
 )
 
 from studio.state.search import holds, split_query
-from studio.theme import SPACING, icon
-from studio.widgets import hbox, icon_button, vbox
+from studio.theme import SPACING
+from studio.widgets import SearchLine, hbox, icon_button, vbox
 from training.system.resources import find_resources
 
 _FOLDER = find_resources("studio", "help")
@@ -51,10 +50,7 @@ class HelpWindow(QDialog):
         self.setWindowTitle("Help")
         self.resize(1080, 720)
         self._texts = read_help()
-        self.search = QLineEdit(placeholderText="Search help")
-        self.search.setAccessibleName("Search help")
-        self.search.setClearButtonEnabled(True)
-        self.search.addAction(icon("search", "muted"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search = SearchLine("Search help")
         self.pages = QListWidget()
         self.pages.setAccessibleName("Help pages")
         for topic, text in self._texts.items():
