@@ -1,5 +1,6 @@
 """The data of ICU that the frozen window takes along: what Qt sorts by stays, and can be found."""
 
+import importlib
 import importlib.util
 import re
 import shutil
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "packaging"))
-from builder.icu_data import cut_library, cut_package
+builder = importlib.import_module("builder.icu_data")
 
 _HEADER = struct.pack("<HBB", 32, 0xDA, 0x27).ljust(32, b"\0")
 SORT = """
@@ -48,7 +49,7 @@ def test_only_what_qt_never_asks_for_is_left_out() -> None:
         "icudt73l/curr/en.res": b"dollar",
     }
     held = b"\x7fELF somewhere in a library...".ljust(64, b".") + pack(dict(sorted({**stay, **go}.items())))
-    assert cut_package(held) == pack(stay)
+    assert builder.cut_package(held) == pack(stay)
 
 
 @pytest.mark.skipif(
@@ -62,7 +63,7 @@ def test_a_library_with_the_cut_data_sorts_as_before(tmp_path: Path) -> None:
     (data,) = (path for path in libraries.glob("libicudata.so.*") if re.search(r"\.so\.\d+$", path.name))
     number = data.suffix
     cut = tmp_path / data.name
-    cut_library(data, cut)
+    builder.cut_library(data, cut)
     assert cut.stat().st_size < 0.6 * data.stat().st_size
     words = [str(cut), *(str(libraries / f"lib{name}.so{number}") for name in ("icuuc", "icui18n"))]
     done = subprocess.run([sys.executable, "-c", SORT, *words], capture_output=True, text=True, check=True)
@@ -75,4 +76,4 @@ def test_what_is_no_library_of_icu_is_told(tmp_path: Path) -> None:
     other = tmp_path / "libother.so.1"
     other.write_bytes(b"\x7fELF")
     with pytest.raises(ValueError, match=r"libother.so.1: holds no data of ICU\."):
-        cut_library(other, tmp_path / "cut")
+        builder.cut_library(other, tmp_path / "cut")
