@@ -20,18 +20,21 @@ close() {
     while kill -0 "$program" 2>/dev/null; do sleep 0.1; done
 }
 
-# How long after $2 the picture of the window $1 changed for the last time; it is looked at for eight seconds.
-settle() {
-    before=; changed=$2
-    until [ "$(since "$2" | cut -d. -f1)" -ge 8 ]; do
-        now=$(xwd -silent -id "$1" | md5sum)
-        [ "$now" = "$before" ] || { before=$now; changed=$(date +%s.%N); }
-        sleep 0.05
-    done
-    awk -v start="$2" -v end="$changed" 'BEGIN {printf "%.1f", end - start}'
-}
-
+# Of the processor, by the process $1 so far.
 ticks() { cut -d' ' -f14,15 "/proc/$1/stat" | tr ' ' '+' | xargs -I{} sh -c 'echo $(({}))'; }
+
+# How long after $2 the process $1 came to rest: in the second after that it uses less than three ticks.
+settle() {
+    while :; do
+        reached=$(since "$2"); before=$(ticks "$1")
+        for _ in 1 2 3 4; do
+            sleep 0.25
+            [ "$(($(ticks "$1") - before))" -lt 3 ] || continue 2
+        done
+        echo "$reached"
+        return
+    done
+}
 
 case $1 in
 start)
@@ -39,9 +42,12 @@ start)
     if [ "${PROGRAM:-}" ]; then "$PROGRAM" >/tmp/start.log 2>&1 & else gio launch "$entry" >/tmp/start.log 2>&1 & fi
     window=$(find_window)
     frame=$(since "$start")
-    echo "$2: the window's frame after $frame s, its picture as it stays after $(settle "$window" "$start") s"
+    program=$(xdotool getwindowpid "$window")
+    whole=$(settle "$program" "$start")
+    used=$(ticks "$program" | awk -v rate="$(getconf CLK_TCK)" '{printf "%.1f", $1 / rate}')
+    echo "$2: the window's frame after $frame s, at rest after $whole s, $used s of a core used"
     if [ "${3:-}" = measure ]; then
-        program=$(xdotool getwindowpid "$window")
+        sleep 10
         before=$(ticks "$program"); sleep 30; after=$(ticks "$program")
         awk '/VmRSS/ {printf "memory: %.0f MB", $2 / 1024}' "/proc/$program/status"
         awk -v ticks="$((after - before))" -v rate="$(getconf CLK_TCK)" 'BEGIN {printf ", idle: %.2f %% of a core\n", ticks / rate / 30 * 100}'
