@@ -35,6 +35,7 @@ from training.events import (
     StepSkipped,
     Validated,
 )
+from training.launch.telling import describe_launch, record_launch
 from training.runs.folder import RunFolder
 from training.runs.records.columns import ColumnsReader
 from training.runs.records.curves import save_curves, tabulate_curves
@@ -95,6 +96,7 @@ def show_run(arguments: argparse.Namespace) -> int:
         shown["texts"] = [{"step": text.step, "epoch": text.epoch, "text": text.text} for text in history.texts]
         shown["set_aside"] = set_aside_records(folder)
         shown |= record_trackers(folder)
+        shown["launch"] = record_launch(folder)
         shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
         print_json(record.dump() | shown | {"environment": environment.record(), "config": config})
         return 0
@@ -113,7 +115,7 @@ def show_run(arguments: argparse.Namespace) -> int:
     lines += [_format_checkpoint(info) for info in checkpoints]
     if lost:
         lines.append(f"checkpoint {lost}  deleted  [best]")
-    lines += [*describe_trackers(folder), *describe_copy(folder)]
+    lines += [*describe_trackers(folder), *describe_copy(folder), *describe_launch(folder)]
     lines += [format_set_aside(item) for item in list_set_aside(folder)]
     if profile is not None:
         lines += format_profile(profile, folder.readable_config())

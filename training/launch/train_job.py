@@ -1,0 +1,31 @@
+"""The same launch for Kubernetes: a TrainJob of Kubeflow Trainer v2."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+from training import __version__
+from training.launch.environment import engine_exports, python_of
+from training.launch.plan import Plan
+from training.runs.folder import RunFolder
+from training.tutorial.rendering import make_environment
+
+_LONGEST = 45  # letters of its name, which the names of pods go on from: 63 at most
+
+
+def write_train_job(folder: RunFolder, plan: Plan) -> str:
+    """Its YAML."""
+    template = make_environment("training.launch").get_template("trainjob.yaml.jinja")
+    return template.render(
+        version=__version__,
+        run=folder,
+        name=folder.id[-_LONGEST:].strip("-"),
+        workspace=folder.path.parent.parent,
+        machines=plan.machines,
+        cloud=plan.cloud,
+        python=python_of(plan.cloud.image),
+        exports=engine_exports(plan.cloud.image),
+        q=lambda value: shlex.quote(str(value)),
+        y=lambda value: json.dumps(str(value), ensure_ascii=False),
+    )
