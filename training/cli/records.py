@@ -101,6 +101,8 @@ def show_run(arguments: argparse.Namespace) -> int:
         print_json(record.dump() | shown | {"environment": environment.record(), "config": config})
         return 0
     lines = [format_run(record), f"folder     {folder.path}", *_format_origin(record)]
+    if not events and record.reason:
+        lines.append(f"reason     {record.reason} {record.advice or ''}".rstrip())
     lines += _format_attempt(events, environment)
     lines += _format_skips(history.skipped)
     if len(looks):

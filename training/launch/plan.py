@@ -22,8 +22,8 @@ _TIME = re.compile(r"(?:(?P<days>\d+)-(?P<clock>\d+(?::\d+){0,2})|(?P<short>\d+(
 _OPTION = re.compile(r"[a-z][a-z0-9-]*(=[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?)?")
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
 _OURS = frozenset(
-    ("job-name", "nodes", "ntasks-per-node", "cpus-per-task", "gpus-per-node", "time", "partition", "account", "signal")
-    + ("requeue", "no-requeue", "open-mode", "output", "chdir", "error", "array", "wrap", "parsable")
+    {"job-name", "nodes", "ntasks-per-node", "cpus-per-task", "gpus-per-node", "time", "partition", "account", "signal"}
+    | {"requeue", "no-requeue", "open-mode", "output", "chdir", "error", "array", "wrap", "parsable"}
 )
 """What the script says itself, or what would make something else of it."""
 

@@ -42,13 +42,13 @@ def submit(folder: RunFolder) -> Launch:
         )
     if complete := explain_complete(folder, None):
         raise InputError(complete)
-    owner = owner_of(folder.path)
-    if owner is not None:
-        raise InputError(f"The run {folder.id} is being trained by {owner}; stop it first.")
     if jobs := find_jobs(folder, launch.cluster):
         raise InputError(
             f"{jobs[0]} is of this run already; cancel it first: python -m training launch {name_run(folder)} --cancel"
         )
+    owner = owner_of(folder.path)
+    if owner is not None:
+        raise InputError(f"The run {folder.id} is being trained by {owner}; stop it first.")
     job, _, cluster = _ask("sbatch", "--parsable", str(script)).strip().partition(";")
     launch = launch.model_copy(update={"job": job, "cluster": cluster, "submitted": time.time()})
     with explain_unwritable(folder.path.parent.parent):
@@ -112,7 +112,7 @@ def _ask(program: str, *words: str) -> str:
         raise InputError(f"{program} cannot be started ({error.strerror or error}).") from error
     if done.returncode:
         raise InputError(
-            f"Slurm refused: {_last_words(done.stderr, program) or f'{program} ended with {done.returncode}'}."
+            f"{program} says: {_last_words(done.stderr, program) or f'{program} ended with {done.returncode}'}."
         )
     return done.stdout
 
