@@ -85,7 +85,7 @@ def digests(record: Mapping[str, Any]) -> dict[str, str]:
 def test_the_time_limit_cuts_a_run_which_goes_on_exactly(cluster: Slurm, shell: Shell, tmp_path: Path) -> None:
     """Slurm looks at time limits twice a minute: three minutes of which two are notice leave half a minute to train."""
     config = tiny(*SLOW, "loop.epochs=160", "checkpoints.every_steps=200")
-    run = shell.submit(config, "--time", "3", "--notice", "120")
+    run = shell.submit(config, "--time", "3", "--notice", "115")
     assert shell.show(run)["launch"]["jobs"][0]["state"] in ("PENDING", "RUNNING")
     uncut = [
         sys.executable,

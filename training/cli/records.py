@@ -101,9 +101,7 @@ def show_run(arguments: argparse.Namespace) -> int:
         print_json(record.dump() | shown | {"environment": environment.record(), "config": config})
         return 0
     lines = [format_run(record), f"folder     {folder.path}", *_format_origin(record)]
-    if not events and record.reason:
-        lines.append(f"reason     {record.reason} {record.advice or ''}".rstrip())
-    lines += _format_attempt(events, environment)
+    lines += _format_attempt(events, environment) if events else _format_reason(record)
     lines += _format_skips(history.skipped)
     if len(looks):
         lines.append(f"memory     {format_bytes(float(looks['memory_mb'].max()) * 2**20)} at the most")
@@ -187,6 +185,11 @@ def _format_origin(record: StatusRecord) -> list[str]:
     if parent is not None and parent.run:
         lines.append(f"branch of  {parent.run}, {Path(parent.checkpoint or 'from the start').name}")
     return lines
+
+
+def _format_reason(record: StatusRecord) -> list[str]:
+    """Why a run that has not begun is where it is."""
+    return [f"reason     {record.reason} {record.advice or ''}".rstrip()] if record.reason else []
 
 
 def _format_metrics(record: StatusRecord, history: History) -> list[str]:
