@@ -8,7 +8,7 @@ from training.config import RunConfig, parse_config
 from training.config.files import config_data
 from training.config.paths import with_absolute_paths
 from training.errors import InputError
-from training.launch.plan import Plan, check_cloud, check_slurm
+from training.launch.plan import KINDS, Plan, check_cloud, check_slurm
 from training.launch.record import Launch, read_launch, script_of, write_launch
 from training.launch.skypilot_task import write_skypilot_task
 from training.launch.slurm_script import write_slurm_script
@@ -65,7 +65,18 @@ def refuse_ranks(config: RunConfig, plan: Plan) -> None:
         raise InputError(f"{plan.machines}: this version trains by one process; ask for one node and one rank.")
 
 
+def refuse_odd_path(folder: RunFolder, plan: Plan) -> None:
+    """Raise InputError for a path that cannot be told to such a cluster."""
+    path = str(folder.path)
+    odd, what = ("\\", "a backslash") if plan.kind == "slurm" else (":", "a colon")
+    if odd in path or not path.isprintable():
+        raise InputError(
+            f"{path!r}: {KINDS[plan.kind]} cannot take a path with {what} or control characters; choose another workspace: --workspace."
+        )
+
+
 def _write(folder: RunFolder, plan: Plan, before: Launch | None = None) -> None:
+    refuse_odd_path(folder, plan)
     text = _WRITERS[plan.kind](folder, plan)
     path = script_of(folder, plan.kind)
     made = Launch(kind=plan.kind, nodes=plan.machines.nodes, ranks=plan.machines.ranks)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from pathlib import Path
 
 from training import __version__
-from training.errors import InputError
 from training.launch.environment import engine_exports, python_of
 from training.launch.plan import Machines, Plan, SlurmWords
 from training.launch.record import script_of
@@ -15,7 +13,7 @@ from training.tutorial.rendering import make_environment
 
 
 def write_slurm_script(folder: RunFolder, plan: Plan) -> str:
-    """Its text. Raises InputError for a folder whose path Slurm cannot take."""
+    """Its text."""
     template = make_environment("training.launch").get_template("slurm.sh.jinja")
     return template.render(
         version=__version__,
@@ -33,7 +31,6 @@ def write_slurm_script(folder: RunFolder, plan: Plan) -> str:
 def list_options(folder: RunFolder, machines: Machines, words: SlurmWords) -> list[str]:
     """The lines that begin with #SBATCH, without that."""
     path = folder.launch / "slurm.log"
-    refuse_odd_path(path)
     options = {
         "job-name": folder.id,
         "nodes": machines.nodes,
@@ -66,11 +63,3 @@ def quote(value: str) -> str:
         return value
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"' if value else ""
-
-
-def refuse_odd_path(path: Path) -> None:
-    """Raise InputError for a path that cannot be told to Slurm."""
-    if "\\" in str(path) or not str(path).isprintable():
-        raise InputError(
-            f"{str(path)!r}: Slurm cannot take a path with a backslash or control characters; choose another workspace: --workspace."
-        )

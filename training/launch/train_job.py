@@ -11,7 +11,8 @@ from training.launch.plan import Plan
 from training.runs.folder import RunFolder
 from training.tutorial.rendering import make_environment
 
-_LONGEST = 45  # letters of its name, which the names of pods go on from: 63 at most
+_LONGEST_SLUG = 24  # what makes it short enough for the names of its pods, which go on from it: 63 letters at most
+_MOMENT = len("-20261128-154537-77d5")
 
 
 def write_train_job(folder: RunFolder, plan: Plan) -> str:
@@ -20,7 +21,7 @@ def write_train_job(folder: RunFolder, plan: Plan) -> str:
     return template.render(
         version=__version__,
         run=folder,
-        name=folder.id[-_LONGEST:].strip("-"),
+        name=name_job(folder.id),
         workspace=folder.path.parent.parent,
         machines=plan.machines,
         cloud=plan.cloud,
@@ -29,3 +30,10 @@ def write_train_job(folder: RunFolder, plan: Plan) -> str:
         q=lambda value: shlex.quote(str(value)),
         y=lambda value: json.dumps(str(value), ensure_ascii=False),
     )
+
+
+def name_job(run: str) -> str:
+    """The TrainJob's name, as Kubernetes takes it: it begins with a letter."""
+    slug, moment = run[:-_MOMENT], run[-_MOMENT:].strip("-")
+    name = f"{slug[:_LONGEST_SLUG].strip('-')}-{moment}".strip("-")
+    return name if name[0].isalpha() else f"run-{name}"
