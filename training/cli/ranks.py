@@ -11,7 +11,7 @@ from training.config import RunConfig
 from training.control import Control
 from training.errors import InputError
 from training.launch import torchrun
-from training.launch.share import describe_share, refuse_other_count
+from training.launch.share import describe_share, refuse_here, refuse_other_count
 from training.streams import say
 
 Train = Callable[[argparse.Namespace, Any], int]
@@ -29,7 +29,7 @@ def train_in_ranks(arguments: argparse.Namespace, read: Callable[[], RunConfig],
             say("There is one GPU here, so one process trains.")
     if count == 1:
         return train(arguments, None)
-    torchrun.refuse_here()
+    refuse_here()
     config, words = read(), list(arguments.words)
     if new and config.loop.slots == 1:
         words += ["--set", f"loop.slots={count}"]

@@ -24,6 +24,7 @@ from studio.pages.setup.previews.run_time import REST, RunTimeQuery
 from studio.pages.setup.queueing import Queueing
 from studio.pages.setup.start_bar import StartBar, summary
 from studio.pages.setup.undo_notice import UndoNotice
+from studio.pages.setup.where_card import WhereCard
 from studio.panels.data.engine_query import DEBOUNCE
 from studio.state.context import AppContext
 from studio.state.drafts.draft import Draft
@@ -79,6 +80,7 @@ class SetupPage(QWidget):
             self.tabs.addTab(icon("check", "success"), title)
             self.stack.addWidget(panel)
         self._dataset_form = self.panels[0].forms[0]
+        (self.where,) = (card for panel in self.panels for card in panel.cards if isinstance(card, WhereCard))
 
     def _lay_out(self) -> None:
         self.tabs.setExpanding(False)
@@ -127,6 +129,7 @@ class SetupPage(QWidget):
         self.context.start_problem_changed.connect(self._update)
         self.context.find_requested.connect(lambda path: self.go_to(path) if path else self._focus_search())
         self.sheet.changed.connect(self._update)
+        self.where.problem_changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
         self.bar.check_asked.connect(self.check)
         self.bar.fix_asked.connect(self.draft.apply)
@@ -204,7 +207,7 @@ class SetupPage(QWidget):
         self.bar.set_state(
             summary(self.draft.usable_config(), self.previews.length(), self.run_time.run_time),
             places,
-            problem or self.sheet.refusal(),
+            problem or self.sheet.refusal() or self.where.problem,
             awaited,
             explain_adding(self.context),
         )
@@ -215,7 +218,7 @@ class SetupPage(QWidget):
 
     def _find_hold(self) -> str:
         """Why the draft is not to be trained although nothing in it is wrong."""
-        return self.sheet.refusal() or self.previews.find_awaited()
+        return self.sheet.refusal() or self.where.problem or self.previews.find_awaited()
 
     def _show_inactive(self) -> None:
         config, question = self.draft.usable_config(), self.previews.dataset
@@ -259,8 +262,8 @@ class SetupPage(QWidget):
         """Qt's own order is that in which widgets were made; rows of another kind would come last."""
         chain: list[QWidget] = [*self.header.focus_widgets(), self.tabs]
         for panel in self.panels:
-            for form in panel.forms:
-                chain.extend(form.focus_widgets())
+            for card in panel.cards:
+                chain.extend(card.focus_widgets())
             chain.extend(panel.chain())
         chain += self.bar.focus_widgets()
         chain_tab_order(chain)

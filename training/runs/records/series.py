@@ -40,11 +40,15 @@ FLUSH_ROW: Final = np.dtype(
             "gpu_throttled",
             "<f4",
         ),  # 1 while the GPU holds its clock down for heat or for its power supply; NaN where unknown
+        (
+            "ranks_wait_share",
+            "<f4",
+        ),  # share of the time spent waiting for the other processes of the run; NaN where unknown
     ]
 )
 """One look at the engine, about ten a second."""
 
-_EARLIER: Final = {FLUSH_ROW: tuple(np.dtype(FLUSH_ROW.descr[:columns]) for columns in (11, 10, 8))}
+_EARLIER: Final = {FLUSH_ROW: tuple(np.dtype(FLUSH_ROW.descr[:columns]) for columns in (12, 11, 10, 8))}
 """Rows as earlier versions wrote them. A file goes on as it was begun."""
 
 _MAGIC: Final = b"TRNWRGHT"

@@ -1,0 +1,115 @@
+"""Where it runs: in this window's engine, or in several processes that share each step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QWidget
+
+from studio.forms.fix_link import FixLink
+from studio.forms.messages import with_titles
+from studio.state.context import AppContext
+from studio.state.where_it_runs import BRANCH, MOST
+from studio.theme import SPACING
+from studio.widgets import STRETCH, Card, NumberEdit, Segmented, hbox, in_widget, label, leave_undo_to_page
+from training.config import RunConfig
+from training.errors import InputError, pluralize
+from training.launch.share import describe_share
+
+HERE, SEVERAL = "here", "several"
+_ALONE = "One process trains, on the device that is chosen above."
+_SHARED = "Each step is shared out: a batch of {share} samples, cut into {slots}."
+_ON_GPUS, _ON_CPU = "Each GPU has a process of its own.", "They share the CPU's cores."
+
+
+class WhereCard(Card):
+    """The choice belongs to the next start or resume, not to the run. Signals: `problem_changed()`."""
+
+    problem_changed = Signal()
+
+    def __init__(self, context: AppContext) -> None:
+        super().__init__("Where it runs", "cpu")
+        self._context, self._where = context, context.where
+        self.problem = ""
+        self.choice = Segmented(((HERE, "This process"), (SEVERAL, "Several processes")))
+        self.choice.setAccessibleName("Where it runs")
+        self.number = NumberEdit("int", minimum=2, maximum=MOST)
+        self.number.setAccessibleName("Number of processes")
+        self.number.setFixedWidth(72)
+        leave_undo_to_page(self.number)
+        self.words = label("", "help", wrap=True)
+        self.sentence = label("", "problem", wrap=True)
+        self.fix = FixLink()
+        self.fix.fix_asked.connect(context.draft.apply)
+        middle = Qt.AlignmentFlag.AlignVCenter
+        self._row = in_widget(hbox(self.choice, (self.number, 0, middle), STRETCH, spacing=SPACING.s))
+        self.add(self._row, self.words, self.sentence, in_widget(hbox(self.fix, STRETCH)))
+        self._is_showing = False
+        self.choice.current_changed.connect(self._on_chosen)
+        self.number.editingFinished.connect(self._on_number)
+        self._where.changed.connect(self.refresh)
+        context.draft.changed.connect(self.refresh)
+        context.branch_changed.connect(self.refresh)
+        self.refresh()
+
+    def focus_widgets(self) -> Iterator[QWidget]:
+        """What Tab visits, in order."""
+        yield from self.choice.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        yield self.number
+        yield self.fix
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what is chosen, and what the settings make of it."""
+        where, config = self._where, self._context.draft.usable_config("loop")
+        self._is_showing = True
+        self.choice.set_text(SEVERAL, f"All GPUs ({where.gpus})" if where.gpus > 1 else "Several processes")
+        self.choice.set_current(SEVERAL if where.count > 1 else HERE)
+        self.number.setVisible(where.count > 1 and (where.gpus < 2 or where.count != where.gpus))
+        if where.count > 1 and not self.number.hasFocus():
+            self.number.set_value(where.count)
+        self._is_showing = False
+        self.words.setText(self._describe(config))
+        self._tell_problem(config)
+
+    def _describe(self, config: RunConfig | None) -> str:
+        count = self._where.count
+        if count == 1:
+            return _ALONE
+        if self._context.branch is not None:
+            return BRANCH
+        if config is None:
+            return ""
+        share = describe_share(config.loop.batch_size, count)
+        slots = pluralize(config.loop.slots, "slot")
+        on = _ON_GPUS if self._where.gpus > 1 and config.precision.device != "cpu" else _ON_CPU
+        return f"{_SHARED.format(share=share, slots=slots)} {on}"
+
+    def _tell_problem(self, config: RunConfig | None) -> None:
+        problem, fix = "", {}
+        if config is not None and self._context.branch is None:
+            try:
+                self._where.refuse(config)
+            except InputError as error:
+                problem, fix = with_titles(str(error)), error.fix
+        self.sentence.setText(problem)
+        self.sentence.setVisible(bool(problem))
+        self.fix.set_fix(fix)
+        if problem != self.problem:
+            self.problem = problem
+            self.problem_changed.emit()
+
+    @Slot(str)
+    def _on_chosen(self, key: str) -> None:
+        if not self._is_showing:
+            self._where.choose(self._where.usual if key == SEVERAL else 1)
+
+    @Slot()
+    def _on_number(self) -> None:
+        count = self.number.value()
+        if self._is_showing or self._where.count == 1 or count is None:
+            return
+        if 2 <= count <= MOST:
+            self._where.choose(int(count))
+        self.number.set_value(self._where.count)
