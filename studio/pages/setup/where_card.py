@@ -68,7 +68,7 @@ class WhereCard(Card):
         self.choice.set_current(SEVERAL if where.count > 1 else HERE)
         self.number.setVisible(where.count > 1 and (where.gpus < 2 or where.count != where.gpus))
         if where.count > 1 and not self.number.hasFocus():
-            self.number.set_value(where.count)
+            self.number.setText(str(where.count))
         self._is_showing = False
         self.words.setText(self._describe(config))
         self._tell_problem(config)
@@ -112,4 +112,4 @@ class WhereCard(Card):
             return
         if 2 <= count <= MOST:
             self._where.choose(int(count))
-        self.number.set_value(self._where.count)
+        self.number.setText(str(self._where.count))
