@@ -14,7 +14,7 @@ from studio.engine.state import WORKING, RunState
 from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
-from tests.studio.window_driver import open_window
+from tests.studio.window_driver import open_window, run_page
 from training.control import Command
 from training.runs.records.ranks import read_ranks
 
@@ -89,11 +89,14 @@ def test_what_cannot_be_shared_is_refused_at_its_field(qtbot: QtBot, context: Ap
 
 @pytest.mark.slow
 def test_two_processes_train_stop_and_go_on(qtbot: QtBot, context: AppContext) -> None:
-    start_in_two(qtbot, context)
+    window = start_in_two(qtbot, context)
     first = processes(context)
     assert len(first) == 2
     live = context.live
     qtbot.waitUntil(lambda: live.state is RunState.TRAINING)
+    page = run_page(window)
+    page.show_tab("system")
+    qtbot.waitUntil(lambda: page.system.ranks.table.rowCount() == 2 and page.system.ranks.isVisible())
     live.ask(Command.PAUSE)
     qtbot.waitUntil(lambda: live.state is RunState.PAUSED)
     live.ask(Command.CONTINUE)

@@ -251,6 +251,13 @@ def read_rows(path: Path, dtype: np.dtype[np.void], first: int, last: int) -> Ro
     return np.frombuffer(data[: len(data) // size * size], dtype)
 
 
+def read_newest(path: Path, dtype: np.dtype[np.void], count: int) -> Rows:
+    """The last ``count`` rows of ``path``, or those that there are, without reading others. Raises OSError and InputError."""
+    with _open_series(path, dtype) as (stream, layout):
+        rows = max(os.fstat(stream.fileno()).st_size - _HEADER, 0) // layout.itemsize
+        return _as_layout(read_range(stream, _HEADER, layout, max(rows - count, 0), rows), dtype)
+
+
 def sample_series(path: Path, stretches: int, length: int) -> Rows:
     """At most ``stretches`` runs of ``length`` step rows each, evenly spaced over ``path``; all rows where there are no
     more. What is read does not grow with the series. Empty when there is no file.
