@@ -191,12 +191,12 @@ class EngineHost(QObject):
             return
         choice = self._pool.choice
         self._run = run = SharedRun(python or choice.python, log_folder(), self)
+        run.begun.connect(lambda: self.run_started.emit(folder.path))
         run.refused.connect(self._on_shared_refused)
         run.finished.connect(self._on_shared_finished)
         run.died.connect(self._on_shared_died)
         self._pool.main.interrupt()
         run.begin(folder, words, count, keep_training=self._pool.keep_training)
-        self.run_started.emit(folder.path)
 
     def detach(self, handle_agreed: Callable[[], object]) -> None:
         """Let the run go on without the window; ``handle_agreed`` is called when the engine has agreed."""

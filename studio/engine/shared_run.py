@@ -28,26 +28,29 @@ _LOOK = 100  # milliseconds
 class SharedRun(QObject):
     """One attempt, made by processes of its own.
 
-    Signals: one of them, once.
+    Signals: ``begun``, and then one of the others, once.
+        begun(): the run's processes have taken it into their hands.
         refused(Refusal): nothing was trained; a new run is gone again.
         finished(StatusRecord): the run's status record.
         died(EngineDeath): the processes ended without a last word of the run.
     """
 
-    refused, finished, died = Signal(object), Signal(object), Signal(object)
+    begun, refused, finished, died = Signal(), Signal(object), Signal(object), Signal(object)
 
     def __init__(self, python: str, log_folder: Path, parent: QObject) -> None:
         super().__init__(parent)
         self._python, self._log_folder = python, log_folder
         self._log = Path(os.devnull)
         self._process: subprocess.Popen[bytes] | None = None
+        self.folder = RunFolder(Path())
+        self._has_begun = False
         self._timer = QTimer(self, interval=_LOOK)
         self._timer.timeout.connect(self._look)
 
     def begin(self, folder: RunFolder, words: Sequence[str], count: int, *, keep_training: bool) -> None:
         """Train the run of ``folder``, which was made for that or has been trained before (``words`` say which), in ``count`` processes.
         ``keep_training``: it goes on where this process vanishes, instead of being stopped and kept."""
-        self._folder = folder
+        self.folder = folder
         options = ("--workspace", str(folder.path.parent.parent), "--ranks", str(count), "--while-held")
         stderr = open_log(self._log_folder)
         self._log = Path(stderr.name)
@@ -118,13 +121,16 @@ class SharedRun(QObject):
     def _look(self) -> None:
         assert self._process is not None
         code = self._process.poll()
+        if not self._has_begun and self.folder.events_file.exists():
+            self._has_begun = True
+            self.begun.emit()
         if code is None:
             return
         self._timer.stop()
         self._close_input()
         death = explain_end(code, tail_of(self._log), self._python)
-        record = self._folder.status()
-        if code in REFUSED or not self._folder.events_file.exists():
+        record = self.folder.status()
+        if code in REFUSED or not self.folder.events_file.exists():
             self._refuse(death.sentence, death.advice)
         elif record.status in ("completed", "stopped", "failed"):
             self.finished.emit(record)
@@ -132,6 +138,6 @@ class SharedRun(QObject):
             self.died.emit(death)
 
     def _refuse(self, sentence: str, advice: str) -> None:
-        if self._folder.path.exists() and not self._folder.events_file.exists():
-            delete_run(self._folder)
+        if self.folder.path.exists() and not self.folder.events_file.exists():
+            delete_run(self.folder)
         self.refused.emit(Refusal(message=sentence, advice=advice))

@@ -10,9 +10,21 @@ from PySide6.QtWidgets import QWidget
 from studio.forms.fix_link import FixLink
 from studio.forms.messages import with_titles
 from studio.state.context import AppContext
+from studio.state.scaling_query import ScalingQuery
 from studio.state.where_it_runs import BRANCH, MOST
-from studio.theme import SPACING
-from studio.widgets import STRETCH, Card, NumberEdit, Segmented, hbox, in_widget, label, leave_undo_to_page
+from studio.theme import SPACING, set_role
+from studio.widgets import (
+    STRETCH,
+    Card,
+    NumberEdit,
+    Segmented,
+    button,
+    hbox,
+    in_widget,
+    label,
+    leave_undo_to_page,
+    vbox,
+)
 from training.config import RunConfig
 from training.errors import InputError, pluralize
 from training.launch.share import describe_share
@@ -20,6 +32,8 @@ from training.launch.share import describe_share
 HERE, SEVERAL = "here", "several"
 _ALONE = "One process trains, on the device that is chosen above."
 _SHARED = "Each step is shared out: a batch of {share} samples, cut into {slots}."
+_UNKNOWN = "How fast that is has not been measured."
+_MEASURE = "Train some seconds in one process, then in all, and tell how much faster that is; nothing is kept"
 _ON_GPUS, _ON_CPU = "Each GPU has a process of its own.", "They share the CPU's cores."
 
 
@@ -44,8 +58,16 @@ class WhereCard(Card):
         self.fix.fix_asked.connect(context.draft.apply)
         middle = Qt.AlignmentFlag.AlignVCenter
         self._row = in_widget(hbox(self.choice, (self.number, 0, middle), STRETCH, spacing=SPACING.s))
-        self.add(self._row, self.words, self.sentence, in_widget(hbox(self.fix, STRETCH)))
+        self._trouble = in_widget(vbox(self.sentence, in_widget(hbox(self.fix, STRETCH)), spacing=SPACING.s))
+        self.add(self._row, self.words, self._trouble)
+        self.scaling = ScalingQuery(context.settings, context.draft, self._where, self)
+        self.measure = button("Measure", "gauge", "ghost", tooltip=_MEASURE, clicked=self._on_measure)
+        self.measured = label("", "help", wrap=True)
+        self._speed = in_widget(hbox(self.measure, (self.measured, 1), spacing=SPACING.s))
+        self.add(self._speed)
         self._is_showing = False
+        self.scaling.changed.connect(self._show_speed)
+        context.start_problem_changed.connect(self._show_speed)
         self.choice.current_changed.connect(self._on_chosen)
         self.number.editingFinished.connect(self._on_number)
         self._where.changed.connect(self.refresh)
@@ -56,8 +78,7 @@ class WhereCard(Card):
     def focus_widgets(self) -> Iterator[QWidget]:
         """What Tab visits, in order."""
         yield from self.choice.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
-        yield self.number
-        yield self.fix
+        yield from (self.number, self.fix, self.measure)
 
     @Slot()
     def refresh(self) -> None:
@@ -72,6 +93,30 @@ class WhereCard(Card):
         self._is_showing = False
         self.words.setText(self._describe(config))
         self._tell_problem(config)
+        self._show_speed()
+
+    @Slot()
+    def _show_speed(self) -> None:
+        """What several processes gain, where that was measured for these settings."""
+        scaling, busy = self.scaling, self.scaling.is_busy
+        self._speed.setVisible(self._where.count > 1 and self._context.branch is None and not self.problem)
+        self.measure.setText("Cancel" if busy else "Measure")
+        is_ready = self._context.draft.config() is not None and not self._context.is_training()
+        self.measure.setEnabled(busy or is_ready)
+        self.measured.setText(
+            "Timing some seconds of steps, in one process and then in all …"
+            if busy
+            else scaling.words or scaling.problem or _UNKNOWN
+        )
+        set_role(self.measured, "problem" if scaling.problem or scaling.is_poor else "help")
+
+    @Slot()
+    def _on_measure(self) -> None:
+        config = self._context.draft.config()
+        if self.scaling.is_busy:
+            self.scaling.cancel()
+        elif config is not None:
+            self.scaling.start(config)
 
     def _describe(self, config: RunConfig | None) -> str:
         count = self._where.count
@@ -94,7 +139,7 @@ class WhereCard(Card):
             except InputError as error:
                 problem, fix = with_titles(str(error)), error.fix
         self.sentence.setText(problem)
-        self.sentence.setVisible(bool(problem))
+        self._trouble.setVisible(bool(problem))
         self.fix.set_fix(fix)
         if problem != self.problem:
             self.problem = problem

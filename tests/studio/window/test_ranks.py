@@ -71,7 +71,7 @@ def test_a_choice_sets_the_slots_and_can_be_taken_back(qtbot: QtBot, context: Ap
     assert not page.bar.start_button.isEnabled()
     page.where.fix.click()
     assert draft.value("loop.slots") == 4
-    assert page.where.sentence.isHidden()
+    assert not page.where.sentence.isVisible()
     choose(page, "This process")
     assert (context.where.count, draft.value("loop.slots")) == (1, 1)
 
