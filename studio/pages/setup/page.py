@@ -211,6 +211,7 @@ class SetupPage(QWidget):
             awaited,
             explain_adding(self.context),
         )
+        self.where.set_run_time(self.run_time.run_time)
         self._show_inactive()
         self._dataset_form.suggest_several(takes_several_targets(self.draft))
         self.bar.set_starts_branch(self.context.branch is not None)

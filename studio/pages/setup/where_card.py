@@ -28,10 +28,12 @@ from studio.widgets import (
 from training.config import RunConfig
 from training.errors import InputError, pluralize
 from training.launch.share import describe_share
+from training.protocol.answers import RunTime
 
 HERE, SEVERAL = "here", "several"
 _ALONE = "One process trains, on the device that is chosen above."
 _SHARED = "Each step is shared out: a batch of {share} samples, cut into {slots}."
+_LONG = 1800.0  # seconds of a run before which it is worth while to measure
 _UNKNOWN = "How fast that is has not been measured."
 _MEASURE = "Train some seconds in one process, then in all, and tell how much faster that is; nothing is kept"
 _ON_GPUS, _ON_CPU = "Each GPU has a process of its own.", "They share the CPU's cores."
@@ -65,6 +67,7 @@ class WhereCard(Card):
         self.measured = label("", "help", wrap=True)
         self._speed = in_widget(hbox(self.measure, (self.measured, 1), spacing=SPACING.s))
         self.add(self._speed)
+        self._run_time: RunTime | None = None
         self._is_showing = False
         self.scaling.changed.connect(self._show_speed)
         context.start_problem_changed.connect(self._show_speed)
@@ -95,6 +98,12 @@ class WhereCard(Card):
         self._tell_problem(config)
         self._show_speed()
 
+    def set_run_time(self, run_time: RunTime | None) -> None:
+        """How long the run takes in one process; None while that is not known."""
+        if run_time != self._run_time:
+            self._run_time = run_time
+            self._show_speed()
+
     @Slot()
     def _show_speed(self) -> None:
         """What several processes gain, where that was measured for these settings."""
@@ -106,9 +115,14 @@ class WhereCard(Card):
         self.measured.setText(
             "Timing some seconds of steps, in one process and then in all …"
             if busy
-            else scaling.words or scaling.problem or _UNKNOWN
+            else scaling.words or scaling.problem or self._advise()
         )
         set_role(self.measured, "problem" if scaling.problem or scaling.is_poor else "help")
+
+    def _advise(self) -> str:
+        if self._run_time is None or self._run_time.seconds < _LONG:
+            return _UNKNOWN
+        return f"{_UNKNOWN} In one process the run takes {self._run_time}: measure before it begins."
 
     @Slot()
     def _on_measure(self) -> None:

@@ -14,12 +14,15 @@ from studio.engine.state import WORKING, RunState
 from studio.pages.setup.page import SetupPage
 from studio.state.context import AppContext
 from studio.window.main_window import MainWindow
+from tests.studio.conftest import PATIENCE
 from tests.studio.window_driver import open_window, run_page
 from training.control import Command
 from training.runs.records.ranks import read_ranks
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="torch's launcher does not work on Windows")
 
+START = 5 * PATIENCE
+"""Several processes load torch, one after the other where the machine is busy."""
 ENDLESS = {"loop.epochs": 100_000, "dataset.samples": 500, "precision.threads": 1, "loop.batch_size": 64}
 
 
@@ -49,7 +52,7 @@ def start_in_two(qtbot: QtBot, context: AppContext) -> MainWindow:
     page = setup_page(window)
     choose(page, "Several processes")
     page.start()
-    qtbot.waitUntil(lambda: context.live.progress.step >= 3)
+    qtbot.waitUntil(lambda: context.live.progress.step >= 3, timeout=START)
     return window
 
 
@@ -106,7 +109,7 @@ def test_two_processes_train_stop_and_go_on(qtbot: QtBot, context: AppContext) -
     step = live.progress.step
     assert live.folder is not None
     context.resume(live.folder.path)
-    qtbot.waitUntil(lambda: live.state is RunState.TRAINING and live.progress.step > step)
+    qtbot.waitUntil(lambda: live.state is RunState.TRAINING and live.progress.step > step, timeout=START)
     live.ask(Command.STOP)
     qtbot.waitUntil(lambda: live.state is RunState.STOPPED and not context.engine.training)
     qtbot.waitUntil(lambda: not any(each.is_running() for each in first))
@@ -130,7 +133,7 @@ def test_a_run_that_cannot_begin_leaves_nothing(qtbot: QtBot, context: AppContex
     page = setup_page(window)
     choose(page, "Several processes")
     page.start()
-    qtbot.waitUntil(lambda: bool(said))
+    qtbot.waitUntil(lambda: bool(said), timeout=START)
     assert said[-1].title == "The run was not started"
     assert not list((context.workspace / "runs").iterdir())
     assert not context.is_training()
