@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,7 @@ def ranks(tmp_path: Path) -> Ranks:
 
 
 @pytest.fixture
-def make_ranks(tmp_path: Path) -> Iterator[Callable[[], Ranks]]:
+def make_ranks(tmp_path: Path) -> Callable[[], Ranks]:
     """Each with a workspace of its own."""
     config = tmp_path / "config.toml"
     config.write_text(CONFIG.format(network=NETWORK), encoding="utf-8")
@@ -130,4 +130,4 @@ def make_ranks(tmp_path: Path) -> Iterator[Callable[[], Ranks]]:
         made.append(Ranks(config, tmp_path / f"workspace-{len(made)}"))
         return made[-1]
 
-    yield make
+    return make

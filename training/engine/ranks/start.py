@@ -17,6 +17,7 @@ from training.engine.recovery.restore import FromStart, Restore, Resume
 from training.engine.runs.hooks import Hooks
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
+from training.engine.watches.loss_parts import LossParts
 from training.launch import torchrun
 from training.launch.share import refuse_other_count
 from training.runs.folder import RunFolder
@@ -83,4 +84,7 @@ def join_ranks(session: Session, writer: RunWriter) -> None:
     session.ranks = ranks
     shared = session.shared
     shared.join(ranks, control.asks)
+    for watch in session.watches:
+        if isinstance(watch, LossParts):
+            watch.join(ranks, session.device)
     control.begin_together(lambda: shared.due)

@@ -139,11 +139,11 @@ def _prepare(writer: RunWriter, config: RunConfig, restore: Restore | None, sour
         writer.emit(PhaseChanged(phase=phase, fraction=fraction))
 
     report("preparing data", None)
-    auto = read_auto_settings(folder, config, choose_device(config.precision.device))
+    ranks = writer.hooks.ranks
+    auto = read_auto_settings(folder, config, choose_device(config.precision.device), ranks.count)
     loads = restore is not None and restore.checkpoint is not None
     if isinstance(restore, Branch | Resume):
         auto = replace(auto, normalization=read_normalization(config, restore.manifest))
-    ranks = writer.hooks.ranks
     auto = ranks.share(auto)
     with ranks.one_first():
         code = writer.hooks.main or _keep_code(folder, config, restore)
@@ -189,7 +189,7 @@ def _note_environment(writer: RunWriter, session: Session, restore: Restore | No
     folder, step = writer.folder, session.progress.step
     with explain_disk_errors(folder.packages_file):
         packages = keep_packages(folder, installed_packages())
-    writer.environment = describe_environment(session, source, packages)
+    writer.environment = describe_environment(session, source, packages, writer.hooks.ranks.count)
     if not read_environment(folder).model_fields_set:
         record = seal(writer.environment.record())
         with explain_disk_errors(folder.environment_file):
