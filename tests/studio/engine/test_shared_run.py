@@ -1,0 +1,64 @@
+"""A run in several processes outlives the window that began it, or is kept: as the person has chosen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from training.config import parse_config
+from training.control import Command, send
+from training.runs.folder import RunFolder, create_run, owner_of
+from training.runs.records.series import STEP_ROW, count_rows
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="torch's launcher does not work on Windows"),
+]
+
+WINDOW = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from studio.engine.shared_run import SharedRun
+from training.runs.folder import RunFolder
+app = QCoreApplication([])
+run = SharedRun("", Path(sys.argv[1]).parent, app)
+run.begin(RunFolder(Path(sys.argv[1])), [sys.argv[1], "--made"], 2, keep_training=sys.argv[2] == "keep")
+app.exec()
+"""
+
+
+def await_(look: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 300
+    while not look():
+        assert time.monotonic() < deadline, "it did not come"
+        time.sleep(0.1)
+
+
+@pytest.fixture
+def run(isolated_home: Path) -> RunFolder:
+    loop = {"epochs": 100_000, "slots": 2}
+    config = {"name": "two", "dataset": {"kind": "shapes", "samples": 300}, "loop": loop, "precision": {"threads": 1}}
+    return create_run(isolated_home / "workspace", parse_config(config))
+
+
+@pytest.mark.parametrize("what", ["keep", "stop"])
+def test_the_window_is_killed(run: RunFolder, what: str) -> None:
+    window = subprocess.Popen([sys.executable, "-c", WINDOW, str(run.path), what], env=os.environ.copy())
+    try:
+        await_(lambda: count_rows(run.series_file, STEP_ROW) > 3)
+    finally:
+        window.kill()
+        window.wait()
+    if what == "keep":
+        steps = count_rows(run.series_file, STEP_ROW)
+        await_(lambda: count_rows(run.series_file, STEP_ROW) > steps + 20)
+        send(run.path, Command.STOP)
+    await_(lambda: run.status().status == "stopped" and owner_of(run.path) is None)
+    assert run.status().last_checkpoint is not None
