@@ -17,7 +17,7 @@ from training.runs.records.series import FLUSH_ROW, Rows, read_newest
 
 _LOOKS = 20
 """Rows that a figure is the mean of: about two seconds."""
-_NOTABLE = 0.02
+_NOTABLE = 0.05
 """Where the shares of the time that processes wait for each other lie closer than this, none is called the slowest."""
 
 
@@ -71,8 +71,8 @@ def describe_slowest(looks: Sequence[RankLook]) -> str:
     slowest = find_slowest(looks)
     if slowest is None:
         return "No process is clearly slower than the others."
-    most = max(look.ranks_wait_share for look in looks)
-    return f"Rank {slowest.record.rank} is the slowest: others wait up to {most:.0%} of the time until all have made their part of a step."
+    lost = max(look.ranks_wait_share for look in looks) - slowest.ranks_wait_share
+    return f"Rank {slowest.record.rank} is the slowest: others spend up to {lost:.0%} of the time waiting for it."
 
 
 def describe_ranks(looks: Sequence[RankLook]) -> list[str]:

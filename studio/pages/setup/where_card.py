@@ -63,7 +63,7 @@ class WhereCard(Card):
         self._trouble = in_widget(vbox(self.sentence, in_widget(hbox(self.fix, STRETCH)), spacing=SPACING.s))
         self.add(self._row, self.words, self._trouble)
         self.scaling = ScalingQuery(context.settings, context.draft, self._where, self)
-        self.measure = button("Measure", "gauge", "ghost", tooltip=_MEASURE, clicked=self._on_measure)
+        self.measure = button("Measure", "gauge", tooltip=_MEASURE, clicked=self._on_measure)
         self.measured = label("", "help", wrap=True)
         self._speed = in_widget(hbox(self.measure, (self.measured, 1), spacing=SPACING.s))
         self.add(self._speed)

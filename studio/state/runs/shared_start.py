@@ -35,8 +35,8 @@ def share_new_run(
         engine.share(folder, [str(folder.path), "--made"], count)
 
     def fail(error: Exception) -> None:
-        known = isinstance(error, TrainingError)
-        refuse(Refusal(message=error.message if known else str(error), advice=error.advice if known else ""))
+        told = error if isinstance(error, TrainingError) else TrainingError(str(error))
+        refuse(Refusal(message=told.message, advice=told.advice))
 
     background.submit(make, begin, fail)
 

@@ -38,7 +38,7 @@ def test_the_one_that_the_others_wait_for_is_the_slowest(run: Path) -> None:
     slowest = find_slowest(looks)
     assert slowest is not None
     assert slowest.record.rank == 1
-    assert "Rank 1 is the slowest: others wait up to 40%" in describe_slowest(looks)
+    assert "Rank 1 is the slowest: others spend up to 39%" in describe_slowest(looks)
     assert len(describe_ranks(looks)) == 3
 
 
