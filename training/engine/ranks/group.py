@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 import pickle
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from training.errors import InputError, TrainingError
+from training.errors import InputError, TrainingError, pluralize
 from training.system.process import birth, machine
 
 Value = TypeVar("Value")
 
-SILENCE_SECONDS = 1800.0
+SILENCE_SECONDS = 600.0
 """How long one may wait for another while all train, at the most: a slow disk that takes a checkpoint is waited for."""
 _LOOK_SECONDS = 0.02
 _WORDS_SECONDS = 3.0  # for the last words of one that fails
@@ -72,6 +73,9 @@ class Ranks:
 
     def refuse_lost(self) -> None:
         """Raise RankLost where another one has said that it fails, or its process is gone."""
+
+    def take_over(self, tensors: Iterable[Tensor]) -> None:
+        """Make them what they are in rank 0: another model of processor may have rounded otherwise before the first step."""
 
     def begin_together(self) -> None:
         """From here on all ranks do the same at the same time, and answer each other at once."""
@@ -146,6 +150,12 @@ class JoinedRanks(Ranks):
         self._store.set(f"{key} {self.rank}", pickle.dumps(value))
         return [self._read(f"{key} {rank}") for rank in range(self.count)]
 
+    def take_over(self, tensors: Iterable[Tensor]) -> None:
+        for tensor in tensors:
+            told = tensor.detach().contiguous()
+            self._collect(partial(self._distributed.broadcast, told, 0))
+            tensor.detach().copy_(told)
+
     def begin_together(self) -> None:
         self._together = True
 
@@ -169,6 +179,11 @@ class JoinedRanks(Ranks):
 
     def choose_device(self, device: torch.device) -> torch.device:
         if device.type == "cuda":
+            if self.local_rank >= torch.cuda.device_count():
+                raise InputError(
+                    f"--ranks: {self.local_count} processes were started, and this machine has {pluralize(torch.cuda.device_count(), 'GPU')}; "
+                    "start as many at the most, or set precision.device to cpu."
+                )
             device = torch.device("cuda", self.local_rank)
             torch.cuda.set_device(device)
         return device

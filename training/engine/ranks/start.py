@@ -18,6 +18,7 @@ from training.engine.runs.hooks import Hooks
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.watches.loss_parts import LossParts
+from training.errors import InputError
 from training.launch import torchrun
 from training.launch.share import refuse_other_count
 from training.runs.folder import RunFolder
@@ -43,6 +44,13 @@ def lead_ranks(folder: RunFolder, config: RunConfig, hooks: Hooks, restore: Rest
     if ranks.count == 1 or ranks.rank:
         return hooks
     refuse_other_count(config.loop.slots, ranks.count)
+    device = config.precision.device
+    if device.startswith(("cuda:", "mps")):
+        raise InputError(
+            f"precision.device: {device} is a single GPU, and {ranks.count} processes share the run; use cuda, of which each takes one of its "
+            "own, or cpu.",
+            fix={"precision.device": "auto"},
+        )
     torchrun.tell_run(folder.path)
     ranks.share(Order(folder.path, config, _for_others(restore)))
     control = RankControl(hooks.control, ranks)
@@ -81,6 +89,9 @@ def join_ranks(session: Session, writer: RunWriter) -> None:
         with explain_disk_errors(writer.folder.path):
             write_ranks(writer.folder.path, record)
     ranks.begin_together()
+    averages = session.ema.shadow.values() if session.ema is not None else ()
+    ranks.take_over([*session.model.state_dict().values(), *averages])
+    session.remember_state()
     session.ranks = ranks
     shared = session.shared
     shared.join(ranks, control.asks)

@@ -82,8 +82,8 @@ def run_attempt(
     Raises InputError when the work cannot begin: a ``new`` folder is then removed, an old one is left what it was, and so is any that
     another process works on (RunBusyError).
     """
-    hooks = lead_ranks(folder, config, hooks, restore)
     try:
+        hooks = lead_ranks(folder, config, hooks, restore)
         with hooks.ranks.failures_told(), RunWriter(folder, hooks) as writer:
             writer.changes, writer.muted = changes, config.muted_findings
             session = _begin(writer, config, restore, new, source)
