@@ -60,8 +60,12 @@ class WhereItRuns(QObject):
             return
         refuse_here()
         refuse_other_count(config.loop.slots, self.count)
-        if self.gpus > 1 and self.count > self.gpus and config.precision.device != "cpu":
-            raise InputError(f"{self.count} processes need as many GPUs, and there are {self.gpus} here.")
+        if self.gpus and self.count > self.gpus and config.precision.device != "cpu":
+            raise InputError(
+                f"{self.count} processes need as many GPUs, and there {'is 1' if self.gpus == 1 else f'are {self.gpus}'} here.",
+                "Use fewer, or let them share the CPU.",
+                fix={"precision.device": "cpu"},
+            )
 
     def count_for(self, config: RunConfig, *, is_branch: bool = False) -> int:
         """In how many a run of ``config`` is trained: those chosen; 1 where these cannot share it."""

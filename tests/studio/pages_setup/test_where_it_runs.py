@@ -56,6 +56,16 @@ def test_all_gpus_are_offered_where_there_are_several(page: SetupPage, context: 
     assert not page.where.number.isVisible()
 
 
+def test_more_processes_than_gpus_are_refused_beside_the_choice(page: SetupPage, context: FakeContext) -> None:
+    context.engine.info = Ready(devices=("cpu", "cuda:0"))
+    context.engine.state_changed.emit(EngineState.READY)
+    press(page, "Several processes")
+    assert "2 processes need as many GPUs, and there is 1 here" in page.where.sentence.text()
+    page.where.fix.click()
+    assert context.draft.value("precision.device") == "cpu"
+    assert not page.where.problem
+
+
 def test_a_branch_begins_in_this_process(page: SetupPage, context: FakeContext) -> None:
     press(page, "Several processes")
     config = context.draft.config()
