@@ -59,6 +59,12 @@ _NewestOnly = InspectDataset | SummarizeModel | CheckRequest | FitOneBatch | Mea
 """Those that are answered about the newest configuration alone. Of the others several are asked at a time, by two pages or twice by one."""
 
 
+_TRAINS_INSIDE = Refusal(
+    message="The engine is training inside this window.",
+    advice="Wait until the run has ended, or switch off “Run the engine inside the window” in the settings before the next one.",
+)
+
+
 class EngineHost(QObject):
     """Starts, drives and ends engines. Nobody above it knows whether they are processes or threads.
 
@@ -186,15 +192,11 @@ class EngineHost(QObject):
 
     def share(self, folder: RunFolder, words: Sequence[str], count: int, python: str = "") -> None:
         """Train the run in ``folder`` in ``count`` processes of their own; ``words`` are for ``resume``, ``python`` is as for that."""
-        if self._run is not None:
-            self._refuse_second()
+        if self._refuses_second():
             return
-        choice = self._pool.choice
-        self._run = run = SharedRun(python or choice.python, log_folder(), self)
+        self._run = run = SharedRun(python or self._pool.choice.python, log_folder(), self)
         run.begun.connect(lambda: self.run_started.emit(folder.path))
-        run.refused.connect(self._on_shared_refused)
-        run.finished.connect(self._on_shared_finished)
-        run.died.connect(self._on_shared_died)
+        run.ended.connect(self._on_shared_ended)
         self._pool.main.interrupt()
         run.begin(folder, words, count, keep_training=self._pool.keep_training)
 
@@ -208,39 +210,29 @@ class EngineHost(QObject):
         self._pool.main.detach(handle_agreed)
 
     def _start_run(self, request: TrainRequest, choice: EngineChoice | None = None) -> None:
-        if self._run is not None:
-            self._refuse_second()
+        if self._refuses_second():
             return
         self._run = ticket = Ticket(request, self._on_run_reply)
         main = self._pool.live_main(choice)
         main.submit(ticket, first=True)
         main.interrupt()  # an evaluation goes on where it was, a run would wait for it
 
-    def _refuse_second(self) -> None:
-        self.run_refused.emit(Refusal(message="A run is being trained already.", advice="Stop it first."))
+    def _refuses_second(self) -> bool:
+        if self.training:
+            self.run_refused.emit(Refusal(message="A run is being trained already.", advice="Stop it first."))
+        return self.training
 
     @Slot(object)
-    def _on_shared_refused(self, refusal: Refusal) -> None:
-        self._forget_shared()
-        self.run_refused.emit(refusal)
-
-    @Slot(object)
-    def _on_shared_finished(self, record: StatusRecord) -> None:
-        self._forget_shared()
-        self.run_finished.emit(record)
-        self._tell_when_empty()
-
-    @Slot(object)
-    def _on_shared_died(self, death: EngineDeath) -> None:
-        self.engine_died.emit(death)
-        self._forget_shared()
+    def _on_shared_ended(self, end: Refusal | StatusRecord | EngineDeath) -> None:
+        if isinstance(end, EngineDeath):
+            self.engine_died.emit(end)
+        self._run = None
+        if isinstance(end, Refusal):
+            self.run_refused.emit(end)
+        elif isinstance(end, StatusRecord):
+            self.run_finished.emit(end)
         self.state_changed.emit(self.state)
         self._tell_when_empty()
-
-    def _forget_shared(self) -> None:
-        if self._shared is not None:
-            self._shared.deleteLater()
-        self._run = None
 
     @Slot()
     def _tell_when_empty(self) -> None:
@@ -303,16 +295,10 @@ class EngineHost(QObject):
         if isinstance(request, Inquiry):
             ticket.request = request.model_copy(update={"config": with_own_folder(request.config)})
         if isinstance(request, _NewestOnly):
-            self._cancel_older(ticket)
+            _cancel_older(self._asked, ticket)
         trains = isinstance(self._run, Ticket)  # this engine, and not processes beside it
         if trains and self._pool.choice.in_process:
-            words = (
-                "The engine is training inside this window.",
-                (
-                    "Wait until the run has ended, or switch off “Run the engine inside the window” in the settings before the next one."
-                ),
-            )
-            handle_failure(Refusal(message=words[0], advice=words[1]))
+            handle_failure(_TRAINS_INSIDE)
             return ticket
         client = self._pool.live_assistant() if trains else self._pool.main
         if client.death is not None:
@@ -325,12 +311,6 @@ class EngineHost(QObject):
         if not self._pool.shutting_down:  # else the window closes, and nothing is wrong
             handle_failure(refuse_for(death))
 
-    def _cancel_older(self, ticket: Ticket) -> None:
-        older = self._asked.get(type(ticket.request))
-        if older is not None:
-            older.cancel()
-        self._asked[type(ticket.request)] = ticket
-
     def interrupt(self, ticket: Ticket) -> None:
         """Nobody waits for the answer any more, and the engine that works on it may stop."""
         ticket.cancel()
@@ -340,3 +320,10 @@ class EngineHost(QObject):
 def refuse_for(death: EngineDeath) -> Refusal:
     """What those hear who asked an engine that is gone."""
     return Refusal(message=death.sentence, advice=death.advice)
+
+
+def _cancel_older(asked: dict[type, Ticket], ticket: Ticket) -> None:
+    older = asked.get(type(ticket.request))
+    if older is not None:
+        older.cancel()
+    asked[type(ticket.request)] = ticket

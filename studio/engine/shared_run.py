@@ -15,8 +15,10 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from studio.engine.child import open_log, start_process, tail_of
 from studio.engine.command_end import REFUSED, explain_end
 from studio.engine.deaths import explain_no_start
+from studio.engine.messages import EngineDeath
 from training.protocol.messages import Refusal
 from training.runs.folder import RunFolder, delete_run
+from training.runs.records.forms import StatusRecord
 from training.system.held_input import GO_ON, STOP
 from training.system.interpreter import engine_program
 
@@ -28,14 +30,13 @@ _LOOK = 100  # milliseconds
 class SharedRun(QObject):
     """One attempt, made by processes of its own.
 
-    Signals: ``begun``, and then one of the others, once.
+    Signals:
         begun(): the run's processes have taken it into their hands.
-        refused(Refusal): nothing was trained; a new run is gone again.
-        finished(StatusRecord): the run's status record.
-        died(EngineDeath): the processes ended without a last word of the run.
+        ended(Refusal | StatusRecord | EngineDeath): once. Nothing was trained, and a new run is gone again; the run's status record; the
+            processes ended without a last word of the run. It is about to go then.
     """
 
-    begun, refused, finished, died = Signal(), Signal(object), Signal(object), Signal(object)
+    begun, ended = Signal(), Signal(object)
 
     def __init__(self, python: str, log_folder: Path, parent: QObject) -> None:
         super().__init__(parent)
@@ -43,7 +44,7 @@ class SharedRun(QObject):
         self._log = Path(os.devnull)
         self._process: subprocess.Popen[bytes] | None = None
         self.folder = RunFolder(Path())
-        self._has_begun = False
+        self._has_begun, self._told_before = False, 0
         self._timer = QTimer(self, interval=_LOOK)
         self._timer.timeout.connect(self._look)
 
@@ -51,6 +52,7 @@ class SharedRun(QObject):
         """Train the run of ``folder``, which was made for that or has been trained before (``words`` say which), in ``count`` processes.
         ``keep_training``: it goes on where this process vanishes, instead of being stopped and kept."""
         self.folder = folder
+        self._told_before = self._count_told()
         options = ("--workspace", str(folder.path.parent.parent), "--ranks", str(count), "--while-held")
         stderr = open_log(self._log_folder)
         self._log = Path(stderr.name)
@@ -82,7 +84,8 @@ class SharedRun(QObject):
             logger.info("The processes of a run ended before they were told something: %s", error)
 
     def let_go(self) -> None:
-        """The run goes on without this process; no signal follows."""
+        """The run goes on without this process; no signal follows, and it is about to go."""
+        self.deleteLater()
         self.tell_if_window_dies(keep_training=True)
         self._timer.stop()
         self._close_input()
@@ -91,7 +94,7 @@ class SharedRun(QObject):
             threading.Thread(target=self._process.wait, name="background run", daemon=True).start()
 
     def stop(self) -> None:
-        """Stop the run and keep it; ``finished`` follows."""
+        """Stop the run and keep it; ``ended`` follows."""
         self.tell_if_window_dies(keep_training=False)
         self._close_input()
 
@@ -121,7 +124,7 @@ class SharedRun(QObject):
     def _look(self) -> None:
         assert self._process is not None
         code = self._process.poll()
-        if not self._has_begun and self.folder.events_file.exists():
+        if not self._has_begun and self._count_told() != self._told_before:
             self._has_begun = True
             self.begun.emit()
         if code is None:
@@ -130,14 +133,25 @@ class SharedRun(QObject):
         self._close_input()
         death = explain_end(code, tail_of(self._log), self._python)
         record = self.folder.status()
-        if code in REFUSED or not self.folder.events_file.exists():
+        if code in REFUSED or not self._has_begun:
             self._refuse(death.sentence, death.advice)
         elif record.status in ("completed", "stopped", "failed"):
-            self.finished.emit(record)
+            self._end(record)
         else:
-            self.died.emit(death)
+            self._end(death)
+
+    def _count_told(self) -> int:
+        """Bytes of the run's events: an attempt that begins adds to them."""
+        try:
+            return self.folder.events_file.stat().st_size
+        except OSError:
+            return 0
 
     def _refuse(self, sentence: str, advice: str) -> None:
         if self.folder.path.exists() and not self.folder.events_file.exists():
             delete_run(self.folder)
-        self.refused.emit(Refusal(message=sentence, advice=advice))
+        self._end(Refusal(message=sentence, advice=advice))
+
+    def _end(self, end: Refusal | StatusRecord | EngineDeath) -> None:
+        self.deleteLater()
+        self.ended.emit(end)

@@ -185,7 +185,7 @@ class AppContext(QObject):
             self.notifier.notify(problem, "warning")
             return
         folder = target.parent.parent if target.parent.name == "checkpoints" else target
-        if self._asks_for_consent(folder, overrides, lambda: self.resume(target, overrides)):
+        if _asks_for_consent(self, folder, overrides, lambda: self.resume(target, overrides)):
             return
         self.live.attach(folder)
         self.live.expect_again()
@@ -199,7 +199,7 @@ class AppContext(QObject):
 
     def branch_at_once(self, folder: RunFolder, checkpoint: CheckpointInfo) -> None:
         """Start a new run from ``checkpoint`` with the very settings of the run in ``folder``."""
-        if self._asks_for_consent(folder.path, (), lambda: self.branch_at_once(folder, checkpoint)):
+        if _asks_for_consent(self, folder.path, (), lambda: self.branch_at_once(folder, checkpoint)):
             return
         try:
             self.start_run(name_branch(config_here(folder), checkpoint), checkpoint.path)
@@ -208,23 +208,13 @@ class AppContext(QObject):
 
     def change_run(self, folder: Path, overrides: Sequence[str], begin: Callable[[], object]) -> None:
         """``begin`` to train the run shown with ``overrides``; if it is being trained, it is stopped and kept first."""
-        if self._asks_for_consent(folder, overrides, lambda: self.change_run(folder, overrides, begin)):
+        if _asks_for_consent(self, folder, overrides, lambda: self.change_run(folder, overrides, begin)):
             return  # before the run is stopped: it may be trained by somebody else
         if not self.live.live:
             begin()
             return
         self._after_stop.expect(folder, begin)
         self.live.ask(Command.STOP)
-
-    def _asks_for_consent(self, folder: Path, overrides: Sequence[str], go_on: Callable[[], object]) -> bool:
-        """Whether a person has to agree to the run's code first; then they are asked, and ``go_on`` follows a yes."""
-        try:
-            code = code_to_agree(RunFolder(folder), overrides)
-        except (TrainingError, OSError):  # the engine says what is wrong with the run
-            return False
-        if code:
-            self.consent_needed.emit(code, go_on)
-        return bool(code)
 
     def open_run(self, folder: Path, tab: str = "charts", checkpoint: str = "") -> None:
         """Show any run on the Run page without touching it, or the one at work; and select a checkpoint of it."""
@@ -349,3 +339,14 @@ def name_branch(config: RunConfig, checkpoint: CheckpointInfo) -> RunConfig:
     stem = FROM_STEP.sub("", config.name)
     suffix = f" from step {checkpoint.step}"
     return config.model_copy(update={"name": stem[: LONGEST_NAME - len(suffix)] + suffix})
+
+
+def _asks_for_consent(context: AppContext, folder: Path, overrides: Sequence[str], go_on: Callable[[], object]) -> bool:
+    """Whether a person has to agree to the run's code first; then they are asked, and ``go_on`` follows a yes."""
+    try:
+        code = code_to_agree(RunFolder(folder), overrides)
+    except (TrainingError, OSError):  # the engine says what is wrong with the run
+        return False
+    if code:
+        context.consent_needed.emit(code, go_on)
+    return bool(code)

@@ -10,7 +10,7 @@ from studio.services.settings import SettingsStore
 from studio.state.drafts.draft import Draft
 from training.config import RunConfig
 from training.errors import InputError
-from training.launch.share import refuse_here, refuse_other_count
+from training.launch.share import refuse_here, refuse_one_device, refuse_other_count
 
 MOST = 64
 SLOTS = "loop.slots"
@@ -60,6 +60,7 @@ class WhereItRuns(QObject):
             return
         refuse_here()
         refuse_other_count(config.loop.slots, self.count)
+        refuse_one_device(config.precision.device, self.count)
         if self.gpus and self.count > self.gpus and config.precision.device != "cpu":
             raise InputError(
                 f"{self.count} processes need as many GPUs, and there {'is 1' if self.gpus == 1 else f'are {self.gpus}'} here.",

@@ -29,6 +29,16 @@ def refuse_other_count(slots: int, count: int) -> None:
     )
 
 
+def refuse_one_device(device: str, count: int) -> None:
+    """Raise InputError where ``device`` is a single one, which ``count`` processes would have to share."""
+    if device.startswith(("cuda:", "mps")):
+        raise InputError(
+            f"precision.device: {device} is a single GPU, and {count} processes share the run; use cuda, of which each takes one of its own, "
+            "or cpu.",
+            fix={"precision.device": "auto"},
+        )
+
+
 def refuse_here() -> None:
     """Raise InputError on a system that torch's launcher does not work on."""
     if os.name == "nt":

@@ -114,11 +114,13 @@ class SetupPage(QWidget):
         for panel in self.panels:
             for other in self.panels:  # whoever opened the preview wants that of the next tab, too
                 panel.open_changed.connect(other.set_open)
-        self.previews.changed.connect(self._update)
+        for changed in (
+            *(self.previews.changed, self.draft.problems_changed, self.draft.touched.demanded, self.sheet.changed),
+            *(self.where.problem_changed, self.context.start_problem_changed, self.run_time.changed),
+        ):
+            changed.connect(self._update)
         self.previews.dataset.changed.connect(self._offer_what_the_data_has)
         self._dataset_form.rebuilt.connect(self._offer_what_the_data_has)
-        self.draft.problems_changed.connect(self._update)
-        self.draft.touched.demanded.connect(self._update)
         self.draft.touched.demanded.connect(self._go_to_first)
         for signal in (self.header.preset_used, self.context.file_opened, self.findings.fields_blamed):
             signal.connect(self._go_to_first)
@@ -126,16 +128,12 @@ class SetupPage(QWidget):
         self.draft.stepped.connect(self._undo_notice.show)
         self.draft.kind_changed.connect(partial(withdraw_move, self.context))
         self.draft.moved.connect(partial(tell_of_move, self.context))
-        self.context.start_problem_changed.connect(self._update)
         self.context.find_requested.connect(lambda path: self.go_to(path) if path else self._focus_search())
-        self.sheet.changed.connect(self._update)
-        self.where.problem_changed.connect(self._update)
         self.bar.start_asked.connect(self.start)
         self.bar.check_asked.connect(self.check)
         self.bar.fix_asked.connect(self.draft.apply)
         self.other_data.followed.connect(self.findings.follow)
         self.findings.timed.connect(self.run_time.set_measured)
-        self.run_time.changed.connect(self._update)
         self.bar.problem_chosen.connect(self.go_to)
         for form in self.forms:
             # Later, because the rows of a form are replaced in the middle of an event of theirs.
