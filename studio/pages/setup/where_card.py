@@ -36,6 +36,7 @@ _SHARED = "Each step is shared out: a batch of {share} samples, cut into {slots}
 _LONG = 1800.0  # seconds of a run before which it is worth while to measure
 _UNKNOWN = "How fast that is has not been measured."
 _MEASURE = "Train some seconds in one process, then in all, and tell how much faster that is; nothing is kept"
+_QUEUED = "Runs of the queue are trained in one process."
 _ON_GPUS, _ON_CPU = "Each GPU has a process of its own.", "They share the CPU's cores."
 
 
@@ -108,6 +109,10 @@ class WhereCard(Card):
     def _show_speed(self) -> None:
         """What several processes gain, where that was measured for these settings."""
         scaling, busy = self.scaling, self.scaling.is_busy
+        if (
+            busy and self._context.is_training()
+        ):  # a run that was started meanwhile goes first, and would make the timing false
+            scaling.cancel()
         self._speed.setVisible(self._where.count > 1 and self._context.branch is None and not self.problem)
         self.measure.setText("Cancel" if busy else "Measure")
         is_ready = self._context.draft.config() is not None and not self._context.is_training()
@@ -143,7 +148,7 @@ class WhereCard(Card):
         share = describe_share(config.loop.batch_size, count)
         slots = pluralize(config.loop.slots, "slot")
         on = _ON_GPUS if self._where.gpus > 1 and config.precision.device != "cpu" else _ON_CPU
-        return f"{_SHARED.format(share=share, slots=slots)} {on}"
+        return f"{_SHARED.format(share=share, slots=slots)} {on} {_QUEUED}"
 
     def _tell_problem(self, config: RunConfig | None) -> None:
         problem, fix = "", {}

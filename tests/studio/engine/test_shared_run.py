@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,7 +45,12 @@ def await_(look: Callable[[], bool]) -> None:
 @pytest.fixture
 def run(isolated_home: Path) -> RunFolder:
     loop = {"epochs": 100_000, "slots": 2}
-    config = {"name": "two", "dataset": {"kind": "shapes", "samples": 300}, "loop": loop, "precision": {"threads": 1}}
+    config: dict[str, Any] = {
+        "name": "two",
+        "dataset": {"kind": "shapes", "samples": 300},
+        "loop": loop,
+        "precision": {"threads": 1},
+    }
     return create_run(isolated_home / "workspace", parse_config(config))
 
 

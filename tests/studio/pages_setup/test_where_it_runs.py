@@ -107,6 +107,17 @@ def test_a_canceled_measurement_says_nothing(page: SetupPage, commands: list[Fak
     assert "not been measured" in page.where.measured.text()
 
 
+def test_a_run_that_is_started_ends_the_measurement(
+    page: SetupPage, context: FakeContext, commands: list[FakeCommand]
+) -> None:
+    press(page, "Several processes")
+    page.where.measure.click()
+    context.set_problem("Another run is in progress.")
+    assert commands[0].is_stopped
+    commands[0].told(Answer(2, "", "The timing was ended before it was done."))
+    assert not page.where.measure.isEnabled()
+
+
 def test_before_a_long_run_measuring_is_advised(page: SetupPage) -> None:
     press(page, "Several processes")
     page.where.set_run_time(RunTime(step=1.0, validation=0.0, steps=7200, steps_per_epoch=100, validations=0))

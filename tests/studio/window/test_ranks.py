@@ -153,3 +153,26 @@ def test_a_run_goes_on_without_its_window(qtbot: QtBot, context: AppContext) -> 
     context.live.ask(Command.STOP)
     qtbot.waitUntil(lambda: context.live.state is RunState.STOPPED)
     qtbot.waitUntil(lambda: not first.is_running())
+
+
+@pytest.mark.slow
+def test_engines_that_are_shut_down_keep_the_run_first(qtbot: QtBot, context: AppContext) -> None:
+    start_in_two(qtbot, context)
+    first = processes(context)
+    with qtbot.waitSignal(context.engine.shut_down):
+        context.engine.shutdown()
+    assert context.live.folder is not None
+    assert context.live.folder.status().status == "stopped"
+    assert context.live.folder.status().last_checkpoint is not None
+    qtbot.waitUntil(lambda: not any(each.is_running() for each in first))
+
+
+@pytest.mark.slow
+def test_ending_at_once_leaves_no_process(qtbot: QtBot, context: AppContext) -> None:
+    start_in_two(qtbot, context)
+    command = psutil.Process(processes(context)[0].pid).parents()
+    first = [*processes(context), *command[:2]]  # torch's launcher, and what began it
+    context.engine.kill()
+    qtbot.waitUntil(lambda: not context.engine.training)
+    qtbot.waitUntil(lambda: not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in first))
+    qtbot.waitUntil(lambda: context.live.state is RunState.INTERRUPTED)
