@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QObject
+from pytestqt.qtbot import QtBot
 
+from studio.engine.shared_run import SharedRun
 from training.config import parse_config
 from training.control import Command, send
+from training.protocol.messages import Refusal
 from training.runs.folder import RunFolder, create_run, owner_of
 from training.runs.records.series import STEP_ROW, count_rows
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(sys.platform == "win32", reason="torch's launcher does not work on Windows"),
-]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="torch's launcher does not work on Windows")
 
 WINDOW = """
 import sys
@@ -54,6 +55,35 @@ def run(isolated_home: Path) -> RunFolder:
     return create_run(isolated_home / "workspace", parse_config(config))
 
 
+def test_a_python_that_cannot_be_started_refuses_and_leaves_nothing(
+    qtbot: QtBot, run: RunFolder, qapp: QObject
+) -> None:
+    shared = SharedRun("/no/such/python", run.path.parent, qapp)
+    with qtbot.waitSignal(shared.ended) as told:
+        shared.begin(run, [str(run.path), "--made"], 2, keep_training=False)
+    assert told.args is not None
+    (refusal,) = told.args
+    assert isinstance(refusal, Refusal)
+    assert "/no/such/python" in str(refusal)
+    assert not run.path.exists()
+
+
+def test_a_run_that_was_trained_before_stays_where_it_cannot_go_on(
+    qtbot: QtBot, run: RunFolder, qapp: QObject, tmp_path: Path
+) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho 'loop.slots: it cannot be shared.' >&2\nexit 2\n")
+    python.chmod(0o755)
+    run.events_file.write_text("{}\n")
+    shared = SharedRun(str(python), tmp_path, qapp)
+    with qtbot.waitSignal(shared.ended) as told:
+        shared.begin(run, [str(run.path)], 2, keep_training=True)
+    assert told.args is not None
+    assert str(told.args[0]) == "loop.slots: it cannot be shared."
+    assert run.path.exists()
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["keep", "stop"])
 def test_the_window_is_killed(run: RunFolder, what: str) -> None:
     window = subprocess.Popen([sys.executable, "-c", WINDOW, str(run.path), what], env=os.environ.copy())
