@@ -127,6 +127,11 @@ class Segmented(QFrame):
         if checked:
             self.current_changed.emit(key)
 
+    def set_text(self, key: str, text: str) -> None:
+        """Call a choice something else. Raises KeyError for an unknown key."""
+        self._buttons[key].setText(text)
+        self._buttons[key].setAccessibleName(text)
+
     def set_direction(self, direction: QBoxLayout.Direction) -> None:
         """Put the choices beside each other, or below each other, where less room beside them leaves their images whole."""
         self._row.setDirection(direction)

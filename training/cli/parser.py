@@ -96,6 +96,10 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     option("--while-held", **_WHILE_HELD)
     option("--made", **_MADE)
 
+    told = "time some seconds of a run's steps in one process and in several: is it worth while to share it?"
+    option = add("scaling", "cli.scaling:scale", told, "config", "--ranks", "--set", "--trust", *_RECORDS)
+    option("--while-held", **_WHILE_HELD)
+
     option = add("check", "cli.check:check", "look for problems without training", "--set", "--trust", *_RECORDS)
     machine = f"{_SHARED['config']['help']}; without it the check is of this machine: torch, its devices, shared memory"
     option("config", nargs="?", metavar="CONFIG.toml", help=machine)

@@ -11,7 +11,7 @@ from training.config import RunConfig
 from training.control import Control
 from training.errors import InputError
 from training.launch import torchrun
-from training.launch.share import describe_share, refuse_other_count
+from training.launch.share import describe_share, refuse_here, refuse_other_count
 from training.streams import say
 
 Train = Callable[[argparse.Namespace, Any], int]
@@ -22,14 +22,10 @@ def train_in_ranks(arguments: argparse.Namespace, read: Callable[[], RunConfig],
     configuration, of a ``new`` run the one that it will have; ``train`` trains as the only process, or the first of several."""
     if torchrun.world_size() > 1:
         return _take_part(arguments, train)
-    count = arguments.ranks or 1
-    if count == "all":
-        count = _count_gpus()
-        if count == 1:
-            say("There is one GPU here, so one process trains.")
+    count = count_processes(arguments.ranks or 1)
     if count == 1:
         return train(arguments, None)
-    torchrun.refuse_here()
+    refuse_here()
     config, words = read(), list(arguments.words)
     if new and config.loop.slots == 1:
         words += ["--set", f"loop.slots={count}"]
@@ -62,6 +58,16 @@ def _take_part(arguments: argparse.Namespace, train: Train) -> int:
         return torchrun.end_with(error.exit_code)
     finally:
         ranks.leave()
+
+
+def count_processes(asked: int | str) -> int:
+    """As many as ``--ranks`` asks for, "all": one for each GPU. Raises InputError where there is none."""
+    if asked != "all":
+        return int(asked)
+    count = _count_gpus()
+    if count == 1:
+        say("There is one GPU here, so one process trains.")
+    return count
 
 
 def _count_gpus() -> int:

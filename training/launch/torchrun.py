@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from training.errors import InputError
+from training.launch.share import CUT_OFF, RESUME
 from training.streams import say
 from training.system.hardware import core_count
 from training.system.process import birth
@@ -38,15 +38,6 @@ def world_size() -> int:
 def rank() -> int:
     """The number of this process among them."""
     return int(os.environ.get("RANK", "0"))
-
-
-def refuse_here() -> None:
-    """Raise InputError on a system that torch's launcher does not work on."""
-    if os.name == "nt":
-        raise InputError(
-            "Several processes cannot share a run on Windows: torch has no NCCL there, and its launcher does not start.",
-            "Use Windows' Subsystem for Linux (WSL 2) or a machine with Linux.",
-        )
 
 
 def run_in_ranks(words: Sequence[str], count: int) -> int:
@@ -150,8 +141,8 @@ def _say_lost(place: Path, count: int) -> None:
         return
     how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
     folder = _read(place / _RUN)
-    again = f" Resume it with: python -m training resume {Path(folder).name} --ranks {count}" if folder else ""
-    say(f"The run was cut off: rank {who} of {count} {how}.{again}")
+    again = f" {RESUME}: python -m training resume {Path(folder).name} --ranks {count}" if folder else ""
+    say(f"{CUT_OFF}: rank {who} of {count} {how}.{again}")
     log = failed.get("log") or ""
     lines = _read(Path(log)).splitlines()[-5:] if log else []
     for line in lines:

@@ -17,6 +17,9 @@ def slot_problems(config: RunConfig) -> Iterator[Problem]:
         what = f"is more than loop.batch_size, {pluralize(config.loop.batch_size, 'sample')}, so some would stay empty"
         yield Problem("loop.slots", f"{what}; lower it, or raise loop.batch_size.")
     why = "batches that are cut into slots (loop.slots) are summed up between the backward pass and the update, which one piece cannot do"
+    if config.objective.compares_samples:
+        what = f"objective.kind {config.objective.kind} compares the samples of a batch with each other, and those of other slots would be left out"
+        yield Problem("loop.slots", f"{what}, which is another loss; set it to 1.", {"loop.slots": 1})
     if precision.compile == "step":
         advice = "choose Model, or off, or set loop.slots to 1."
         yield Problem("precision.compile", f"{why}; {advice}", {"precision.compile": "model"})

@@ -36,6 +36,8 @@ class Ranks:
     count = 1
     local_rank = 0
     local_count = 1
+    waited = 0.0
+    """Seconds for which this one has waited until all had made their part of a step; whoever reads them sets them back."""
 
     def add(self, tensor: Tensor) -> None:
         """Put the sum over all ranks in the place of ``tensor``, which has the same shape everywhere."""

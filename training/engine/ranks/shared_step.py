@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -116,7 +117,9 @@ class SharedStep:
         ranks = self._ranks
         trained = tuple(parameter.grad is not None for parameter in self._parameters)
         self._joined = True
+        began = time.perf_counter()
         state, other, due = ranks.agree(FINE, trained != self._trained, not ranks.rank and self._is_due())
+        ranks.waited += time.perf_counter() - began
         self.due = bool(due)
         if state == OUT_OF_MEMORY:
             raise SlotsOutOfMemory("another process of the run is out of memory")

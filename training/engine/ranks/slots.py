@@ -9,26 +9,18 @@ from training.data.batching.slots import Piece, Slots, draw_seed
 from training.engine.ranks.group import Ranks
 from training.engine.ranks.shared_step import SharedStep
 from training.engine.session import Session
-from training.errors import InputError
 from training.launch.share import refuse_other_count
 from training.own_code.user_rng import set_user_seed
 
 
 def share_slots(session: Session, ranks: Ranks) -> None:
-    """Give this rank its slots; nothing where the settings have but one. Raises InputError where the slots cannot be shared, or the loss
-    cannot be summed up over them."""
+    """Give this rank its slots; nothing where the settings have but one. Raises InputError where the slots cannot be
+    shared."""
     config, data = session.config, session.data
     count = config.loop.slots
     refuse_other_count(count, ranks.count)
     if count == 1:
         return
-    if session.objective.compares_samples:
-        raise InputError(
-            f"loop.slots: objective.kind {config.objective.kind} compares the samples of a batch with each other, and those of other slots "
-            "would be left out, which is another loss.",
-            "Set loop.slots to 1, and train in one process.",
-            fix={"loop.slots": 1},
-        )
     each = count // ranks.count
     least = (
         2 if config.loop.batch_size >= 2 * count else 1

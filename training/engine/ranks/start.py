@@ -18,9 +18,8 @@ from training.engine.runs.hooks import Hooks
 from training.engine.runs.run_writer import RunWriter
 from training.engine.session import Session
 from training.engine.watches.loss_parts import LossParts
-from training.errors import InputError
 from training.launch import torchrun
-from training.launch.share import refuse_other_count
+from training.launch.share import refuse_one_device, refuse_other_count
 from training.runs.folder import RunFolder
 from training.runs.records.ranks import RankRecord, RanksRecord, write_ranks
 from training.runs.storage import explain_disk_errors
@@ -44,13 +43,7 @@ def lead_ranks(folder: RunFolder, config: RunConfig, hooks: Hooks, restore: Rest
     if ranks.count == 1 or ranks.rank:
         return hooks
     refuse_other_count(config.loop.slots, ranks.count)
-    device = config.precision.device
-    if device.startswith(("cuda:", "mps")):
-        raise InputError(
-            f"precision.device: {device} is a single GPU, and {ranks.count} processes share the run; use cuda, of which each takes one of its "
-            "own, or cpu.",
-            fix={"precision.device": "auto"},
-        )
+    refuse_one_device(config.precision.device, ranks.count)
     torchrun.tell_run(folder.path)
     ranks.share(Order(folder.path, config, _for_others(restore)))
     control = RankControl(hooks.control, ranks)
