@@ -48,6 +48,7 @@ class ScalingQuery(QObject):
         file = Path(self._place.name) / "configuration.toml"
         save_config(parse_config(with_own_folder(config_data(config))), file)
         words = ["scaling", str(file), "--ranks", str(self._where.count), "--json", "--while-held"]
+        words += ["--workspace", self._place.name]  # whatever is left there goes with it
         self._command = SideCommand(self, self._settings.get().engine_python, words, self._on_end, hold=True)
         self.changed.emit()
 
