@@ -1,6 +1,6 @@
 """Requests to a running engine: stop, stop now, pause, continue, save now, validate now, profile.
 
-A request is one JSON line appended to ``commands.jsonl`` in the run folder, so the window, the command line or a later
+A request is one JSON line appended to ``commands.jsonl`` in the run folder (of a stop with its ``reason``, where no person asks), so the window, the command line or a later
 start of the window can all steer a run, wherever it works. The engine looks at the file's size a few times a second.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from training.errors import InputError, TrainingError
 from training.system.held_input import call_at_its_end
+from training.system.untrusted import escape_unprintable
 
 COMMANDS_FILE = "commands.jsonl"
 POLL_SECONDS = 0.1
@@ -22,6 +23,9 @@ POLL_SECONDS = 0.1
 WINDOW_GONE = "The window that showed the run ended unexpectedly, so the run was stopped and kept."
 SYSTEM_ENDS = "The system asked the engine to end, so the run was stopped and kept."
 LEFT_ALONE = "The program that had begun the run ended unexpectedly, so the run was stopped and kept."
+TERM_REASON = "TRAINWRIGHT_TERM_REASON"
+"""The variable in which who starts an engine may say why it will have stopped, should it be told to end by SIGTERM."""
+_MOST_REASON = 300
 UNASKED = frozenset({WINDOW_GONE, SYSTEM_ENDS, LEFT_ALONE})
 """Why a run stopped that no person stopped: the next window offers to go on."""
 
@@ -132,12 +136,13 @@ class Control:
 
     def _obey(self, line: bytes) -> None:
         try:
-            command = Command(json.loads(line)["command"])
-        except (ValueError, KeyError, TypeError, RecursionError):
+            asked = json.loads(line)
+            command, reason = Command(asked["command"]), asked.get("reason")
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return  # a foreign or future command: steering must never end a run
         if command in (Command.STOP, Command.STOP_NOW):
             self.discard = command is Command.STOP_NOW
-            self.request_stop()
+            self.request_stop(escape_unprintable(reason, _MOST_REASON) if isinstance(reason, str) else "")
         elif command is Command.PAUSE:
             self.paused.set()
         elif command is Command.CONTINUE:

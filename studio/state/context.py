@@ -306,7 +306,7 @@ class AppContext(QObject):
     def _on_engine_died(self, death: EngineDeath) -> None:
         if self.engine.training:
             self.live.mourn(death)
-        else:
+        elif death.log or self.engine.info is not None:  # else all there is to say stands above the page
             self.notifier.notify(str(death), "danger", title="No engine", details=death.log)
         self.library.refresh()
         self._update_start_problem()

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.theme import IconRole, Variant, icon, set_variant
+from studio.theme import IconRole, Variant, icon, set_property, set_variant
 from studio.widgets.layouts import hbox
 
 _ICON_ROLES: dict[Variant, IconRole] = {
@@ -133,8 +133,10 @@ class Segmented(QFrame):
         self._buttons[key].setAccessibleName(text)
 
     def set_direction(self, direction: QBoxLayout.Direction) -> None:
-        """Put the choices beside each other, or below each other."""
+        """Put the choices beside each other, or below each other, where less room beside them leaves their images whole."""
         self._row.setDirection(direction)
+        for option in self._buttons.values():
+            set_property(option, "stacked", direction == QBoxLayout.Direction.TopToBottom)
 
     def current(self) -> str:
         """The key that is taken, "" while there is none."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.servers import slurm
 from tests.servers.debian import find_postgres
 from tests.servers.postgresql import Server
 
@@ -18,3 +19,13 @@ def server(pytestconfig: pytest.Config) -> Iterator[Server]:
     server = Server()
     yield server
     server.remove()
+
+
+@pytest.fixture(scope="module")
+def cluster(pytestconfig: pytest.Config) -> Iterator[slurm.Slurm]:
+    """Slurm, with two nodes of two CPUs."""
+    if not slurm.is_here() and not pytestconfig.getoption("--run-servers"):
+        pytest.skip("Slurm is not installed here; python3 run.py test --run-servers installs it")
+    cluster = slurm.Slurm()
+    yield cluster
+    cluster.remove()

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from studio.preflight import install_as_root
+from tests.servers import slurm
 
 SCREEN_READER = {"Xvfb": "xvfb", "dbus-daemon": "dbus", "/usr/libexec/at-spi-bus-launcher": "at-spi2-core"}
 """What the program is read aloud by, a program each, and its package."""
@@ -25,7 +26,8 @@ def find_postgres() -> Path | None:
 def list_missing() -> list[str]:
     """The packages that are not here."""
     readers = [package for program, package in SCREEN_READER.items() if shutil.which(program) is None]
-    return [*([] if find_postgres() else ["postgresql"]), *readers]
+    cluster = [package for program, package in slurm.PROGRAMS.items() if slurm.find_program(program) is None]
+    return [*([] if find_postgres() else ["postgresql"]), *readers, *cluster]
 
 
 def main() -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 from training.arguments import Parser
 from training.cli.engines_parser import add_engine_commands
+from training.cli.launch_parser import add_launch
 from training.cli.queue_parser import add_queue_commands
 from training.cli.ranks_option import parse_count
 from training.cli.sweep_words import add_sweep
@@ -279,6 +280,10 @@ def make_parser() -> tuple[Parser, Mapping[str, Parser]]:
     add_workspace_commands(commands.choices["workspace"], _SHARED)
     add("queue", "cli.queue:show", "queue runs, and train them one after the other, tonight")
     add_queue_commands(commands.choices["queue"], _SHARED)
+
+    told = "have a run trained by many machines: write a script for Slurm and submit it, or a file for Kubernetes or SkyPilot"
+    add("launch", "cli.launch:launch", told, "--engine", "--set", "--trust", *_RECORDS)
+    add_launch(commands.choices["launch"])
 
     add("engines", "cli.engines:list_engines", "list, try, add, install and remove the Pythons that can train here")
     add_engine_commands(commands.choices["engines"], _SHARED)

@@ -35,6 +35,7 @@ from training.events import (
     StepSkipped,
     Validated,
 )
+from training.launch.telling import describe_launch, record_launch
 from training.runs.folder import RunFolder
 from training.runs.rank_looks import describe_ranks, look_at_ranks
 from training.runs.records.columns import ColumnsReader
@@ -98,11 +99,12 @@ def show_run(arguments: argparse.Namespace) -> int:
         shown["texts"] = [{"step": text.step, "epoch": text.epoch, "text": text.text} for text in history.texts]
         shown["set_aside"] = set_aside_records(folder)
         shown |= record_trackers(folder)
+        shown["launch"] = record_launch(folder)
         shown["evaluation"] = {part: evaluation.model_dump() for part, evaluation in kept.items()}
         print_json(record.dump() | shown | {"environment": environment.record(), "config": config})
         return 0
     lines = [format_run(record), f"folder     {folder.path}", *_format_origin(record)]
-    lines += _format_attempt(events, environment)
+    lines += _format_attempt(events, environment) if events else _format_reason(record)
     lines += _format_skips(history.skipped)
     if len(looks):
         lines.append(f"memory     {format_bytes(float(looks['memory_mb'].max()) * 2**20)} at the most")
@@ -117,7 +119,7 @@ def show_run(arguments: argparse.Namespace) -> int:
     lines += [_format_checkpoint(info) for info in checkpoints]
     if lost:
         lines.append(f"checkpoint {lost}  deleted  [best]")
-    lines += [*describe_trackers(folder), *describe_copy(folder)]
+    lines += [*describe_trackers(folder), *describe_copy(folder), *describe_launch(folder)]
     lines += [format_set_aside(item) for item in list_set_aside(folder)]
     if profile is not None:
         lines += format_profile(profile, folder.readable_config())
@@ -187,6 +189,11 @@ def _format_origin(record: StatusRecord) -> list[str]:
     if parent is not None and parent.run:
         lines.append(f"branch of  {parent.run}, {Path(parent.checkpoint or 'from the start').name}")
     return lines
+
+
+def _format_reason(record: StatusRecord) -> list[str]:
+    """Why a run that has not begun is where it is."""
+    return [f"reason     {record.reason} {record.advice or ''}".rstrip()] if record.reason else []
 
 
 def _format_metrics(record: StatusRecord, history: History) -> list[str]:

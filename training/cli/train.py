@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import signal
 import time
 from pathlib import Path
@@ -15,7 +16,7 @@ from pydantic import JsonValue
 from training.cli.options import load_given, workspace_of
 from training.cli.ranks import train_in_ranks
 from training.console import Console, format_sheet
-from training.control import stop_with_input
+from training.control import TERM_REASON, stop_with_input
 from training.copies.settings import parse_address
 from training.errors import InputError, RunBusyError
 from training.laboratory.child import BUSY
@@ -141,10 +142,10 @@ def _stop_on_signals(hooks: Any) -> None:
     """
     asked = -math.inf
 
-    def stop(_number: int, _frame: Any) -> None:
+    def stop(number: int, _frame: Any) -> None:
         nonlocal asked
         asked = time.monotonic()
-        hooks.control.request_stop()
+        hooks.control.request_stop(os.environ.get(TERM_REASON, "") if number == signal.SIGTERM else "")
         signal.signal(signal.SIGINT, end_at_once)
         signal.signal(signal.SIGTERM, end)
 

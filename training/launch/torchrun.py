@@ -46,7 +46,7 @@ def run_in_ranks(words: Sequence[str], count: int) -> int:
         place = Path(name)
         others = ",".join(f"{number}:3" for number in range(1, count))
         command = [
-            sys.executable, "-m", "training.launch.torchrun", "--standalone", f"--nproc-per-node={count}", "--max-restarts=0",
+            sys.executable, "-m", "training.engine.ranks.agent", "--standalone", f"--nproc-per-node={count}", "--max-restarts=0",
             "--local-addr=127.0.0.1", f"--log-dir={place / 'logs'}", f"--redirects={others}", "-m", "training", *words,
         ]  # fmt: skip
         environment = {
@@ -84,6 +84,17 @@ def tell_process() -> None:
 def tell_run(folder: Path) -> None:
     """Where the run is, should this process not live to tell how it ends."""
     tell(_RUN, str(folder))
+
+
+def tell_lost(rank_lost: int, code: int, log: str) -> None:
+    """Which process ended first, and how: less than 0 is the signal that killed it."""
+    tell(_FAILED, json.dumps({"rank": rank_lost, "code": code, "log": log}))
+
+
+def find_process() -> int | None:
+    """The first of the processes, once it lives."""
+    found = _read(Path(os.environ[PLACE]) / _PROCESS)
+    return int(found) if found else None
 
 
 def end_with(code: int) -> int:
@@ -143,36 +154,3 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-
-
-def _launch(words: Sequence[str]) -> int:
-    """torch's launcher, quiet about what is told elsewhere, which ends the run where whoever supervises it is gone."""
-    import logging
-
-    from torch.distributed import run
-    from torch.distributed.elastic.multiprocessing.api import SignalException
-    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-
-    for name in ("torch.distributed.elastic", "torch.distributed.run"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-    place = Path(os.environ[PLACE])
-
-    def stop_run() -> None:
-        process = _read(place / _PROCESS)
-        os.kill(int(process) if process else os.getpid(), signal.SIGTERM)
-
-    call_when_orphaned(stop_run)
-    try:
-        run.main(list(words))
-    except ChildFailedError as error:
-        number, failure = error.get_first_failure()
-        log = next(iter(sorted((place / "logs").glob(f"*/attempt_0/{number}/stderr.log"))), "")
-        tell(_FAILED, json.dumps({"rank": number, "code": failure.exitcode, "log": str(log)}))
-        return 1
-    except SignalException:
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(_launch(sys.argv[1:]))

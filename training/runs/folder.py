@@ -26,6 +26,7 @@ evaluations/       what a checkpoint answered to each sample of a part, or of ot
 ranks/             of a run that several processes share: who they are, and what each but the first writes
 tracking/          what was sent to which tracker
 copies/            how far it is copied elsewhere
+launch/            what a cluster takes to train it, where it was submitted, and what its job says
 set_aside/steps-201-400/    all that training changes as it was before the run went back to step 200
 """
 
@@ -63,6 +64,7 @@ __all__ = [
     "claim",
     "create_run",
     "delete_run",
+    "drop_refused",
     "first_record",
     "owner_of",
     "read_json",
@@ -122,6 +124,7 @@ class RunFolder:
     proofs = _Entry("proofs")
     tracking = _Entry("tracking")
     copies = _Entry("copies")
+    launch = _Entry("launch")
 
     @property
     def column_files(self) -> tuple[Path, ...]:
@@ -344,6 +347,17 @@ def delete_run(folder: RunFolder) -> None:
     """Remove a run's folder; raises what ``refuse_removal`` does."""
     refuse_removal(folder)
     shutil.rmtree(folder.path)
+
+
+def drop_refused(folder: RunFolder, error: InputError) -> None:
+    """Remove a run that was refused before it began; who asked hears the ``error``. One that a cluster trains stays, and says it in its
+    record: nobody was there to hear it."""
+    if not folder.launch.is_dir():
+        delete_run(folder)
+        return
+    refuse_removal(folder)
+    said = {"status": "failed", "reason": error.message, "advice": error.advice}
+    folder.write_status(folder.read_status().model_copy(update=said))
 
 
 def read_json(path: Path, most: int = 64 * MEGABYTE) -> dict[str, JsonValue]:

@@ -13,7 +13,7 @@ from training.system.untrusted import MEGABYTE
 MOST_SERIES: Final = 4096 * MEGABYTE
 """134 million steps; a sparse file may claim terabytes."""
 
-_FOLDERS: Final = frozenset({"checkpoints", "evaluations", "exports", "set_aside", "tracking", "copies"})
+_FOLDERS: Final = frozenset({"checkpoints", "evaluations", "exports", "set_aside", "tracking", "copies", "launch"})
 _SERIES: Final = frozenset({"series.bin", "telemetry.bin", "parts.bin", "layers.bin", "units.bin"})
 _APPENDED: Final = _SERIES | {"events.jsonl", "boundary.bin", "log.txt"}
 FILES: Final = _APPENDED | {

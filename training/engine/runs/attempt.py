@@ -47,7 +47,7 @@ from training.engine.validation import Validation
 from training.errors import InputError, RunBusyError, TrainingError, pluralize
 from training.events import Completed, DataPrepared, Event, PhaseChanged, Stopped, inform
 from training.findings.data import SKIPPED
-from training.runs.folder import RunFolder, delete_run
+from training.runs.folder import RunFolder, drop_refused
 from training.runs.kept_files import keep_files
 from training.runs.records.environment import read_environment
 from training.runs.records.forms import StatusRecord
@@ -95,9 +95,9 @@ def run_attempt(
             return writer.book.record
     except RunBusyError:  # it is another process's: it has begun there, or was there a moment ago
         raise
-    except InputError:
+    except InputError as error:
         if new:
-            delete_run(folder)
+            drop_refused(folder, error)
         raise
 
 

@@ -19,7 +19,7 @@ from training.engine.runs.attempt import run_attempt
 from training.engine.runs.hooks import Hooks
 from training.errors import CheckpointError, ConfigError, InputError
 from training.events import Finding, inform, warn
-from training.runs.folder import RunFolder, claim, create_run, delete_run, release
+from training.runs.folder import RunFolder, claim, create_run, drop_refused, release
 from training.runs.records.forms import Manifest, Parent, StatusRecord
 from training.runs.records.manifest import read_sealed, verify
 from training.runs.records.teachers import read_teacher, teacher_as_it_is, teacher_since
@@ -48,7 +48,8 @@ def train_made_run(folder: RunFolder, workspace: Path, hooks: Hooks | None = Non
     """Train a run that somebody made to be trained later, on the device that it asks for and no other: one that never began begins as
     by ``start_run``, another goes on as by ``resume_run``.
 
-    Raises InputError when it cannot be trained; one that never began is then removed, unless another process has it (RunBusyError)."""
+    Raises InputError when it cannot be trained; one that never began is then removed (``drop_refused``), unless another process has it
+    (RunBusyError)."""
     hooks = hooks or Hooks()
     config = config_here(folder)
     if folder.events_file.exists():
@@ -57,8 +58,8 @@ def train_made_run(folder: RunFolder, workspace: Path, hooks: Hooks | None = Non
     try:
         choose_device(config.precision.device)
         _refuse_missing_files(folder, config)
-    except InputError:
-        delete_run(folder)
+    except InputError as error:
+        drop_refused(folder, error)
         raise
     return run_attempt(folder, config, hooks, restore=None, new=True)
 
