@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from studio.theme import SPACING
 from studio.widgets import STRETCH, MonoText, button, hbox, in_widget, label, vbox
 from training.config import RunConfig
 
-_SIZE = 760, 640
+_SIZE = 760, 560
 _WORDS = (
     "The run gets its folder now, with the script for sbatch in it; the cluster's machines have to see that folder under the same path. "
     "It is followed like any run once the cluster has begun it."
@@ -32,6 +33,8 @@ _FIELDS = (
     ("--gpus-per-node", "GPUs of a node", "0"),
     ("--cpus-per-node", "CPUs of a node", "the cluster's own"),
 )
+_TYPED = re.compile(r"\.? Submit it by: |; how far it is tells: ")
+"""What is to be typed follows, for people without a window."""
 NO_SLURM = "Slurm is not installed on this computer (there is no sbatch): submit the script on the cluster."
 
 
@@ -117,7 +120,7 @@ class SlurmDialog(QDialog):
             self.run = Path(told["folder"])
             if len(lines) > 1:
                 self.text.setPlainText("\n".join(lines[:-1]))
-            self.words.setText(said[-1] if said else _WORDS)
+            self.words.setText(_TYPED.split(said[-1])[0] if said else _WORDS)
             self._context.library.refresh()
         self._update()
 

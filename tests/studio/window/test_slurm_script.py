@@ -38,6 +38,7 @@ def test_a_script_is_written_and_written_again_for_the_same_run(
     write(qtbot, dialog)
     assert not dialog.problem.isVisible(), dialog.problem.text()
     assert "#SBATCH --time=02:00:00" in dialog.text.toPlainText()
+    assert "python -m" not in dialog.words.text()
     first = dialog.run
     assert first is not None
     assert [first] == list((context.workspace / "runs").iterdir())
