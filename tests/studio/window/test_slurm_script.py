@@ -9,7 +9,6 @@ import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from studio.pages.setup import slurm_dialog
 from studio.pages.setup.slurm_dialog import NO_SLURM, SlurmDialog
 from studio.state.context import AppContext
 from training.config import RunConfig
@@ -33,7 +32,7 @@ def write(qtbot: QtBot, dialog: SlurmDialog) -> None:
 def test_a_script_is_written_and_written_again_for_the_same_run(
     qtbot: QtBot, dialog: SlurmDialog, context: AppContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slurm_dialog.shutil, "which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name: None)
     dialog.fields["--time"].setText("02:00:00")
     write(qtbot, dialog)
     assert not dialog.problem.isVisible(), dialog.problem.text()

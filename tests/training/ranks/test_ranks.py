@@ -51,7 +51,7 @@ def test_two_processes_train_what_one_trains(make_ranks: Callable[[], Ranks], tm
     assert "torch.distributed" not in both["said"]
 
 
-@pytest.mark.slow
+@pytest.mark.server  # many minutes
 def test_any_number_of_processes_killed_or_not(make_ranks: Callable[[], Ranks], tmp_path: Path) -> None:
     """V = 12: 1, 2, 3 and 4 ranks. A kill costs nothing, to the bit; another number of ranks costs rounding alone."""
     told, seen = {}, {}
@@ -80,7 +80,7 @@ def test_any_number_of_processes_killed_or_not(make_ranks: Callable[[], Ranks], 
         np.testing.assert_allclose(told[count], told[1], rtol=1e-5)
 
 
-@pytest.mark.slow
+@pytest.mark.server  # many minutes
 def test_float64_over_500_steps(make_ranks: Callable[[], Ranks]) -> None:
     settings = ("model.arguments.double=true", "loop.max_steps=500", "loop.epochs=1000", "loop.validate_every_steps=25")
     told = {}
@@ -94,7 +94,7 @@ def test_float64_over_500_steps(make_ranks: Callable[[], Ranks]) -> None:
         np.testing.assert_allclose(told[count], told[1], rtol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.server  # many minutes
 def test_a_run_goes_on_in_other_numbers_of_processes(make_ranks: Callable[[], Ranks]) -> None:
     whole = make_ranks().run(1)
     parts = make_ranks()
@@ -183,6 +183,7 @@ def test_so_many_processes_as_cannot_share_the_slots_are_refused(ranks: Ranks) -
     assert not list((ranks.workspace / "runs").glob("*"))
 
 
+@pytest.mark.slow
 def test_the_batch_size_stays_that_of_the_whole_step(ranks: Ranks) -> None:
     record = ranks.run(2, *SHORT, "loop.slots=1")
     assert record["code"] == 0, record["said"]
