@@ -22,6 +22,7 @@ class Smooth(nn.Module):
             *(nn.Conv2d(8, 16, 3, 2, 1), nn.BatchNorm2d(16), nn.GELU(), nn.AdaptiveAvgPool2d(2), nn.Flatten()),
             *(nn.Dropout(0.3), nn.Linear(64, classes)),
         )
+        self.register_buffer("mask", torch.ones(3, dtype=torch.bool))  # of no mean
         self.kind = torch.float64 if double else torch.float32
         self.to(self.kind)
         self.log, self.fault = log, fault

@@ -25,8 +25,16 @@ _LOOK_SECONDS = 0.02
 _WORDS_SECONDS = 3.0  # for the last words of one that fails
 
 
+FINE, OUT_OF_MEMORY, FAILED = 0, 1, 2
+"""How it is with a rank where all meet."""
+
+
 class RankLost(TrainingError):
     """Another process of the run has ended."""
+
+
+class OutOfMemoryElsewhere(RuntimeError):
+    """Another rank ran out of memory in this very step, or pass."""
 
 
 class Ranks:
@@ -73,6 +81,14 @@ class Ranks:
 
     def refuse_lost(self) -> None:
         """Raise RankLost where another one has said that it fails, or its process is gone."""
+
+    def refuse_state(self, state: int) -> None:
+        """Raise OutOfMemoryElsewhere, or RankLost, where ``state``, the worst of all ranks, is not FINE."""
+        if state == OUT_OF_MEMORY:
+            raise OutOfMemoryElsewhere("another process of the run is out of memory")
+        if state == FAILED:
+            self.refuse_lost()
+            raise RankLost("Another process of the run failed.", "Resume to go on from the last checkpoint.")
 
     def take_over(self, tensors: Iterable[Tensor]) -> None:
         """Make them what they are in rank 0: another model of processor may have rounded otherwise before the first step."""

@@ -10,14 +10,14 @@ from torch import Tensor
 
 from training.core import evaluation
 from training.engine.device import ran_out_of_memory
-from training.engine.ranks.shared_step import FAILED, FINE, OUT_OF_MEMORY, SlotsOutOfMemory
+from training.engine.ranks.group import FAILED, FINE, OUT_OF_MEMORY
 from training.engine.session import Session
 from training.objectives import MetricSet
 
 
 def evaluate_shared(session: Session, part: str, metrics: MetricSet) -> tuple[float, float]:
     """``core.evaluation.evaluate`` over ``part``, to the very bits: the batches are those that one process would take, and are added up
-    in their order. Raises what a batch raised in this process, and SlotsOutOfMemory where another one's did not fit."""
+    in their order. Raises what a batch raised in this process, and OutOfMemoryElsewhere where another one's did not fit."""
     ranks = session.ranks
     try:
         mine = _measure(session, part, metrics)
@@ -26,11 +26,7 @@ def evaluate_shared(session: Session, part: str, metrics: MetricSet) -> tuple[fl
             ranks.tell_failure(error)
         ranks.agree(OUT_OF_MEMORY if ran_out_of_memory(error) else FAILED)
         raise
-    (state,) = ranks.agree(FINE)
-    if state == OUT_OF_MEMORY:
-        raise SlotsOutOfMemory("another process of the run is out of memory")
-    if state == FAILED:
-        ranks.refuse_lost()
+    ranks.refuse_state(*ranks.agree(FINE))
     told = ranks.gather((mine, metrics.take_sums()))
     sums: dict[tuple[int, int], Tensor] = {}
     for _, some in told:

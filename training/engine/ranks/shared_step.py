@@ -11,17 +11,11 @@ from torch import Tensor, nn
 
 from training.data import MicroBatches
 from training.data.batching.slots import Slots
-from training.engine.ranks.group import ALONE, Ranks
+from training.engine.ranks.group import ALONE, FAILED, FINE, OUT_OF_MEMORY, Ranks
 
 BUCKET_BYTES = 25 << 20
 """Gradients that are summed up in one go, as torch's DistributedDataParallel has them. The buckets are cut in the order of the
 parameters and never again, unlike its own, so that a resumed run adds up in the same order."""
-
-FINE, OUT_OF_MEMORY, FAILED = 0, 1, 2
-
-
-class SlotsOutOfMemory(RuntimeError):
-    """Another rank ran out of memory in this very step."""
 
 
 class SharedStep:
@@ -36,7 +30,7 @@ class SharedStep:
         self._slots = slots
         self._parameters = list(parameters)
         self._ranks: Ranks = ALONE
-        self._buffers = [buffer for buffer in find_buffers(model, all_buffers) if buffer.numel()]
+        self._buffers = find_buffers(model, all_buffers)
         self._trained: tuple[bool, ...] = ()  # which parameters have a gradient, in any rank
         self._is_due: Callable[[], bool] = lambda: False
         self.due = False
@@ -66,6 +60,8 @@ class SharedStep:
         """The weight of all slots of a step, of that of this process's."""
         if self._ranks.count == 1:
             return weight
+        self._meet()  # one that cannot read its samples does not come this far
+        self._joined = False
         told = torch.as_tensor(weight, dtype=torch.float32, device=self._parameters[0].device).clone()
         if window.samples < self._slots.count * self._slots.least:  # some process may have none
             size, sides = self._ranks.agree(told.numel(), told.ndim)
@@ -83,7 +79,7 @@ class SharedStep:
 
     def _run(self, window: MicroBatches, batches: Iterable[Any]) -> Iterator[Any]:
         before = [buffer.clone() for buffer in self._buffers]
-        changes = [torch.zeros_like(buffer, dtype=torch.float32) for buffer in self._buffers]
+        changes = [torch.zeros_like(buffer, dtype=_format_change(buffer)) for buffer in self._buffers]
         sizes: dict[int, int] = {}
         for piece in window.pieces:
             sizes[piece.slot] = sizes.get(piece.slot, 0) + piece.end - piece.first
@@ -116,25 +112,28 @@ class SharedStep:
     def _join_gradients(self, changes: list[Tensor]) -> None:
         ranks = self._ranks
         trained = tuple(parameter.grad is not None for parameter in self._parameters)
-        self._joined = True
-        began = time.perf_counter()
-        state, other, due = ranks.agree(FINE, trained != self._trained, not ranks.rank and self._is_due())
-        ranks.waited += time.perf_counter() - began
-        self.due = bool(due)
-        if state == OUT_OF_MEMORY:
-            raise SlotsOutOfMemory("another process of the run is out of memory")
-        if state == FAILED:
-            ranks.refuse_lost()
+        other, self.due = self._meet(trained != self._trained, not ranks.rank and self._is_due())
         if other:
             self._trained = tuple(map(bool, ranks.agree(*trained)))
         for bucket in self._buckets():
             flat = torch.cat([gradient.reshape(-1) for gradient in bucket])
             ranks.add(flat)
             _put(flat, bucket)
-        sums = torch.cat([self.total.reshape(1), *(change.reshape(-1).to(self.total.dtype) for change in changes)])
+        parts = [self.total.reshape(1), *(change.reshape(-1) for change in changes)]
+        exact = any(part.dtype == torch.float64 for part in parts)
+        sums = torch.cat([part.to(torch.float64 if exact else torch.float32) for part in parts])
         ranks.add(sums)
-        self.total = sums[0]
+        self.total = sums[0].to(self.total.dtype)
         _put(sums[1:], changes)
+
+    def _meet(self, other: bool = False, due: bool = False) -> tuple[bool, bool]:
+        """Wait for all ranks; returns whether ``other`` and ``due`` are so in any of them. Raises what ended one before it came here."""
+        self._joined = True
+        began = time.perf_counter()
+        state, any_other, any_due = self._ranks.agree(FINE, other, due)
+        self._ranks.waited += time.perf_counter() - began
+        self._ranks.refuse_state(state)
+        return bool(any_other), bool(any_due)
 
     def _buckets(self) -> Iterator[list[Tensor]]:
         """The gradients that are summed up together; a parameter that only another process used has one of zeros."""
@@ -156,15 +155,14 @@ class SharedStep:
 
 
 def find_buffers(model: nn.Module, all_buffers: bool) -> list[Tensor]:
-    """Those of ``model`` that a forward pass in training changes."""
-    if all_buffers:
-        return list(model.buffers())
-    return [
-        buffer
-        for module in model.modules()
-        if getattr(module, "track_running_stats", False)
-        for buffer in module.buffers(recurse=False)
-    ]
+    """Those of ``model`` that a forward pass in training changes, as far as they are numbers that have a mean."""
+    modules = (module for module in model.modules() if all_buffers or getattr(module, "track_running_stats", False))
+    found = {id(buffer): buffer for module in modules for buffer in module.buffers(recurse=False)}
+    return [each for each in found.values() if each.numel() and not each.is_complex() and each.dtype != torch.bool]
+
+
+def _format_change(buffer: Tensor) -> torch.dtype:
+    return torch.float64 if buffer.dtype == torch.float64 else torch.float32
 
 
 def _put(flat: Tensor, tensors: list[Tensor]) -> None:
