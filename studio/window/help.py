@@ -22,7 +22,7 @@ from training.system.resources import find_resources
 
 _FOLDER = find_resources("studio", "help")
 TOPICS = (
-    "getting-started", "data", "tables", "own-data", "models", "optimizer", "loop", "training", "evaluate", "try-it", "runs", "queue", "compare", "studies", "sweeps", "index", "export", "findings", "command-line", "engines", "environment", "speed", "glossary",
+    "getting-started", "data", "tables", "own-data", "models", "optimizer", "loop", "training", "evaluate", "try-it", "runs", "queue", "machines", "compare", "studies", "sweeps", "index", "export", "findings", "command-line", "engines", "environment", "speed", "glossary",
 )  # fmt: skip
 _LIST_WIDTH = 240
 _ROW_HEIGHT = 30

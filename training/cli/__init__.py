@@ -1,4 +1,4 @@
-"""The command line: ``python -m training run|resume|check|export|verify|generate|lab|queue|engines|study|sweep|presets|runs|show|restore|track|copy|fetch|lock|index|schema``.
+"""The command line: ``python -m training run|resume|check|export|verify|generate|lab|queue|launch|engines|study|sweep|presets|runs|show|restore|track|copy|fetch|lock|index|schema``.
 
 Progress goes to stderr; with ``--json`` the last line of stdout is one JSON object. Exit codes: 0 completed, 130 stopped
 on request, 2 bad config or input, 1 failed.
